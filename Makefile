@@ -1,0 +1,68 @@
+# aptix-edge's commands. `make help` lists them; each brings what it lacks (.ci/setup).
+
+SHELL := bash
+.SHELLFLAGS := --norc -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# The version of a crate in Cargo.lock: a tool must equal its library exactly.
+locked = $(shell awk -v name='"$(1)"' '$$1 == "name" { found = $$3 == name } \
+	found && $$1 == "version" { gsub(/"/, "", $$3); print $$3; exit }' Cargo.lock)
+
+# Tools live in one per-user cache, so that a second checkout finds those of the first.
+export APTIX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aptix-edge
+export WORKER_VERSION := $(call locked,worker)
+export WASM_BINDGEN_VERSION := $(call locked,wasm-bindgen)
+export WORKER_BUILD_BIN := $(APTIX_CACHE)/worker-build-$(WORKER_VERSION)/bin/worker-build
+# Where worker-build looks before it would download anything.
+export WASM_BINDGEN_BIN := $(APTIX_CACHE)/wasm-bindgen-$(WASM_BINDGEN_VERSION)/bin/wasm-bindgen
+export WASM_OPT_BIN := $(CURDIR)/node_modules/.bin/wasm-opt
+export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
+# wrangler and Miniflare need Node 22; node_modules/.bin has it, whatever the machine has.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+.PHONY: help setup dev build test deploy fmt clean
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+dev: build ## build, then serve on 127.0.0.1:8787 (PORT=…); without a key, with a stand-in for the model service
+	@exec node tests/stand_in/dev.mjs
+
+test: setup ## everything: format, lints, native tests, release build, bundle size, end to end
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	.ci/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
+	cargo test --locked
+	$(MAKE) build
+	.ci/bundle_size
+	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
+	node --test 'tests/**/*.test.mjs'
+	@echo 'make test: everything passed'
+
+build: setup build/.complete ## the Worker, release, in build/ (index.js and index_bg.wasm)
+
+deploy: setup ## upload to Cloudflare (wrangler asks for the account)
+	wrangler deploy
+
+fmt: ## format the Rust code
+	cargo fmt
+
+setup: ## only bring what the other commands need
+	@.ci/setup
+
+clean: ## remove what the commands made here; the tools in the per-user cache stay
+	rm -rf build target node_modules .wrangler
+
+# All that the Worker is made of. The stamp's time is the build's beginning, so that an edit
+# made meanwhile is not taken for built.
+sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
+outputs := build/index.js build/index_bg.wasm
+
+build/.complete: $(sources) $(if $(filter-out $(wildcard $(outputs)),$(outputs)),absent-output)
+	@mkdir -p build && touch build/.begun
+	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --release
+	@mv build/.begun $@
+
+.PHONY: absent-output
+absent-output:

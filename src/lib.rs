@@ -1,0 +1,2 @@
+//! aptix-edge: agent turns at the edge. Layers of AGN-027, each in its folder.
+
