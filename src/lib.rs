@@ -1,2 +1,3 @@
 //! aptix-edge: agent turns at the edge. Layers of AGN-027, each in its folder.
 
+pub mod contract;

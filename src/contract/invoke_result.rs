@@ -1,0 +1,150 @@
+//! The envelope of every JSON answer (AGN-033 section 2.1, interface section 1).
+//!
+//! It is the only place where an `InvokeResult` is built. It decides nothing about content: a
+//! success wraps what it is given, a failure lists the faults it is given.
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::error_code::ErrorCode;
+use super::fault::{Fault, Warning};
+
+/// `InvokeResult<T>`: `Successful`, `Result` (absent when not successful), `Errors`, `Warnings`,
+/// always in this order.
+///
+/// `T` is turned into JSON when the envelope is built. So the status and the text can never
+/// disagree: a `T` that cannot be written is a failure from the start, not when it is sent.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct InvokeResult {
+    successful: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Box<RawValue>>,
+    errors: Vec<Fault>,
+    warnings: Vec<Warning>,
+}
+
+/// What is sent when even a list of faults cannot be written; no known value leads here.
+const UNWRITABLE: &str = concat!(
+    r#"{"Successful":false,"Errors":[{"ErrorCode":"internal","#,
+    r#""Message":"The answer could not be written as JSON.","SystemError":true}],"Warnings":[]}"#
+);
+
+impl InvokeResult {
+    /// A successful invocation. Warnings never make it unsuccessful.
+    pub fn success(result: impl Serialize, warnings: Vec<Warning>) -> Self {
+        match to_raw_value(&result) {
+            Ok(result) => Self {
+                successful: true,
+                result: Some(result),
+                errors: Vec::new(),
+                warnings,
+            },
+            Err(_) => Self::failure(vec![Fault::new(
+                ErrorCode::Internal,
+                "The result could not be written as JSON.",
+            )]),
+        }
+    }
+
+    /// A failed invocation, with every fault that was found. A failure that names no fault is
+    /// itself an `internal` one.
+    #[must_use]
+    pub fn failure(faults: Vec<Fault>) -> Self {
+        let errors = if faults.is_empty() {
+            vec![Fault::new(
+                ErrorCode::Internal,
+                "The invocation failed without naming a fault.",
+            )]
+        } else {
+            faults
+        };
+        Self {
+            successful: false,
+            result: None,
+            errors,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// 200, or the status of the first fault.
+    #[must_use]
+    pub fn http_status(&self) -> u16 {
+        self.errors.first().map_or(200, Fault::http_status)
+    }
+
+    /// Whether the invocation was successful.
+    #[must_use]
+    pub fn successful(&self) -> bool {
+        self.successful
+    }
+
+    /// The faults, the first of which gives the HTTP status; empty on success.
+    #[must_use]
+    pub fn errors(&self) -> &[Fault] {
+        &self.errors
+    }
+
+    /// The envelope as compact JSON. JSON delivery and the stream's `result` event send this same
+    /// text, byte for byte.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|_| UNWRITABLE.to_owned())
+    }
+}
+
+impl From<Fault> for InvokeResult {
+    fn from(fault: Fault) -> Self {
+        Self::failure(vec![fault])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn a_success_keeps_its_warnings_and_the_order_of_members() {
+        let answer = InvokeResult::success(
+            BTreeMap::from([("Deleted", true)]),
+            vec![Warning::new("late", "Late.")],
+        );
+        assert_eq!(answer.http_status(), 200);
+        assert_eq!(
+            answer.to_json(),
+            concat!(
+                r#"{"Successful":true,"Result":{"Deleted":true},"Errors":[],"Warnings":"#,
+                r#"[{"ErrorCode":"late","Message":"Late.","SystemError":false}]}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_failure_has_no_result_and_the_status_of_its_first_fault() {
+        let answer = InvokeResult::failure(vec![
+            Fault::new(ErrorCode::TurnConflict, "Used."),
+            Fault::new(ErrorCode::Internal, "Odd."),
+        ]);
+        assert_eq!(answer.http_status(), 409);
+        assert_eq!(
+            answer.to_json(),
+            concat!(
+                r#"{"Successful":false,"Errors":[{"ErrorCode":"turn_conflict","Message":"Used.","SystemError":false},"#,
+                r#"{"ErrorCode":"internal","Message":"Odd.","SystemError":true}],"Warnings":[]}"#
+            )
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_an_internal_failure_in_status_and_text() {
+        // A map with keys that are not strings has no JSON form.
+        let unwritable = BTreeMap::from([(vec![1], 1)]);
+        let answer = InvokeResult::success(&unwritable, Vec::new());
+        assert_eq!((answer.successful(), answer.http_status()), (false, 500));
+        assert_eq!(InvokeResult::failure(Vec::new()).http_status(), 500);
+        let stand_in: serde_json::Value = serde_json::from_str(UNWRITABLE).unwrap();
+        assert_eq!(stand_in["Errors"][0]["ErrorCode"], "internal");
+    }
+}

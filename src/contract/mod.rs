@@ -1,0 +1,34 @@
+//! The public contract: what a client sends to `/execute` and what it may see of a turn
+//! (AGN-034 for the request, AGN-033 for the response, interface sections 1 to 3).
+//!
+//! It owns the request and response shapes, their validation, the `InvokeResult` envelope and the
+//! error dictionary. It does no I/O, reads no clock and knows neither the runtime nor the model
+//! service.
+//!
+//! Architecture Invariant: this folder names nobody else in the crate. A field of the model service
+//! cannot leak to a client, because nothing here has ever heard of the model service.
+
+pub mod error_code;
+pub mod fault;
+pub mod fingerprint;
+pub mod identifiers;
+pub mod invoke_result;
+pub mod request;
+pub mod response;
+pub mod tool_result;
+pub mod validation;
+
+pub use error_code::{DictionaryEntry, ErrorCode, UnknownErrorCode, WhoActs, dictionary};
+pub use fault::{Fault, Warning};
+pub use identifiers::{SessionId, TurnId, TurnStatus, UnknownTurnStatus};
+pub use invoke_result::InvokeResult;
+pub use request::{
+    ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ExecuteRequest, ImageMimeType,
+    InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation, ToolParameters, UserTurn,
+};
+pub use response::{
+    AgentExecuteResponse, FileRef, FinalResponse, ServerToolResult, ToolCall, ToolCalls,
+    ToolContinuationResponse, Usage,
+};
+pub use tool_result::{ToolOutcome, ToolResult};
+pub use validation::{parse, peek_session_id};

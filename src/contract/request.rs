@@ -1,0 +1,319 @@
+//! A validated request: what a User Turn or a Tool Continuation holds once `validation` has
+//! accepted it (AGN-034, interface section 2).
+//!
+//! It owns the typed shapes. They are a canonical form: defaults are filled in, absent and `null`
+//! are the same, the two spellings of a client tool are one. It checks nothing itself and holds no
+//! field of the server's. Serialised, it is this crate's stored form, not the wire's.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::fingerprint;
+use super::identifiers::{SessionId, TurnId};
+use super::tool_result::ToolResult;
+
+/// The body of `POST /execute`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ExecuteRequest {
+    /// Starts a turn.
+    UserTurn(Box<UserTurn>),
+    /// Gives a waiting turn its tool results.
+    ToolContinuation(ToolContinuation),
+}
+
+/// A turn's input. At least one of instruction, artifacts and images is there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct UserTurn {
+    /// The session.
+    pub session_id: SessionId,
+    /// The turn, and so the request's idempotency key.
+    pub turn_id: TurnId,
+    /// Markdown; never blank.
+    pub instruction: Option<String>,
+    /// Files, in the client's order.
+    pub input_artifacts: Vec<InputArtifact>,
+    /// Pasted images, in the client's order.
+    pub clipboard_images: Vec<ClipboardImage>,
+    /// Narrows retrieval.
+    pub rag_scope: Option<RagScope>,
+    /// Latched by the session: `None` keeps what it has, `""` clears it, other text replaces it.
+    pub solution_context_text: Option<String>,
+    /// The workspace whose index may be searched; never empty.
+    pub workspace_id: Option<String>,
+    /// Advisory; never empty.
+    pub repo: Option<String>,
+    /// Advisory; never empty.
+    pub language: Option<String>,
+    /// Whether the answer is delivered as a stream.
+    pub streaming: bool,
+    /// Bound by the session's first turn; never empty.
+    pub agent_context_id: Option<String>,
+    /// Bound by the session's first turn; never empty.
+    pub conversation_context_id: Option<String>,
+    /// Latched by the session: `None` keeps what it has, other sets (the empty one too) replace it.
+    pub tools: Option<Vec<ClientTool>>,
+    /// The tool the first model call must use; whether it is offered is not checked here.
+    pub tool_choice_name: Option<String>,
+}
+
+/// Tool results for a waiting turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct ToolContinuation {
+    /// The session.
+    pub session_id: SessionId,
+    /// The waiting turn.
+    pub turn_id: TurnId,
+    /// One or more, with unique ids, in the client's order.
+    pub tool_results: Vec<ToolResult>,
+}
+
+/// A file supplied by the client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct InputArtifact {
+    /// The file or its folder, relative to the client's root; never absolute, `""` is the root.
+    pub relative_path: String,
+    /// The file's name, without separators.
+    pub file_name: String,
+    /// `Contents`, with its `Encoding`.
+    pub content: ArtifactContent,
+    /// Who supplied it.
+    pub origin: ArtifactOrigin,
+    /// `type/subtype`, when the client knows it.
+    pub mime_type: Option<String>,
+    /// A language hint; never empty.
+    pub language: Option<String>,
+}
+
+/// The contents of an artifact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ArtifactContent {
+    /// `utf8`: the text itself, possibly empty.
+    Text(String),
+    /// `base64`: valid, standard alphabet, padded; possibly empty.
+    Base64(String),
+}
+
+/// Who supplied an artifact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArtifactOrigin {
+    /// The editor.
+    Ide,
+    /// The user.
+    User,
+}
+
+/// An image pasted from the clipboard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct ClipboardImage {
+    /// The client's name for it.
+    pub id: String,
+    /// What kind of image it is.
+    pub mime_type: ImageMimeType,
+    /// Valid base64, standard alphabet, padded, not empty.
+    pub data_base64: String,
+}
+
+/// The kinds of image a client can paste.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ImageMimeType {
+    /// PNG.
+    #[serde(rename = "image/png")]
+    Png,
+    /// JPEG.
+    #[serde(rename = "image/jpeg")]
+    Jpeg,
+    /// WebP.
+    #[serde(rename = "image/webp")]
+    Webp,
+    /// GIF.
+    #[serde(rename = "image/gif")]
+    Gif,
+}
+
+/// Where retrieval may look. All conditions must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct RagScope {
+    /// The conditions; none permits everything.
+    pub conditions: Vec<RagCondition>,
+}
+
+/// One condition on a chunk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct RagCondition {
+    /// What is looked at; never empty.
+    pub key: String,
+    /// How.
+    pub operator: RagOperator,
+    /// One or more alternatives.
+    pub values: Vec<String>,
+}
+
+/// How a condition compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RagOperator {
+    /// `==`
+    #[serde(rename = "==")]
+    Equal,
+    /// `!=`
+    #[serde(rename = "!=")]
+    NotEqual,
+    /// `contains`
+    #[serde(rename = "contains")]
+    Contains,
+    /// `does_not_contain`
+    #[serde(rename = "does_not_contain")]
+    DoesNotContain,
+}
+
+/// A function tool of the client, flat, whichever spelling it came in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct ClientTool {
+    /// 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub name: String,
+    /// What the model is told of it.
+    pub description: Option<String>,
+    /// Its arguments, as a JSON Schema object.
+    pub parameters: Option<ToolParameters>,
+    /// Whether arguments must fit the schema exactly, when the client says so.
+    pub strict: Option<bool>,
+}
+
+/// A JSON Schema object, kept as compact JSON text, in the order the client wrote it: the model
+/// reads and fills the properties in that order.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ToolParameters(Box<RawValue>);
+
+impl ExecuteRequest {
+    /// The session the request belongs to.
+    #[must_use]
+    pub fn session_id(&self) -> &SessionId {
+        match self {
+            Self::UserTurn(turn) => &turn.session_id,
+            Self::ToolContinuation(continuation) => &continuation.session_id,
+        }
+    }
+
+    /// The turn the request belongs to.
+    #[must_use]
+    pub fn turn_id(&self) -> &TurnId {
+        match self {
+            Self::UserTurn(turn) => &turn.turn_id,
+            Self::ToolContinuation(continuation) => &continuation.turn_id,
+        }
+    }
+
+    /// What the request says, as 64 lower-case hexadecimal digits: equal for a repetition of the
+    /// same request, different for other content. See [`fingerprint`](super::fingerprint).
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        fingerprint::of_request(self)
+    }
+}
+
+impl ArtifactOrigin {
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ide => "ide",
+            Self::User => "user",
+        }
+    }
+}
+
+impl ImageMimeType {
+    /// The media type.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Webp => "image/webp",
+            Self::Gif => "image/gif",
+        }
+    }
+}
+
+impl RagOperator {
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Contains => "contains",
+            Self::DoesNotContain => "does_not_contain",
+        }
+    }
+}
+
+impl ToolParameters {
+    /// Takes a JSON object over, without its insignificant white space. The object has been
+    /// checked by the caller; anything that is not JSON is refused all the same.
+    ///
+    /// # Errors
+    /// What `serde_json` says of text that is not JSON.
+    pub fn compact(object: &RawValue) -> serde_json::Result<Self> {
+        let mut inside_string = false;
+        let mut escaped = false;
+        let compact: String = object
+            .get()
+            .chars()
+            .filter(|c| {
+                if inside_string {
+                    inside_string = escaped || *c != '"';
+                    escaped = !escaped && *c == '\\';
+                    true
+                } else {
+                    inside_string = *c == '"';
+                    !matches!(c, ' ' | '\t' | '\r' | '\n')
+                }
+            })
+            .collect();
+        RawValue::from_string(compact).map(Self)
+    }
+
+    /// The object, ready to be written into other JSON as it stands.
+    #[must_use]
+    pub fn as_raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// The object's JSON text.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for ToolParameters {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_json() == other.as_json()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_lose_only_the_white_space_between_tokens() {
+        let raw = RawValue::from_string(
+            "{ \"b\" : [ 1 ,\n\t\"a \\\" b\\\\\" ] , \"a\\\\\" : \" \" }".to_owned(),
+        )
+        .unwrap();
+        assert_eq!(
+            ToolParameters::compact(&raw).unwrap().as_json(),
+            r#"{"b":[1,"a \" b\\"],"a\\":" "}"#
+        );
+    }
+}

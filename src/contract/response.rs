@@ -1,0 +1,201 @@
+//! What a client is allowed to see as the result of a turn (AGN-033).
+//!
+//! It owns the two response kinds. A final response has no room for tool calls, a continuation
+//! none for text, results, files, warnings or usage, and an empty bucket is absent: the forbidden
+//! states of AGN-033 section 3.4 cannot be written down. It never holds anything of the model
+//! service, and never signals a failure.
+
+use serde::{Deserialize, Serialize};
+
+use super::identifiers::{SessionId, TurnId};
+use super::tool_result::ToolResult;
+
+/// `AgentExecuteResponse`, told apart by `Kind`, which comes first on the wire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "Kind")]
+pub enum AgentExecuteResponse {
+    /// The turn is done.
+    #[serde(rename = "final")]
+    Final(FinalResponse),
+    /// The client must run tools and send their results.
+    #[serde(rename = "client_tool_continuation")]
+    ClientToolContinuation(ToolContinuationResponse),
+}
+
+/// A completed turn, as the user sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct FinalResponse {
+    /// The session.
+    pub session_id: SessionId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// For display only; clients must not branch on it.
+    pub mode_display_name: String,
+    /// The answer, in Markdown. Exactly one, possibly empty.
+    pub primary_output_text: String,
+    /// Files by reference; contents are never embedded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileRef>,
+    /// Results of the tools that the server ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_results: Vec<ServerToolResult>,
+    /// What the user should know and need not act on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_warnings: Vec<String>,
+    /// Tokens, summed over the turn's model calls; absent when none was reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// A turn that waits for the client's tools.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct ToolContinuationResponse {
+    /// The session.
+    pub session_id: SessionId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// For display only; clients must not branch on it.
+    pub mode_display_name: String,
+    /// The exact, ordered set of calls whose results must come back.
+    pub tool_calls: ToolCalls,
+    /// Informational; a client may suppress it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_continuation_message: Option<String>,
+}
+
+/// One tool call for the client to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct ToolCall {
+    /// Names the call; its result carries the same id.
+    pub tool_call_id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments, as the model wrote them: JSON text.
+    pub arguments_json: String,
+}
+
+/// One or more tool calls, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<ToolCall>")]
+pub struct ToolCalls(Vec<ToolCall>);
+
+/// The result of a tool the server ran: the same shape as a client's.
+pub type ServerToolResult = ToolResult;
+
+/// A file by reference (AGN-033 section 6.3).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct FileRef {
+    /// The file's name.
+    pub name: String,
+    /// Its media type.
+    pub mime_type: String,
+    /// Where to get it.
+    pub url: String,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// The hash of its content.
+    pub content_hash: String,
+    /// What it is, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// When the link ends, ISO-8601; absent when it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_expires: Option<String>,
+}
+
+/// Tokens used by a turn, summed over its model calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct Usage {
+    /// Tokens sent.
+    pub prompt_tokens: u64,
+    /// Those of the sent ones that came from the service's cache.
+    pub cached_tokens: u64,
+    /// Tokens received.
+    pub completion_tokens: u64,
+    /// Those of the received ones that were spent on reasoning.
+    pub reasoning_tokens: u64,
+    /// Sent and received, as the service counted them.
+    pub total_tokens: u64,
+}
+
+impl ToolCalls {
+    /// The calls, or nothing when there is no call: then it is not a continuation.
+    #[must_use]
+    pub fn new(calls: Vec<ToolCall>) -> Option<Self> {
+        (!calls.is_empty()).then_some(Self(calls))
+    }
+
+    /// The calls, in order; never empty.
+    #[must_use]
+    pub fn as_slice(&self) -> &[ToolCall] {
+        &self.0
+    }
+}
+
+impl TryFrom<Vec<ToolCall>> for ToolCalls {
+    type Error = &'static str;
+
+    fn try_from(calls: Vec<ToolCall>) -> Result<Self, Self::Error> {
+        Self::new(calls).ok_or("a continuation has at least one tool call")
+    }
+}
+
+impl Usage {
+    /// The sum, which stays at the largest number rather than wrap.
+    #[must_use]
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self {
+            prompt_tokens: self.prompt_tokens.saturating_add(other.prompt_tokens),
+            cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
+            completion_tokens: self
+                .completion_tokens
+                .saturating_add(other.completion_tokens),
+            reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
+            total_tokens: self.total_tokens.saturating_add(other.total_tokens),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_adds_up_and_saturates() {
+        let one = Usage {
+            prompt_tokens: 10,
+            cached_tokens: 2,
+            completion_tokens: 3,
+            reasoning_tokens: 1,
+            total_tokens: u64::MAX,
+        };
+        assert_eq!(
+            one.saturating_add(one),
+            Usage {
+                prompt_tokens: 20,
+                cached_tokens: 4,
+                completion_tokens: 6,
+                reasoning_tokens: 2,
+                total_tokens: u64::MAX,
+            }
+        );
+    }
+
+    #[test]
+    fn a_forbidden_bucket_is_not_even_read() {
+        let with_usage = r#"{"Kind":"client_tool_continuation","SessionId":"s","TurnId":"t","ModeDisplayName":"G","ToolCalls":[{"ToolCallId":"c","Name":"n","ArgumentsJson":"{}"}],"Usage":null}"#;
+        let without_calls = r#"{"Kind":"client_tool_continuation","SessionId":"s","TurnId":"t","ModeDisplayName":"G","ToolCalls":[]}"#;
+        let final_with_calls = r#"{"Kind":"final","SessionId":"s","TurnId":"t","ModeDisplayName":"G","PrimaryOutputText":"x","ToolCalls":[]}"#;
+        for json in [with_usage, without_calls, final_with_calls] {
+            assert!(
+                serde_json::from_str::<AgentExecuteResponse>(json).is_err(),
+                "{json}"
+            );
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The outcome of one tool call, in the shape both directions use (AGN-033 section 5.2,
+//! AGN-034 section 5).
+//!
+//! It owns the rule that a result is exactly one of `ResultJson` and `ErrorMessage`: the other
+//! state cannot be written down.
+
+use serde::{Deserialize, Serialize};
+
+/// What came of one tool call: `ToolCallId`, `ExecutionMs`, and `ResultJson` or `ErrorMessage`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", try_from = "WireToolResult")]
+pub struct ToolResult {
+    /// The call it answers.
+    pub tool_call_id: String,
+    /// How long the tool took, in milliseconds.
+    pub execution_ms: u64,
+    /// What it gave.
+    #[serde(flatten)]
+    pub outcome: ToolOutcome,
+}
+
+/// A tool's outcome. A failure is a valid one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum ToolOutcome {
+    /// `ResultJson`: the result as JSON text.
+    #[serde(rename = "ResultJson")]
+    Result(String),
+    /// `ErrorMessage`: why there is no result; never empty.
+    #[serde(rename = "ErrorMessage")]
+    Error(String),
+}
+
+/// The members as they are read back, before the rule is checked.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct WireToolResult {
+    tool_call_id: String,
+    execution_ms: u64,
+    result_json: Option<String>,
+    error_message: Option<String>,
+}
+
+impl TryFrom<WireToolResult> for ToolResult {
+    type Error = &'static str;
+
+    fn try_from(wire: WireToolResult) -> Result<Self, Self::Error> {
+        let outcome = match (wire.result_json, wire.error_message) {
+            (Some(json), None) => ToolOutcome::Result(json),
+            (None, Some(message)) => ToolOutcome::Error(message),
+            (Some(_), Some(_)) | (None, None) => {
+                return Err("a tool result has exactly one of ResultJson and ErrorMessage");
+            }
+        };
+        Ok(Self {
+            tool_call_id: wire.tool_call_id,
+            execution_ms: wire.execution_ms,
+            outcome,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_written_and_read_in_the_wire_shape() {
+        for (outcome, json) in [
+            (
+                ToolOutcome::Result("{\"a\":1}".into()),
+                r#"{"ToolCallId":"c1","ExecutionMs":7,"ResultJson":"{\"a\":1}"}"#,
+            ),
+            (
+                ToolOutcome::Error("gone".into()),
+                r#"{"ToolCallId":"c1","ExecutionMs":7,"ErrorMessage":"gone"}"#,
+            ),
+        ] {
+            let result = ToolResult {
+                tool_call_id: "c1".into(),
+                execution_ms: 7,
+                outcome,
+            };
+            assert_eq!(serde_json::to_string(&result).unwrap(), json);
+            assert_eq!(serde_json::from_str::<ToolResult>(json).unwrap(), result);
+        }
+    }
+
+    #[test]
+    fn a_result_with_both_or_neither_outcome_is_not_read() {
+        for json in [
+            r#"{"ToolCallId":"c1","ExecutionMs":7}"#,
+            r#"{"ToolCallId":"c1","ExecutionMs":7,"ResultJson":"1","ErrorMessage":"x"}"#,
+        ] {
+            assert!(serde_json::from_str::<ToolResult>(json).is_err(), "{json}");
+        }
+    }
+}

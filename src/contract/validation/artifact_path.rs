@@ -1,0 +1,114 @@
+//! Which paths a client may name: relative ones only (AGN-034 section 4.2, interface section 2).
+//!
+//! It owns the one definition of "no absolute path in any spelling", for artifacts and for
+//! documents alike. It never touches a file system and never repairs a path.
+
+/// What is wrong with a relative path, or nothing. The empty path is the root itself.
+#[must_use]
+pub fn relative_path_problem(path: &str) -> Option<&'static str> {
+    if path.chars().any(char::is_control) {
+        return Some("must not hold a control character");
+    }
+    // Programs that resolve paths drop white space in front.
+    let start = path.trim_start();
+    if start.starts_with(['/', '\\']) {
+        return Some("must be relative: it must not begin with a separator");
+    }
+    if has_scheme(start) {
+        return Some("must be relative: it must not begin with a drive letter or a URL scheme");
+    }
+    if path
+        .split(['/', '\\'])
+        .any(|segment| segment.trim() == "..")
+    {
+        return Some("must stay inside the root: it must not hold a \"..\" segment");
+    }
+    None
+}
+
+/// What is wrong with a file name, or nothing.
+#[must_use]
+pub fn file_name_problem(name: &str) -> Option<&'static str> {
+    if matches!(name.trim(), "" | ".") {
+        return Some("must name a file");
+    }
+    relative_path_problem(name).or_else(|| {
+        name.contains(['/', '\\'])
+            .then_some("must not hold a separator; put the folder into RelativePath")
+    })
+}
+
+/// Whether the text begins like `C:` or `https:`.
+fn has_scheme(path: &str) -> bool {
+    path.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absolute_path_is_refused_in_every_spelling() {
+        for path in [
+            "/etc/passwd",
+            "\\windows",
+            "\\\\server\\share",
+            "//server/share",
+            "\\\\?\\C:\\x",
+            "C:\\x",
+            "c:/x",
+            "C:x",
+            " /etc",
+            "\u{a0}C:\\x",
+            "file:///etc",
+            "file:etc",
+            "https://host/x",
+            "vscode-remote://x",
+            "..",
+            "../x",
+            "a/../b",
+            "a\\..\\b",
+            "a/..",
+            "a/.. /b",
+            "a\0b",
+            "a\nb",
+            "a\u{7f}b",
+            "a\u{85}b",
+        ] {
+            assert!(relative_path_problem(path).is_some(), "{path:?}");
+            assert!(file_name_problem(path).is_some(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn an_ordinary_relative_path_is_accepted() {
+        for path in [
+            "",
+            ".",
+            "./src/",
+            "src/a.rs",
+            "src\\a.rs",
+            "...",
+            "a..b/..c",
+            "my file (1).txt",
+            "Größe/文件.md",
+            "a/b:c",
+            "1:2",
+            "100%2f.txt",
+            "~/x",
+        ] {
+            assert_eq!(relative_path_problem(path), None, "{path:?}");
+        }
+        for name in ["a.rs", ".gitignore", "a b", "文件.md", "...", "Makefile"] {
+            assert_eq!(file_name_problem(name), None, "{name:?}");
+        }
+        for name in ["", " ", ".", "a/b", "a\\b", "a/"] {
+            assert!(file_name_problem(name).is_some(), "{name:?}");
+        }
+    }
+}

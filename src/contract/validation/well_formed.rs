@@ -1,0 +1,202 @@
+//! Whether a body is one JSON object at all: the only stage at which nothing can be located by a
+//! JSON Pointer.
+//!
+//! It owns `malformed_json`. Its messages give line and column and never repeat content. A byte
+//! order mark in front is skipped, as RFC 8259 permits.
+
+use serde::de::IgnoredAny;
+
+use crate::contract::error_code::ErrorCode;
+use crate::contract::fault::Fault;
+
+/// How deep arrays and objects may nest, the outermost included.
+pub const DEPTH_LIMIT: usize = 128;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The body as the text of one JSON object.
+///
+/// # Errors
+/// `malformed_json`: empty, not UTF-8, not JSON, more than one value, nested too deeply, or not an
+/// object.
+pub fn object_text(body: &[u8]) -> Result<&str, Fault> {
+    let body = without_byte_order_mark(body);
+    let text = std::str::from_utf8(body).map_err(|error| {
+        let valid = body.split_at_checked(error.valid_up_to());
+        let (line, column) = position_after(valid.map_or(body, |(valid, _)| valid));
+        malformed(&format!(
+            "is not UTF-8 at line {line}, column {column}; send JSON encoded as UTF-8"
+        ))
+    })?;
+    if text.trim_ascii().is_empty() {
+        return Err(malformed("is empty; send one JSON object"));
+    }
+    // Before the parser, so that depth is answered as depth. The scan copes with any text.
+    if let Some(offset) = too_deep_at(text) {
+        let above = text.as_bytes().split_at_checked(offset);
+        let (line, column) = position_after(above.map_or(body, |(above, _)| above));
+        return Err(malformed(&format!(
+            "is nested more than {DEPTH_LIMIT} levels deep at line {line}, column {column}"
+        )));
+    }
+    serde_json::from_str::<IgnoredAny>(text)
+        .map_err(|error| malformed(&format!("is {}; send one JSON object", not_json(&error))))?;
+    if text.trim_ascii_start().starts_with('{') {
+        Ok(text)
+    } else {
+        Err(malformed(
+            "is JSON, but not an object; send one JSON object",
+        ))
+    }
+}
+
+/// The body without the mark that some clients put in front of UTF-8.
+#[must_use]
+pub fn without_byte_order_mark(body: &[u8]) -> &[u8] {
+    body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body)
+}
+
+/// Where and why a text is not JSON, without repeating any of it.
+#[must_use]
+pub fn not_json(error: &serde_json::Error) -> String {
+    let shown = error.to_string();
+    // Syntax errors have fixed texts; a data error could quote a value.
+    let reason = if error.is_data() {
+        "not as expected"
+    } else {
+        shown
+            .split_once(" at line ")
+            .map_or(shown.as_str(), |(reason, _)| reason)
+    };
+    format!(
+        "not valid JSON at line {}, column {} ({reason})",
+        error.line(),
+        error.column()
+    )
+}
+
+/// The offset of the bracket that goes below [`DEPTH_LIMIT`], when there is one.
+#[must_use]
+pub fn too_deep_at(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut bytes = text.bytes().enumerate();
+    while let Some((offset, byte)) = bytes.next() {
+        match byte {
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > DEPTH_LIMIT {
+                    return Some(offset);
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                while let Some((_, byte)) = bytes.next() {
+                    match byte {
+                        b'"' => break,
+                        b'\\' => {
+                            bytes.next();
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Line and column, from 1, of the byte that follows these.
+fn position_after(bytes: &[u8]) -> (usize, usize) {
+    let line = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let column = bytes
+        .iter()
+        .rev()
+        .take_while(|byte| **byte != b'\n')
+        .count()
+        + 1;
+    (line, column)
+}
+
+fn malformed(problem: &str) -> Fault {
+    Fault::new(ErrorCode::MalformedJson, format!("The body {problem}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(body: &[u8]) -> String {
+        let fault = object_text(body).unwrap_err();
+        assert_eq!(fault.code, ErrorCode::MalformedJson);
+        assert_eq!((fault.path, fault.details), (None, None));
+        fault.message
+    }
+
+    #[test]
+    fn what_is_not_one_json_object_is_named_with_its_position_and_without_its_content() {
+        let empty = "The body is empty; send one JSON object.";
+        let array = "The body is JSON, but not an object; send one JSON object.";
+        for (body, message) in [
+            (&b""[..], empty),
+            (b" \r\n\t", empty),
+            (b"\xEF\xBB\xBF", empty),
+            (b"[]", array),
+            (b"\"secret\"", array),
+            (b"null", array),
+            (
+                b"{\n  \"secret\": \xff}",
+                "The body is not UTF-8 at line 2, column 13; send JSON encoded as UTF-8.",
+            ),
+            (
+                b"{\"secret\":",
+                "The body is not valid JSON at line 1, column 10 (EOF while parsing a value); send one JSON object.",
+            ),
+            (
+                b"{\"a\":1,}",
+                "The body is not valid JSON at line 1, column 8 (key must be a string); send one JSON object.",
+            ),
+            (
+                b"{}\n{}",
+                "The body is not valid JSON at line 2, column 1 (trailing characters); send one JSON object.",
+            ),
+            (
+                b"{'secret':1}",
+                "The body is not valid JSON at line 1, column 2 (key must be a string); send one JSON object.",
+            ),
+            (
+                b"{\"a\":\"line\nbreak\"}",
+                "The body is not valid JSON at line 1, column 10 (control character (\\u0000-\\u001F) found while parsing a string); send one JSON object.",
+            ),
+        ] {
+            assert_eq!(problem(body), message);
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_in_front_is_skipped() {
+        assert_eq!(object_text(b"\xEF\xBB\xBF {} "), Ok(" {} "));
+    }
+
+    #[test]
+    fn nesting_is_accepted_to_the_limit_and_refused_below_it() {
+        let nested = |depth: usize| {
+            format!(
+                "{{\"a\":{}{}}}",
+                "[".repeat(depth - 1),
+                "]".repeat(depth - 1)
+            )
+        };
+        assert!(object_text(nested(DEPTH_LIMIT).as_bytes()).is_ok());
+        assert_eq!(
+            problem(nested(DEPTH_LIMIT + 1).as_bytes()),
+            "The body is nested more than 128 levels deep at line 1, column 133."
+        );
+        assert_eq!(
+            problem("[".repeat(1_000_000).as_bytes()),
+            "The body is nested more than 128 levels deep at line 1, column 129."
+        );
+        let in_a_string = format!("{{\"a\":\"\\\"{}\"}}", "[".repeat(500));
+        assert!(object_text(in_a_string.as_bytes()).is_ok());
+    }
+}

@@ -1,0 +1,160 @@
+//! What reading a request costs in memory: never more than a small multiple of its body, however
+//! the body is made. A Worker has 128 MB for everything.
+//!
+//! The counting allocator needs the only unsafe code of the tests, so it stands alone in this file.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use aptix_edge::contract::parse;
+
+/// The system's allocator, counting what each thread holds and the most it held.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(bytes: isize) {
+    // A thread that is ending has no counters left, and is not measured.
+    let _ = HELD.try_with(|held| {
+        held.set(held.get() + bytes);
+        let _ = MOST.try_with(|most| most.set(most.get().max(held.get())));
+    });
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size().cast_signed());
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-layout.size().cast_signed());
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most that reading the body, and giving its fingerprint, held beyond the body itself.
+fn cost(body: &[u8]) -> usize {
+    let before = HELD.get();
+    MOST.set(before);
+    if let Ok(request) = parse(body) {
+        assert_eq!(request.fingerprint().len(), 64);
+    }
+    (MOST.get() - before).unsigned_abs()
+}
+
+#[test]
+fn no_body_costs_more_than_a_small_multiple_of_itself() {
+    // What a report of a hundred faults may cost on top.
+    const REPORT: usize = 256 << 10;
+    let turn = |members: String| format!(r#"{{"SessionId":"s","TurnId":"t",{members}}}"#);
+    let many = |unit: &str| vec![unit; (1 << 20) / unit.len()].join(",");
+    let long = "x".repeat(1 << 20);
+    let escaped = "\\n".repeat(1 << 19);
+    let base64 = "QUJD".repeat(1 << 18);
+    let artifact = r#"{"RelativePath":"","FileName":"a","Contents":"","Origin":"ide"}"#;
+    let image = r#"{"Id":"a","MimeType":"image/png","DataBase64":"QQ"}"#;
+    let condition = r#"{"Key":"a","Operator":"==","Values":[""]}"#;
+    let results: Vec<String> = (0..20_000)
+        .map(|n| format!(r#"{{"ToolCallId":"{n}","ExecutionMs":1,"ResultJson":"1"}}"#))
+        .collect();
+    let tools: Vec<String> = (0..20_000)
+        .map(|n| format!(r#"{{\"type\":\"function\",\"name\":\"{n}\"}}"#))
+        .collect();
+    for (what, body, multiple) in [
+        (
+            "one long text",
+            turn(format!(r#""Instruction":"{long}""#)),
+            1,
+        ),
+        (
+            "one long escaped text",
+            turn(format!(r#""Instruction":"{escaped}""#)),
+            2,
+        ),
+        (
+            "one large file",
+            turn(format!(
+                r#""InputArtifacts":[{{"RelativePath":"","FileName":"a","Encoding":"base64","Origin":"ide","Contents":"{base64}"}}]"#
+            )),
+            1,
+        ),
+        (
+            "small artifacts",
+            turn(format!(r#""InputArtifacts":[{}]"#, many(artifact))),
+            8,
+        ),
+        (
+            "small images",
+            turn(format!(r#""ClipboardImages":[{}]"#, many(image))),
+            6,
+        ),
+        (
+            "small conditions",
+            turn(format!(
+                r#""RagScope":{{"Conditions":[{}]}}"#,
+                many(condition)
+            )),
+            6,
+        ),
+        (
+            "empty values",
+            turn(format!(
+                r#""RagScope":{{"Conditions":[{{"Key":"a","Operator":"==","Values":[{}]}}]}}"#,
+                many(r#""""#)
+            )),
+            1,
+        ),
+        (
+            "small results",
+            turn(format!(r#""ToolResults":[{}]"#, results.join(","))),
+            6,
+        ),
+        (
+            "small tools",
+            turn(format!(r#""ToolsJson":"[{}]""#, tools.join(","))),
+            6,
+        ),
+        (
+            "one tool of many members",
+            turn(format!(
+                r#""ToolsJson":"[{{\"type\":\"function\",\"name\":\"a\",\"parameters\":{{{}}}}}]""#,
+                many(r#"\"\":0"#)
+            )),
+            5,
+        ),
+        ("unknown members", format!("{{{}}}", many(r#""a":0"#)), 0),
+        ("a long unknown name", format!(r#"{{"{long}":0}}"#), 0),
+        (
+            "an array of nothing",
+            turn(format!(r#""InputArtifacts":[{}]"#, many("0"))),
+            0,
+        ),
+        ("a deep body", "[".repeat(1 << 20), 0),
+        (
+            "deep text",
+            turn(format!(
+                r#""ToolResults":[{{"ToolCallId":"a","ExecutionMs":1,"ResultJson":"{}"}}]"#,
+                "[".repeat(1 << 20)
+            )),
+            3,
+        ),
+    ] {
+        let (cost, bound) = (cost(body.as_bytes()), body.len() * multiple + REPORT);
+        assert!(
+            cost <= bound,
+            "{what}: {cost} bytes for a body of {}, bound {bound}",
+            body.len()
+        );
+    }
+}
