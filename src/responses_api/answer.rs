@@ -1,0 +1,477 @@
+//! The end of a model call: what the model answered, or how it failed to.
+//!
+//! It reads response objects, from a terminal event or from a whole JSON body. It must not
+//! know how an answer was streamed.
+//! Source: the Responses API's response object, by recordings of several services.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::event::TerminalStatus;
+use super::output_item::OutputItem;
+use super::{FunctionCall, StreamFault};
+
+/// The end of a model call.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The model finished. No call in the answer is cut.
+    Completed(ModelAnswer),
+    /// The model was cut off. No call in the answer may be executed.
+    Incomplete {
+        /// What there is.
+        answer: ModelAnswer,
+        /// As the service names it: `max_output_tokens`, `content_filter`, …
+        reason: Option<String>,
+        /// The cut went through a function call.
+        cut_call: bool,
+    },
+    /// The service gave up, though it had answered with a success status.
+    Failed {
+        /// As `rate_limit_exceeded`, `server_error`, `insufficient_quota`.
+        code: Option<String>,
+        /// The error's type, as `tokens` or `invalid_request_error`; `cancelled` for a
+        /// response that was cancelled at the service.
+        kind: Option<String>,
+        /// The service's own words. They can hold account names and parts of a prompt:
+        /// never shown to a client, never logged.
+        message: Option<String>,
+    },
+}
+
+/// What the model answered.
+#[derive(Clone, Debug, Default)]
+pub struct ModelAnswer {
+    /// Names the response in a later `previous_response_id`.
+    pub response_id: Option<String>,
+    /// All text for the reader: the message items' text and refusals, in order.
+    pub text: String,
+    /// Some of the text is a refusal.
+    pub refusal: bool,
+    /// The calls, in order.
+    pub calls: Vec<FunctionCall>,
+    /// All output items, in order, as the service wrote them.
+    pub items: Vec<Box<RawValue>>,
+    /// Absent when the service reported none that could be read.
+    pub usage: Option<Usage>,
+}
+
+/// Tokens of one model call. A member that the service left out is 0, except `total`, which
+/// is then the sum of input and output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens read, cached ones included.
+    pub input: u64,
+    /// Tokens read from the service's cache.
+    pub cached: u64,
+    /// Tokens written, reasoning included.
+    pub output: u64,
+    /// Tokens spent on reasoning.
+    pub reasoning: u64,
+    /// All tokens.
+    pub total: u64,
+}
+
+impl PartialEq for ModelAnswer {
+    /// Items are equal when their texts are.
+    fn eq(&self, other: &Self) -> bool {
+        let texts = |answer: &Self| -> Vec<String> {
+            answer
+                .items
+                .iter()
+                .map(|item| item.get().to_owned())
+                .collect()
+        };
+        self.response_id == other.response_id
+            && self.text == other.text
+            && self.refusal == other.refusal
+            && self.calls == other.calls
+            && self.usage == other.usage
+            && texts(self) == texts(other)
+    }
+}
+
+impl PartialEq for Outcome {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Completed(one), Self::Completed(two)) => one == two,
+            (
+                Self::Incomplete {
+                    answer: one,
+                    reason: why,
+                    cut_call: cut,
+                },
+                Self::Incomplete {
+                    answer: two,
+                    reason,
+                    cut_call,
+                },
+            ) => one == two && why == reason && cut == cut_call,
+            (
+                Self::Failed {
+                    code: a,
+                    kind: b,
+                    message: c,
+                },
+                Self::Failed {
+                    code,
+                    kind,
+                    message,
+                },
+            ) => a == code && b == kind && c == message,
+            _ => false,
+        }
+    }
+}
+
+/// Reads a whole JSON body, for services that do not stream. Its output items may be
+/// `answer_bytes` large together.
+///
+/// A response that is not over yet (`queued`, `in_progress`), or a body that is cut, is
+/// [`StreamFault::EndedEarly`].
+pub fn outcome_of_json(body: &[u8], answer_bytes: usize) -> Result<Outcome, StreamFault> {
+    let body: &RawValue = serde_json::from_slice(body).map_err(|error| match error.classify() {
+        serde_json::error::Category::Eof => StreamFault::EndedEarly,
+        _ => StreamFault::Malformed("a JSON answer"),
+    })?;
+    let response = ResponseView::read(body)?;
+    let status = match response.status.as_deref() {
+        Some("completed") => TerminalStatus::Completed,
+        Some("incomplete") => TerminalStatus::Incomplete,
+        Some("failed") => TerminalStatus::Failed,
+        Some("cancelled") => TerminalStatus::Cancelled,
+        Some("queued" | "in_progress") => return Err(StreamFault::EndedEarly),
+        // Proxies report their own failures under a success status.
+        None if response.error.is_some() => TerminalStatus::Failed,
+        _ => return Err(StreamFault::Malformed("a response's status")),
+    };
+    response.conclude(status, answer_bytes, Vec::new)
+}
+
+/// A response object, as far as it matters.
+#[derive(Deserialize)]
+pub(super) struct ResponseView<'a> {
+    id: Option<String>,
+    pub(super) status: Option<String>,
+    #[serde(borrow)]
+    output: Option<Vec<&'a RawValue>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    incomplete_details: Option<IncompleteDetails>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct IncompleteDetails {
+    reason: Option<String>,
+}
+
+impl<'a> ResponseView<'a> {
+    /// Reads a response object.
+    pub(super) fn read(raw: &'a RawValue) -> Result<Self, StreamFault> {
+        serde_json::from_str(raw.get()).map_err(|_| StreamFault::Malformed("a response object"))
+    }
+
+    /// The outcome. `streamed` gives the items seen so far, for services whose terminal event
+    /// has an empty `output`. Where event and object disagree, the worse of the two holds.
+    pub(super) fn conclude(
+        self,
+        status: TerminalStatus,
+        answer_bytes: usize,
+        streamed: impl FnOnce() -> Vec<Box<RawValue>>,
+    ) -> Result<Outcome, StreamFault> {
+        let status = match self.status.as_deref() {
+            Some("cancelled") => TerminalStatus::Cancelled,
+            Some("failed") => TerminalStatus::Failed,
+            Some("incomplete") if status == TerminalStatus::Completed => TerminalStatus::Incomplete,
+            _ => status,
+        };
+        if matches!(status, TerminalStatus::Failed | TerminalStatus::Cancelled) {
+            return Ok(self.failure(status));
+        }
+        let items = match self.output {
+            Some(output) if !output.is_empty() => {
+                let bytes = output.iter().map(|item| item.get().len()).sum::<usize>();
+                if bytes > answer_bytes {
+                    return Err(StreamFault::AnswerTooLarge {
+                        limit: answer_bytes,
+                    });
+                }
+                output.into_iter().map(RawValue::to_owned).collect()
+            }
+            _ => streamed(),
+        };
+        let usage = self.usage.and_then(usage);
+        let answer = ModelAnswer::read(self.id, items, usage)?;
+        let cut_call = answer.calls.iter().any(|call| call.cut);
+        // A cut call must never run, so an answer that holds one is not complete.
+        if status == TerminalStatus::Completed && !cut_call {
+            return Ok(Outcome::Completed(answer));
+        }
+        let reason = self.incomplete_details.and_then(|details| details.reason);
+        Ok(Outcome::Incomplete {
+            answer,
+            reason,
+            cut_call,
+        })
+    }
+
+    fn failure(&self, status: TerminalStatus) -> Outcome {
+        match self.error.map(RawValue::get).map(failure_of) {
+            Some(failed) => failed,
+            None => Outcome::Failed {
+                code: None,
+                kind: (status == TerminalStatus::Cancelled).then(|| "cancelled".to_owned()),
+                message: None,
+            },
+        }
+    }
+}
+
+/// The outcome that an error object, or an error that is no more than a string, tells of.
+pub(super) fn failure_of(error: &str) -> Outcome {
+    let body = super::ErrorBody::of_error(error);
+    Outcome::Failed {
+        code: body.code,
+        kind: body.kind,
+        message: body.message,
+    }
+}
+
+impl ModelAnswer {
+    fn read(
+        response_id: Option<String>,
+        items: Vec<Box<RawValue>>,
+        usage: Option<Usage>,
+    ) -> Result<Self, StreamFault> {
+        let mut answer = Self {
+            response_id,
+            usage,
+            ..Self::default()
+        };
+        for item in &items {
+            match OutputItem::read(item)? {
+                OutputItem::Message(parts) => {
+                    for part in parts {
+                        answer.text.push_str(&part.text);
+                        answer.refusal |= part.refusal;
+                    }
+                }
+                OutputItem::FunctionCall(call) => answer.calls.push(call),
+                OutputItem::Other => {}
+            }
+        }
+        answer.items = items;
+        Ok(answer)
+    }
+}
+
+#[derive(Deserialize)]
+struct UsageView {
+    input_tokens: Option<u64>,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens: Option<u64>,
+    output_tokens_details: Option<OutputDetails>,
+    total_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+/// Usage is bookkeeping: one that cannot be read counts as not reported, as it must not cost
+/// the reader an answer that is otherwise good.
+fn usage(raw: &RawValue) -> Option<Usage> {
+    let view: UsageView = serde_json::from_str(raw.get()).ok()?;
+    let input = view.input_tokens.unwrap_or(0);
+    let output = view.output_tokens.unwrap_or(0);
+    Some(Usage {
+        input,
+        cached: view
+            .input_tokens_details
+            .and_then(|details| details.cached_tokens)
+            .unwrap_or(0),
+        output,
+        reasoning: view
+            .output_tokens_details
+            .and_then(|details| details.reasoning_tokens)
+            .unwrap_or(0),
+        total: view
+            .total_tokens
+            .unwrap_or_else(|| input.saturating_add(output)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGE: &str = r#"{"type":"message","content":[{"type":"output_text","text":"Hi"}]}"#;
+    const CUT: &str = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a","status":"incomplete"}"#;
+
+    fn outcome(body: &str) -> Result<Outcome, StreamFault> {
+        outcome_of_json(body.as_bytes(), 1000)
+    }
+
+    fn raw(json: &str) -> Box<RawValue> {
+        RawValue::from_string(json.to_owned()).unwrap()
+    }
+
+    fn failed(code: Option<&str>, kind: Option<&str>, message: Option<&str>) -> Outcome {
+        let own = |text: Option<&str>| text.map(str::to_owned);
+        Outcome::Failed {
+            code: own(code),
+            kind: own(kind),
+            message: own(message),
+        }
+    }
+
+    #[test]
+    fn a_completed_response_gives_text_calls_items_and_usage() {
+        let search = r#"{"type":"web_search_call","id":"ws","action":{"type":"search"}}"#;
+        let call = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#;
+        let body = format!(
+            r#" {{"id":"resp_1","status":"completed","error":null,"output":[{search},{MESSAGE},{call}],
+            "usage":{{"input_tokens":7,"input_tokens_details":{{"cached_tokens":2}},"output_tokens":5,
+            "output_tokens_details":{{"reasoning_tokens":3}},"total_tokens":12,"extra":1}}}}"#
+        );
+        assert_eq!(
+            outcome(&body),
+            Ok(Outcome::Completed(ModelAnswer {
+                response_id: Some("resp_1".to_owned()),
+                text: "Hi".to_owned(),
+                refusal: false,
+                calls: vec![FunctionCall {
+                    call_id: "c".to_owned(),
+                    name: "f".to_owned(),
+                    arguments: "{}".to_owned(),
+                    cut: false,
+                }],
+                items: vec![raw(search), raw(MESSAGE), raw(call)],
+                usage: Some(Usage {
+                    input: 7,
+                    cached: 2,
+                    output: 5,
+                    reasoning: 3,
+                    total: 12
+                }),
+            }))
+        );
+    }
+
+    #[test]
+    fn an_answer_with_a_cut_call_is_incomplete_whatever_its_status_says() {
+        for (status, reason) in [
+            ("incomplete", Some("max_output_tokens")),
+            ("completed", None),
+        ] {
+            let details =
+                reason.map_or("null".to_owned(), |why| format!(r#"{{"reason":"{why}"}}"#));
+            let body = format!(
+                r#"{{"status":"{status}","incomplete_details":{details},"output":[{CUT}]}}"#
+            );
+            let call = FunctionCall {
+                call_id: "c".to_owned(),
+                name: "f".to_owned(),
+                arguments: "{\"a".to_owned(),
+                cut: true,
+            };
+            let answer = ModelAnswer {
+                calls: vec![call],
+                items: vec![raw(CUT)],
+                ..ModelAnswer::default()
+            };
+            assert_eq!(
+                outcome(&body),
+                Ok(Outcome::Incomplete {
+                    answer,
+                    reason: reason.map(str::to_owned),
+                    cut_call: true
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn usage_tolerates_absent_members_and_an_unreadable_one_is_no_usage() {
+        let of = |usage: &str| match outcome(&format!(
+            r#"{{"status":"completed","output":[],"usage":{usage}}}"#
+        )) {
+            Ok(Outcome::Completed(answer)) => answer.usage,
+            other => panic!("{other:?}"),
+        };
+        let sum = Usage {
+            input: 10,
+            output: 4,
+            total: 14,
+            ..Usage::default()
+        };
+        assert_eq!(of(r#"{"input_tokens":10,"output_tokens":4}"#), Some(sum));
+        assert_eq!(of("null"), None);
+        assert_eq!(of(r#"{"input_tokens":-1}"#), None);
+    }
+
+    #[test]
+    fn a_failed_or_cancelled_response_is_failed_with_what_the_service_said() {
+        assert_eq!(
+            outcome(r#"{"status":"failed","error":{"code":"server_error","message":"m"}}"#),
+            Ok(failed(Some("server_error"), None, Some("m")))
+        );
+        assert_eq!(
+            outcome(r#"{"status":"cancelled"}"#),
+            Ok(failed(None, Some("cancelled"), None))
+        );
+        assert_eq!(
+            outcome(r#"{"error":{"type":"t","code":429,"message":"m"}}"#),
+            Ok(failed(Some("429"), Some("t"), Some("m")))
+        );
+        assert_eq!(
+            outcome(r#"{"error":"overloaded"}"#),
+            Ok(failed(None, None, Some("overloaded")))
+        );
+    }
+
+    #[test]
+    fn what_is_no_finished_response_is_a_fault() {
+        for (body, fault) in [
+            (r#"{"status":"queued"}"#, StreamFault::EndedEarly),
+            (
+                r#"{"status":"in_progress","output":[]}"#,
+                StreamFault::EndedEarly,
+            ),
+            (r#"{"status":"comp"#, StreamFault::EndedEarly),
+            ("", StreamFault::EndedEarly),
+            ("<html>", StreamFault::Malformed("a JSON answer")),
+            (
+                r#"{"status":"new"}"#,
+                StreamFault::Malformed("a response's status"),
+            ),
+            (
+                r#"{"output":[]}"#,
+                StreamFault::Malformed("a response's status"),
+            ),
+            ("[]", StreamFault::Malformed("a response object")),
+            (
+                r#"{"status":"completed","output":{}}"#,
+                StreamFault::Malformed("a response object"),
+            ),
+        ] {
+            assert_eq!(outcome(body), Err(fault), "{body}");
+        }
+    }
+
+    #[test]
+    fn output_items_may_be_as_large_as_the_limit_and_no_larger() {
+        let body = format!(r#"{{"status":"completed","output":[{MESSAGE}]}}"#);
+        let of = |limit| outcome_of_json(body.as_bytes(), limit).map(|_| ());
+        assert_eq!(of(MESSAGE.len()), Ok(()));
+        let limit = MESSAGE.len() - 1;
+        assert_eq!(of(limit), Err(StreamFault::AnswerTooLarge { limit }));
+    }
+}

@@ -1,0 +1,442 @@
+//! The body of a refusal by the model service, and what the refusal is about.
+//!
+//! It reads whatever JSON shape a service uses, whatever its content type says, and answers
+//! two questions that decide how a turn goes on: is the continued response gone, and is the
+//! input itself to blame. It must not decide about retries: the HTTP status does that.
+//! Source: the Responses API's error envelope, measured and recorded refusals of it and of
+//! servers that speak its protocol.
+
+use serde_json::{Map, Value};
+
+/// The longest part of a body without a known shape that is kept as its message, in bytes.
+const PLAIN_MESSAGE_BYTES: usize = 1024;
+
+/// A refusal in the model service's words. Each member is absent when the body has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErrorBody {
+    /// As `previous_response_not_found`; a number is given as its digits.
+    pub code: Option<String>,
+    /// The error's `type`, as `invalid_request_error`.
+    pub kind: Option<String>,
+    /// The request member concerned, as `input[0].content`.
+    pub param: Option<String>,
+    /// The service's own words. They can hold account names and parts of a prompt: never
+    /// shown to a client, never logged.
+    pub message: Option<String>,
+}
+
+impl ErrorBody {
+    /// Reads a body: `{"error":{…}}`, `{"code","error":"…"}`, `{"detail":…}`, a bare error
+    /// object, an array of one of them, or a text that is no JSON, which is the message.
+    pub fn read(body: &[u8]) -> Self {
+        match serde_json::from_slice(body) {
+            Ok(value) => Self::of_body(&value),
+            Err(_) => Self::of_text(&String::from_utf8_lossy(body)),
+        }
+    }
+
+    /// Reads the JSON text of an error alone: an object, or a string that is the message.
+    pub(super) fn of_error(json: &str) -> Self {
+        match serde_json::from_str(json) {
+            Ok(Value::Object(error)) => Self::of_object(&error),
+            Ok(Value::String(message)) => Self::of_text(&message),
+            _ => Self::of_text(json),
+        }
+    }
+
+    fn of_body(value: &Value) -> Self {
+        match value {
+            Value::Array(items) => items.first().map(Self::of_body).unwrap_or_default(),
+            Value::Object(body) => match (body.get("error"), body.get("detail")) {
+                (Some(Value::Object(error)), _) => Self::of_object(error),
+                (Some(Value::String(message)), _) | (None, Some(Value::String(message))) => Self {
+                    message: text(message),
+                    ..Self::of_object(body)
+                },
+                (None, Some(Value::Object(error))) => Self::of_object(error),
+                (None, Some(Value::Array(faults))) => Self::of_validation(faults),
+                _ => Self::of_object(body),
+            },
+            Value::String(message) => Self::of_text(message),
+            _ => Self::default(),
+        }
+    }
+
+    fn of_object(error: &Map<String, Value>) -> Self {
+        let member = |name: &str| match error.get(name) {
+            Some(Value::String(value)) => text(value),
+            Some(Value::Number(value)) => Some(value.to_string()),
+            _ => None,
+        };
+        Self {
+            code: member("code"),
+            kind: member("type"),
+            param: member("param"),
+            message: member("message"),
+        }
+    }
+
+    /// `{"loc":["body","input",0],"msg","type"}`, as Python services validate.
+    fn of_validation(faults: &[Value]) -> Self {
+        let Some(fault) = faults.first() else {
+            return Self::default();
+        };
+        let place = fault.get("loc").and_then(Value::as_array).map(|steps| {
+            let steps = steps.iter().filter(|step| step.as_str() != Some("body"));
+            let names = steps.map(|step| {
+                step.as_str()
+                    .map_or_else(|| step.to_string(), str::to_owned)
+            });
+            names.collect::<Vec<_>>().join(".")
+        });
+        let member = |name: &str| fault.get(name).and_then(Value::as_str).and_then(text);
+        Self {
+            code: None,
+            kind: member("type"),
+            param: place.as_deref().and_then(text),
+            message: member("msg"),
+        }
+    }
+
+    fn of_text(body: &str) -> Self {
+        let body = body.trim();
+        let end = body.floor_char_boundary(PLAIN_MESSAGE_BYTES);
+        Self {
+            message: body.get(..end).and_then(text),
+            ..Self::default()
+        }
+    }
+}
+
+/// Whether the service refuses because it does not have, or does not support, the response
+/// that the request continues. The remedy is to send the whole conversation.
+pub fn concerns_previous_response(status: u16, error: &ErrorBody) -> bool {
+    if matches!(status, 401 | 403 | 429) {
+        return false;
+    }
+    if error.code.as_deref() == Some("previous_response_not_found")
+        || error.param.as_deref() == Some("previous_response_id")
+    {
+        return true;
+    }
+    let message = error.message.as_deref().unwrap_or_default().to_lowercase();
+    let speaks_of_it = message.contains("previous_response_id")
+        || (message.contains("previous response")
+            && mentions(
+                &message,
+                &["not found", "support", "expired", "deleted", "exist"],
+            ));
+    speaks_of_it && matches!(status, 400 | 404 | 405 | 409 | 410 | 422 | 501)
+}
+
+/// Whether the service refuses the input itself, so that sending it again must fail again:
+/// not the model's name, the tools, the key or another setting.
+pub fn concerns_input(status: u16, error: &ErrorBody) -> bool {
+    if status == 413 {
+        return true;
+    }
+    if !matches!(status, 400 | 422) || concerns_previous_response(status, error) {
+        return false;
+    }
+    if error.code.as_deref().is_some_and(code_concerns_input) {
+        return true;
+    }
+    if let Some(param) = error.param.as_deref() {
+        let rest = param.strip_prefix("input");
+        return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']));
+    }
+    if error
+        .code
+        .as_deref()
+        .is_some_and(|code| mentions(code, SETTING_WORDS))
+    {
+        return false;
+    }
+    // Without a code or a parameter only the words are left. Those for the input go first:
+    // "this model's maximum context length" is about the input, not about the model.
+    let message = error.message.as_deref().unwrap_or_default().to_lowercase();
+    mentions(&message, INPUT_WORDS) || !mentions(&message, SETTING_WORDS)
+}
+
+/// Whether an error code blames the input. Such codes come in HTTP refusals and, under a
+/// success status, in failed responses.
+pub fn code_concerns_input(code: &str) -> bool {
+    const CODES: &[&str] = &[
+        "bio_policy",
+        "content_filter",
+        "content_policy_violation",
+        "context_length_exceeded",
+        "cyber_policy",
+        "failed_to_download_image",
+        "invalid_base64_image",
+        "invalid_prompt",
+        "string_above_max_length",
+    ];
+    const FAMILIES: &[&str] = &[
+        "empty_image",
+        "empty_file",
+        "image_",
+        "invalid_file",
+        "invalid_image",
+        "unsupported_file",
+        "unsupported_image",
+    ];
+    CODES.contains(&code) || FAMILIES.iter().any(|family| code.starts_with(family))
+}
+
+const INPUT_WORDS: &[&str] = &[
+    "context length",
+    "context window",
+    "function call",
+    "image",
+    "input",
+    "prompt",
+    "too large",
+    "too long",
+    "tool call",
+    "tool output",
+];
+
+const SETTING_WORDS: &[&str] = &[
+    "api key",
+    "api_key",
+    "auth",
+    "billing",
+    "credit",
+    "instructions",
+    "model",
+    "organization",
+    "parameter",
+    "permission",
+    "quota",
+    "rate_limit",
+    "rate limit",
+    "store",
+    "stream",
+    "tool",
+];
+
+fn mentions(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
+fn text(value: &str) -> Option<String> {
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(code: &str, kind: &str, param: &str, message: &str) -> ErrorBody {
+        ErrorBody {
+            code: text(code),
+            kind: text(kind),
+            param: text(param),
+            message: text(message),
+        }
+    }
+
+    #[test]
+    fn every_known_shape_of_an_error_body_is_read() {
+        for (body, expected) in [
+            (
+                r#"{"error":{"message":"m","type":"t","param":"p","code":"c"}}"#,
+                error("c", "t", "p", "m"),
+            ),
+            (
+                r#"{"error":{"message":"m","type":"t","param":null,"code":null},"status":401}"#,
+                error("", "t", "", "m"),
+            ),
+            (
+                r#"{"code":"invalid-argument","error":"m"}"#,
+                error("invalid-argument", "", "", "m"),
+            ),
+            (r#"{"detail":"m"}"#, error("", "", "", "m")),
+            (
+                r#"{"detail":[{"type":"missing","loc":["body","input",0,"content"],"msg":"m"}]}"#,
+                error("", "missing", "input.0.content", "m"),
+            ),
+            (
+                r#"{"detail":{"code":"c","message":"m"}}"#,
+                error("c", "", "", "m"),
+            ),
+            (
+                r#"{"object":"error","message":"m","type":"t","param":null,"code":400}"#,
+                error("400", "t", "", "m"),
+            ),
+            (
+                r#"[{"error":{"code":400,"message":"m"}}]"#,
+                error("400", "", "", "m"),
+            ),
+            (r#""m""#, error("", "", "", "m")),
+            (
+                " upstream connect error\n",
+                error("", "", "", "upstream connect error"),
+            ),
+            ("[]", ErrorBody::default()),
+            ("7", ErrorBody::default()),
+            ("", ErrorBody::default()),
+        ] {
+            assert_eq!(ErrorBody::read(body.as_bytes()), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_no_json_is_kept_in_part_and_never_cut_inside_a_character() {
+        let body = format!("<{}", "ä".repeat(PLAIN_MESSAGE_BYTES));
+        let kept = ErrorBody::read(body.as_bytes()).message.unwrap();
+        assert_eq!(kept.len(), PLAIN_MESSAGE_BYTES - 1);
+        assert!(body.starts_with(&kept));
+        assert_eq!(
+            ErrorBody::read(b"\xff\xfe").message.as_deref(),
+            Some("\u{fffd}\u{fffd}")
+        );
+    }
+
+    #[test]
+    fn a_lost_or_unsupported_previous_response_is_told_from_other_refusals() {
+        for (status, body, expected) in [
+            (400, error("previous_response_not_found", "", "", ""), true),
+            (404, error("", "", "previous_response_id", "x"), true),
+            (
+                400,
+                error(
+                    "",
+                    "",
+                    "",
+                    "llama.cpp does not support 'previous_response_id'.",
+                ),
+                true,
+            ),
+            (
+                404,
+                error("", "", "", "Previous response with id 'resp_1' not found."),
+                true,
+            ),
+            (
+                501,
+                error("", "", "", "Previous responses are not supported"),
+                true,
+            ),
+            (
+                400,
+                error("", "", "input", "No tool output found for function call c."),
+                false,
+            ),
+            (
+                400,
+                error("", "", "", "The previous response was too long"),
+                false,
+            ),
+            (
+                429,
+                error("", "", "", "previous_response_id used too often"),
+                false,
+            ),
+            (
+                500,
+                error("", "", "", "previous_response_id lookup crashed"),
+                false,
+            ),
+            (400, ErrorBody::default(), false),
+        ] {
+            assert_eq!(
+                concerns_previous_response(status, &body),
+                expected,
+                "{status} {body:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_the_input_is_told_from_a_refusal_of_a_setting() {
+        for (status, body, expected) in [
+            (
+                400,
+                error("context_length_exceeded", "", "input", "m"),
+                true,
+            ),
+            (400, error("invalid_prompt", "", "", "m"), true),
+            (400, error("invalid_image_format", "", "url", "m"), true),
+            (400, error("unsupported_file", "", "file_data", "m"), true),
+            (
+                400,
+                error("invalid_value", "", "input[0].content[0].type", "m"),
+                true,
+            ),
+            (422, error("", "missing", "input.0.content", "m"), true),
+            (413, ErrorBody::default(), true),
+            (400, ErrorBody::default(), true),
+            (
+                400,
+                error(
+                    "",
+                    "",
+                    "",
+                    "This model's maximum context length is 8192 tokens.",
+                ),
+                true,
+            ),
+            (
+                400,
+                error("", "", "input", "No tool call found for call_id c."),
+                true,
+            ),
+            (
+                400,
+                error("", "", "", "No tool output found for tool call c."),
+                true,
+            ),
+            (
+                400,
+                error(
+                    "model_not_found",
+                    "",
+                    "model",
+                    "The model 'input' does not exist.",
+                ),
+                false,
+            ),
+            (400, error("invalid_value", "", "tools[0].name", "m"), false),
+            (400, error("", "", "tool_choice", "m"), false),
+            (400, error("", "", "inputs", "m"), false),
+            (
+                400,
+                error("decimal_below_min_value", "", "temperature", "m"),
+                false,
+            ),
+            (
+                400,
+                error("invalid-argument", "", "", "Incorrect API key provided."),
+                false,
+            ),
+            (
+                400,
+                error("invalid-argument", "", "", "Model not found: grok-0"),
+                false,
+            ),
+            (
+                400,
+                error("", "", "", "Unsupported parameter: 'top_p'"),
+                false,
+            ),
+            (400, error("insufficient_quota", "", "", ""), false),
+            (
+                400,
+                error(
+                    "previous_response_not_found",
+                    "",
+                    "previous_response_id",
+                    "m",
+                ),
+                false,
+            ),
+            (401, error("invalid_prompt", "", "", ""), false),
+            (429, error("", "", "input", ""), false),
+            (500, error("", "", "input", ""), false),
+        ] {
+            assert_eq!(concerns_input(status, &body), expected, "{status} {body:?}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The form in which an output item goes back as input, when the service keeps nothing and
+//! the whole conversation is sent with every call (`store: false`).
+//!
+//! Output and input items differ: ids and statuses refer to state that the service does not
+//! keep, and tools that the service ran by itself have no input form without it. It must not
+//! decide which items belong to a conversation.
+//! Source: the published request schema; every result is an item of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::output_item::{ItemHead, MessagePart, OutputItem};
+
+/// The input item that stands for an output item, or `None` when there is none: for cut
+/// calls, for reasoning without its encrypted content, for tools that the service ran by
+/// itself, and for what cannot be read.
+///
+/// - A message keeps its text, refusals included, as one string: the only form of an
+///   assistant's message that needs no id. It keeps its `phase`, which guides newer models.
+/// - A function call keeps `call_id`, `name` and `arguments`.
+/// - Reasoning keeps `id`, `summary` and `encrypted_content`.
+pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
+    let replayed = match OutputItem::read(item).ok()? {
+        OutputItem::Message(parts) => {
+            let PhaseView { phase } = serde_json::from_str(item.get()).ok()?;
+            let phase = phase.filter(|phase| *phase != Phase::Unknown);
+            InputItem::Message {
+                role: "assistant",
+                content: joined(&parts),
+                phase,
+            }
+        }
+        OutputItem::FunctionCall(call) if call.cut => return None,
+        OutputItem::FunctionCall(call) => InputItem::FunctionCall {
+            call_id: call.call_id,
+            name: call.name,
+            arguments: call.arguments,
+        },
+        OutputItem::Other => InputItem::Reasoning(reasoning(item)?),
+    };
+    to_raw_value(&replayed).ok()
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum InputItem {
+    Message {
+        role: &'static str,
+        content: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<Phase>,
+    },
+    FunctionCall {
+        call_id: String,
+        name: String,
+        arguments: String,
+    },
+    Reasoning(Reasoning),
+}
+
+#[derive(Deserialize)]
+struct PhaseView {
+    phase: Option<Phase>,
+}
+
+/// Whether a message comments on the work or is the answer.
+#[derive(PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Phase {
+    Commentary,
+    FinalAnswer,
+    /// One that the published schema does not know, and that input would refuse.
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Reasoning {
+    id: String,
+    #[serde(default)]
+    summary: Vec<Summary>,
+    encrypted_content: String,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Summary {
+    SummaryText { text: String },
+}
+
+fn joined(parts: &[MessagePart]) -> String {
+    parts.iter().map(|part| part.text.as_str()).collect()
+}
+
+fn reasoning(item: &RawValue) -> Option<Reasoning> {
+    if !ItemHead::read(item).ok()?.is_reasoning() {
+        return None;
+    }
+    let reasoning: Reasoning = serde_json::from_str(item.get()).ok()?;
+    (!reasoning.encrypted_content.is_empty()).then_some(reasoning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replayed(item: &str) -> Option<String> {
+        let item = RawValue::from_string(item.to_owned()).unwrap();
+        for_replay(&item).map(|raw| raw.get().to_owned())
+    }
+
+    #[test]
+    fn a_message_keeps_its_text_and_phase_and_loses_what_refers_to_the_service_s_state() {
+        assert_eq!(
+            replayed(
+                r#"{"id":"msg_1","type":"message","status":"completed","role":"assistant","phase":"final_answer",
+                "content":[{"type":"output_text","text":"a\n","annotations":[],"logprobs":[]},
+                {"type":"refusal","refusal":"b"}]}"#
+            )
+            .as_deref(),
+            Some(r#"{"type":"message","role":"assistant","content":"a\nb","phase":"final_answer"}"#)
+        );
+        assert_eq!(
+            replayed(r#"{"type":"message","phase":"new","content":"a"}"#).as_deref(),
+            Some(r#"{"type":"message","role":"assistant","content":"a"}"#)
+        );
+    }
+
+    #[test]
+    fn a_call_is_replayed_without_its_item_id_and_a_cut_one_not_at_all() {
+        let call = |status: &str| {
+            replayed(&format!(
+                r#"{{"id":"fc_1","type":"function_call","status":"{status}","call_id":"c","name":"f","arguments":"{{}}"}}"#
+            ))
+        };
+        assert_eq!(
+            call("completed").as_deref(),
+            Some(r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#)
+        );
+        assert_eq!(call("incomplete"), None);
+    }
+
+    #[test]
+    fn reasoning_is_replayed_only_when_it_is_encrypted() {
+        assert_eq!(
+            replayed(
+                r#"{"id":"rs_1","type":"reasoning","status":null,"encrypted_content":"e",
+                "summary":[{"type":"summary_text","text":"s"}],"content":[]}"#
+            )
+            .as_deref(),
+            Some(
+                r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"s"}],"encrypted_content":"e"}"#
+            )
+        );
+        for rest in [
+            r#""summary":[]"#,
+            r#""encrypted_content":null"#,
+            r#""encrypted_content":"""#,
+        ] {
+            assert_eq!(
+                replayed(&format!(r#"{{"type":"reasoning","id":"rs_1",{rest}}}"#)),
+                None
+            );
+        }
+    }
+
+    #[test]
+    fn what_the_service_ran_by_itself_and_what_cannot_be_read_is_left_out() {
+        for item in [
+            r#"{"type":"web_search_call","id":"ws_1","status":"completed","encrypted_content":"e"}"#,
+            r#"{"type":"custom_tool_call","call_id":"c","name":"n","input":"i"}"#,
+            r#"{"type":"function_call","name":"f"}"#,
+            r#"{"id":"msg_1"}"#,
+        ] {
+            assert_eq!(replayed(item), None, "{item}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The body of `POST {BaseUrl}/responses`: exactly the members the product sends, in their
+//! order, and the input items that the product itself writes.
+//!
+//! It does not decide what goes into a request: composition does. It never reads an item
+//! back: items and tools are raw JSON text, written as they were stored.
+//! Source: the interface page, section 4. The live API refuses unknown members, so a member
+//! that is absent here cannot be sent.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// The `include` entry that asks for reasoning that can be sent back with `store: false`.
+pub const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
+
+/// A request body. Members are written in the order of the fields; empty ones are absent.
+#[derive(Clone, Debug, Serialize)]
+pub struct ResponsesRequest<'a> {
+    /// The model's name at the service.
+    pub model: &'a str,
+    /// The mode layer. The service forgets it between calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<&'a str>,
+    /// The input items, each the JSON text of one object, written without being parsed.
+    pub input: Vec<&'a RawValue>,
+    /// The JSON text of an array of tools, written without being parsed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<&'a RawValue>,
+    /// The tool that the model must call. The service refuses it without `tools`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice<'a>>,
+    /// The response this request continues, when the service keeps the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_response_id: Option<&'a str>,
+    /// What the answer shall contain beyond the default, as [`ENCRYPTED_REASONING`].
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub include: &'a [&'a str],
+    /// Whether the service keeps the response. Always explicit: the service's default is true.
+    pub store: bool,
+    /// Whether the answer comes as server-sent events.
+    pub stream: bool,
+}
+
+impl ResponsesRequest<'_> {
+    /// The body's JSON text. It fails only if a serializer of this module is wrong.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
+    }
+}
+
+/// `{"type":"function","name"}`: the model must call this one function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename = "function")]
+pub struct ToolChoice<'a> {
+    /// The name of a function among the request's tools.
+    pub name: &'a str,
+}
+
+/// A function offered to the model, in the flat shape of the Responses API.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename = "function")]
+pub struct FunctionTool<'a> {
+    /// 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub name: &'a str,
+    /// When and how to use it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<&'a str>,
+    /// A JSON Schema of type object, written without being parsed.
+    pub parameters: &'a RawValue,
+    /// Always explicit: the service takes an absent `strict` for true and then makes every
+    /// optional parameter mandatory.
+    pub strict: bool,
+}
+
+/// One part of a user message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ContentPart<'a> {
+    /// Text.
+    InputText {
+        /// The text.
+        text: Cow<'a, str>,
+    },
+    /// An image.
+    InputImage {
+        /// An https or a `data:` URL.
+        image_url: Cow<'a, str>,
+        /// How closely the model looks. The service's schema requires it.
+        detail: ImageDetail,
+    },
+    /// A file, such as a PDF.
+    InputFile {
+        /// Its name, for the model.
+        filename: Cow<'a, str>,
+        /// A base64 `data:` URL with a MIME type; the service refuses bare base64.
+        file_data: Cow<'a, str>,
+    },
+}
+
+impl<'a> ContentPart<'a> {
+    /// A text part.
+    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::InputText { text: text.into() }
+    }
+
+    /// An image part with `detail: "auto"`; `image_url` is an https or a `data:` URL.
+    pub fn image(image_url: impl Into<Cow<'a, str>>) -> Self {
+        Self::InputImage {
+            image_url: image_url.into(),
+            detail: ImageDetail::Auto,
+        }
+    }
+
+    /// A file part; `file_data` is a base64 `data:` URL with a MIME type.
+    pub fn file(filename: impl Into<Cow<'a, str>>, file_data: impl Into<Cow<'a, str>>) -> Self {
+        Self::InputFile {
+            filename: filename.into(),
+            file_data: file_data.into(),
+        }
+    }
+}
+
+/// How closely the model looks at an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImageDetail {
+    /// The service decides.
+    Auto,
+}
+
+/// `{"role":"system","content":[{"type":"input_text","text"}]}`: the boot prompt.
+pub fn system_message(text: &str) -> serde_json::Result<Box<RawValue>> {
+    to_raw_value(&Message {
+        role: "system",
+        content: &[ContentPart::text(text)],
+    })
+}
+
+/// `{"role":"user","content":[…]}`.
+pub fn user_message(content: &[ContentPart<'_>]) -> serde_json::Result<Box<RawValue>> {
+    to_raw_value(&Message {
+        role: "user",
+        content,
+    })
+}
+
+/// `{"type":"function_call_output","call_id","output"}`; `call_id` is the call's, never its
+/// item id, and `output` is text, usually JSON.
+pub fn function_call_output(call_id: &str, output: &str) -> serde_json::Result<Box<RawValue>> {
+    to_raw_value(&FunctionCallOutput { call_id, output })
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a [ContentPart<'a>],
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "function_call_output")]
+struct FunctionCallOutput<'a> {
+    call_id: &'a str,
+    output: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(json: &str) -> Box<RawValue> {
+        RawValue::from_string(json.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn a_first_request_has_its_members_in_the_interface_s_order() {
+        let schema = raw(r#"{"type":"object","properties":{"z":{},"a":{}}}"#);
+        let tool = FunctionTool {
+            name: "build",
+            description: Some("Builds."),
+            parameters: &schema,
+            strict: false,
+        };
+        let tools = to_raw_value(&[tool]).unwrap();
+        let system = system_message("Be \"brief\".").unwrap();
+        let user = user_message(&[
+            ContentPart::text("[MODE: general]"),
+            ContentPart::image("data:image/png;base64,AA=="),
+            ContentPart::file("a.pdf", "data:application/pdf;base64,AA=="),
+        ])
+        .unwrap();
+        let request = ResponsesRequest {
+            model: "m",
+            instructions: Some("i"),
+            input: vec![&system, &user],
+            tools: Some(&tools),
+            tool_choice: Some(ToolChoice { name: "build" }),
+            previous_response_id: None,
+            include: &[],
+            store: true,
+            stream: true,
+        };
+        assert_eq!(
+            request.to_json().unwrap(),
+            concat!(
+                r#"{"model":"m","instructions":"i","input":["#,
+                r#"{"role":"system","content":[{"type":"input_text","text":"Be \"brief\"."}]},"#,
+                r#"{"role":"user","content":[{"type":"input_text","text":"[MODE: general]"},"#,
+                r#"{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"},"#,
+                r#"{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,AA=="}]}],"#,
+                r#""tools":[{"type":"function","name":"build","description":"Builds.","#,
+                r#""parameters":{"type":"object","properties":{"z":{},"a":{}}},"strict":false}],"#,
+                r#""tool_choice":{"type":"function","name":"build"},"store":true,"stream":true}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_continuation_has_no_more_than_it_needs_and_its_items_are_written_as_stored() {
+        let output = function_call_output("call_1", r#"{"ok":true}"#).unwrap();
+        let stored = raw(r#"{ "b":1.50, "a":1e2 }"#);
+        let request = ResponsesRequest {
+            model: "m",
+            instructions: None,
+            input: vec![&output, &stored],
+            tools: None,
+            tool_choice: None,
+            previous_response_id: Some("resp_1"),
+            include: &[ENCRYPTED_REASONING],
+            store: false,
+            stream: true,
+        };
+        assert_eq!(
+            request.to_json().unwrap(),
+            concat!(
+                r#"{"model":"m","input":[{"type":"function_call_output","call_id":"call_1","#,
+                r#""output":"{\"ok\":true}"},{ "b":1.50, "a":1e2 }],"previous_response_id":"resp_1","#,
+                r#""include":["reasoning.encrypted_content"],"store":false,"stream":true}"#
+            )
+        );
+    }
+}

@@ -1,0 +1,358 @@
+//! Server-sent events from bytes: the framing of the WHATWG standard, nothing of its meaning.
+//!
+//! It owns line endings, the byte order mark, comments, fields and the blank line, however
+//! the bytes are cut. It must not look into an event's data, and it does no I/O.
+//! It departs from the standard twice, on purpose: bytes that are not UTF-8 are a fault, as a
+//! replacement character would silently change an answer; and an event that the end of the
+//! body leaves without its blank line is given by [`SseDecoder::finish`], as some services
+//! omit the last one (the reader of the data can tell a whole event from a cut one).
+
+use std::collections::VecDeque;
+
+/// One event. `id` and `retry` have no use here and are dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SseEvent {
+    /// The `event` field, absent when the block had none or an empty one.
+    pub event: Option<String>,
+    /// The `data` lines, joined by a line feed.
+    pub data: String,
+}
+
+/// The sizes that a decoder accepts, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SseLimits {
+    /// The longest line, without its end.
+    pub line_bytes: usize,
+    /// The most data in one event.
+    pub event_bytes: usize,
+}
+
+/// Why the bytes are not an acceptable event stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SseFault {
+    /// A line is not UTF-8.
+    #[error("the event stream is not valid UTF-8")]
+    NotUtf8,
+    /// A line is too long.
+    #[error("a line of the event stream is longer than {limit} bytes")]
+    LineTooLong {
+        /// The limit that was passed in.
+        limit: usize,
+    },
+    /// The data of one event are too long.
+    #[error("an event of the event stream is longer than {limit} bytes")]
+    EventTooLong {
+        /// The limit that was passed in.
+        limit: usize,
+    },
+}
+
+/// Turns chunks into events. Its state depends on the bytes alone, never on how they were cut.
+///
+/// It holds at most one line, one event's data, and the events of the last chunk that were
+/// not taken yet. Each byte is looked at once and copied at most twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SseDecoder {
+    limits: SseLimits,
+    /// The line that no line end has closed yet.
+    line: Vec<u8>,
+    /// A byte order mark counts on the first line only.
+    on_first_line: bool,
+    /// A line feed that comes now belongs to the carriage return before it.
+    after_carriage_return: bool,
+    event: String,
+    /// Absent until the block's first `data` line: a block without one is no event.
+    data: Option<String>,
+    ready: VecDeque<SseEvent>,
+    fault: Option<SseFault>,
+}
+
+impl SseDecoder {
+    /// A decoder at the start of a body.
+    pub fn new(limits: SseLimits) -> Self {
+        Self {
+            limits,
+            line: Vec::new(),
+            on_first_line: true,
+            after_carriage_return: false,
+            event: String::new(),
+            data: None,
+            ready: VecDeque::new(),
+            fault: None,
+        }
+    }
+
+    /// Takes the next bytes of the body. A fault is final: each later call repeats it. The
+    /// events before it can still be taken.
+    pub fn push(&mut self, chunk: &[u8]) -> Result<(), SseFault> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        self.read(chunk)
+            .inspect_err(|fault| self.fault = Some(*fault))
+    }
+
+    /// The next whole event, oldest first.
+    pub fn next_event(&mut self) -> Option<SseEvent> {
+        self.ready.pop_front()
+    }
+
+    /// Ends the body: takes an unfinished line as a line and an unfinished block as an event.
+    /// Call it once, after [`Self::next_event`] has given its last.
+    pub fn finish(&mut self) -> Result<Option<SseEvent>, SseFault> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let line = std::mem::take(&mut self.line);
+        if !line.is_empty() {
+            self.read_line(&line)
+                .inspect_err(|fault| self.fault = Some(*fault))?;
+        }
+        self.dispatch();
+        Ok(self.next_event())
+    }
+
+    fn read(&mut self, chunk: &[u8]) -> Result<(), SseFault> {
+        let mut rest = chunk;
+        if self.after_carriage_return && !rest.is_empty() {
+            self.after_carriage_return = false;
+            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        }
+        while let Some((head, end, tail)) = split_line(rest) {
+            if self.line.is_empty() {
+                self.check_line(head.len())?;
+                self.read_line(head)?;
+            } else {
+                self.hold(head)?;
+                let mut line = std::mem::take(&mut self.line);
+                self.read_line(&line)?;
+                // The buffer is kept, as the next line may be cut as well.
+                line.clear();
+                self.line = line;
+            }
+            rest = match (end, tail) {
+                (b'\r', []) => {
+                    self.after_carriage_return = true;
+                    tail
+                }
+                (b'\r', [b'\n', after @ ..]) => after,
+                _ => tail,
+            };
+        }
+        self.hold(rest)
+    }
+
+    fn hold(&mut self, piece: &[u8]) -> Result<(), SseFault> {
+        self.check_line(self.line.len().saturating_add(piece.len()))?;
+        self.line.extend_from_slice(piece);
+        Ok(())
+    }
+
+    fn check_line(&self, bytes: usize) -> Result<(), SseFault> {
+        let limit = self.limits.line_bytes;
+        if bytes > limit {
+            Err(SseFault::LineTooLong { limit })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Takes one whole line. Line ends are ASCII, so a line never cuts a character.
+    fn read_line(&mut self, bytes: &[u8]) -> Result<(), SseFault> {
+        let mut line = std::str::from_utf8(bytes).map_err(|_| SseFault::NotUtf8)?;
+        if std::mem::take(&mut self.on_first_line) {
+            line = line.strip_prefix('\u{feff}').unwrap_or(line);
+        }
+        if line.is_empty() {
+            self.dispatch();
+            return Ok(());
+        }
+        // A comment is a line whose field name is empty; it falls through to "unknown".
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.event),
+            "data" => self.add_data(value)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_data(&mut self, value: &str) -> Result<(), SseFault> {
+        let limit = self.limits.event_bytes;
+        let held = self
+            .data
+            .as_ref()
+            .map_or(0, |data| data.len().saturating_add(1));
+        if held.saturating_add(value.len()) > limit {
+            return Err(SseFault::EventTooLong { limit });
+        }
+        match &mut self.data {
+            None => self.data = Some(value.to_owned()),
+            Some(data) => {
+                data.push('\n');
+                data.push_str(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self) {
+        let event = std::mem::take(&mut self.event);
+        if let Some(data) = self.data.take() {
+            let event = (!event.is_empty()).then_some(event);
+            self.ready.push_back(SseEvent { event, data });
+        }
+    }
+}
+
+/// The text before the first line end, the line end's first byte, and what follows it.
+fn split_line(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
+    let at = bytes
+        .iter()
+        .position(|byte| matches!(byte, b'\n' | b'\r'))?;
+    let (head, rest) = bytes.split_at_checked(at)?;
+    let (end, tail) = rest.split_first()?;
+    Some((head, *end, tail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOMY: SseLimits = SseLimits {
+        line_bytes: 1 << 20,
+        event_bytes: 1 << 20,
+    };
+
+    fn event(event: &str, data: &str) -> SseEvent {
+        SseEvent {
+            event: (!event.is_empty()).then(|| event.to_owned()),
+            data: data.to_owned(),
+        }
+    }
+
+    fn drain(decoder: &mut SseDecoder) -> Vec<SseEvent> {
+        std::iter::from_fn(|| decoder.next_event()).collect()
+    }
+
+    /// Decodes `body` whole, byte by byte and in two chunks cut at every position, and
+    /// demands the same events each time. The last event without its blank line is separate.
+    fn decode(body: &[u8]) -> (Vec<SseEvent>, Option<SseEvent>) {
+        let run = |chunks: &mut dyn Iterator<Item = &[u8]>| {
+            let mut decoder = SseDecoder::new(ROOMY);
+            for chunk in chunks {
+                decoder.push(chunk).unwrap();
+            }
+            (drain(&mut decoder), decoder.finish().unwrap())
+        };
+        let whole = run(&mut std::iter::once(body));
+        assert_eq!(run(&mut body.chunks(1)), whole, "byte by byte");
+        for cut in 0..=body.len() {
+            let (head, tail) = body.split_at(cut);
+            assert_eq!(run(&mut [head, tail].into_iter()), whole, "cut at {cut}");
+            assert_eq!(
+                run(&mut [head, b"", tail].into_iter()),
+                whole,
+                "empty chunk at {cut}"
+            );
+        }
+        whole
+    }
+
+    #[test]
+    fn the_three_line_ends_are_one_and_the_same() {
+        let expected = (vec![event("a", "1\n2"), event("", "ä€😀")], None);
+        for end in ["\n", "\r\n", "\r"] {
+            let body = ["event: a", "data: 1", "data: 2", "", "data: ä€😀", "", ""].join(end);
+            assert_eq!(decode(body.as_bytes()), expected, "{end:?}");
+        }
+        let mixed = "event: a\rdata: 1\r\ndata: 2\n\rdata: ä€😀\r\n\n";
+        assert_eq!(decode(mixed.as_bytes()), expected);
+    }
+
+    #[test]
+    fn a_byte_order_mark_counts_at_the_start_and_nowhere_else() {
+        let body = "\u{feff}data: 1\n\n\u{feff}data: 2\n\ndata: \u{feff}3\n\n";
+        assert_eq!(
+            decode(body.as_bytes()),
+            (vec![event("", "1"), event("", "\u{feff}3")], None)
+        );
+    }
+
+    #[test]
+    fn one_space_after_the_colon_is_dropped_and_unknown_fields_are_ignored() {
+        let body = ": comment\n:\nid: 7\nretry: 5\ndatum: x\nevent:e\ndata:  x:y \ndata\n\n";
+        assert_eq!(decode(body.as_bytes()), (vec![event("e", " x:y \n")], None));
+    }
+
+    #[test]
+    fn a_block_without_data_is_no_event_and_its_name_does_not_leak_into_the_next() {
+        let body = "event: lost\n\n\n\ndata:\n\nevent: x\nevent:\ndata: 1\n\n";
+        assert_eq!(
+            decode(body.as_bytes()),
+            (vec![event("", ""), event("", "1")], None)
+        );
+    }
+
+    #[test]
+    fn the_end_of_the_body_gives_the_event_that_lacks_its_blank_line() {
+        for tail in ["", "\n", "\r", "\r\n"] {
+            let body = format!("data: 1\n\nevent: e\ndata: [DONE]{tail}");
+            let expected = (vec![event("", "1")], Some(event("e", "[DONE]")));
+            assert_eq!(decode(body.as_bytes()), expected, "{tail:?}");
+        }
+        assert_eq!(
+            decode(b"data: 1\n\nevent: e\n"),
+            (vec![event("", "1")], None)
+        );
+        assert_eq!(decode(b""), (vec![], None));
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_a_fault_that_stays() {
+        for body in [&b"data: \xff\n"[..], b": \xc3(\n", b"data: \xed\xa0\x80\n"] {
+            let mut decoder = SseDecoder::new(ROOMY);
+            assert_eq!(decoder.push(b"data: 1\n\n"), Ok(()));
+            assert_eq!(decoder.push(body), Err(SseFault::NotUtf8));
+            assert_eq!(decoder.push(b"data: 2\n\n"), Err(SseFault::NotUtf8));
+            assert_eq!(decoder.next_event(), Some(event("", "1")));
+            assert_eq!(decoder.finish(), Err(SseFault::NotUtf8));
+        }
+        let mut cut_in_a_character = SseDecoder::new(ROOMY);
+        assert_eq!(cut_in_a_character.push(b"data: \xe2\x82"), Ok(()));
+        assert_eq!(cut_in_a_character.finish(), Err(SseFault::NotUtf8));
+    }
+
+    #[test]
+    fn a_line_and_an_event_may_be_as_large_as_their_limit_and_no_larger() {
+        let limits = SseLimits {
+            line_bytes: 8,
+            event_bytes: 5,
+        };
+        let run = |body: &[u8], size: usize| {
+            let mut decoder = SseDecoder::new(limits);
+            body.chunks(size)
+                .try_for_each(|chunk| decoder.push(chunk))?;
+            Ok(drain(&mut decoder))
+        };
+        for size in [1, 3, 100] {
+            assert_eq!(
+                run(b"data: 12\ndata:34\n\n", size),
+                Ok(vec![event("", "12\n34")])
+            );
+            assert_eq!(
+                run(b"data: 12\ndata:345\n\n", size),
+                Err(SseFault::EventTooLong { limit: 5 })
+            );
+            assert_eq!(
+                run(b"data: 123", size),
+                Err(SseFault::LineTooLong { limit: 8 })
+            );
+            assert_eq!(
+                run(b": a long comment\n", size),
+                Err(SseFault::LineTooLong { limit: 8 })
+            );
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! One answer from its bytes: framing, events and accumulation in a row.
+//!
+//! It owns what only the whole can know: whether the body is an event stream or one JSON
+//! object (the content type does not say it reliably, the first character does), and that a
+//! body that stops inside an event ended early. It does no I/O and keeps no clock.
+
+use super::{
+    Outcome, Progress, ResponseAccumulator, ResponseEvent, SseDecoder, SseEvent, SseFault,
+    SseLimits, StreamFault, outcome_of_json,
+};
+
+/// The sizes that a stream accepts, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamLimits {
+    /// The longest event, and the largest body that is one JSON object. The terminal event
+    /// repeats the whole answer and the request's instructions and tools.
+    pub event_bytes: usize,
+    /// The largest answer: text, arguments and items.
+    pub answer_bytes: usize,
+}
+
+/// Reads the body of one successful HTTP answer, chunk by chunk.
+#[derive(Clone, Debug)]
+pub struct ResponseStream {
+    limits: StreamLimits,
+    body: Body,
+    accumulator: ResponseAccumulator,
+}
+
+#[derive(Clone, Debug)]
+enum Body {
+    /// Nothing yet but white space, which can begin either.
+    Blank(Vec<u8>),
+    Events(SseDecoder),
+    Json(Vec<u8>),
+}
+
+impl ResponseStream {
+    /// A reader at the start of a body.
+    pub fn new(limits: StreamLimits) -> Self {
+        let accumulator = ResponseAccumulator::new(limits.answer_bytes);
+        Self {
+            limits,
+            body: Body::Blank(Vec::new()),
+            accumulator,
+        }
+    }
+
+    /// Takes the next bytes and gives all the progress in them as one. After a fault the
+    /// answer is lost and the reader must be dropped.
+    pub fn push(&mut self, chunk: &[u8]) -> Result<Progress, StreamFault> {
+        if self.is_finished() {
+            return Ok(Progress::Nothing);
+        }
+        if let Body::Blank(held) = &mut self.body {
+            held.extend_from_slice(chunk);
+            let Some(body) = recognise(held, self.limits)? else {
+                return Ok(Progress::Nothing);
+            };
+            let held = std::mem::replace(&mut self.body, body);
+            return match held {
+                Body::Blank(held) => self.read(&held),
+                Body::Events(_) | Body::Json(_) => Ok(Progress::Nothing),
+            };
+        }
+        self.read(chunk)
+    }
+
+    /// Whether the terminal event was seen: the rest of the body need not be read.
+    pub fn is_finished(&self) -> bool {
+        self.accumulator.is_finished()
+    }
+
+    /// Ends the body: the last progress and the outcome.
+    pub fn finish(mut self) -> Result<(Progress, Outcome), StreamFault> {
+        let mut progress = Progress::Nothing;
+        match &mut self.body {
+            Body::Blank(_) => {}
+            Body::Json(body) => {
+                let outcome = outcome_of_json(body, self.limits.answer_bytes)?;
+                let text = match &outcome {
+                    Outcome::Completed(answer) | Outcome::Incomplete { answer, .. } => &answer.text,
+                    Outcome::Failed { .. } => "",
+                };
+                if !text.is_empty() {
+                    progress = Progress::Text(text.to_owned());
+                }
+                return Ok((progress, outcome));
+            }
+            Body::Events(decoder) if !self.accumulator.is_finished() => {
+                // The last event is not closed by a blank line, so it can be cut: what cannot
+                // be read in it was not written.
+                match decoder.finish() {
+                    Ok(Some(event)) => progress = apply_last(&mut self.accumulator, &event)?,
+                    Ok(None) => {}
+                    Err(SseFault::NotUtf8) => return Err(StreamFault::EndedEarly),
+                    Err(fault) => return Err(fault.into()),
+                }
+            }
+            Body::Events(_) => {}
+        }
+        Ok((progress, self.accumulator.into_outcome()?))
+    }
+
+    fn read(&mut self, chunk: &[u8]) -> Result<Progress, StreamFault> {
+        match &mut self.body {
+            Body::Blank(_) => Ok(Progress::Nothing),
+            Body::Json(body) => {
+                let limit = self.limits.event_bytes;
+                if body.len().saturating_add(chunk.len()) > limit {
+                    return Err(StreamFault::AnswerTooLarge { limit });
+                }
+                body.extend_from_slice(chunk);
+                Ok(Progress::Nothing)
+            }
+            Body::Events(decoder) => {
+                // A fault behind the terminal event does not count, so events go first.
+                let pushed = decoder.push(chunk);
+                let mut progress = Progress::Nothing;
+                while let Some(event) = decoder.next_event() {
+                    let event = ResponseEvent::read(&event)?;
+                    progress = progress.then(self.accumulator.apply(event)?);
+                    if self.accumulator.is_finished() {
+                        return Ok(progress);
+                    }
+                }
+                pushed?;
+                Ok(progress)
+            }
+        }
+    }
+}
+
+fn apply_last(
+    accumulator: &mut ResponseAccumulator,
+    event: &SseEvent,
+) -> Result<Progress, StreamFault> {
+    match ResponseEvent::read(event) {
+        Ok(event) => accumulator.apply(event),
+        Err(_) => Err(StreamFault::EndedEarly),
+    }
+}
+
+/// What a body is, by its first character: `{` begins no field of an event stream. `None`
+/// while only white space has come.
+fn recognise(start: &[u8], limits: StreamLimits) -> Result<Option<Body>, StreamFault> {
+    let limit = limits.event_bytes;
+    Ok(
+        match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => Some(Body::Json(Vec::new())),
+            Some(_) => {
+                // A line is a field name, a colon, a space and the data.
+                let line_bytes = limit.saturating_add("event: ".len());
+                Some(Body::Events(SseDecoder::new(SseLimits {
+                    line_bytes,
+                    event_bytes: limit,
+                })))
+            }
+            None if start.len() > limit => return Err(StreamFault::AnswerTooLarge { limit }),
+            None => None,
+        },
+    )
+}

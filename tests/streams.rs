@@ -1,0 +1,283 @@
+//! Replays whole answers of the model service through the wire format's reader.
+//!
+//! Each body is read whole, byte by byte, and cut in two at every position: the outcome and
+//! the text told must never depend on how a network cuts. The bodies under
+//! `fixtures/streams/` are our own; recorded ones are replayed where they are at hand.
+
+// A test fails by panicking, in its helper functions too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "streams/recorded.rs"]
+mod recorded;
+
+use std::path::PathBuf;
+
+use aptix_edge::responses_api::{
+    ModelAnswer, Outcome, Progress, ResponseStream, StreamFault, StreamLimits,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const ROOMY: StreamLimits = StreamLimits {
+    event_bytes: 1 << 20,
+    answer_bytes: 1 << 20,
+};
+
+/// One reading: the progress in order, without the empty ones, and how it ended.
+type Reading = (Vec<Progress>, Result<Outcome, StreamFault>);
+
+fn read<'a>(limits: StreamLimits, chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
+    let mut stream = ResponseStream::new(limits);
+    let mut told = Vec::new();
+    let mut tell = |progress| {
+        if progress != Progress::Nothing {
+            told.push(progress);
+        }
+    };
+    for chunk in chunks {
+        match stream.push(chunk) {
+            Ok(progress) => tell(progress),
+            Err(fault) => return (told, Err(fault)),
+        }
+    }
+    let end = stream.finish().map(|(progress, outcome)| {
+        tell(progress);
+        outcome
+    });
+    (told, end)
+}
+
+/// The text that a reader of all this progress has before him.
+fn shown(told: &[Progress]) -> String {
+    told.iter()
+        .fold(String::new(), |shown, progress| match progress {
+            Progress::Nothing => shown,
+            Progress::Text(more) => shown + more,
+            Progress::Replaced(text) => text.clone(),
+        })
+}
+
+fn answer_of(outcome: &Outcome) -> Option<&ModelAnswer> {
+    match outcome {
+        Outcome::Completed(answer) | Outcome::Incomplete { answer, .. } => Some(answer),
+        Outcome::Failed { .. } => None,
+    }
+}
+
+fn item_types(answer: &ModelAnswer) -> Vec<String> {
+    let kind = |item: &str| {
+        let item: Value = serde_json::from_str(item).unwrap();
+        item["type"].as_str().unwrap().to_owned()
+    };
+    answer.items.iter().map(|item| kind(item.get())).collect()
+}
+
+/// A reading in the shape of the `.expect.json` files.
+fn described((told, end): &Reading) -> Value {
+    let progress: Vec<Value> = told
+        .iter()
+        .map(|progress| match progress {
+            Progress::Nothing => json!(null),
+            Progress::Text(text) => json!(text),
+            Progress::Replaced(text) => json!({ "replaced": text }),
+        })
+        .collect();
+    let mut described = json!({ "progress": progress });
+    let mut say = |name: &str, value: Value| described[name] = value;
+    let outcome = match end {
+        Ok(outcome) => outcome,
+        Err(fault) => {
+            say("fault", json!(format!("{fault:?}")));
+            return described;
+        }
+    };
+    match outcome {
+        Outcome::Completed(_) => say("outcome", json!("completed")),
+        Outcome::Incomplete {
+            reason, cut_call, ..
+        } => {
+            say("outcome", json!("incomplete"));
+            say("reason", json!(reason));
+            say("cut_call", json!(cut_call));
+        }
+        Outcome::Failed {
+            code,
+            kind,
+            message,
+        } => {
+            say("outcome", json!("failed"));
+            say("code", json!(code));
+            say("kind", json!(kind));
+            say("message", json!(message));
+        }
+    }
+    if let Some(answer) = answer_of(outcome) {
+        let calls = answer.calls.iter().map(|call| {
+            json!({ "call_id": call.call_id, "name": call.name, "arguments": call.arguments, "cut": call.cut })
+        });
+        say("response_id", json!(answer.response_id));
+        say("text", json!(answer.text));
+        say("refusal", json!(answer.refusal));
+        say("calls", calls.collect());
+        say("item_types", json!(item_types(answer)));
+        say(
+            "usage",
+            answer.usage.map_or(Value::Null, |usage| {
+                json!({
+                    "input": usage.input,
+                    "cached": usage.cached,
+                    "output": usage.output,
+                    "reasoning": usage.reasoning,
+                    "total": usage.total,
+                })
+            }),
+        );
+    }
+    described
+}
+
+/// Our own bodies: name, bytes and what they must read as.
+fn own_streams() -> Vec<(String, Vec<u8>, Value)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/streams");
+    let mut streams: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sse"))
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let expected = std::fs::read(path.with_extension("expect.json")).unwrap();
+            (
+                name,
+                std::fs::read(&path).unwrap(),
+                serde_json::from_slice(&expected).unwrap(),
+            )
+        })
+        .collect();
+    streams.sort_by(|one, two| one.0.cmp(&two.0));
+    assert!(streams.len() >= 15, "the folder lost some of its streams");
+    streams
+}
+
+#[test]
+fn every_own_stream_reads_as_expected_however_it_is_cut() {
+    for (name, body, expected) in own_streams() {
+        let bytewise = read(ROOMY, body.chunks(1));
+        assert_eq!(described(&bytewise), expected, "{name}");
+        if let Some(answer) = bytewise.1.as_ref().ok().and_then(answer_of) {
+            assert_eq!(shown(&bytewise.0), answer.text, "{name}");
+        }
+        let same = |reading: Reading, how: &str| {
+            assert_eq!(reading.1, bytewise.1, "{name}, {how}");
+            // Text that stands before a fault in the same chunk is lost with the answer.
+            if bytewise.1.is_ok() {
+                assert_eq!(shown(&reading.0), shown(&bytewise.0), "{name}, {how}");
+            }
+        };
+        same(read(ROOMY, [body.as_slice()]), "whole");
+        for cut in 1..body.len() {
+            let (head, tail) = body.split_at(cut);
+            same(read(ROOMY, [head, tail]), &format!("cut at {cut}"));
+        }
+    }
+}
+
+#[test]
+fn a_body_cut_short_anywhere_ended_early() {
+    for (name, body, _) in own_streams() {
+        let whole = read(ROOMY, [body.as_slice()]).1;
+        for end in 0..body.len() {
+            let (_, outcome) = read(ROOMY, [&body[..end]]);
+            // Past the terminal event's data, or past what cannot be read, nothing is missing.
+            let cut_short = Err(StreamFault::EndedEarly);
+            assert!(
+                outcome == cut_short || outcome == whole,
+                "{name} ended at {end}: {outcome:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_body_larger_than_its_limit_is_a_fault_and_a_body_of_exactly_its_limit_is_read() {
+    let (_, body, expected) = own_streams()
+        .into_iter()
+        .find(|(name, ..)| name == "whole_json")
+        .unwrap();
+    let with = |event_bytes| {
+        read(
+            StreamLimits {
+                event_bytes,
+                answer_bytes: 1 << 20,
+            },
+            body.chunks(7),
+        )
+    };
+    assert_eq!(described(&with(body.len())), expected);
+    let limit = body.len() - 1;
+    assert_eq!(with(limit).1, Err(StreamFault::AnswerTooLarge { limit }));
+}
+
+/// How many bytes of text the reader was given at most at one time.
+fn largest_shown(told: &[Progress]) -> usize {
+    (0..=told.len())
+        .map(|count| shown(&told[..count]).len())
+        .max()
+        .unwrap_or(0)
+}
+
+fn splices() -> impl Strategy<Value = Vec<u8>> {
+    let bodies: Vec<Vec<u8>> = own_streams().into_iter().map(|(_, body, _)| body).collect();
+    let piece = (
+        prop::sample::select(bodies),
+        any::<prop::sample::Index>(),
+        any::<prop::sample::Index>(),
+    )
+        .prop_map(|(body, from, to)| {
+            let (from, to) = (from.index(body.len()), to.index(body.len()));
+            body[from.min(to)..from.max(to)].to_vec()
+        });
+    let lines = prop::sample::select(own_streams()).prop_flat_map(|(_, body, _)| {
+        let lines: Vec<Vec<u8>> = body
+            .split_inclusive(|b| *b == b'\n')
+            .map(<[u8]>::to_vec)
+            .collect();
+        prop::collection::vec(prop::sample::select(lines), 0..12).prop_map(|lines| lines.concat())
+    });
+    let noise = prop::collection::vec(any::<u8>(), 0..20);
+    prop::collection::vec(prop_oneof![2 => piece, 3 => lines, 1 => noise], 0..6)
+        .prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bytes_make_the_reader_panic_or_exceed_its_limits(
+        body in prop_oneof![splices(), prop::collection::vec(any::<u8>(), 0..200)],
+        size in 1_usize..400,
+        event_bytes in 0_usize..2000,
+        answer_bytes in 0_usize..500,
+    ) {
+        let limits = StreamLimits { event_bytes, answer_bytes };
+        let (told, end) = read(limits, body.chunks(size));
+        prop_assert!(largest_shown(&told) <= answer_bytes);
+        if let Some(answer) = end.as_ref().ok().and_then(answer_of) {
+            let items: usize = answer.items.iter().map(|item| item.get().len()).sum();
+            prop_assert!(items <= 2 * answer_bytes + 2000);
+            prop_assert_eq!(shown(&told), answer.text.clone());
+        }
+    }
+
+    #[test]
+    fn the_outcome_does_not_depend_on_the_chunks_even_for_spliced_streams(
+        body in splices(),
+        size in 1_usize..100,
+    ) {
+        let (told, end) = read(ROOMY, body.chunks(size));
+        let (told_whole, end_whole) = read(ROOMY, [body.as_slice()]);
+        prop_assert_eq!(&end, &end_whole);
+        if end.is_ok() {
+            prop_assert_eq!(shown(&told), shown(&told_whole));
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! Replays the recorded exchanges in `../shared/fixtures`, where that folder is at hand, and
+//! compares each with the expectation that an independent parser computed from its bytes.
+//!
+//! Cut at every byte, and yet quick: the accumulator sees events and never bytes, so it is
+//! enough that the decoder gives the same events however the bytes are cut. For that, the
+//! decoder is driven byte by byte once, and from its state before every byte a copy takes the
+//! next 64 bytes as one chunk; the copy must then equal the byte-by-byte state there, its
+//! events included. What a cut can part (a character, a line end, the byte order mark) is at
+//! most four bytes long, and the state holds no trace of earlier cuts, so a chunk of any
+//! length at any place does what its bytes do one by one. Whole bodies, and real cuts in two
+//! at some forty places, are read completely besides.
+
+// The count of what was compared, or a note that nothing was, is part of the result.
+#![allow(clippy::print_stdout)]
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use aptix_edge::responses_api::{
+    ENCRYPTED_REASONING, ErrorBody, Outcome, Progress, ResponsesRequest, SseDecoder, SseEvent,
+    SseLimits, StreamFault, concerns_input, concerns_previous_response, for_replay,
+    outcome_of_json,
+};
+use serde_json::{Value, json};
+
+use super::{ROOMY, Reading, answer_of, item_types, read, shown};
+
+struct Exchange {
+    name: String,
+    body: Vec<u8>,
+    expected: Value,
+}
+
+fn shared(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../shared")
+        .join(name)
+}
+
+/// Every recorded exchange, or `None` where the recordings are not at hand.
+fn exchanges() -> Option<Vec<Exchange>> {
+    let folder = shared("fixtures");
+    if !folder.join("manifest.json").is_file() {
+        println!(
+            "skipped: the recorded exchanges are not at {}",
+            folder.display()
+        );
+        return None;
+    }
+    let json =
+        |path: &Path| -> Value { serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap() };
+    let manifest = json(&folder.join("manifest.json"));
+    let mut exchanges = Vec::new();
+    for case in manifest["cases"].as_array().unwrap() {
+        let id = case["id"].as_str().unwrap();
+        let files = folder.join("cases").join(id);
+        for exchange in case["exchanges"].as_array().unwrap() {
+            let file = |member: &str| files.join(exchange[member].as_str().unwrap());
+            exchanges.push(Exchange {
+                name: format!("{id} {}", exchange["n"]),
+                body: last_response(std::fs::read(file("response")).unwrap()),
+                expected: json(&file("expect")),
+            });
+        }
+    }
+    Some(exchanges)
+}
+
+/// A recording may hold several responses in a row; the expectation is about the last.
+fn last_response(mut body: Vec<u8>) -> Vec<u8> {
+    let start = b"event: response.created\n";
+    let starts: Vec<usize> = (0..body.len())
+        .filter(|at| body[*at..].starts_with(start))
+        .collect();
+    match starts.as_slice() {
+        [_, .., last] => body.split_off(*last),
+        _ => body,
+    }
+}
+
+fn is_refusal(exchange: &Exchange) -> bool {
+    exchange.expected["http_status"].as_u64().unwrap() >= 400
+}
+
+fn is_stream(exchange: &Exchange) -> bool {
+    exchange.expected["kind"] == "sse"
+}
+
+#[test]
+fn every_recorded_answer_reads_as_the_independent_parser_read_it() {
+    let Some(exchanges) = exchanges() else { return };
+    let mut compared = 0;
+    for exchange in exchanges.iter().filter(|exchange| !is_refusal(exchange)) {
+        let Exchange { name, body, .. } = exchange;
+        let whole = read(ROOMY, [body.as_slice()]);
+        check(exchange, &whole);
+        if !is_stream(exchange) {
+            assert_eq!(outcome_of_json(body, ROOMY.answer_bytes), whole.1, "{name}");
+        }
+        let again = |reading: Reading, how: &str| {
+            assert_eq!(reading.1, whole.1, "{name}, {how}");
+            if whole.1.is_ok() {
+                assert_eq!(shown(&reading.0), shown(&whole.0), "{name}, {how}");
+            }
+        };
+        again(read(ROOMY, body.chunks(1)), "byte by byte");
+        let stride = body.len() / 40 + 1;
+        for cut in (1..body.len()).step_by(stride) {
+            let (head, tail) = body.split_at(cut);
+            again(read(ROOMY, [head, tail]), &format!("cut at {cut}"));
+        }
+        compared += 1;
+    }
+    println!("compared {compared} recorded answers");
+    assert!(compared > 0, "the manifest names no answer");
+}
+
+#[test]
+fn every_recorded_stream_frames_the_same_cut_at_every_byte() {
+    let Some(exchanges) = exchanges() else { return };
+    let mut cuts = 0;
+    for Exchange { name, body, .. } in exchanges.iter().filter(|exchange| is_stream(exchange)) {
+        cuts += body.len();
+        let bytewise = check_every_cut(name, body);
+        let (_, whole) = events_of(decoder(), body);
+        assert_eq!(whole, bytewise, "{name}");
+    }
+    println!("cut recorded streams at {cuts} bytes");
+    assert!(cuts > 0, "the manifest names no stream");
+}
+
+#[test]
+fn every_recorded_refusal_is_understood() {
+    let Some(exchanges) = exchanges() else { return };
+    let mut compared = 0;
+    for exchange in exchanges.iter().filter(|exchange| is_refusal(exchange)) {
+        let Exchange {
+            name,
+            body,
+            expected,
+        } = exchange;
+        let found = ErrorBody::read(body);
+        let raw = &expected["error_body"];
+        let (error, message) = match (&raw["error"], &raw["detail"]) {
+            (error @ Value::Object(_), _) => (error, &error["message"]),
+            (Value::String(_), _) => (raw, &raw["error"]),
+            (_, detail) => (raw, detail),
+        };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let expectation = ErrorBody {
+            code: text(&error["code"]),
+            kind: text(&error["type"]),
+            param: text(&error["param"]),
+            message: text(message),
+        };
+        assert_eq!(found, expectation, "{name}");
+        let status = u16::try_from(expected["http_status"].as_u64().unwrap()).unwrap();
+        let is_about_previous = found.code.as_deref() == Some("previous_response_not_found");
+        assert_eq!(
+            concerns_previous_response(status, &found),
+            is_about_previous,
+            "{name}"
+        );
+        let is_about_input = name.contains("rejects-interleaved-function-calls");
+        assert_eq!(concerns_input(status, &found), is_about_input, "{name}");
+        compared += 1;
+    }
+    println!("compared {compared} recorded refusals");
+    assert!(compared > 0, "the manifest names no refusal");
+}
+
+#[test]
+fn every_recorded_item_that_can_be_replayed_is_valid_input() {
+    let (Some(exchanges), schema) = (exchanges(), shared("openai/create-response.schema.json"))
+    else {
+        return;
+    };
+    let Ok(schema) = std::fs::read(&schema) else {
+        println!("skipped: the request schema is not at {}", schema.display());
+        return;
+    };
+    let mut schema: Value = serde_json::from_slice(&schema).unwrap();
+    // A keyword of an older draft, which the current one refuses.
+    schema["$defs"]["CompoundFilter"]
+        .as_object_mut()
+        .unwrap()
+        .remove("$recursiveAnchor");
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let (mut replayed, mut dropped) = (0, 0);
+    for exchange in exchanges.iter().filter(|exchange| !is_refusal(exchange)) {
+        let Ok(outcome) = read(ROOMY, [exchange.body.as_slice()]).1 else {
+            continue;
+        };
+        let Some(answer) = answer_of(&outcome) else {
+            continue;
+        };
+        let items: Vec<_> = answer
+            .items
+            .iter()
+            .filter_map(|item| for_replay(item))
+            .collect();
+        let request = ResponsesRequest {
+            model: "m",
+            instructions: None,
+            input: items.iter().map(AsRef::as_ref).collect(),
+            tools: None,
+            tool_choice: None,
+            previous_response_id: None,
+            include: &[ENCRYPTED_REASONING],
+            store: false,
+            stream: true,
+        };
+        let request: Value = serde_json::from_str(&request.to_json().unwrap()).unwrap();
+        let faults: Vec<String> = schema
+            .iter_errors(&request)
+            .map(|e| e.to_string())
+            .collect();
+        assert_eq!(faults, Vec::<String>::new(), "{}", exchange.name);
+        replayed += items.len();
+        dropped += answer.items.len() - items.len();
+    }
+    println!("replayed {replayed} recorded items as input, left {dropped} out");
+    assert!(replayed > 0, "no recorded item was replayed");
+}
+
+/// Compares a reading with the expectation of the independent parser.
+fn check(exchange: &Exchange, (told, end): &Reading) {
+    let Exchange {
+        name,
+        body,
+        expected,
+    } = exchange;
+    let status = expected["status"].as_str();
+    if status.is_none() {
+        // The independent parser is strict: it found no terminal event, as the stream is cut,
+        // or its terminal event is no JSON or lacks its blank line. We take the last of these.
+        match end {
+            Err(StreamFault::EndedEarly | StreamFault::Malformed(_)) => {}
+            Ok(Outcome::Completed(answer)) => {
+                assert_eq!(expected["ends_without_blank_line"], json!(true), "{name}");
+                let strict = expected["output_text"].as_str().unwrap();
+                assert!(
+                    answer.text.ends_with(strict) && !strict.is_empty(),
+                    "{name}"
+                );
+                assert!(
+                    body.ends_with(b"}\n"),
+                    "{name}: the terminal event is whole"
+                );
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+        return;
+    }
+    let outcome = end
+        .as_ref()
+        .unwrap_or_else(|fault| panic!("{name}: {fault:?}"));
+    let found = match outcome {
+        Outcome::Completed(_) => "completed",
+        Outcome::Incomplete { .. } => "incomplete",
+        Outcome::Failed { .. } => "failed",
+    };
+    assert_eq!(Some(found), status, "{name}");
+    if let Outcome::Failed {
+        code,
+        kind,
+        message,
+    } = outcome
+    {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        assert_eq!(*code, text(&expected["response_error"]["code"]), "{name}");
+        assert_eq!(
+            *message,
+            text(&expected["response_error"]["message"]),
+            "{name}"
+        );
+        assert_eq!(
+            *kind,
+            text(&expected["error_event"]["error"]["type"]),
+            "{name}"
+        );
+    }
+    let Some(answer) = answer_of(outcome) else {
+        return;
+    };
+    if let Outcome::Incomplete {
+        reason, cut_call, ..
+    } = outcome
+    {
+        assert_eq!(json!(reason), expected["incomplete_reason"], "{name}");
+        assert_eq!(
+            *cut_call,
+            answer.calls.iter().any(|call| call.cut),
+            "{name}"
+        );
+    }
+    let refusal = expected["refusal"].as_str();
+    let text = format!(
+        "{}{}",
+        expected["output_text"].as_str().unwrap(),
+        refusal.unwrap_or("")
+    );
+    let calls: Vec<Value> = expected["function_calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| {
+            json!([
+                call["call_id"],
+                call["name"],
+                call["arguments"],
+                call["status"] == "incomplete"
+            ])
+        })
+        .collect();
+    let usage = match &expected["usage"] {
+        Value::Object(usage) => {
+            let count = |member: &str| usage[member].as_u64().unwrap_or(0);
+            let (input, output) = (count("input_tokens"), count("output_tokens"));
+            let total = usage["total_tokens"].as_u64().unwrap_or(input + output);
+            json!([
+                input,
+                count("cached_tokens"),
+                output,
+                count("reasoning_tokens"),
+                total
+            ])
+        }
+        _ => Value::Null,
+    };
+    assert_eq!(
+        json!({
+            "response_id": answer.response_id,
+            "text": answer.text,
+            "shown": shown(told),
+            "refusal": answer.refusal,
+            "calls": answer
+                .calls
+                .iter()
+                .map(|call| json!([call.call_id, call.name, call.arguments, call.cut]))
+                .collect::<Vec<_>>(),
+            "types": item_types(answer),
+            "usage": answer
+                .usage
+                .map(|usage| [usage.input, usage.cached, usage.output, usage.reasoning, usage.total]),
+        }),
+        json!({
+            "response_id": expected["response_id"],
+            "text": text,
+            "shown": text,
+            "refusal": refusal.is_some(),
+            "calls": calls,
+            "types": expected["output_item_types"],
+            "usage": usage,
+        }),
+        "{name}"
+    );
+    let was_taken_back = told
+        .iter()
+        .any(|progress| matches!(progress, Progress::Replaced(_)));
+    assert!(!was_taken_back, "{name}: text was taken back");
+}
+
+fn decoder() -> SseDecoder {
+    SseDecoder::new(SseLimits {
+        line_bytes: 1 << 20,
+        event_bytes: 1 << 20,
+    })
+}
+
+/// The decoder after one more chunk, and the events in it.
+fn events_of(mut decoder: SseDecoder, chunk: &[u8]) -> (SseDecoder, Vec<SseEvent>) {
+    decoder.push(chunk).unwrap();
+    let events = std::iter::from_fn(|| decoder.next_event()).collect();
+    (decoder, events)
+}
+
+/// Decodes byte by byte; from every byte on, 64 bytes as one chunk must do the same.
+fn check_every_cut(name: &str, body: &[u8]) -> Vec<SseEvent> {
+    const PROBE: usize = 64;
+    let mut events = Vec::new();
+    let mut current = decoder();
+    // The states before the last 64 bytes, each with the number of events it had given.
+    let mut earlier: VecDeque<(SseDecoder, usize)> = VecDeque::new();
+    for (at, byte) in body.iter().enumerate() {
+        earlier.push_back((current.clone(), events.len()));
+        let (next, new) = events_of(current, std::slice::from_ref(byte));
+        current = next;
+        events.extend(new);
+        let end = at + 1;
+        while earlier.len() == PROBE || (end == body.len() && !earlier.is_empty()) {
+            let start = end - earlier.len();
+            let Some((state, count)) = earlier.pop_front() else {
+                break;
+            };
+            let (state, new) = events_of(state, &body[start..end]);
+            assert!(
+                state == current && new == events[count..],
+                "{name}, bytes {start} to {end}"
+            );
+        }
+    }
+    events
+}
