@@ -1,0 +1,246 @@
+//! URLs, headers and time limits of the catalog's outgoing calls (interface §6, §7).
+//!
+//! What passes here cannot make `fetch` throw for its form. Messages never repeat a URL or a header's
+//! value: either may hold what should have been a secret.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
+
+use super::names::{is_header_name, is_header_value_character, quoted};
+use super::place::{Members, Place, read_all};
+use super::{HeaderTemplate, HttpTool, SecretTemplate};
+
+const DEFAULT_TIMEOUT_MS: u64 = 30_000;
+/// Up to the longest turn.
+const TIMEOUT_MS: RangeInclusive<u64> = 1..=900_000;
+const URL_BYTES: usize = 2048;
+const HEADER_VALUE_BYTES: usize = 8192;
+/// Headers that belong to the connection; `fetch` sets or refuses them.
+const CONNECTION_HEADERS: [&str; 8] = [
+    "connection",
+    "content-length",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// `Url`, `Headers` and `TimeoutMs` of an object that has them.
+pub(super) fn read(members: &Members<'_>) -> Option<HttpTool> {
+    let url = members.required("Url", url);
+    let headers = members.optional("Headers", headers);
+    let timeout_ms = members.optional("TimeoutMs", |place| place.integer(TIMEOUT_MS));
+    Some(HttpTool {
+        url: url?,
+        headers: headers?.unwrap_or_default(),
+        timeout_ms: timeout_ms?.unwrap_or(DEFAULT_TIMEOUT_MS),
+    })
+}
+
+/// A URL that `/responses` is appended to.
+pub(super) fn base_url(place: &Place<'_>) -> Option<String> {
+    let url = url(place)?;
+    if url.contains('?') {
+        place.fault("must have no query: /responses is appended to it");
+        return None;
+    }
+    Some(url)
+}
+
+fn url(place: &Place<'_>) -> Option<String> {
+    let url = place.text()?;
+    match url_fault(url) {
+        None => Some(url.to_owned()),
+        Some(fault) => {
+            place.fault(fault);
+            None
+        }
+    }
+}
+
+/// What keeps a text from being an absolute http or https URL.
+fn url_fault(url: &str) -> Option<&'static str> {
+    if url.len() > URL_BYTES {
+        return Some("must be at most 2048 bytes long");
+    }
+    if url.contains("${") {
+        return Some("must hold no placeholder: secrets are filled into Headers only");
+    }
+    if !url
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+    {
+        return Some(
+            "must be visible ASCII without spaces and backslashes; percent-encode the rest",
+        );
+    }
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return Some("must be an absolute URL: https://… or http://…");
+    };
+    if !["http", "https"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+    {
+        return Some("must begin with https:// or http://");
+    }
+    if url.contains('#') {
+        return Some("must have no fragment (#…)");
+    }
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Some("must hold no credentials before the host; send them in Headers");
+    }
+    let (host_fits, after_host) = match authority
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        Some((address, after)) => (address.parse::<Ipv6Addr>().is_ok(), after),
+        None => {
+            let host = authority.split(':').next().unwrap_or_default();
+            (
+                is_host_name(host),
+                authority.strip_prefix(host).unwrap_or_default(),
+            )
+        }
+    };
+    if !host_fits {
+        return Some("must have a host name or address after ://");
+    }
+    let port_fits =
+        ["", ":"].contains(&after_host) || after_host.strip_prefix(':').is_some_and(is_port);
+    (!port_fits).then_some("must have a port from 1 to 65535, or none")
+}
+
+/// Labels of letters, digits, `-` and `_`; a dot may end the name. One that ends in digits is taken
+/// for an IPv4 address by every URL parser, so it has to be one.
+fn is_host_name(host: &str) -> bool {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let ends_in_digits = last.bytes().all(|byte| byte.is_ascii_digit());
+    host.len() <= 253
+        && name.split('.').all(label)
+        && (!ends_in_digits || name.parse::<Ipv4Addr>().is_ok())
+}
+
+fn is_port(port: &str) -> bool {
+    port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+fn headers(place: &Place<'_>) -> Option<Vec<HeaderTemplate>> {
+    let mut seen: Vec<String> = Vec::new();
+    read_all(place.entries()?, |(name, place)| {
+        let folded = name.to_ascii_lowercase();
+        if !is_header_name(name) {
+            place.fault(format!("{} is not a header's name", quoted(name)));
+        } else if CONNECTION_HEADERS.contains(&folded.as_str()) {
+            place.fault(format!(
+                "{} is set by the connection; remove it",
+                quoted(name)
+            ));
+        } else if seen.contains(&folded) {
+            place.fault(format!(
+                "the header {} is repeated in another case",
+                quoted(name)
+            ));
+        }
+        seen.push(folded);
+        header_value(&place).map(|value| HeaderTemplate {
+            name: name.to_owned(),
+            value,
+        })
+    })
+}
+
+fn header_value(place: &Place<'_>) -> Option<SecretTemplate> {
+    let text = place.text()?;
+    if text.len() > HEADER_VALUE_BYTES || !text.chars().all(is_header_value_character) {
+        place.fault("must be at most 8192 visible ASCII characters, spaces and tabs");
+        return None;
+    }
+    match SecretTemplate::parse(text) {
+        Ok(template) => Some(template),
+        Err(malformed) => {
+            place.fault(malformed.to_string());
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absolute_http_and_https_urls_pass() {
+        for url in [
+            "https://api.example.com/v1",
+            "HTTPS://api.example.com",
+            "http://localhost:8787/tool?kind=a&b=%20",
+            "http://127.0.0.1",
+            "http://[::1]:9000/x",
+            "https://[2001:db8::1]",
+            "https://host_1.internal./a@b",
+            "https://example.com?x=1",
+            "https://example.com:/",
+        ] {
+            assert_eq!(url_fault(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_such_a_url_is_refused_with_its_remedy() {
+        let absolute = "must be an absolute URL: https://… or http://…";
+        let host = "must have a host name or address after ://";
+        let port = "must have a port from 1 to 65535, or none";
+        let visible =
+            "must be visible ASCII without spaces and backslashes; percent-encode the rest";
+        for (url, fault) in [
+            ("", absolute),
+            ("example.com/x", absolute),
+            ("//example.com", absolute),
+            ("ftp://example.com", "must begin with https:// or http://"),
+            (
+                "javascript://example.com",
+                "must begin with https:// or http://",
+            ),
+            ("https://", host),
+            ("https:///x", host),
+            ("https://:443", host),
+            ("https://a..b", host),
+            ("https://[::1", host),
+            ("https://[nope]", host),
+            ("https://10.0.0.256", host),
+            ("https://example.443", host),
+            ("https://{host}/", host),
+            ("https://a:0", port),
+            ("https://a:65536", port),
+            ("https://a:+80", port),
+            ("https://[::1]80", port),
+            (
+                "https://user:key@example.com",
+                "must hold no credentials before the host; send them in Headers",
+            ),
+            ("https://example.com/#a", "must have no fragment (#…)"),
+            ("https://exa mple.com", visible),
+            ("https://example.com\n", visible),
+            ("https://example.com\\a", visible),
+            ("https://bücher.example", visible),
+            (
+                "https://example.com/${KEY}",
+                "must hold no placeholder: secrets are filled into Headers only",
+            ),
+        ] {
+            assert_eq!(url_fault(url), Some(fault), "{url}");
+        }
+        let long = format!("https://example.com/{}", "a".repeat(URL_BYTES));
+        assert_eq!(url_fault(&long), Some("must be at most 2048 bytes long"));
+    }
+}

@@ -1,0 +1,556 @@
+//! The catalog's promises: what a document may say, that every fault is named at once, and that the
+//! published schema and the checker agree.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that panics is a test that fails"
+)]
+
+#[path = "catalog/documents.rs"]
+mod documents;
+#[path = "catalog/spoiled_documents.rs"]
+mod spoiled_documents;
+#[path = "catalog/wrong_documents.rs"]
+mod wrong_documents;
+
+use std::sync::LazyLock;
+
+use aptix_edge::catalog::{
+    AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, Catalog, CatalogFault, Continuation,
+    ConversationContext, FunctionTool, HeaderTemplate, HttpTool, Mode, OnError, Retrieval, SCHEMA,
+    SecretTemplate, ServerTool,
+};
+use documents::{full, least, with, without};
+use serde_json::{Map, Value, json};
+use wrong_documents::fault;
+
+static VALIDATOR: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
+    jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).expect("the schema is JSON"))
+        .expect("the schema is a schema")
+});
+
+fn parse(document: &Value) -> Result<Catalog, Vec<CatalogFault>> {
+    Catalog::parse(&document.to_string())
+}
+
+fn parsed(document: &Value) -> Catalog {
+    parse(document).unwrap_or_else(|faults| panic!("{faults:#?}"))
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    value.as_object().expect("an object").clone()
+}
+
+fn header(name: &str, value: &str) -> HeaderTemplate {
+    let value = SecretTemplate::parse(value).expect("a template");
+    HeaderTemplate {
+        name: name.to_owned(),
+        value,
+    }
+}
+
+#[test]
+fn a_full_document_is_read_member_by_member() {
+    // As text, because the order of headers is part of the promise.
+    let text = full().to_string().replace(
+        r#"{"Authorization":"Bearer ${LOOKUP_KEY}","X-Org":"acme"}"#,
+        r#"{"X-Org":"acme","Authorization":"Bearer ${LOOKUP_KEY}"}"#,
+    );
+    let catalog = Catalog::parse(&text).unwrap();
+
+    assert_eq!(
+        catalog.agent_context("default"),
+        Some(&AgentContext {
+            base_url: Some("https://api.example.com/v1".into()),
+            api_key_secret: Some("OPENAI_API_KEY".into()),
+            model: Some("gpt-5.1".into()),
+            continuation: Continuation::Replay,
+            resend_tools: false,
+            delete_stored: true,
+            retrieval: Retrieval::Http {
+                url: "http://localhost:9200/find".into(),
+                headers: vec![header("X-Key", "${FIND_KEY}")],
+                timeout_ms: 5000,
+                limit: 3,
+                max_bytes: 1000,
+            },
+        })
+    );
+    let retrieval = |id| {
+        catalog
+            .agent_context(id)
+            .map(|context| context.retrieval.clone())
+    };
+    assert_eq!(
+        retrieval("index"),
+        Some(Retrieval::Index {
+            limit: 100,
+            max_bytes: 1_048_576
+        })
+    );
+    assert_eq!(retrieval("plain"), Some(Retrieval::None));
+    assert_eq!(retrieval("absent"), None);
+
+    let parameters = full()
+        .pointer("/ConversationContexts/default/Tools/0/parameters")
+        .cloned();
+    assert_eq!(
+        catalog.conversation_context("default"),
+        Some(&ConversationContext {
+            agent_context_id: "default".into(),
+            boot_prompt: "Be useful.".into(),
+            model: Some("gpt-5.1-mini".into()),
+            mode: Some("ddr".into()),
+            tools: vec![FunctionTool {
+                name: "ddr_document".into(),
+                description: Some("Writes a DDR.".into()),
+                parameters: map(parameters.unwrap()),
+                strict: true,
+            }],
+        })
+    );
+    assert_eq!(catalog.conversation_context("absent"), None);
+
+    let ddr = Mode {
+        key: "ddr".into(),
+        display_name: "DDR ✍".into(),
+        when_to_use: "DDRs.".into(),
+        welcome_message: "Welcome.".into(),
+        instructions: "Write.".into(),
+        tools: vec!["lookup".into(), "agent_list_modes".into()],
+        is_default: true,
+    };
+    assert_eq!(catalog.mode("ddr"), Some(&ddr));
+    assert_eq!(catalog.default_mode(), &ddr);
+    assert_eq!(catalog.mode("DDR"), None);
+    assert_eq!(
+        catalog.modes().iter().map(|m| &m.key).collect::<Vec<_>>(),
+        ["general", "ddr"]
+    );
+
+    assert_eq!(
+        catalog.server_tool("lookup"),
+        Some(&ServerTool {
+            name: "lookup".into(),
+            description: "Looks up.".into(),
+            parameters: map(json!({
+                "type": "object",
+                "properties": { "q": { "type": "string" }, "any": true }, "required": ["q"]
+            })),
+            strict: false,
+            on_error: OnError::ReportToModel,
+            http: HttpTool {
+                url: "https://tools.example.com/lookup?v=1".into(),
+                headers: vec![
+                    header("X-Org", "acme"),
+                    header("Authorization", "Bearer ${LOOKUP_KEY}"),
+                ],
+                timeout_ms: 900_000,
+            },
+        })
+    );
+    assert_eq!(catalog.server_tool(AGENT_CHANGE_MODE), None);
+}
+
+#[test]
+fn what_a_document_leaves_out_has_the_documented_defaults() {
+    let mut document = least();
+    document["ServerTools"] =
+        json!([{ "Name": "t", "Description": "T.", "Http": { "Url": "https://t.example" } }]);
+    document["AgentContexts"]["b"] =
+        json!({ "Retrieval": { "Http": { "Url": "https://r.example" } } });
+    document["ConversationContexts"]["c"]["Tools"] = json!([{ "type": "function", "name": "f" }]);
+    let catalog = parsed(&document);
+
+    assert_eq!(
+        catalog.agent_context("a"),
+        Some(&AgentContext {
+            base_url: None,
+            api_key_secret: None,
+            model: None,
+            continuation: Continuation::Stored,
+            resend_tools: true,
+            delete_stored: false,
+            retrieval: Retrieval::Index {
+                limit: 8,
+                max_bytes: 24_576
+            },
+        })
+    );
+    assert_eq!(
+        catalog.agent_context("b").map(|context| &context.retrieval),
+        Some(&Retrieval::Http {
+            url: "https://r.example".into(),
+            headers: vec![],
+            timeout_ms: 30_000,
+            limit: 8,
+            max_bytes: 24_576,
+        })
+    );
+    let takes_nothing =
+        map(json!({ "type": "object", "properties": {}, "additionalProperties": false }));
+    assert_eq!(
+        catalog.conversation_context("c"),
+        Some(&ConversationContext {
+            agent_context_id: "a".into(),
+            boot_prompt: "Hi.".into(),
+            model: None,
+            mode: None,
+            tools: vec![FunctionTool {
+                name: "f".into(),
+                description: None,
+                parameters: takes_nothing.clone(),
+                strict: false,
+            }],
+        })
+    );
+    let mode = Mode {
+        key: "m".into(),
+        display_name: "M".into(),
+        when_to_use: String::new(),
+        welcome_message: String::new(),
+        instructions: String::new(),
+        tools: vec![],
+        is_default: false,
+    };
+    assert_eq!(catalog.modes(), [mode]);
+    assert_eq!(
+        catalog.server_tool("t"),
+        Some(&ServerTool {
+            name: "t".into(),
+            description: "T.".into(),
+            parameters: takes_nothing,
+            strict: false,
+            on_error: OnError::FailTurn,
+            http: HttpTool {
+                url: "https://t.example".into(),
+                headers: vec![],
+                timeout_ms: 30_000
+            },
+        })
+    );
+}
+
+#[test]
+fn the_default_mode_is_the_marked_one_else_general_else_the_first() {
+    let default = |modes: Value| {
+        let mut document = least();
+        document["Modes"] = modes;
+        parsed(&document).default_mode().key.clone()
+    };
+    let mode = |key: &str| json!({ "Key": key, "DisplayName": key });
+    let marked = |key: &str| json!({ "Key": key, "DisplayName": key, "IsDefault": true });
+    assert_eq!(
+        default(json!([mode("a"), mode("general"), marked("z")])),
+        "z"
+    );
+    assert_eq!(default(json!([mode("a"), mode("general")])), "general");
+    assert_eq!(default(json!([mode("a"), mode("b")])), "a");
+}
+
+#[test]
+fn the_builtin_catalog_is_complete_and_obeys_its_schema() {
+    let text = include_str!("../src/catalog/builtin.json");
+    let document: Value = serde_json::from_str(text).unwrap();
+    assert!(VALIDATOR.is_valid(&document));
+    let catalog = Catalog::builtin().unwrap();
+    assert_eq!(Catalog::parse(text).as_ref(), Ok(&catalog));
+
+    let agent = catalog.agent_context("default").unwrap();
+    assert_eq!(
+        (&agent.base_url, &agent.model),
+        (&None, &None),
+        "the deployment decides"
+    );
+    assert_eq!(agent.api_key_secret.as_deref(), Some("OPENAI_API_KEY"));
+    let conversation = catalog.conversation_context("default").unwrap();
+    for label in [
+        "[MODE: …]",
+        "[INSTRUCTION]",
+        "[CONTEXT]",
+        "[SOLUTION CONTEXT]",
+        "=== CHUNK n ===",
+        "`aptix-json`",
+        "`agent_change_mode`",
+    ] {
+        assert!(conversation.boot_prompt.contains(label), "{label}");
+    }
+    let modes: Vec<_> = catalog
+        .modes()
+        .iter()
+        .map(|m| (m.key.as_str(), m.display_name.as_str()))
+        .collect();
+    assert_eq!(
+        modes,
+        [
+            ("general", "General"),
+            ("ddr_authoring", "DDR Authoring"),
+            ("workflow_authoring", "Workflow Authoring")
+        ]
+    );
+    assert_eq!(catalog.default_mode().key, "general");
+    for mode in catalog.modes() {
+        assert_eq!(mode.tools, [AGENT_LIST_MODES]);
+        assert!(!mode.instructions.is_empty() && !mode.when_to_use.is_empty());
+        assert_eq!(
+            mode.welcome_message.is_empty(),
+            mode.is_default,
+            "{}",
+            mode.key
+        );
+    }
+}
+
+#[test]
+fn all_faults_are_named_at_once_in_document_order() {
+    let text = r#"{
+        "Modes": [
+            { "Key": "a]\n\n[INSTRUCTION]", "DisplayName": " ", "Tool": [], "Tools": ["lookip"] },
+            { "Key": "x", "DisplayName": "X", "IsDefault": true },
+            { "DisplayName": "Y", "Key": "x", "IsDefault": true, "DisplayName": "Z" }
+        ],
+        "AgentContexts": { "default": { "BaseUrl": "ftp://x", "ApiKeySecret": "sk-live-1", "Model": 5 } },
+        "ConversationContexts": { "c/d": { "AgentContextId": "defualt", "Mode": "q", "Tools": {} } },
+        "ServerTools": [
+            { "Name": "lookup", "Description": "", "Http": { "Headers": { "A b": "${X", "te": "" } } },
+            { "Name": "agent_list_modes", "Description": "L", "Http": [] }
+        ],
+        "Extra": 1
+    }"#;
+    assert_eq!(
+        Catalog::parse(text).unwrap_err(),
+        [
+            fault("/Modes/0/Key", "must be 1 to 64 of A-Z a-z 0-9 _ . -"),
+            fault(
+                "/Modes/0/DisplayName",
+                "must be one line of 1 to 128 characters, not blank"
+            ),
+            fault(
+                "/Modes/0/Tool",
+                "unknown member \"Tool\"; did you mean \"Tools\"?"
+            ),
+            fault(
+                "/Modes/0/Tools/0",
+                "the catalog has no server tool \"lookip\"; did you mean \"lookup\"?"
+            ),
+            fault("/Modes/2/Key", "the key \"x\" is already taken above"),
+            fault(
+                "/Modes/2/IsDefault",
+                "another mode above is the default already; mark one"
+            ),
+            fault(
+                "/Modes/2/DisplayName",
+                "the member \"DisplayName\" is repeated; keep one"
+            ),
+            fault(
+                "/AgentContexts/default/BaseUrl",
+                "must begin with https:// or http://"
+            ),
+            fault(
+                "/AgentContexts/default/ApiKeySecret",
+                "must be the name of a secret (letters, digits and _, not starting with a digit), \
+                 never the key itself"
+            ),
+            fault(
+                "/AgentContexts/default/Model",
+                "must be a string, not a number"
+            ),
+            fault(
+                "/ConversationContexts/c~1d",
+                "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -"
+            ),
+            fault(
+                "/ConversationContexts/c~1d/BootPrompt",
+                "the member \"BootPrompt\" is missing; add it"
+            ),
+            fault(
+                "/ConversationContexts/c~1d/AgentContextId",
+                "the catalog has no agent context \"defualt\"; did you mean \"default\"?"
+            ),
+            fault(
+                "/ConversationContexts/c~1d/Mode",
+                "the catalog has no mode \"q\"; did you mean \"x\"?"
+            ),
+            fault(
+                "/ConversationContexts/c~1d/Tools",
+                "must be an array, not an object"
+            ),
+            fault("/ServerTools/0/Description", "must not be blank"),
+            fault(
+                "/ServerTools/0/Http/Url",
+                "the member \"Url\" is missing; add it"
+            ),
+            fault(
+                "/ServerTools/0/Http/Headers/A b",
+                "\"A b\" is not a header's name"
+            ),
+            fault(
+                "/ServerTools/0/Http/Headers/A b",
+                "the placeholder at byte 0 is not closed; write it as ${SECRET_NAME}"
+            ),
+            fault(
+                "/ServerTools/0/Http/Headers/te",
+                "\"te\" is set by the connection; remove it"
+            ),
+            fault(
+                "/ServerTools/1/Name",
+                "\"agent_list_modes\" is a tool of the product itself; choose another name"
+            ),
+            fault("/ServerTools/1/Http", "must be an object, not an array"),
+            fault(
+                "/Extra",
+                "unknown member \"Extra\"; the members here are $schema, AgentContexts, \
+                 ConversationContexts, Modes, ServerTools"
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_text_that_is_not_one_json_value_is_refused_with_its_place() {
+    for (text, message) in [
+        (
+            "",
+            "is not JSON: EOF while parsing a value at line 1 column 0",
+        ),
+        (
+            "{\n\"Modes\": [,] }",
+            "is not JSON: expected value at line 2 column 11",
+        ),
+        (
+            "{} {}",
+            "is not JSON: trailing characters at line 1 column 4",
+        ),
+        ("[]", "must be an object, not an array"),
+    ] {
+        assert_eq!(
+            Catalog::parse(text),
+            Err(vec![fault("", message)]),
+            "{text:?}"
+        );
+    }
+    assert_eq!(fault("", "is bad").to_string(), "the catalog: is bad");
+    assert_eq!(fault("/Modes", "is bad").to_string(), "/Modes: is bad");
+    assert_eq!(
+        serde_json::to_value(fault("/Modes", "is bad")).unwrap(),
+        json!({ "Path": "/Modes", "Message": "is bad" })
+    );
+}
+
+#[test]
+fn repeated_members_are_refused_wherever_they_stand() {
+    let text = full()
+        .to_string()
+        .replace(
+            r#""q":{"type":"string"}"#,
+            r#""q":{"type":"string","type":"string"}"#,
+        )
+        .replace(r#""plain":{"#, r#""plain":{},"plain":{"#);
+    assert_eq!(
+        Catalog::parse(&text).unwrap_err(),
+        [
+            fault(
+                "/AgentContexts/plain",
+                "the member \"plain\" is repeated; keep one"
+            ),
+            fault(
+                "/ServerTools/0/Parameters/properties/q/type",
+                "the member \"type\" is repeated; keep one"
+            ),
+        ]
+    );
+}
+
+#[test]
+fn each_wrong_document_is_refused_by_the_checker_and_where_it_can_by_the_schema() {
+    for wrong in wrong_documents::all() {
+        let refused = parse(&wrong.document).err().unwrap_or_default();
+        let seen_by_schema = !VALIDATOR.is_valid(&wrong.document);
+        assert_eq!(
+            (refused, seen_by_schema),
+            (wrong.faults, wrong.seen_by_schema)
+        );
+    }
+}
+
+#[test]
+fn contexts_are_needed_of_both_kinds() {
+    for (member, kind) in [
+        ("AgentContexts", "agent"),
+        ("ConversationContexts", "conversation"),
+    ] {
+        let document = with(&format!("/{member}"), json!({}));
+        let message = format!("must hold at least one {kind} context");
+        assert_eq!(
+            parse(&document).err(),
+            Some(vec![fault(&format!("/{member}"), &message)])
+        );
+        assert!(!VALIDATOR.is_valid(&document));
+    }
+}
+
+#[test]
+fn the_schema_and_the_checker_accept_the_same_right_documents() {
+    let texts = [
+        "p".repeat(262_144),
+        "\u{feff}x".to_owned(),
+        "a\nb\tc".to_owned(),
+    ];
+    let mut right: Vec<Value> = vec![full(), least(), without("/ServerTools/0/Parameters")];
+    right.extend(
+        texts
+            .iter()
+            .map(|text| with("/Modes/1/Instructions", json!(text))),
+    );
+    right.extend([
+        with("/ServerTools/0/Parameters", json!({})),
+        with(
+            "/Modes/0/Tools",
+            json!([AGENT_CHANGE_MODE, AGENT_LIST_MODES]),
+        ),
+        with("/Modes/0/Key", json!("A-z_0.9")),
+        with("/AgentContexts/team:a.b-c_1", json!({})),
+        with("/ServerTools/0/Http/Url", json!("http://[::1]:8787/x")),
+        with("/ServerTools/0/Http/TimeoutMs", json!(1)),
+        with(
+            "/ServerTools/0/Http/Headers/Content-Type",
+            json!("application/json"),
+        ),
+    ]);
+    for document in right {
+        assert_eq!(parse(&document).err(), None);
+        assert!(VALIDATOR.is_valid(&document), "{document}");
+    }
+}
+
+#[test]
+fn the_schema_is_a_schema_and_its_defaults_are_the_parsers() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    assert!(jsonschema::draft202012::meta::is_valid(&schema));
+
+    // A document that spells out every default reads like one that leaves them out.
+    let mut spelled = least();
+    for (definition, pointer) in [
+        ("AgentContext", "/AgentContexts/a"),
+        ("ConversationContext", "/ConversationContexts/c"),
+        ("Mode", "/Modes/0"),
+    ] {
+        let members = map(schema["$defs"][definition]["properties"].clone());
+        let place = spelled
+            .pointer_mut(pointer)
+            .unwrap()
+            .as_object_mut()
+            .unwrap();
+        for (name, member) in members {
+            if let Some(default) = member.get("default") {
+                place.insert(name, default.clone());
+            }
+        }
+    }
+    assert_ne!(spelled, least());
+    assert_eq!(parsed(&spelled), parsed(&least()));
+    let bounds = ["Limit", "MaxBytes", "TimeoutMs"].map(|name| &schema["$defs"][name]["default"]);
+    assert_eq!(bounds, [&json!(8), &json!(24_576), &json!(30_000)]);
+}

@@ -1,0 +1,101 @@
+//! A right document and the ways of changing one member of it.
+
+use serde_json::{Value, json};
+
+/// A document that uses every member.
+pub(crate) fn full() -> Value {
+    json!({
+        "$schema": "./catalog.schema.json",
+        "AgentContexts": {
+            "default": {
+                "BaseUrl": "https://api.example.com/v1", "ApiKeySecret": "OPENAI_API_KEY",
+                "Model": "gpt-5.1", "Continuation": "replay", "ResendTools": false,
+                "DeleteStored": true,
+                "Retrieval": { "Http": {
+                    "Url": "http://localhost:9200/find", "Headers": { "X-Key": "${FIND_KEY}" },
+                    "TimeoutMs": 5000, "Limit": 3, "MaxBytes": 1000
+                } }
+            },
+            "index": { "Retrieval": { "Index": { "Limit": 100, "MaxBytes": 1_048_576 } } },
+            "plain": { "Retrieval": "None" }
+        },
+        "ConversationContexts": {
+            "default": {
+                "AgentContextId": "default", "BootPrompt": "Be useful.", "Model": "gpt-5.1-mini",
+                "Mode": "ddr", "Tools": [ {
+                    "type": "function", "name": "ddr_document", "description": "Writes a DDR.",
+                    "strict": true,
+                    "parameters": {
+                        "type": "object", "additionalProperties": false,
+                        "required": ["title", "part"],
+                        "properties": {
+                            "title": { "type": "string" },
+                            "part": { "anyOf": [ { "type": "null" }, {
+                                "type": ["object", "null"], "additionalProperties": false,
+                                "required": ["n"], "properties": { "n": { "type": "integer" } }
+                            } ] }
+                        }
+                    }
+                } ]
+            }
+        },
+        "Modes": [
+            {
+                "Key": "general", "DisplayName": "General", "WhenToUse": "", "WelcomeMessage": "",
+                "Instructions": "", "Tools": [], "IsDefault": false
+            },
+            {
+                "Key": "ddr", "DisplayName": "DDR ✍", "WhenToUse": "DDRs.",
+                "WelcomeMessage": "Welcome.", "Instructions": "Write.",
+                "Tools": ["lookup", "agent_list_modes"], "IsDefault": true
+            }
+        ],
+        "ServerTools": [ {
+            "Name": "lookup", "Description": "Looks up.", "Strict": false,
+            "Parameters": {
+                "properties": { "q": { "type": "string" }, "any": true }, "required": ["q"]
+            },
+            "OnError": "ReportToModel",
+            "Http": {
+                "Url": "https://tools.example.com/lookup?v=1",
+                "Headers": { "X-Org": "acme", "Authorization": "Bearer ${LOOKUP_KEY}" },
+                "TimeoutMs": 900_000
+            }
+        } ]
+    })
+}
+
+/// The least a document can say.
+pub(crate) fn least() -> Value {
+    json!({
+        "AgentContexts": { "a": {} },
+        "ConversationContexts": { "c": { "AgentContextId": "a", "BootPrompt": "Hi." } },
+        "Modes": [ { "Key": "m", "DisplayName": "M" } ]
+    })
+}
+
+/// The full document with the value at a pointer replaced, or inserted into its object.
+pub(crate) fn with(pointer: &str, value: Value) -> Value {
+    let mut document = full();
+    let (parent, name) = pointer.rsplit_once('/').expect("a pointer to a member");
+    match document.pointer_mut(parent).expect("the parent exists") {
+        Value::Object(members) => drop(members.insert(name.replace("~1", "/"), value)),
+        Value::Array(items) => match items.get_mut(name.parse::<usize>().expect("an index")) {
+            Some(item) => *item = value,
+            None => items.push(value),
+        },
+        _ => panic!("{parent} holds nothing"),
+    }
+    document
+}
+
+pub(crate) fn without(pointer: &str) -> Value {
+    let mut document = full();
+    let (parent, name) = pointer.rsplit_once('/').expect("a pointer to a member");
+    let members = document
+        .pointer_mut(parent)
+        .and_then(Value::as_object_mut)
+        .expect("an object");
+    members.remove(name).expect("the member exists");
+    document
+}

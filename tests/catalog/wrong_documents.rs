@@ -1,0 +1,206 @@
+//! Documents with one mistake each, and every fault that must be named for it.
+
+use aptix_edge::catalog::CatalogFault;
+use serde_json::{Value, json};
+
+use super::documents::{with, without};
+
+/// One wrong document: what is wrong with it, and whether the schema can see it.
+pub(crate) struct Wrong {
+    pub(crate) document: Value,
+    pub(crate) faults: Vec<CatalogFault>,
+    pub(crate) seen_by_schema: bool,
+}
+
+impl Wrong {
+    /// For a fault that shows elsewhere than where the document was changed.
+    fn with_faults(self, faults: Vec<CatalogFault>) -> Self {
+        Self { faults, ..self }
+    }
+}
+
+fn shape(document: Value, path: &str, message: &str) -> Wrong {
+    Wrong {
+        document,
+        faults: vec![fault(path, message)],
+        seen_by_schema: true,
+    }
+}
+
+fn meaning(document: Value, path: &str, message: &str) -> Wrong {
+    Wrong {
+        document,
+        faults: vec![fault(path, message)],
+        seen_by_schema: false,
+    }
+}
+
+pub(crate) fn all() -> Vec<Wrong> {
+    let agent = "/AgentContexts/default";
+    let conversation = "/ConversationContexts/default";
+    let at = |base: &str, member: &str| format!("{base}/{member}");
+    let retrieval = "must be {\"Index\": {}}, {\"Http\": {…}} or \"None\"";
+    let context_id = "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -";
+    let tool_name = "must be 1 to 64 of A-Z a-z 0-9 _ -";
+    let key = "must be 1 to 64 of A-Z a-z 0-9 _ . -";
+    let display_name = "must be one line of 1 to 128 characters, not blank";
+    let model = "must be a model's name: 1 to 256 visible ASCII characters, no spaces";
+    let timeout = "must be an integer from 1 to 900000";
+    let header_value = "must be at most 8192 visible ASCII characters, spaces and tabs";
+    let too_long = "is 262145 bytes long; the most is 262144";
+    let long = || json!("p".repeat(262_145));
+    let replaced =
+        |path: &str, value: Value, message: &str| shape(with(path, value), path, message);
+    let hidden =
+        |path: &str, value: Value, message: &str| meaning(with(path, value), path, message);
+    let missing = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        shape(
+            without(path),
+            path,
+            &format!("the member {name:?} is missing; add it"),
+        )
+    };
+    let strict = |pointer: &str, value: Value, path: &str, message: &str| {
+        let pointer = format!("{conversation}/Tools/0/parameters{pointer}");
+        meaning(
+            with(&pointer, value),
+            &format!("{conversation}/Tools/0/parameters{path}"),
+            message,
+        )
+    };
+    vec![
+        missing("/Modes"),
+        missing("/Modes/0/Key"),
+        missing("/Modes/0/DisplayName"),
+        missing("/ServerTools/0/Name").with_faults(vec![
+            fault("/Modes/1/Tools/0", "the catalog has no server tool \"lookup\"; declare it or remove it here"),
+            fault("/ServerTools/0/Name", "the member \"Name\" is missing; add it"),
+        ]),
+        missing("/ServerTools/0/Description"),
+        missing("/ServerTools/0/Http"),
+        missing("/ServerTools/0/Http/Url"),
+        missing(&at(conversation, "AgentContextId")),
+        missing(&at(conversation, "BootPrompt")),
+        missing(&at(conversation, "Tools/0/type")),
+        missing(&at(conversation, "Tools/0/name")),
+        replaced("/$schema", json!(1), "must be a string, not a number"),
+        replaced("/Modes", json!([]), "must hold at least one mode"),
+        replaced("/Modes", json!({}), "must be an array, not an object"),
+        replaced("/Modes/0", json!(null), "must be an object, not null"),
+        replaced("/Modes/0/Key", json!(""), key),
+        replaced("/Modes/0/Key", json!("general\n"), key),
+        replaced("/Modes/0/Key", json!("k".repeat(65)), key),
+        hidden("/Modes/0/Key", json!("ddr"), "").with_faults(vec![
+            fault("/Modes/1/Key", "the key \"ddr\" is already taken above"),
+        ]),
+        replaced("/Modes/0/DisplayName", json!("\u{feff} \u{2003}"), display_name),
+        replaced("/Modes/0/DisplayName", json!("a\nb"), display_name),
+        replaced("/Modes/0/DisplayName", json!("d".repeat(129)), display_name),
+        replaced("/Modes/0/WhenToUse", long(), too_long),
+        replaced("/Modes/0/WelcomeMessage", long(), too_long),
+        replaced("/Modes/0/Instructions", long(), too_long),
+        hidden("/Modes/0/Instructions", json!("é".repeat(131_073)), "is 262146 bytes long; the most is 262144"),
+        replaced("/Modes/0/Tools", json!("lookup"), "must be an array, not a string"),
+        hidden("/Modes/0/Tools", json!(["zzz"]), "").with_faults(vec![fault(
+            "/Modes/0/Tools/0",
+            "the catalog has no server tool \"zzz\"; declare it or remove it here",
+        )]),
+        replaced("/Modes/0/Tools", json!(["lookup", "lookup"]), "").with_faults(vec![
+            fault("/Modes/0/Tools/1", "the tool \"lookup\" is already taken above"),
+        ]),
+        replaced("/Modes/0/IsDefault", json!("yes"), "must be true or false, not a string"),
+        hidden("/Modes/0/IsDefault", json!(true), "").with_faults(vec![
+            fault("/Modes/1/IsDefault", "another mode above is the default already; mark one"),
+        ]),
+        replaced("/Modes/0/icon", json!("x"), "unknown member \"icon\"; the members here are Key, DisplayName, WhenToUse, WelcomeMessage, Instructions, Tools, IsDefault"),
+        replaced(&at(agent, "base_url"), json!(""), "unknown member \"base_url\"; did you mean \"BaseUrl\"?"),
+        replaced("/AgentContexts/a b", json!({}), context_id),
+        replaced("/AgentContexts/", json!({}), context_id),
+        replaced(&at(agent, "BaseUrl"), json!(null), "must be a string, not null"),
+        replaced(&at(agent, "BaseUrl"), json!("https://a.example/v1?x=1"), "must have no query: /responses is appended to it"),
+        replaced(&at(agent, "BaseUrl"), json!("https://u:p@a.example"), "must hold no credentials before the host; send them in Headers"),
+        replaced(&at(agent, "Model"), json!("gpt 5"), model),
+        replaced(&at(agent, "Model"), json!(""), model),
+        replaced(&at(agent, "Continuation"), json!("Stored"), "must be \"stored\" or \"replay\""),
+        replaced(&at(agent, "ResendTools"), json!(0), "must be true or false, not a number"),
+        replaced(&at(agent, "DeleteStored"), json!([]), "must be true or false, not an array"),
+        replaced(&at(agent, "Retrieval"), json!("none"), retrieval),
+        replaced(&at(agent, "Retrieval"), json!({}), retrieval),
+        replaced(&at(agent, "Retrieval"), json!({"Index": {}, "Http": {"Url": "https://x"}}), retrieval),
+        replaced(&at(agent, "Retrieval"), json!(7), "must be an object, not a number"),
+        replaced("/AgentContexts/index/Retrieval/Index/Limit", json!(0), "must be an integer from 1 to 100"),
+        replaced("/AgentContexts/index/Retrieval/Index/Limit", json!(1.5), "must be an integer from 1 to 100"),
+        replaced("/AgentContexts/index/Retrieval/Index/MaxBytes", json!(1_048_577), "must be an integer from 1 to 1048576"),
+        replaced("/AgentContexts/index/Retrieval/Index/MaxBytes", json!("1"), "must be an integer, not a string"),
+        hidden(&at(conversation, "AgentContextId"), json!("other"), "the catalog has no agent context \"other\"; declare it or remove it here"),
+        hidden(&at(conversation, "Mode"), json!("genral"), "the catalog has no mode \"genral\"; did you mean \"general\"?"),
+        replaced(&at(conversation, "BootPrompt"), json!(" \n"), "must not be blank"),
+        replaced(&at(conversation, "BootPrompt"), long(), too_long),
+        replaced(&at(conversation, "Tools/0/type"), json!("custom"), "must be \"function\""),
+        replaced(&at(conversation, "Tools/0/name"), json!("a.b"), tool_name),
+        hidden(&at(conversation, "Tools/0/name"), json!("agent_change_mode"), "\"agent_change_mode\" is a tool of the product itself; choose another name"),
+        hidden(&at(conversation, "Tools/1"), json!({"type": "function", "name": "ddr_document"}), "").with_faults(vec![
+            fault(&at(conversation, "Tools/1/name"), "the name \"ddr_document\" is already taken above"),
+        ]),
+        strict("/additionalProperties", json!(true), "/additionalProperties", "must be false in a strict tool"),
+        strict("/required", json!(["title"]), "", "a strict tool requires every property; add \"part\" to \"required\" (an optional one may allow null)"),
+        strict("/required", json!(["title", "part", "x"]), "", "\"required\" names \"x\", which is not among \"properties\""),
+        strict("/properties/part/anyOf/1/required", json!([]), "/properties/part/anyOf/1", "a strict tool requires every property; add \"n\" to \"required\" (an optional one may allow null)"),
+        strict("/$defs", json!({"d": {"type": "object"}}), "/$defs/d", "a strict tool's object schema needs \"additionalProperties\": false"),
+        strict("/properties/title", json!({"type": "array", "items": {"properties": {}}}), "/properties/title/items", "a strict tool's object schema needs \"additionalProperties\": false"),
+        replaced("/ServerTools", json!(null), "").with_faults(vec![
+            fault("/Modes/1/Tools/0", "the catalog has no server tool \"lookup\"; declare it or remove it here"),
+            fault("/ServerTools", "must be an array, not null"),
+        ]),
+        replaced("/ServerTools/0/Name", json!("look up"), "").with_faults(vec![
+            fault("/Modes/1/Tools/0", "the catalog has no server tool \"lookup\"; did you mean \"look up\"?"),
+            fault("/ServerTools/0/Name", tool_name),
+        ]),
+        hidden("/ServerTools/1", json!({"Name": "lookup", "Description": "L", "Http": {"Url": "https://x"}}), "").with_faults(vec![
+            fault("/ServerTools/1/Name", "the name \"lookup\" is already taken above"),
+        ]),
+        replaced("/ServerTools/1", json!({"Name": "agent_change_mode", "Description": "L", "Http": {"Url": "https://x"}}), "").with_faults(vec![
+            fault("/ServerTools/1/Name", "\"agent_change_mode\" is a tool of the product itself; choose another name"),
+        ]),
+        replaced("/ServerTools/0/OnError", json!("failTurn"), "must be \"FailTurn\" or \"ReportToModel\""),
+        replaced("/ServerTools/0/Strict", json!(1), "must be true or false, not a number"),
+        hidden("/ServerTools/0/Strict", json!(true), "").with_faults(vec![
+            fault("/ServerTools/0/Parameters", "a strict tool's object schema needs \"additionalProperties\": false"),
+            fault("/ServerTools/0/Parameters", "a strict tool requires every property; add \"any\" to \"required\" (an optional one may allow null)"),
+        ]),
+        replaced("/ServerTools/0/Parameters", json!([]), "must be a JSON Schema object, not an array"),
+        replaced("/ServerTools/0/Parameters/type", json!("array"), "must be \"object\""),
+        replaced("/ServerTools/0/Parameters/type", json!(["object"]), "must be a string, not an array"),
+        replaced("/ServerTools/0/Parameters/properties", json!([]), "must be an object, not an array"),
+        replaced("/ServerTools/0/Parameters/properties/q", json!("string"), "must be a JSON Schema, not a string"),
+        replaced("/ServerTools/0/Parameters/required", json!("q"), "must be an array, not a string"),
+        replaced("/ServerTools/0/Parameters/required", json!(["q", "q"]), "").with_faults(vec![
+            fault("/ServerTools/0/Parameters/required/1", "the name \"q\" is already taken above"),
+        ]),
+        replaced("/ServerTools/0/Http/Url", json!("tools.example.com"), "must be an absolute URL: https://… or http://…"),
+        replaced("/ServerTools/0/Http/Url", json!("https://a.example/#x"), "must have no fragment (#…)"),
+        replaced("/ServerTools/0/Http/Url", json!("https://a.example/ x"), "must be visible ASCII without spaces and backslashes; percent-encode the rest"),
+        hidden("/ServerTools/0/Http/Url", json!("https://a.example/${KEY}"), "must hold no placeholder: secrets are filled into Headers only"),
+        hidden("/ServerTools/0/Http/Url", json!("https://a.example:99999/"), "must have a port from 1 to 65535, or none"),
+        replaced("/ServerTools/0/Http/TimeoutMs", json!(0), timeout),
+        replaced("/ServerTools/0/Http/TimeoutMs", json!(900_001), timeout),
+        replaced("/ServerTools/0/Http/TimeoutMs", json!(-1), timeout),
+        replaced("/ServerTools/0/Http/Method", json!("GET"), "unknown member \"Method\"; the members here are Url, Headers, TimeoutMs"),
+        replaced("/ServerTools/0/Http/Headers", json!(["a"]), "must be an object, not an array"),
+        replaced("/ServerTools/0/Http/Headers/X-Org", json!(1), "must be a string, not a number"),
+        replaced("/ServerTools/0/Http/Headers/X-Org", json!("a\r\nX-Evil: 1"), header_value),
+        replaced("/ServerTools/0/Http/Headers/X-Org", json!("ü"), header_value),
+        replaced("/ServerTools/0/Http/Headers/X Org", json!(""), "\"X Org\" is not a header's name"),
+        hidden("/ServerTools/0/Http/Headers/host", json!(""), "\"host\" is set by the connection; remove it"),
+        hidden("/ServerTools/0/Http/Headers/x-org", json!(""), "the header \"x-org\" is repeated in another case"),
+        hidden("/ServerTools/0/Http/Headers/X-Org", json!("${}"), "the placeholder at byte 0 does not hold a secret's name (letters, digits and _, not starting with a digit); write it as ${SECRET_NAME}"),
+    ]
+}
+
+pub(crate) fn fault(path: &str, message: &str) -> CatalogFault {
+    CatalogFault {
+        path: path.to_owned(),
+        message: message.to_owned(),
+    }
+}
