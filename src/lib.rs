@@ -1,5 +1,7 @@
 //! aptix-edge: agent turns at the edge. Layers of AGN-027, each in its folder.
 
 pub mod catalog;
+pub mod composition;
 pub mod contract;
+pub mod pipeline;
 pub mod responses_api;

@@ -1,0 +1,150 @@
+//! What a user turn adds to the conversation (interface.md section 4): the boot prompt on the
+//! session's first turn, and one user message made of labelled blocks.
+
+use serde_json::value::RawValue;
+
+use super::artifact_content::{ArtifactKind, classify, data_url};
+use super::context_block::{Chunk, chunk_path, context_block, language_of};
+use super::trace::Block;
+use crate::contract::{ErrorCode, Fault, UserTurn};
+use crate::responses_api::{ContentPart, system_message, user_message};
+
+/// What a user message is composed from, besides the request.
+#[derive(Debug)]
+pub struct TurnMaterial<'a> {
+    /// Key of the session's mode.
+    pub mode: &'a str,
+    /// The conversation context's boot prompt, on the session's first turn only.
+    pub boot_prompt: Option<&'a str>,
+    /// The session's solution context, when it has to be shown (again).
+    pub solution_context: Option<&'a str>,
+    /// Chunks that retrieval found, in rank order.
+    pub retrieved: &'a [Chunk],
+}
+
+/// What a user turn adds to the conversation.
+#[derive(Debug)]
+pub struct ComposedTurn {
+    /// The system message, on the session's first turn.
+    pub system: Option<Box<RawValue>>,
+    /// The user message.
+    pub user: Box<RawValue>,
+    /// One for each artifact that the model cannot read.
+    pub user_warnings: Vec<String>,
+    /// What the message was made of.
+    pub trace: Vec<Block>,
+}
+
+/// Composes the messages of a user turn. Blocks without content are omitted.
+///
+/// # Errors
+/// `internal` if a message cannot be written as JSON.
+pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<ComposedTurn, Fault> {
+    let mut trace = Vec::new();
+    let mut parts = Vec::new();
+
+    let boot_prompt = material.boot_prompt.filter(|prompt| !prompt.is_empty());
+    match boot_prompt {
+        Some(prompt) => trace.push(Block::sent("system", "ConversationContext.BootPrompt", prompt.len())),
+        None => trace.push(Block::left_out(
+            "system",
+            "ConversationContext.BootPrompt",
+            if material.boot_prompt.is_some() { "empty" } else { "sent with the session's first turn" },
+        )),
+    }
+
+    let mut opening = format!("[MODE: {}]", material.mode);
+    trace.push(Block::sent("mode", "Session.Mode", opening.len()));
+    match &turn.instruction {
+        Some(instruction) => {
+            opening.push_str("\n\n[INSTRUCTION]\n");
+            opening.push_str(instruction);
+            trace.push(Block::sent("instruction", "Instruction", instruction.len()));
+        }
+        None => trace.push(Block::left_out("instruction", "Instruction", "not given")),
+    }
+    parts.push(ContentPart::text(opening));
+
+    let artifacts = sort_artifacts(turn, &mut trace);
+    let mut chunks = artifacts.chunks;
+    for chunk in material.retrieved {
+        trace.push(Block::sent("chunk", format!("retrieval: {}", chunk.path), chunk.text.len()));
+        chunks.push(chunk.clone());
+    }
+    if !chunks.is_empty() {
+        parts.push(ContentPart::text(context_block(&chunks)));
+    }
+
+    if let Some(context) = material.solution_context.filter(|context| !context.is_empty()) {
+        trace.push(Block::sent("solution_context", "Session.SolutionContextText", context.len()));
+        parts.push(ContentPart::text(format!("[SOLUTION CONTEXT]\n{context}")));
+    } else {
+        trace.push(Block::left_out("solution_context", "Session.SolutionContextText", "none, or unchanged since it was last sent"));
+    }
+
+    for url in artifacts.images {
+        parts.push(ContentPart::image(url));
+    }
+    for image in &turn.clipboard_images {
+        let url = data_url(image.mime_type.as_str(), &image.data_base64);
+        trace.push(Block::sent("image", format!("ClipboardImages: {}", image.id), url.len()));
+        parts.push(ContentPart::image(url));
+    }
+    for (name, url) in artifacts.documents {
+        parts.push(ContentPart::file(name, url));
+    }
+
+    Ok(ComposedTurn {
+        system: boot_prompt.map(system_message).transpose().map_err(unwritable)?,
+        user: user_message(&parts).map_err(unwritable)?,
+        user_warnings: artifacts.warnings,
+        trace,
+    })
+}
+
+#[derive(Default)]
+struct Artifacts {
+    chunks: Vec<Chunk>,
+    images: Vec<String>,
+    documents: Vec<(String, String)>,
+    warnings: Vec<String>,
+}
+
+fn sort_artifacts(turn: &UserTurn, trace: &mut Vec<Block>) -> Artifacts {
+    let mut artifacts = Artifacts::default();
+    for artifact in &turn.input_artifacts {
+        let path = chunk_path(&artifact.relative_path, &artifact.file_name);
+        let source = format!("InputArtifacts: {path}");
+        match classify(artifact) {
+            ArtifactKind::Text(text) => {
+                trace.push(Block::sent("chunk", source, text.len()));
+                artifacts.chunks.push(Chunk {
+                    language: language_of(artifact.language.as_deref(), &path),
+                    path,
+                    start_line: 1,
+                    end_line: text.lines().count().max(1),
+                    text,
+                });
+            }
+            ArtifactKind::Image(url) => {
+                trace.push(Block::sent("image", source, url.len()));
+                artifacts.images.push(url);
+            }
+            ArtifactKind::Document(url) => {
+                trace.push(Block::sent("file", source, url.len()));
+                artifacts.documents.push((artifact.file_name.clone(), url));
+            }
+            ArtifactKind::Binary => {
+                trace.push(Block::left_out("chunk", source, "binary content the model cannot read"));
+                artifacts.warnings.push(format!(
+                    "{path} was left out: it is neither text nor an image (PNG, JPEG, WebP, GIF) nor a PDF."
+                ));
+            }
+        }
+    }
+    artifacts
+}
+
+fn unwritable(_: serde_json::Error) -> Fault {
+    Fault::new(ErrorCode::Internal, "A message to the model could not be written as JSON.")
+}

@@ -1,0 +1,71 @@
+//! The deployment's variables (interface.md section 6), read and checked in one place.
+
+use crate::contract::{ErrorCode, Fault};
+
+/// Settings that hold for every tenant and session of this deployment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deployment {
+    /// `OPENAI_BASE_URL`: where calls go when the agent context names no other place.
+    pub base_url: String,
+    /// `OPENAI_MODEL`: used when neither context names a model.
+    pub model: String,
+    /// `MAX_BODY_BYTES`: the longest request body that is read.
+    pub max_body_bytes: usize,
+    /// `MAX_ITERATIONS`: model calls that one submission may make.
+    pub max_iterations: u32,
+    /// `UPSTREAM_IDLE_TIMEOUT_MS`: the longest silence of the model service.
+    pub upstream_idle_timeout_ms: u64,
+    /// `TURN_TIMEOUT_MS`: the longest time that one submission may run.
+    pub turn_timeout_ms: u64,
+    /// `KEEP_ALIVE_MS`: the longest silence on a stream before a comment line.
+    pub keep_alive_ms: u64,
+}
+
+impl Default for Deployment {
+    fn default() -> Self {
+        Self {
+            base_url: "https://api.openai.com/v1".to_owned(),
+            model: "gpt-5.1".to_owned(),
+            max_body_bytes: 20 * 1024 * 1024,
+            max_iterations: 8,
+            upstream_idle_timeout_ms: 120_000,
+            turn_timeout_ms: 900_000,
+            keep_alive_ms: 10_000,
+        }
+    }
+}
+
+impl Deployment {
+    /// Reads the variables through `variable`; what is not set keeps its default.
+    ///
+    /// # Errors
+    /// `internal` when a number is not one: a typing error must not silently become a default.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Fault> {
+        let defaults = Self::default();
+        let number = |name: &str, default: u64| match variable(name) {
+            None => Ok(default),
+            Some(text) => text.trim().parse::<u64>().ok().filter(|number| *number > 0).ok_or_else(|| {
+                Fault::new(
+                    ErrorCode::Internal,
+                    format!("The deployment's variable {name} must be a whole number above 0."),
+                )
+            }),
+        };
+        let text = |name: &str, default: String| {
+            variable(name).filter(|value| !value.is_empty()).unwrap_or(default)
+        };
+        Ok(Self {
+            base_url: text("OPENAI_BASE_URL", defaults.base_url),
+            model: text("OPENAI_MODEL", defaults.model),
+            max_body_bytes: number("MAX_BODY_BYTES", defaults.max_body_bytes as u64)? as usize,
+            max_iterations: u32::try_from(number("MAX_ITERATIONS", defaults.max_iterations.into())?)
+                .unwrap_or(u32::MAX),
+            upstream_idle_timeout_ms: number(
+                "UPSTREAM_IDLE_TIMEOUT_MS",
+                defaults.upstream_idle_timeout_ms,
+            )?,
+            turn_timeout_ms: number("TURN_TIMEOUT_MS", defaults.turn_timeout_ms)?,
+            keep_alive_ms: number("KEEP_ALIVE_MS", defaults.keep_alive_ms)?,
+        })
+    }
+}

@@ -1,0 +1,12 @@
+//! What the six layers share and none of them owns: the seam to the platform, the deployment's
+//! settings, and the text of a turn as it grows.
+//!
+//! Architecture Invariant: nothing here names a layer, and nothing here names `worker`.
+
+mod deployment;
+mod platform;
+mod turn_stream;
+
+pub use deployment::Deployment;
+pub use platform::{Cancellation, HttpFault, HttpRequest, HttpResponse, Platform, ResponseBody};
+pub use turn_stream::{Outcome, Position, StreamCursor, TurnStream};

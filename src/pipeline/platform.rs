@@ -1,0 +1,113 @@
+//! The only seam between the product and the machine it runs on: clock, randomness, HTTP, secrets
+//! and background tasks. In production `crate::platform` stands behind it, in tests a double.
+//!
+//! Architecture Invariant: no other trait of the crate is asynchronous.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Poll, Waker};
+
+/// What the machine gives. Everything that a native test has to control comes through here.
+pub trait Platform: 'static {
+    /// A response's body as it arrives. Dropping it aborts the request.
+    type Body: ResponseBody;
+
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> u64;
+
+    /// A number in `[0, 1)`, for jitter.
+    fn random(&self) -> f64;
+
+    /// The value of a secret or variable of the deployment.
+    fn secret(&self, name: &str) -> Option<String>;
+
+    /// Completes after `ms` milliseconds.
+    fn sleep(&self, ms: u64) -> impl Future<Output = ()>;
+
+    /// Sends a request and gives the response as soon as its head is there. Dropping the future
+    /// aborts the request. Redirects are not followed.
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> impl Future<Output = Result<HttpResponse<Self::Body>, HttpFault>>;
+
+    /// Runs a task apart from the request that started it.
+    fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>);
+
+    /// Completes when everything that was written to storage is durable.
+    fn durable(&self) -> impl Future<Output = ()>;
+
+    /// Writes one structured line to the operator's log. Never content, never a secret.
+    fn log(&self, line: &serde_json::Value);
+}
+
+/// A body that is read piece by piece.
+pub trait ResponseBody {
+    /// The next bytes, `None` at the end. A connection that broke is a fault, not an end.
+    fn chunk(&mut self) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
+}
+
+/// An outgoing `POST` with a JSON body; nothing in the product sends anything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// Absolute URL, http or https.
+    pub url: String,
+    /// Headers besides `Content-Type: application/json`.
+    pub headers: Vec<(String, String)>,
+    /// JSON text.
+    pub body: String,
+}
+
+/// The head of a response, with its body still to come.
+#[derive(Debug)]
+pub struct HttpResponse<B> {
+    /// HTTP status.
+    pub status: u16,
+    /// Headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: B,
+}
+
+impl<B> HttpResponse<B> {
+    /// The first header of that name, which is given in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A request that got no response, or whose response broke off.
+///
+/// The cause is for the operator's log; it can hold addresses and is never shown to a client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HttpFault(pub String);
+
+/// Says once, to whoever waits, that a turn is to stop.
+#[derive(Debug, Default)]
+pub struct Cancellation {
+    requested: Cell<bool>,
+    waiting: RefCell<Vec<Waker>>,
+}
+
+impl Cancellation {
+    /// Asks for the stop. Asking twice is asking once.
+    pub fn request(&self) {
+        self.requested.set(true);
+        for waker in self.waiting.take() {
+            waker.wake();
+        }
+    }
+
+    /// Completes when the stop has been asked for.
+    pub fn requested(&self) -> impl Future<Output = ()> + '_ {
+        std::future::poll_fn(|context| {
+            if self.requested.get() {
+                return Poll::Ready(());
+            }
+            self.waiting.borrow_mut().push(context.waker().clone());
+            Poll::Pending
+        })
+    }
+}
