@@ -3,5 +3,6 @@
 pub mod catalog;
 pub mod composition;
 pub mod contract;
+pub mod llm_call;
 pub mod pipeline;
 pub mod responses_api;

@@ -1,0 +1,217 @@
+//! Why a model call gave no usable answer, and what that is in the dictionary (interface.md
+//! section 3).
+//!
+//! The service's own words stay here: they can hold parts of a key or of a prompt.
+
+use crate::contract::{ErrorCode, Fault};
+use crate::responses_api::{
+    ErrorBody, StreamFault, code_concerns_input, concerns_input, concerns_previous_response,
+};
+
+/// A model call without a usable answer.
+#[derive(Debug)]
+pub enum CallFailure {
+    /// No response: refused, reset, no such host.
+    Unreachable,
+    /// A response with a status that is not a success.
+    Refused(Refusal),
+    /// Nothing was heard for too long.
+    Silent {
+        /// The limit, in milliseconds.
+        after_ms: u64,
+    },
+    /// The connection broke in the middle of the answer.
+    BrokenOff {
+        /// The service's id for the request.
+        request_id: Option<String>,
+    },
+    /// The answer ended early or is not what the Responses API sends.
+    Unreadable {
+        /// What is wrong with it.
+        fault: StreamFault,
+        /// The service's id for the request.
+        request_id: Option<String>,
+    },
+    /// The service reported a failure in its answer.
+    Failed {
+        /// The service's code.
+        code: Option<String>,
+        /// The service's type.
+        kind: Option<String>,
+        /// The service's id for the request.
+        request_id: Option<String>,
+    },
+    /// The answer was cut off where it cannot be used.
+    Incomplete {
+        /// The service's reason.
+        reason: Option<String>,
+    },
+}
+
+/// A response with a status that is not a success.
+#[derive(Debug)]
+pub struct Refusal {
+    /// HTTP status.
+    pub status: u16,
+    /// What the body said.
+    pub body: ErrorBody,
+    /// The service's id for the request.
+    pub request_id: Option<String>,
+    /// How long the service asks to wait.
+    pub retry_after_ms: Option<u64>,
+}
+
+impl CallFailure {
+    /// The same request can succeed when it is sent again. Never true once an answer has begun.
+    pub fn retryable(&self) -> bool {
+        match self {
+            Self::Unreachable => true,
+            Self::Refused(refusal) => refusal.retryable(),
+            Self::Silent { .. }
+            | Self::BrokenOff { .. }
+            | Self::Unreadable { .. }
+            | Self::Failed { .. }
+            | Self::Incomplete { .. } => false,
+        }
+    }
+
+    /// How long the service asks to wait before the same request.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        match self {
+            Self::Refused(refusal) => refusal.retry_after_ms,
+            _ => None,
+        }
+    }
+
+    /// The service does not know, or does not support, the response that was to be continued.
+    pub fn lost_chain(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => concerns_previous_response(refusal.status, &refusal.body),
+            Self::Failed { code, .. } => code.as_deref() == Some("previous_response_not_found"),
+            _ => false,
+        }
+    }
+
+    /// The service refused the input itself: sending it again would be refused again.
+    pub fn refused_input(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => concerns_input(refusal.status, &refusal.body),
+            Self::Failed { code: Some(code), .. } => code_concerns_input(code),
+            _ => false,
+        }
+    }
+
+    /// The HTTP status, when there was one that says something.
+    pub fn http_status(&self) -> Option<u16> {
+        match self {
+            Self::Refused(refusal) => Some(refusal.status),
+            _ => None,
+        }
+    }
+
+    /// The dictionary's fault, with what an operator needs and nothing of the service's words.
+    pub fn into_fault(self, attempts: u32) -> Fault {
+        let attempted = |fault: Fault| fault.with("Attempts", attempts);
+        match self {
+            Self::Unreachable => attempted(Fault::new(
+                ErrorCode::UpstreamUnavailable,
+                "The model service could not be reached.",
+            )),
+            Self::Refused(refusal) => attempted(refusal.into_fault()),
+            Self::Silent { after_ms } => attempted(Fault::new(
+                ErrorCode::UpstreamTimeout,
+                format!("The model service sent nothing for {after_ms} ms."),
+            )),
+            Self::BrokenOff { request_id } => attempted(identified(
+                Fault::new(
+                    ErrorCode::UpstreamProtocol,
+                    "The connection to the model service broke in the middle of its answer.",
+                ),
+                request_id,
+            )),
+            Self::Unreadable { fault, request_id } => attempted(identified(
+                Fault::new(ErrorCode::UpstreamProtocol, format!("{}.", sentence(&fault.to_string()))),
+                request_id,
+            )),
+            Self::Failed { code, kind, request_id } => attempted(identified(
+                named(
+                    Fault::new(ErrorCode::UpstreamFailed, "The model service reported a failure."),
+                    code,
+                    kind,
+                ),
+                request_id,
+            )),
+            Self::Incomplete { reason } => {
+                let fault = Fault::new(
+                    ErrorCode::UpstreamIncomplete,
+                    "The model's answer was cut off where it cannot be used.",
+                );
+                attempted(match reason.and_then(plain) {
+                    Some(reason) => fault.with("Reason", reason),
+                    None => fault,
+                })
+            }
+        }
+    }
+}
+
+impl Refusal {
+    fn retryable(&self) -> bool {
+        let again = matches!(self.status, 408 | 409 | 429 | 500..=599);
+        again && !self.needs_the_operator()
+    }
+
+    /// No waiting helps: somebody has to pay or to raise a limit.
+    fn needs_the_operator(&self) -> bool {
+        const FINAL: [&str; 2] = ["insufficient_quota", "credit_balance_exhausted"];
+        [&self.body.code, &self.body.kind]
+            .into_iter()
+            .any(|name| name.as_deref().is_some_and(|name| FINAL.contains(&name)))
+    }
+
+    fn into_fault(self) -> Fault {
+        let fault = if self.retryable() {
+            Fault::new(
+                ErrorCode::UpstreamUnavailable,
+                format!("The model service answered with status {}.", self.status),
+            )
+        } else {
+            Fault::new(
+                ErrorCode::UpstreamRejected,
+                format!("The model service refused the request with status {}.", self.status),
+            )
+        };
+        let fault = named(fault.with("HttpStatus", self.status), self.body.code, self.body.kind);
+        identified(fault, self.request_id)
+    }
+}
+
+fn named(fault: Fault, code: Option<String>, kind: Option<String>) -> Fault {
+    let fault = match code.and_then(plain) {
+        Some(code) => fault.with("Code", code),
+        None => fault,
+    };
+    match kind.and_then(plain) {
+        Some(kind) => fault.with("Type", kind),
+        None => fault,
+    }
+}
+
+fn identified(fault: Fault, request_id: Option<String>) -> Fault {
+    match request_id.and_then(plain) {
+        Some(id) => fault.with("RequestId", id),
+        None => fault,
+    }
+}
+
+/// A code, a type or an id as services spell them; anything else could be a sentence that holds
+/// part of a prompt or a key.
+fn plain(text: String) -> Option<String> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
+    ((1..=128).contains(&text.len()) && text.bytes().all(is_plain)).then_some(text)
+}
+
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
