@@ -6,3 +6,4 @@ pub mod contract;
 pub mod llm_call;
 pub mod pipeline;
 pub mod responses_api;
+pub mod server_tools;
