@@ -1,0 +1,141 @@
+//! The seam to SQLite. In production it is the Durable Object's storage, in native tests SQLite
+//! itself, so that the same statements run in both.
+//!
+//! Architecture Invariant: synchronous throughout. Statements that run without an await between
+//! them are one atomic write of the object.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::contract::{ErrorCode, Fault};
+
+/// Runs statements. Only text, integers up to 2^53 and NULL are bound: the object's storage binds a
+/// bool as the text `'true'` and does not read larger integers back.
+pub trait Database {
+    /// Runs one statement and gives its rows.
+    ///
+    /// # Errors
+    /// The database's own message, for the operator.
+    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault>;
+
+    /// Runs `writes` as one transaction: all of it is kept or, when it fails, nothing.
+    ///
+    /// # Errors
+    /// Whatever `writes` fails with.
+    fn atomically(
+        &self,
+        writes: &mut dyn FnMut() -> Result<(), Fault>,
+    ) -> Result<(), Fault>;
+}
+
+/// A value that goes into or comes out of the database.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// A whole number up to 2^53.
+    Integer(i64),
+    /// A number that is not whole; none of our columns holds one.
+    Real(f64),
+    /// UTF-8 text.
+    Text(String),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+macro_rules! from_unsigned {
+    ($($number:ty),*) => {$(
+        impl From<$number> for Value {
+            fn from(number: $number) -> Self {
+                Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+            }
+        }
+    )*};
+}
+from_unsigned!(u16, u32, u64, usize);
+
+/// One row, by column name.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Row(pub BTreeMap<String, Value>);
+
+impl Row {
+    /// The text in a column.
+    ///
+    /// # Errors
+    /// `internal` when the column is absent or holds something else.
+    pub fn text(&self, column: &str) -> Result<String, Fault> {
+        self.optional_text(column)?.ok_or_else(|| unreadable(column))
+    }
+
+    /// The text in a column that may be NULL.
+    ///
+    /// # Errors
+    /// `internal` when the column is absent or holds a number.
+    pub fn optional_text(&self, column: &str) -> Result<Option<String>, Fault> {
+        match self.0.get(column) {
+            Some(Value::Text(text)) => Ok(Some(text.clone())),
+            Some(Value::Null) => Ok(None),
+            _ => Err(unreadable(column)),
+        }
+    }
+
+    /// The whole number in a column.
+    ///
+    /// # Errors
+    /// `internal` when the column is absent or holds something else.
+    pub fn number<N: TryFrom<i64>>(&self, column: &str) -> Result<N, Fault> {
+        self.optional_number(column)?.ok_or_else(|| unreadable(column))
+    }
+
+    /// The whole number in a column that may be NULL.
+    ///
+    /// # Errors
+    /// `internal` when the column is absent, holds something else, or is out of range.
+    pub fn optional_number<N: TryFrom<i64>>(&self, column: &str) -> Result<Option<N>, Fault> {
+        match self.0.get(column) {
+            Some(Value::Null) => Ok(None),
+            Some(Value::Integer(number)) => {
+                N::try_from(*number).map(Some).map_err(|_| unreadable(column))
+            }
+            _ => Err(unreadable(column)),
+        }
+    }
+}
+
+/// A value that we did not write, or not in this form.
+pub(super) fn unreadable(column: &str) -> Fault {
+    Fault::new(
+        ErrorCode::Internal,
+        format!("The session's storage holds an unreadable value in column {column}."),
+    )
+}
+
+/// What the database said. For the operator: statements carry no content, values are bound.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("The session's storage failed: {0}")]
+pub struct DatabaseFault(pub String);
+
+impl From<DatabaseFault> for Fault {
+    fn from(fault: DatabaseFault) -> Self {
+        Self::new(ErrorCode::Internal, fault.to_string())
+    }
+}

@@ -1,0 +1,299 @@
+//! What is kept of a session: one type per table, with the exact form of each row.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::database::{Row, unreadable};
+use crate::contract::{Fault, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning};
+
+/// The session's one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    /// The client's id.
+    pub session_id: SessionId,
+    /// Milliseconds since the epoch.
+    pub created_at: u64,
+    /// Milliseconds since the epoch.
+    pub updated_at: u64,
+    /// Bound by the first turn.
+    pub agent_context: String,
+    /// Bound by the first turn.
+    pub conversation_context: String,
+    /// Key of the current mode: the authority (AGN-011 §3.2).
+    pub mode: String,
+    /// Hash of the latched client tools, a JSON array; `None` until the session receives any.
+    pub client_tools: Option<String>,
+    /// Hash of the latched solution context; `None` when there is none.
+    pub solution_context: Option<String>,
+    /// Hash of the solution context that the conversation last showed.
+    pub solution_context_sent: Option<String>,
+    /// Hash of the tool list that the model service was last sent.
+    pub tools_sent: Option<String>,
+    /// Id of the model's last response: where the chain goes on.
+    pub chain_head: Option<String>,
+    /// Sequence number of the last conversation entry that the model service has; later ones are owed.
+    pub acknowledged: u64,
+    /// Ordinal of the turn that is running or awaiting tools.
+    pub live_turn: Option<u64>,
+    /// The calls that the model service has made and has no outputs for.
+    pub open_calls: Option<OpenCalls>,
+}
+
+/// Names the calls of one model call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenCalls {
+    /// Ordinal of the turn.
+    pub turn: u64,
+    /// The model call within the turn.
+    pub model_call: u32,
+}
+
+impl Session {
+    pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
+        Ok(Self {
+            session_id: SessionId::parse(&row.text("session_id")?)?,
+            created_at: row.number("created_at")?,
+            updated_at: row.number("updated_at")?,
+            agent_context: row.text("agent_context")?,
+            conversation_context: row.text("conversation_context")?,
+            mode: row.text("mode")?,
+            client_tools: row.optional_text("client_tools")?,
+            solution_context: row.optional_text("solution_context")?,
+            solution_context_sent: row.optional_text("solution_context_sent")?,
+            tools_sent: row.optional_text("tools_sent")?,
+            chain_head: row.optional_text("chain_head")?,
+            acknowledged: row.number("acknowledged")?,
+            live_turn: row.optional_number("live_turn")?,
+            open_calls: match row.optional_number("open_calls_turn")? {
+                None => None,
+                Some(turn) => {
+                    Some(OpenCalls { turn, model_call: row.number("open_calls_model_call")? })
+                }
+            },
+        })
+    }
+}
+
+/// A turn's row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// 1 for the session's first turn.
+    pub ordinal: u64,
+    /// The client's id.
+    pub turn_id: TurnId,
+    /// Where the turn stands.
+    pub status: TurnStatus,
+    /// Milliseconds since the epoch.
+    pub started_at: u64,
+    /// Milliseconds since the epoch.
+    pub updated_at: u64,
+    /// How often the current submission was taken up.
+    pub attempts: u32,
+    /// Hash of the tool list, frozen when the turn began (AGN-011 §4.4).
+    pub tools: String,
+    /// How far the turn has come.
+    pub progress: Progress,
+}
+
+impl Turn {
+    /// `progress` is the column's text, which may have been kept elsewhere.
+    pub(super) fn from_row(row: &Row, progress: &str) -> Result<Self, Fault> {
+        Ok(Self {
+            ordinal: row.number("ordinal")?,
+            turn_id: TurnId::parse(&row.text("turn_id")?)?,
+            status: row.text("status")?.parse().map_err(|_| unreadable("status"))?,
+            started_at: row.number("started_at")?,
+            updated_at: row.number("updated_at")?,
+            attempts: row.number("attempts")?,
+            tools: row.text("tools")?,
+            progress: from_json("progress", progress)?,
+        })
+    }
+}
+
+/// How far a turn has come: what the reasoner needs to go on besides the conversation and the calls.
+/// A new member needs a default, so that older rows stay readable.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Progress {
+    /// The turn is delivered as a stream, its continuations too.
+    pub streaming: bool,
+    /// Number of the latest submission.
+    pub submission: u32,
+    /// Model calls that were answered in this turn.
+    pub model_calls: u32,
+    /// Model calls that were answered for the latest submission.
+    pub iterations: u32,
+    /// Number of the segment that the next model call writes. It grows with every attempt, so that
+    /// text of an attempt that was lost is never taken for text of another.
+    pub next_segment: u32,
+    /// Sent on the turn's first model call only.
+    pub tool_choice: Option<String>,
+    /// What the model said beside the calls it made last, and in which segment.
+    pub said_with_calls: Option<(u32, String)>,
+    /// Key of the mode whose welcome message stands before the final text.
+    pub welcome: Option<String>,
+    /// Sum over the turn's model calls.
+    pub usage: Option<Usage>,
+    /// For the final response.
+    pub user_warnings: Vec<String>,
+    /// For the `InvokeResult`.
+    pub warnings: Vec<Warning>,
+    /// What had been said when the turn was aborted.
+    pub text_so_far: Option<String>,
+}
+
+/// A submission's row: the user turn (number 0) or one of its tool continuations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Submission {
+    /// 0 for the user turn.
+    pub number: u32,
+    /// SHA-256 of the canonical request.
+    pub fingerprint: String,
+    /// Milliseconds since the epoch.
+    pub accepted_at: u64,
+    /// The answer, once there is one.
+    pub answer: Option<StoredAnswer>,
+}
+
+/// The answer to a submission, as it was given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredAnswer {
+    /// HTTP status of JSON delivery.
+    pub http_status: u16,
+    /// The `InvokeResult`, byte for byte.
+    pub body: String,
+    /// The segment whose text the answer carries.
+    pub kept_segment: Option<u32>,
+}
+
+/// Why an entry stands in the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// The boot prompt, on the session's first turn.
+    System,
+    /// What a user turn said.
+    User,
+    /// A model call's output items.
+    Answer,
+    /// Outputs of tool calls, in the model's order.
+    ToolOutputs,
+}
+
+impl EntryKind {
+    /// The spelling in the `kind` column.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Answer => "answer",
+            Self::ToolOutputs => "tool_outputs",
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+        [Self::System, Self::User, Self::Answer, Self::ToolOutputs]
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or_else(|| unreadable("kind"))
+    }
+}
+
+/// An entry of the conversation.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its place; entries are never moved.
+    pub seq: u64,
+    /// Ordinal of the turn that added it.
+    pub turn: u64,
+    /// Why it is there.
+    pub kind: EntryKind,
+    /// Responses API items.
+    pub items: Vec<Box<RawValue>>,
+}
+
+/// Who answers a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunsOn {
+    /// A server tool.
+    Server,
+    /// The client.
+    Client,
+    /// Nobody: the tool was not offered, and the model is told so.
+    Nobody,
+}
+
+impl RunsOn {
+    /// The spelling in the `runs_on` column.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+            Self::Nobody => "nobody",
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+        [Self::Server, Self::Client, Self::Nobody]
+            .into_iter()
+            .find(|place| place.as_str() == text)
+            .ok_or_else(|| unreadable("runs_on"))
+    }
+}
+
+/// A call that the model made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The model call of the turn that made it, from 0.
+    pub model_call: u32,
+    /// Its place among that model call's calls, from 0.
+    pub position: u32,
+    /// The model's id for it.
+    pub call_id: String,
+    /// Tool name.
+    pub name: String,
+    /// JSON text as the model wrote it.
+    pub arguments: String,
+    /// Who answers it.
+    pub runs_on: RunsOn,
+    /// The answer; `None` while it is open.
+    pub answer: Option<ToolResult>,
+}
+
+/// A mode change, as `GET …/modes` shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ModeChange {
+    /// Mode key.
+    pub previous_mode: String,
+    /// Mode key.
+    pub new_mode: String,
+    /// ISO 8601, UTC.
+    pub timestamp: String,
+    /// The model's reason.
+    pub reason: String,
+    /// The turn in which it happened.
+    pub turn_id: TurnId,
+}
+
+impl ModeChange {
+    pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
+        Ok(Self {
+            previous_mode: row.text("previous_mode")?,
+            new_mode: row.text("new_mode")?,
+            timestamp: row.text("timestamp")?,
+            reason: row.text("reason")?,
+            turn_id: TurnId::parse(&row.text("turn_id")?)?,
+        })
+    }
+}
+
+/// Reads JSON that we wrote ourselves.
+pub(super) fn from_json<T: for<'de> Deserialize<'de>>(column: &str, text: &str) -> Result<T, Fault> {
+    serde_json::from_str(text).map_err(|_| unreadable(column))
+}
+
+/// Writes JSON for a column.
+pub(super) fn to_json(column: &str, value: &impl Serialize) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|_| unreadable(column))
+}

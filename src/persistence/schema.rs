@@ -1,0 +1,96 @@
+//! The tables of a session's object, and the path from every older form to this one.
+//!
+//! Architecture Invariant: a version once published is never edited; a change is a new entry.
+
+/// `VERSIONS[n]` brings a database from version n to version n + 1.
+pub(super) const VERSIONS: &[&[&str]] = &[&[
+    // One row. What every turn reads and most turns write, so it is kept small: long texts are
+    // named by their hash and stand in `texts`.
+    "CREATE TABLE session (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        schema_version INTEGER NOT NULL,
+        session_id TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        agent_context TEXT NOT NULL,
+        conversation_context TEXT NOT NULL,
+        mode TEXT NOT NULL,
+        client_tools TEXT,
+        solution_context TEXT,
+        solution_context_sent TEXT,
+        tools_sent TEXT,
+        chain_head TEXT,
+        acknowledged INTEGER NOT NULL,
+        live_turn INTEGER,
+        open_calls_turn INTEGER,
+        open_calls_model_call INTEGER
+    )",
+    "CREATE TABLE turns (
+        ordinal INTEGER PRIMARY KEY,
+        turn_id TEXT NOT NULL UNIQUE,
+        status TEXT NOT NULL,
+        started_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        attempts INTEGER NOT NULL,
+        tools TEXT NOT NULL,
+        composition TEXT NOT NULL,
+        progress TEXT NOT NULL
+    )",
+    // Number 0 is the user turn, the others its tool continuations. `outcome` is the answer, byte
+    // for byte; `kept_segment` names the segment whose text it carries.
+    "CREATE TABLE submissions (
+        turn INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        fingerprint TEXT NOT NULL,
+        accepted_at INTEGER NOT NULL,
+        http_status INTEGER,
+        outcome TEXT,
+        kept_segment INTEGER,
+        PRIMARY KEY (turn, number)
+    ) WITHOUT ROWID",
+    // The conversation as the model service knows it or is still owed it: one row for each time
+    // something is added, `items` being a JSON array of Responses API items. `standing` is `kept`,
+    // `suspect` (refused once along with newer words) or `dropped` (not sent any more).
+    "CREATE TABLE conversation (
+        seq INTEGER PRIMARY KEY,
+        turn INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        standing TEXT NOT NULL,
+        items TEXT NOT NULL
+    )",
+    // The calls that the model made, and what became of each. `answer` is NULL while it is open.
+    "CREATE TABLE calls (
+        turn INTEGER NOT NULL,
+        model_call INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        call_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        arguments TEXT NOT NULL,
+        runs_on TEXT NOT NULL,
+        answer TEXT,
+        PRIMARY KEY (turn, model_call, position)
+    ) WITHOUT ROWID",
+    // The transcript: per model call what was sent (its input by reference to `conversation`),
+    // what came back, attempts, times, and the composition trace.
+    "CREATE TABLE model_calls (
+        turn INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        record TEXT NOT NULL,
+        PRIMARY KEY (turn, number)
+    ) WITHOUT ROWID",
+    "CREATE TABLE mode_history (
+        seq INTEGER PRIMARY KEY,
+        turn INTEGER NOT NULL,
+        previous_mode TEXT NOT NULL,
+        new_mode TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        changed_at INTEGER NOT NULL
+    )",
+    // Texts by the SHA-256 of their content, in parts that stay far below the limit of a row.
+    "CREATE TABLE texts (
+        hash TEXT NOT NULL,
+        part INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        PRIMARY KEY (hash, part)
+    ) WITHOUT ROWID",
+]];

@@ -1,0 +1,339 @@
+//! Reads a session's storage. The writes stand in `turn_life_cycle.rs`.
+
+use std::cell::Cell;
+
+use serde_json::value::RawValue;
+
+use super::database::{Database, Row, Value};
+use super::records::{
+    Call, Entry, EntryKind, ModeChange, OpenCalls, RunsOn, Session, StoredAnswer, Submission, Turn,
+    from_json,
+};
+use super::{schema, texts};
+use crate::contract::{ErrorCode, Fault, ToolResult, TurnId};
+
+/// The storage of one session.
+#[derive(Debug)]
+pub struct SessionStore<D> {
+    pub(super) database: D,
+    /// The tables are known to exist in their present form.
+    pub(super) ready: Cell<bool>,
+}
+
+impl<D: Database> SessionStore<D> {
+    /// A store over a database, which may be empty. Nothing is read or written yet.
+    pub fn new(database: D) -> Self {
+        Self { database, ready: Cell::new(false) }
+    }
+
+    /// The session, or `None` when no turn was ever accepted. Brings older tables up to date.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails, or was written by a newer version of the product.
+    pub fn session(&self) -> Result<Option<Session>, Fault> {
+        if !self.ready.get() {
+            if !self.has_tables()? {
+                return Ok(None);
+            }
+            self.migrate()?;
+        }
+        self.first("SELECT * FROM session", &[])?.as_ref().map(Session::from_row).transpose()
+    }
+
+    /// A turn by the client's id.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn turn(&self, turn_id: &TurnId) -> Result<Option<Turn>, Fault> {
+        self.first("SELECT * FROM turns WHERE turn_id = ?", &[turn_id.as_str().into()])?
+            .map(|row| self.turn_from_row(&row))
+            .transpose()
+    }
+
+    /// A turn by its ordinal.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails or knows no such turn.
+    pub fn turn_at(&self, ordinal: u64) -> Result<Turn, Fault> {
+        self.first("SELECT * FROM turns WHERE ordinal = ?", &[ordinal.into()])?
+            .map(|row| self.turn_from_row(&row))
+            .transpose()?
+            .ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage lost a turn."))
+    }
+
+    /// The newest turn.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn newest_turn(&self) -> Result<Option<Turn>, Fault> {
+        self.first("SELECT * FROM turns ORDER BY ordinal DESC LIMIT 1", &[])?
+            .map(|row| self.turn_from_row(&row))
+            .transpose()
+    }
+
+    /// A submission of a turn by the fingerprint of its request.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn submission(&self, turn: u64, fingerprint: &str) -> Result<Option<Submission>, Fault> {
+        let rows = self.database.run(
+            "SELECT * FROM submissions WHERE turn = ? ORDER BY number",
+            &[turn.into()],
+        )?;
+        for row in &rows {
+            if row.text("fingerprint")? == fingerprint {
+                return self.submission_from_row(row).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// A submission of a turn by its number.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails or knows no such submission.
+    pub fn submission_at(&self, turn: u64, number: u32) -> Result<Submission, Fault> {
+        let row = self.first(
+            "SELECT * FROM submissions WHERE turn = ? AND number = ?",
+            &[turn.into(), number.into()],
+        )?;
+        let row = row
+            .ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage lost a submission."))?;
+        self.submission_from_row(&row)
+    }
+
+    /// The calls of one model call, in the model's order.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn calls(&self, of: OpenCalls) -> Result<Vec<Call>, Fault> {
+        self.database
+            .run(
+                "SELECT * FROM calls WHERE turn = ? AND model_call = ? ORDER BY position",
+                &[of.turn.into(), of.model_call.into()],
+            )?
+            .iter()
+            .map(|row| self.call_from_row(row))
+            .collect()
+    }
+
+    /// The calls of the turn's last model call that made any.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn latest_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
+        let row = self.first(
+            "SELECT MAX(model_call) AS newest FROM calls WHERE turn = ?",
+            &[turn.into()],
+        )?;
+        let newest = row.map_or(Ok(None), |row| row.optional_number("newest"))?;
+        newest.map_or(Ok(Vec::new()), |model_call| self.calls(OpenCalls { turn, model_call }))
+    }
+
+    /// What server tools answered in a turn, in the order of the calls.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn server_results(&self, turn: u64) -> Result<Vec<ToolResult>, Fault> {
+        let rows = self.database.run(
+            "SELECT * FROM calls WHERE turn = ? AND runs_on = 'server' AND answer IS NOT NULL
+             ORDER BY model_call, position",
+            &[turn.into()],
+        )?;
+        rows.iter()
+            .filter_map(|row| self.call_from_row(row).map(|call| call.answer).transpose())
+            .collect()
+    }
+
+    /// The entries of the conversation after `seq`, oldest first, without the dropped ones.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn entries_after(&self, seq: u64) -> Result<Vec<Entry>, Fault> {
+        self.database
+            .run("SELECT * FROM conversation WHERE seq > ? AND standing <> 'dropped' ORDER BY seq", &[seq.into()])?
+            .iter()
+            .map(|row| self.entry_from_row(row))
+            .collect()
+    }
+
+    /// What a user turn said, dropped or not.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn said_by(&self, turn: u64) -> Result<Option<Entry>, Fault> {
+        self.first(
+            "SELECT * FROM conversation WHERE turn = ? AND kind = 'user' ORDER BY seq LIMIT 1",
+            &[turn.into()],
+        )?
+        .map(|row| self.entry_from_row(&row))
+        .transpose()
+    }
+
+    /// The session's mode changes, oldest first.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn mode_history(&self) -> Result<Vec<ModeChange>, Fault> {
+        self.database
+            .run(
+                "SELECT previous_mode, new_mode, reason, turn_id,
+                    strftime('%Y-%m-%dT%H:%M:%fZ', changed_at / 1000.0, 'unixepoch') AS timestamp
+                 FROM mode_history
+                 JOIN turns ON turns.ordinal = mode_history.turn ORDER BY seq",
+                &[],
+            )?
+            .iter()
+            .map(ModeChange::from_row)
+            .collect()
+    }
+
+    /// The transcript of a turn's model calls, oldest first, as JSON.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn model_calls(&self, turn: u64) -> Result<Vec<Box<RawValue>>, Fault> {
+        self.database
+            .run("SELECT record FROM model_calls WHERE turn = ? ORDER BY number", &[turn.into()])?
+            .iter()
+            .map(|row| {
+                let record = texts::from_column(&self.database, row.text("record")?)?;
+                from_json("record", &record)
+            })
+            .collect()
+    }
+
+    /// A time in ISO 8601, UTC, from milliseconds since the epoch.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn timestamp(&self, ms: u64) -> Result<String, Fault> {
+        self.first(
+            "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', ? / 1000.0, 'unixepoch') AS timestamp",
+            &[ms.into()],
+        )?
+        .map_or_else(|| Err(super::database::unreadable("timestamp")), |row| row.text("timestamp"))
+    }
+
+    /// A long text by its hash.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails or lost it.
+    pub fn text(&self, hash: &str) -> Result<String, Fault> {
+        texts::load(&self.database, hash)
+    }
+
+    /// Keeps a long text and gives its hash.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn keep_text(&self, text: &str) -> Result<String, Fault> {
+        self.ensure_tables()?;
+        texts::keep(&self.database, text)
+    }
+
+    /// Creates the tables of a new session.
+    pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
+        if !self.ready.get() {
+            if self.has_tables()? {
+                self.migrate()?;
+            } else {
+                self.apply(0)?;
+            }
+            self.ready.set(true);
+        }
+        Ok(())
+    }
+
+    fn has_tables(&self) -> Result<bool, Fault> {
+        let tables =
+            self.first("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'session'", &[])?;
+        Ok(tables.is_some())
+    }
+
+    fn migrate(&self) -> Result<(), Fault> {
+        let row = self.first("SELECT schema_version FROM session", &[])?;
+        // Tables without a session are those of a first turn that was not kept.
+        let version = row.map_or(Ok(schema::VERSIONS.len()), |row| row.number("schema_version"))?;
+        if version > schema::VERSIONS.len() {
+            return Err(Fault::new(
+                ErrorCode::Internal,
+                "The session was written by a newer version of the service. Deploy that version again.",
+            ));
+        }
+        self.apply(version)?;
+        self.ready.set(true);
+        Ok(())
+    }
+
+    /// Brings the tables from `version` to the present.
+    fn apply(&self, version: usize) -> Result<(), Fault> {
+        let pending = schema::VERSIONS.get(version..).unwrap_or_default();
+        if pending.is_empty() {
+            return Ok(());
+        }
+        self.database.atomically(&mut || {
+            for statement in pending.iter().copied().flatten() {
+                self.database.run(statement, &[])?;
+            }
+            self.database
+                .run("UPDATE session SET schema_version = ?", &[schema::VERSIONS.len().into()])?;
+            Ok(())
+        })
+    }
+
+    fn first(&self, statement: &str, parameters: &[Value]) -> Result<Option<Row>, Fault> {
+        Ok(self.database.run(statement, parameters)?.into_iter().next())
+    }
+
+    fn turn_from_row(&self, row: &Row) -> Result<Turn, Fault> {
+        Turn::from_row(row, &texts::from_column(&self.database, row.text("progress")?)?)
+    }
+
+    fn submission_from_row(&self, row: &Row) -> Result<Submission, Fault> {
+        let answer = match row.optional_text("outcome")? {
+            None => None,
+            Some(outcome) => Some(StoredAnswer {
+                http_status: row.number("http_status")?,
+                body: texts::from_column(&self.database, outcome)?,
+                kept_segment: row.optional_number("kept_segment")?,
+            }),
+        };
+        Ok(Submission {
+            number: row.number("number")?,
+            fingerprint: row.text("fingerprint")?,
+            accepted_at: row.number("accepted_at")?,
+            answer,
+        })
+    }
+
+    fn call_from_row(&self, row: &Row) -> Result<Call, Fault> {
+        let answer = match row.optional_text("answer")? {
+            None => None,
+            Some(column) => {
+                Some(from_json("answer", &texts::from_column(&self.database, column)?)?)
+            }
+        };
+        let arguments: String =
+            from_json("arguments", &texts::from_column(&self.database, row.text("arguments")?)?)?;
+        Ok(Call {
+            model_call: row.number("model_call")?,
+            position: row.number("position")?,
+            call_id: row.text("call_id")?,
+            name: row.text("name")?,
+            arguments,
+            runs_on: RunsOn::parse(&row.text("runs_on")?)?,
+            answer,
+        })
+    }
+
+    fn entry_from_row(&self, row: &Row) -> Result<Entry, Fault> {
+        let items = texts::from_column(&self.database, row.text("items")?)?;
+        Ok(Entry {
+            seq: row.number("seq")?,
+            turn: row.number("turn")?,
+            kind: EntryKind::parse(&row.text("kind")?)?,
+            items: from_json("items", &items)?,
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! Long texts: kept once, by the hash of their content, in parts that fit a row.
+//!
+//! The object's storage limits a row to 2 MB; a value above [`INLINE_BYTES`] leaves its column and
+//! is named there instead.
+
+use sha2::{Digest, Sha256};
+
+use super::database::{Database, Value};
+use crate::contract::{ErrorCode, Fault};
+
+/// The longest text that stays in its column, in bytes.
+pub const INLINE_BYTES: usize = 1_000_000;
+
+/// The longest part of a kept text, in bytes.
+const PART_BYTES: usize = 500_000;
+
+/// Marks a column that names a kept text. Columns that may hold one hold JSON, or are NULL; no JSON
+/// text begins with this.
+const REFERENCE: char = '@';
+
+/// Keeps a text and gives its hash. Keeping it again writes nothing.
+///
+/// # Errors
+/// `internal` when the storage fails.
+pub fn keep(database: &impl Database, text: &str) -> Result<String, Fault> {
+    let hash = sha256_hex(text.as_bytes());
+    for (number, part) in parts(text, PART_BYTES).enumerate() {
+        database.run(
+            "INSERT OR IGNORE INTO texts (hash, part, text) VALUES (?, ?, ?)",
+            &[hash.as_str().into(), number.into(), part.into()],
+        )?;
+    }
+    Ok(hash)
+}
+
+/// Gives a kept text back.
+///
+/// # Errors
+/// `internal` when the storage fails or knows no such text.
+pub fn load(database: &impl Database, hash: &str) -> Result<String, Fault> {
+    let rows =
+        database.run("SELECT text FROM texts WHERE hash = ? ORDER BY part", &[hash.into()])?;
+    if rows.is_empty() {
+        return Err(Fault::new(ErrorCode::Internal, "The session's storage lost a text."));
+    }
+    rows.iter().map(|row| row.text("text")).collect()
+}
+
+/// What a column holds for a JSON text: the text itself, or its name when it is too long.
+///
+/// # Errors
+/// `internal` when the storage fails.
+pub fn to_column(database: &impl Database, json: &str) -> Result<String, Fault> {
+    if json.len() <= INLINE_BYTES {
+        return Ok(json.to_owned());
+    }
+    Ok(format!("{REFERENCE}{}", keep(database, json)?))
+}
+
+/// The JSON text that [`to_column`] put there.
+///
+/// # Errors
+/// `internal` when the storage fails or lost the text.
+pub fn from_column(database: &impl Database, column: String) -> Result<String, Fault> {
+    match column.strip_prefix(REFERENCE) {
+        Some(hash) => load(database, hash),
+        None => Ok(column),
+    }
+}
+
+/// SHA-256 of bytes in lower-case hex.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Cuts a text into parts of at most `limit` bytes without splitting a character; one part, empty,
+/// for the empty text.
+fn parts(text: &str, limit: usize) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = text.floor_char_boundary(limit);
+        let (part, remaining) = text.split_at_checked(end)?;
+        rest = (!remaining.is_empty()).then_some(remaining);
+        Some(part)
+    })
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_keep_characters_whole_and_lose_nothing() {
+        let text = "a😀é".repeat(10);
+        for limit in 4..30 {
+            let cut: Vec<&str> = parts(&text, limit).collect();
+            assert_eq!(cut.concat(), text);
+            assert!(cut.iter().all(|part| part.len() <= limit && !part.is_empty()));
+        }
+        assert_eq!(parts("", 4).collect::<Vec<_>>(), [""]);
+    }
+}

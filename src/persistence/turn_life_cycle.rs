@@ -1,0 +1,470 @@
+//! The turn's life cycle: every function is one durable step, all of it kept or nothing.
+//!
+//! ```text
+//! begin_turn -> record_answer -> record_call_answer* -> hand_back -> record_answer … -> end
+//!                                      end (awaiting tools) -> begin_continuation -^
+//! ```
+
+use super::database::{Database, Value};
+use super::records::{
+    Call, EntryKind, OpenCalls, Session, StoredAnswer, Turn, to_json,
+};
+use super::session_store::SessionStore;
+use super::{schema, texts};
+use crate::contract::{Fault, TurnId, TurnStatus};
+
+/// A user turn that is accepted.
+#[derive(Debug)]
+pub struct NewTurn<'a> {
+    /// The client's id.
+    pub turn_id: &'a TurnId,
+    /// SHA-256 of the canonical request.
+    pub fingerprint: &'a str,
+    /// The merged tool list, a JSON array.
+    pub tools: &'a str,
+    /// What it adds to the conversation: kind, and a JSON array of items.
+    pub entries: &'a [(EntryKind, String)],
+    /// What the messages were made of: the composition trace, JSON.
+    pub composition: &'a str,
+    /// Where the turn starts from.
+    pub progress: super::Progress,
+    /// Milliseconds since the epoch.
+    pub now: u64,
+}
+
+/// What the model answered, and the transcript of the call.
+#[derive(Debug)]
+pub struct ModelAnswerRecord<'a> {
+    /// Its output items, a JSON array.
+    pub items: &'a str,
+    /// The calls among them.
+    pub calls: &'a [Call],
+    /// The transcript, JSON.
+    pub record: &'a str,
+}
+
+/// A mode change that takes effect with the answer to the call that asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMode {
+    /// Mode key.
+    pub key: String,
+    /// The model's reason.
+    pub reason: String,
+}
+
+impl<D: Database> SessionStore<D> {
+    /// Accepts a user turn: from here on it is `running`.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn begin_turn(&self, session: &mut Session, new: NewTurn<'_>) -> Result<Turn, Fault> {
+        self.ensure_tables()?;
+        let mut begun = None;
+        self.database.atomically(&mut || {
+            let ordinal = self.next("SELECT MAX(ordinal) AS newest FROM turns")?;
+            let turn = Turn {
+                ordinal,
+                turn_id: new.turn_id.clone(),
+                status: TurnStatus::Running,
+                started_at: new.now,
+                updated_at: new.now,
+                attempts: 1,
+                tools: texts::keep(&self.database, new.tools)?,
+                progress: new.progress.clone(),
+            };
+            self.database.run(
+                "INSERT INTO turns (ordinal, turn_id, status, started_at, updated_at, attempts, tools,
+                    composition, progress)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                &[
+                    ordinal.into(),
+                    turn.turn_id.as_str().into(),
+                    turn.status.as_str().into(),
+                    new.now.into(),
+                    new.now.into(),
+                    turn.attempts.into(),
+                    (&turn.tools).into(),
+                    texts::to_column(&self.database, new.composition)?.into(),
+                    self.progress_column(&turn)?,
+                ],
+            )?;
+            self.insert_submission(&turn, new.fingerprint, new.now)?;
+            for (kind, items) in new.entries {
+                self.append(ordinal, *kind, items)?;
+            }
+            session.live_turn = Some(ordinal);
+            session.updated_at = new.now;
+            self.save_session(session)?;
+            begun = Some(turn);
+            Ok(())
+        })?;
+        begun.ok_or_else(|| super::database::unreadable("turns"))
+    }
+
+    /// Accepts the client's tool results: they are never asked for again.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn begin_continuation(
+        &self,
+        session: &mut Session,
+        turn: &mut Turn,
+        fingerprint: &str,
+        answered: &[Call],
+        now: u64,
+    ) -> Result<(), Fault> {
+        turn.status = TurnStatus::Running;
+        turn.attempts = 1;
+        turn.updated_at = now;
+        turn.progress.submission += 1;
+        turn.progress.iterations = 0;
+        session.live_turn = Some(turn.ordinal);
+        session.updated_at = now;
+        self.database.atomically(&mut || {
+            self.insert_submission(turn, fingerprint, now)?;
+            for call in answered {
+                self.save_call_answer(turn.ordinal, call)?;
+            }
+            self.save_turn(turn)?;
+            self.save_session(session)
+        })
+    }
+
+    /// Takes a turn up again that failed, or that lost its instance. Text of the lost attempt keeps
+    /// its segment number, so that no watcher mistakes the new text for more of it.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn take_up(
+        &self,
+        session: &mut Session,
+        turn: &mut Turn,
+        said_again: Option<&str>,
+        now: u64,
+    ) -> Result<(), Fault> {
+        // A turn that failed ends its count of attempts; what is taken up then is a new one.
+        turn.attempts = if turn.status == TurnStatus::Running { turn.attempts + 1 } else { 1 };
+        turn.status = TurnStatus::Running;
+        turn.updated_at = now;
+        turn.progress.iterations = 0;
+        // A lost attempt can have used two: its text, and what replaced it.
+        turn.progress.next_segment += 2;
+        session.live_turn = Some(turn.ordinal);
+        session.updated_at = now;
+        self.database.atomically(&mut || {
+            if let Some(items) = said_again {
+                self.append(turn.ordinal, EntryKind::User, items)?;
+            }
+            self.database.run(
+                "UPDATE submissions SET http_status = NULL, outcome = NULL, kept_segment = NULL
+                 WHERE turn = ? AND number = ?",
+                &[turn.ordinal.into(), turn.progress.submission.into()],
+            )?;
+            self.save_turn(turn)?;
+            self.save_session(session)
+        })
+    }
+
+    /// Records a model call that made calls of its own: they are open from here on.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn record_answer(
+        &self,
+        session: &mut Session,
+        turn: &mut Turn,
+        answer: &ModelAnswerRecord<'_>,
+        now: u64,
+    ) -> Result<(), Fault> {
+        self.database.atomically(&mut || {
+            self.write_answer(session, turn, answer)?;
+            turn.updated_at = now;
+            self.save_turn(turn)?;
+            self.save_session(session)
+        })
+    }
+
+    /// Records the transcript of a model call that gave no answer.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn record_attempt(&self, turn: &Turn, record: &str) -> Result<(), Fault> {
+        self.write_transcript(turn, record)
+    }
+
+    /// Records the answer to one call, and the mode change that it brought.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn record_call_answer(
+        &self,
+        session: &mut Session,
+        turn: &mut Turn,
+        call: &Call,
+        new_mode: Option<NewMode>,
+        now: u64,
+    ) -> Result<(), Fault> {
+        let previous = session.mode.clone();
+        self.database.atomically(&mut || {
+            self.save_call_answer(turn.ordinal, call)?;
+            if let Some(new_mode) = &new_mode {
+                self.database.run(
+                    "INSERT INTO mode_history (turn, previous_mode, new_mode, reason, changed_at)
+                     VALUES (?, ?, ?, ?, ?)",
+                    &[
+                        turn.ordinal.into(),
+                        previous.as_str().into(),
+                        new_mode.key.as_str().into(),
+                        new_mode.reason.as_str().into(),
+                        now.into(),
+                    ],
+                )?;
+                session.mode.clone_from(&new_mode.key);
+                session.updated_at = now;
+                self.save_session(session)?;
+                self.save_turn(turn)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Hands the answers of all open calls back to the conversation; they are owed to the model.
+    /// `answered` are calls that get their answer only now.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn hand_back(
+        &self,
+        session: &mut Session,
+        open: OpenCalls,
+        answered: &[Call],
+        outputs: &str,
+    ) -> Result<(), Fault> {
+        self.database.atomically(&mut || {
+            for call in answered {
+                self.save_call_answer(open.turn, call)?;
+            }
+            self.append(open.turn, EntryKind::ToolOutputs, outputs)?;
+            session.open_calls = None;
+            self.save_session(session)
+        })
+    }
+
+    /// Ends the running submission with an answer, `turn.status` being the status after it. The
+    /// model call that gave the final text is recorded in the same step.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn end(
+        &self,
+        session: &mut Session,
+        turn: &mut Turn,
+        last: Option<&ModelAnswerRecord<'_>>,
+        answer: &StoredAnswer,
+        now: u64,
+    ) -> Result<(), Fault> {
+        if turn.status != TurnStatus::AwaitingTools && session.live_turn == Some(turn.ordinal) {
+            session.live_turn = None;
+        }
+        session.updated_at = now;
+        turn.updated_at = now;
+        self.database.atomically(&mut || {
+            if let Some(last) = last {
+                self.write_answer(session, turn, last)?;
+            }
+            let outcome = texts::to_column(&self.database, &answer.body)?;
+            self.database.run(
+                "UPDATE submissions SET http_status = ?, outcome = ?, kept_segment = ?
+                 WHERE turn = ? AND number = ?",
+                &[
+                    answer.http_status.into(),
+                    outcome.into(),
+                    answer.kept_segment.into(),
+                    turn.ordinal.into(),
+                    turn.progress.submission.into(),
+                ],
+            )?;
+            self.save_turn(turn)?;
+            self.save_session(session)
+        })
+    }
+
+    /// The model service refused the words it is owed. Those of the turn that sent them leave the
+    /// conversation; words of earlier turns that were refused along with them leave it the second
+    /// time, so that nothing refused can block the session, and nothing goes that need not.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn drop_refused_words(&self, session: &mut Session, turn: u64) -> Result<(), Fault> {
+        // The solution context may have been among them: it has to be sent again.
+        session.solution_context_sent = None;
+        self.database.atomically(&mut || {
+            self.database.run(
+                "UPDATE conversation SET standing = 'dropped'
+                 WHERE seq > ? AND kind = 'user' AND (turn = ? OR standing = 'suspect')",
+                &[session.acknowledged.into(), turn.into()],
+            )?;
+            self.database.run(
+                "UPDATE conversation SET standing = 'suspect'
+                 WHERE seq > ? AND kind = 'user' AND standing = 'kept'",
+                &[session.acknowledged.into()],
+            )?;
+            self.save_session(session)
+        })
+    }
+
+    fn write_answer(
+        &self,
+        session: &mut Session,
+        turn: &Turn,
+        answer: &ModelAnswerRecord<'_>,
+    ) -> Result<(), Fault> {
+        session.acknowledged = self.append(turn.ordinal, EntryKind::Answer, answer.items)?;
+        for call in answer.calls {
+            self.insert_call(turn.ordinal, call)?;
+            session.open_calls =
+                Some(OpenCalls { turn: turn.ordinal, model_call: call.model_call });
+        }
+        self.write_transcript(turn, answer.record)
+    }
+
+    fn write_transcript(&self, turn: &Turn, record: &str) -> Result<(), Fault> {
+        let record = texts::to_column(&self.database, record)?;
+        self.database.run(
+            "INSERT INTO model_calls (turn, number, record)
+             SELECT ?, COUNT(*), ? FROM model_calls WHERE turn = ?",
+            &[turn.ordinal.into(), record.into(), turn.ordinal.into()],
+        )?;
+        Ok(())
+    }
+
+    fn append(&self, turn: u64, kind: EntryKind, items: &str) -> Result<u64, Fault> {
+        let seq = self.next("SELECT MAX(seq) AS newest FROM conversation")?;
+        let items = texts::to_column(&self.database, items)?;
+        self.database.run(
+            "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
+            &[seq.into(), turn.into(), kind.as_str().into(), items.into()],
+        )?;
+        Ok(seq)
+    }
+
+    fn insert_submission(&self, turn: &Turn, fingerprint: &str, now: u64) -> Result<(), Fault> {
+        self.database.run(
+            "INSERT INTO submissions (turn, number, fingerprint, accepted_at) VALUES (?, ?, ?, ?)",
+            &[turn.ordinal.into(), turn.progress.submission.into(), fingerprint.into(), now.into()],
+        )?;
+        Ok(())
+    }
+
+    fn insert_call(&self, turn: u64, call: &Call) -> Result<(), Fault> {
+        let arguments = texts::to_column(&self.database, &to_json("arguments", &call.arguments)?)?;
+        self.database.run(
+            "INSERT INTO calls (turn, model_call, position, call_id, name, arguments, runs_on, answer)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            &[
+                turn.into(),
+                call.model_call.into(),
+                call.position.into(),
+                (&call.call_id).into(),
+                (&call.name).into(),
+                arguments.into(),
+                call.runs_on.as_str().into(),
+                self.answer_column(call)?,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn save_call_answer(&self, turn: u64, call: &Call) -> Result<(), Fault> {
+        self.database.run(
+            "UPDATE calls SET answer = ? WHERE turn = ? AND model_call = ? AND position = ?",
+            &[
+                self.answer_column(call)?,
+                turn.into(),
+                call.model_call.into(),
+                call.position.into(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn answer_column(&self, call: &Call) -> Result<Value, Fault> {
+        match &call.answer {
+            None => Ok(Value::Null),
+            Some(answer) => {
+                Ok(texts::to_column(&self.database, &to_json("answer", answer)?)?.into())
+            }
+        }
+    }
+
+    fn progress_column(&self, turn: &Turn) -> Result<Value, Fault> {
+        let progress = to_json("progress", &turn.progress)?;
+        Ok(texts::to_column(&self.database, &progress)?.into())
+    }
+
+    fn save_turn(&self, turn: &Turn) -> Result<(), Fault> {
+        self.database.run(
+            "UPDATE turns SET status = ?, updated_at = ?, attempts = ?, progress = ? WHERE ordinal = ?",
+            &[
+                turn.status.as_str().into(),
+                turn.updated_at.into(),
+                turn.attempts.into(),
+                self.progress_column(turn)?,
+                turn.ordinal.into(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn save_session(&self, session: &Session) -> Result<(), Fault> {
+        self.database.run(
+            "INSERT INTO session (id, schema_version, session_id, created_at, updated_at,
+                agent_context, conversation_context, mode, client_tools, solution_context,
+                solution_context_sent, tools_sent, chain_head, acknowledged, live_turn,
+                open_calls_turn, open_calls_model_call)
+             VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             ON CONFLICT (id) DO UPDATE SET
+                updated_at = excluded.updated_at,
+                agent_context = excluded.agent_context,
+                conversation_context = excluded.conversation_context,
+                mode = excluded.mode,
+                client_tools = excluded.client_tools,
+                solution_context = excluded.solution_context,
+                solution_context_sent = excluded.solution_context_sent,
+                tools_sent = excluded.tools_sent,
+                chain_head = excluded.chain_head,
+                acknowledged = excluded.acknowledged,
+                live_turn = excluded.live_turn,
+                open_calls_turn = excluded.open_calls_turn,
+                open_calls_model_call = excluded.open_calls_model_call",
+            &[
+                schema::VERSIONS.len().into(),
+                session.session_id.as_str().into(),
+                session.created_at.into(),
+                session.updated_at.into(),
+                (&session.agent_context).into(),
+                (&session.conversation_context).into(),
+                (&session.mode).into(),
+                session.client_tools.as_ref().into(),
+                session.solution_context.as_ref().into(),
+                session.solution_context_sent.as_ref().into(),
+                session.tools_sent.as_ref().into(),
+                session.chain_head.as_ref().into(),
+                session.acknowledged.into(),
+                session.live_turn.into(),
+                session.open_calls.map(|open| open.turn).into(),
+                session.open_calls.map(|open| open.model_call).into(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn next(&self, newest: &str) -> Result<u64, Fault> {
+        let rows = self.database.run(newest, &[])?;
+        let newest: Option<u64> = match rows.first() {
+            Some(row) => row.optional_number("newest")?,
+            None => None,
+        };
+        Ok(newest.unwrap_or(0) + 1)
+    }
+}

@@ -1,0 +1,251 @@
+//! Layer 4, Reasoner: the only loop (AGN-027 §4, layer 4). Composition, model call, server tools,
+//! and again, until there is an answer, or calls that only the client can run.
+//!
+//! What comes next is decided from what is stored, so a turn goes on after any cut exactly where
+//! its last durable step left it.
+//!
+//! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
+//! mode change.
+
+mod model_step;
+mod retry;
+mod settlement;
+mod tool_step;
+
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+
+use crate::catalog::{AgentContext, Catalog, ConversationContext};
+use crate::composition::ToolList;
+use crate::contract::{
+    AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCall, ToolCalls,
+    ToolContinuationResponse, ToolOutcome, ToolResult, TurnStatus,
+};
+use crate::persistence::{
+    Call, Database, ModelAnswerRecord, OpenCalls, RunsOn, Session, SessionStore, StoredAnswer, Turn,
+};
+use crate::pipeline::{Cancellation, Deployment, Outcome, Platform, TurnStream};
+
+pub use settlement::{outputs_of, settle_open_calls};
+
+/// What a turn runs with.
+#[derive(Debug)]
+pub struct Reasoner<P, D> {
+    /// The machine.
+    pub platform: Rc<P>,
+    /// The session's storage.
+    pub store: Rc<SessionStore<D>>,
+    /// The catalog as it was when the submission was accepted.
+    pub catalog: Rc<Catalog>,
+    /// The deployment's settings.
+    pub deployment: Rc<Deployment>,
+}
+
+/// The working copy of a running turn.
+#[derive(Debug)]
+struct Work<'a> {
+    session: Session,
+    turn: Turn,
+    tools: ToolList,
+    agent: &'a AgentContext,
+    conversation: &'a ConversationContext,
+    stream: &'a TurnStream,
+}
+
+impl Work<'_> {
+    fn open_calls(&self) -> Option<OpenCalls> {
+        self.session.open_calls.filter(|open| open.turn == self.turn.ordinal)
+    }
+}
+
+/// How the loop left off.
+enum Pause {
+    /// The model gave its answer; the turn is stored as completed.
+    Completed(StoredAnswer),
+    /// Calls wait for the client; the turn is stored as awaiting tools.
+    AwaitingTools(StoredAnswer),
+}
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Runs the turn until it ends or waits for its client, stores how, and gives the answer. Text
+    /// goes to `stream` as it comes. The turn must be stored as `running`.
+    pub async fn run(
+        &self,
+        ordinal: u64,
+        stream: &TurnStream,
+        cancellation: &Cancellation,
+    ) -> Outcome {
+        let stored = match self.run_in_time(ordinal, stream, cancellation).await {
+            Ok(Pause::Completed(stored) | Pause::AwaitingTools(stored)) => stored,
+            Err(fault) => self.fail(ordinal, fault, stream),
+        };
+        Outcome { http_status: stored.http_status, body: stored.body.into() }
+    }
+
+    async fn run_in_time(
+        &self,
+        ordinal: u64,
+        stream: &TurnStream,
+        cancellation: &Cancellation,
+    ) -> Result<Pause, Fault> {
+        // Dropping the loop at an await aborts what it waits for; every durable step is complete.
+        let cancelled = pin!(cancellation.requested());
+        let timed_out = pin!(self.platform.sleep(self.deployment.turn_timeout_ms));
+        let stopped = select(cancelled, timed_out);
+        match select(pin!(self.advance(ordinal, stream)), stopped).await {
+            Either::Left((pause, _)) => pause,
+            Either::Right((Either::Left(_), _)) => Err(Fault::new(
+                ErrorCode::TurnAborted,
+                "The turn was cancelled.",
+            )),
+            Either::Right((Either::Right(_), _)) => Err(Fault::new(
+                ErrorCode::UpstreamTimeout,
+                format!("The turn did not end within {} ms.", self.deployment.turn_timeout_ms),
+            )),
+        }
+    }
+
+    async fn advance(&self, ordinal: u64, stream: &TurnStream) -> Result<Pause, Fault> {
+        let mut work = self.load(ordinal, stream)?;
+        loop {
+            if let Some(open) = work.open_calls() {
+                if let Some(pause) = self.answer_calls(&mut work, open).await? {
+                    return Ok(pause);
+                }
+            } else if let Some(pause) = self.call_model(&mut work).await? {
+                return Ok(pause);
+            }
+        }
+    }
+
+    fn load<'a>(&'a self, ordinal: u64, stream: &'a TurnStream) -> Result<Work<'a>, Fault> {
+        let session = self.stored_session()?;
+        let turn = self.store.turn_at(ordinal)?;
+        let tools = serde_json::from_str(&self.store.text(&turn.tools)?)
+            .map_err(|_| Fault::new(ErrorCode::Internal, "The turn's tool list is unreadable."))?;
+        let agent = self.catalog.agent_context(&session.agent_context).ok_or_else(|| {
+            context_gone("AgentContext", &session.agent_context)
+        })?;
+        let conversation =
+            self.catalog.conversation_context(&session.conversation_context).ok_or_else(|| {
+                context_gone("ConversationContext", &session.conversation_context)
+            })?;
+        Ok(Work { session, turn, tools, agent, conversation, stream })
+    }
+
+    fn stored_session(&self) -> Result<Session, Fault> {
+        self.store
+            .session()?
+            .ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage lost the session."))
+    }
+
+    /// Ends the turn with its final answer. `last` is recorded in the same step.
+    fn complete(
+        &self,
+        work: &mut Work<'_>,
+        segment: u32,
+        text: String,
+        last: &ModelAnswerRecord<'_>,
+    ) -> Result<Pause, Fault> {
+        let progress = &work.turn.progress;
+        let response = AgentExecuteResponse::Final(FinalResponse {
+            session_id: work.session.session_id.clone(),
+            turn_id: work.turn.turn_id.clone(),
+            mode_display_name: self.mode_display_name(&work.session.mode),
+            primary_output_text: text,
+            files: Vec::new(),
+            tool_results: if progress.model_calls > 1 || progress.submission > 0 {
+                self.store.server_results(work.turn.ordinal)?
+            } else {
+                Vec::new()
+            },
+            user_warnings: progress.user_warnings.clone(),
+            usage: progress.usage,
+        });
+        let result = InvokeResult::success(&response, progress.warnings.clone());
+        let stored = stored_answer(&result, Some(segment));
+        work.turn.status = TurnStatus::Completed;
+        work.turn.progress.welcome = None;
+        let now = self.platform.now_ms();
+        self.store.end(&mut work.session, &mut work.turn, Some(last), &stored, now)?;
+        Ok(Pause::Completed(stored))
+    }
+
+    /// Stops for the client's tools: everything that a continuation needs is stored by now.
+    fn pause(&self, work: &mut Work<'_>, calls: &[Call]) -> Result<Pause, Fault> {
+        let waiting = calls.iter().filter(|call| call.runs_on == RunsOn::Client && call.answer.is_none());
+        let tool_calls = ToolCalls::new(waiting.map(tool_call).collect())
+            .ok_or_else(|| Fault::new(ErrorCode::Internal, "There is no call to wait for."))?;
+        let said = work.turn.progress.said_with_calls.clone();
+        let response = AgentExecuteResponse::ClientToolContinuation(ToolContinuationResponse {
+            session_id: work.session.session_id.clone(),
+            turn_id: work.turn.turn_id.clone(),
+            mode_display_name: self.mode_display_name(&work.session.mode),
+            tool_calls,
+            tool_continuation_message: said.as_ref().map(|(_, text)| text.clone()),
+        });
+        let result = InvokeResult::success(&response, work.turn.progress.warnings.clone());
+        let stored = stored_answer(&result, said.map(|(segment, _)| segment));
+        work.turn.status = TurnStatus::AwaitingTools;
+        let now = self.platform.now_ms();
+        self.store.end(&mut work.session, &mut work.turn, None, &stored, now)?;
+        Ok(Pause::AwaitingTools(stored))
+    }
+
+    /// Fails (or aborts) the turn from its last durable step; the session stays usable.
+    fn fail(&self, ordinal: u64, fault: Fault, stream: &TurnStream) -> StoredAnswer {
+        let aborted = fault.code == ErrorCode::TurnAborted;
+        let stored = stored_answer(&InvokeResult::from(fault), None);
+        let kept = self.stored_session().and_then(|mut session| {
+            let mut turn = self.store.turn_at(ordinal)?;
+            turn.status = if aborted { TurnStatus::Aborted } else { TurnStatus::Failed };
+            if aborted {
+                turn.progress.text_so_far = Some(stream.text()).filter(|text| !text.is_empty());
+                settle_open_calls(&self.store, &mut session, "the turn was cancelled")?;
+            }
+            self.store.end(&mut session, &mut turn, None, &stored, self.platform.now_ms())
+        });
+        match kept {
+            Ok(()) => stored,
+            // The turn stays `running` in storage and is taken up again; the client is told.
+            Err(fault) => stored_answer(&InvokeResult::from(fault), None),
+        }
+    }
+
+    fn mode_display_name(&self, key: &str) -> String {
+        self.catalog.mode(key).map_or_else(|| key.to_owned(), |mode| mode.display_name.clone())
+    }
+}
+
+/// A call as the client sees it.
+pub fn tool_call(call: &Call) -> ToolCall {
+    ToolCall {
+        tool_call_id: call.call_id.clone(),
+        name: call.name.clone(),
+        arguments_json: call.arguments.clone(),
+    }
+}
+
+fn stored_answer(result: &InvokeResult, kept_segment: Option<u32>) -> StoredAnswer {
+    StoredAnswer { http_status: result.http_status(), body: result.to_json(), kept_segment }
+}
+
+fn not_executed(call: &Call, why: &str) -> Call {
+    Call {
+        answer: Some(ToolResult {
+            tool_call_id: call.call_id.clone(),
+            execution_ms: 0,
+            outcome: ToolOutcome::Error(why.to_owned()),
+        }),
+        ..call.clone()
+    }
+}
+
+fn context_gone(kind: &str, id: &str) -> Fault {
+    Fault::new(
+        ErrorCode::ContextNotFound,
+        format!("The session is bound to the {kind} {id}, which is no longer in the catalog."),
+    )
+}

@@ -1,0 +1,343 @@
+//! One step of the loop: the model is called with what it is owed, and its answer is stored.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{Pause, Reasoner, Work, not_executed, retry};
+use crate::catalog::Continuation;
+use crate::composition::{Block, ModelRequest, compose_request};
+use crate::contract::{ErrorCode, Fault, Usage};
+use crate::llm_call::{self, Answered, CallFailure, Endpoint};
+use crate::persistence::{Call, Database, Entry, EntryKind, ModelAnswerRecord, RunsOn, texts};
+use crate::pipeline::Platform;
+use crate::responses_api::{FunctionCall, ModelAnswer, Progress, for_replay};
+
+/// The transcript of one model call: what was sent (its input by place in the conversation), what
+/// came back, and how it went. The content itself stands in the conversation, once.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Transcript {
+    segment: u32,
+    started_at: u64,
+    duration_ms: u64,
+    body_sha256: String,
+    body_bytes: usize,
+    previous_response_id: Option<String>,
+    first_entry: Option<u64>,
+    last_entry: Option<u64>,
+    rebuilt: bool,
+    composition: Vec<Block>,
+    retries: Vec<Retry>,
+    response_id: Option<String>,
+    usage: Option<Usage>,
+    fault: Option<Fault>,
+}
+
+/// An attempt that failed and was followed by another.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Retry {
+    http_status: Option<u16>,
+    waited_ms: u64,
+}
+
+/// What a call sends from the conversation.
+struct Input {
+    entries: Vec<Entry>,
+    /// The chain that it continues; `None` when it is the whole conversation.
+    previous_response_id: Option<String>,
+    rebuilt: bool,
+}
+
+/// A call that ended, one way or the other.
+struct Exchange {
+    transcript: Transcript,
+    ending: Result<Answered, CallFailure>,
+    /// The welcome message stands before the text already.
+    welcomed: bool,
+}
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Calls the model and stores its answer. `None` when it made calls that are answered next.
+    pub(super) async fn call_model(&self, work: &mut Work<'_>) -> Result<Option<Pause>, Fault> {
+        let limit = self.deployment.max_iterations;
+        if work.turn.progress.iterations >= limit {
+            return Err(Fault::new(
+                ErrorCode::IterationLimitExceeded,
+                format!("The turn was not done after {limit} model calls. Ask for less at once."),
+            ));
+        }
+        let input = self.owed(work)?;
+        let chained = input.previous_response_id.is_some();
+        let mut exchange = self.exchange(work, input).await?;
+        let lost = matches!(&exchange.ending, Err(failure) if failure.lost_chain());
+        if chained && lost {
+            // The session has the whole conversation itself: a lost chain is built again from it.
+            let whole = self.whole_conversation(true)?;
+            exchange = self.exchange(work, whole).await?;
+        }
+        let Exchange { mut transcript, ending, welcomed } = exchange;
+        match ending {
+            Ok(answered) => {
+                transcript.response_id.clone_from(&answered.answer.response_id);
+                self.store_answer(work, transcript, answered, welcomed)
+            }
+            Err(failure) => {
+                if failure.refused_input() {
+                    self.store.drop_refused_words(&mut work.session, work.turn.ordinal)?;
+                }
+                let attempts = u32::try_from(transcript.retries.len()).unwrap_or(u32::MAX) + 1;
+                let fault = failure.into_fault(attempts);
+                transcript.fault = Some(fault.clone());
+                self.store.record_attempt(&work.turn, &to_json(&transcript)?)?;
+                Err(fault)
+            }
+        }
+    }
+
+    /// What the model service has not got yet; everything when there is no chain to continue.
+    fn owed(&self, work: &Work<'_>) -> Result<Input, Fault> {
+        match (work.agent.continuation, &work.session.chain_head) {
+            (Continuation::Stored, Some(head)) => Ok(Input {
+                entries: self.store.entries_after(work.session.acknowledged)?,
+                previous_response_id: Some(head.clone()),
+                rebuilt: false,
+            }),
+            (Continuation::Stored, None) | (Continuation::Replay, _) => self.whole_conversation(false),
+        }
+    }
+
+    fn whole_conversation(&self, rebuilt: bool) -> Result<Input, Fault> {
+        Ok(Input { entries: self.store.entries_after(0)?, previous_response_id: None, rebuilt })
+    }
+
+    /// Composes the request and makes the call, with retries.
+    async fn exchange(&self, work: &mut Work<'_>, input: Input) -> Result<Exchange, Fault> {
+        let items = input_items(&input.entries);
+        let mode = self.catalog.mode(&work.session.mode);
+        let resend = work.agent.resend_tools
+            || input.previous_response_id.is_none()
+            || work.session.tools_sent.as_ref() != Some(&work.turn.tools);
+        let composed = compose_request(&ModelRequest {
+            model: work
+                .conversation
+                .model
+                .as_deref()
+                .or(work.agent.model.as_deref())
+                .unwrap_or(&self.deployment.model),
+            instructions: mode.map_or("", |mode| &mode.instructions),
+            input: items.iter().map(AsRef::as_ref).collect(),
+            tools: resend.then_some(&work.tools),
+            tool_choice: work.turn.progress.tool_choice.as_deref(),
+            previous_response_id: input.previous_response_id.as_deref(),
+            store: work.agent.continuation == Continuation::Stored,
+        })?;
+        let started_at = self.platform.now_ms();
+        let mut transcript = Transcript {
+            segment: work.turn.progress.next_segment,
+            started_at,
+            duration_ms: 0,
+            body_sha256: texts::sha256_hex(composed.body.as_bytes()),
+            body_bytes: composed.body.len(),
+            previous_response_id: input.previous_response_id,
+            first_entry: input.entries.first().map(|entry| entry.seq),
+            last_entry: input.entries.last().map(|entry| entry.seq),
+            rebuilt: input.rebuilt,
+            composition: composed.trace,
+            retries: Vec::new(),
+            response_id: None,
+            usage: None,
+            fault: None,
+        };
+        let endpoint = Endpoint {
+            base_url: work.agent.base_url.clone().unwrap_or_else(|| self.deployment.base_url.clone()),
+            api_key: work.agent.api_key_secret.as_deref().and_then(|name| self.platform.secret(name)),
+            idle_timeout_ms: self.deployment.upstream_idle_timeout_ms,
+        };
+        let welcome = self.welcome(work);
+        let mut welcomed = false;
+        let mut attempts = 0;
+        let ending = loop {
+            attempts += 1;
+            let mut show = |progress: Progress| {
+                let text = match progress {
+                    Progress::Nothing => return,
+                    Progress::Text(text) => text,
+                    Progress::Replaced(text) => {
+                        work.stream.discard(transcript.segment);
+                        transcript.segment += 1;
+                        welcomed = false;
+                        text
+                    }
+                };
+                if let Some(welcome) = welcome.filter(|_| !welcomed) {
+                    work.stream.append(transcript.segment, welcome);
+                    work.stream.append(transcript.segment, "\n\n");
+                    welcomed = true;
+                }
+                work.stream.append(transcript.segment, &text);
+            };
+            let ending =
+                llm_call::call(self.platform.as_ref(), &endpoint, composed.body.clone(), &mut show).await;
+            let Err(failure) = &ending else { break ending };
+            let Some(wait) = retry::wait_ms(failure, attempts, self.platform.random()) else {
+                break ending;
+            };
+            transcript.retries.push(Retry { http_status: failure.http_status(), waited_ms: wait });
+            self.platform.sleep(wait).await;
+        };
+        transcript.duration_ms = self.platform.now_ms().saturating_sub(started_at);
+        Ok(Exchange { transcript, ending, welcomed })
+    }
+
+    /// Stores an answer: as the turn's end when it is the final text, else with its calls open.
+    fn store_answer(
+        &self,
+        work: &mut Work<'_>,
+        mut transcript: Transcript,
+        answered: Answered,
+        welcomed: bool,
+    ) -> Result<Option<Pause>, Fault> {
+        let Answered { answer, cut_off } = answered;
+        let segment = transcript.segment;
+        let usage = answer.usage.map(usage);
+        transcript.usage = usage;
+        let calls = calls_of(work, &answer);
+        let ends = calls.is_empty();
+
+        if work.agent.continuation == Continuation::Stored {
+            work.session.chain_head.clone_from(&answer.response_id);
+        }
+        work.session.tools_sent = Some(work.turn.tools.clone());
+        let progress = &mut work.turn.progress;
+        progress.model_calls += 1;
+        progress.iterations += 1;
+        progress.next_segment = segment + 1;
+        progress.tool_choice = None;
+        if let Some(usage) = usage {
+            progress.usage = Some(progress.usage.unwrap_or_default().saturating_add(usage));
+        }
+        let record = ModelAnswerRecord {
+            items: &array_of(&answer.items),
+            calls: &calls,
+            record: &to_json(&transcript)?,
+        };
+        if ends {
+            warn_of_flaws(&mut progress.user_warnings, &answer, cut_off.as_deref());
+            let text = self.final_text(work, segment, answer.text, welcomed);
+            return self.complete(work, segment, text, &record).map(Some);
+        }
+        let waits = calls.iter().any(|call| call.runs_on == RunsOn::Client);
+        if waits && !welcomed && !answer.text.is_empty() {
+            progress.said_with_calls = Some((segment, answer.text));
+        } else {
+            progress.said_with_calls = None;
+            work.stream.discard(segment);
+        }
+        let now = self.platform.now_ms();
+        self.store.record_answer(&mut work.session, &mut work.turn, &record, now)?;
+        Ok(None)
+    }
+
+    /// The final text, with the welcome message of a mode that was entered in this turn.
+    fn final_text(&self, work: &Work<'_>, segment: u32, text: String, welcomed: bool) -> String {
+        match self.welcome(work) {
+            None => text,
+            Some(welcome) if text.is_empty() => {
+                work.stream.append(segment, welcome);
+                welcome.to_owned()
+            }
+            Some(welcome) => {
+                debug_assert!(welcomed, "text was shown, so the welcome before it was too");
+                format!("{welcome}\n\n{text}")
+            }
+        }
+    }
+
+    fn welcome(&self, work: &Work<'_>) -> Option<&str> {
+        let key = work.turn.progress.welcome.as_ref()?;
+        self.catalog.mode(key).map(|mode| mode.welcome_message.as_str()).filter(|text| !text.is_empty())
+    }
+}
+
+/// The items of entries as input: the model's own answers in the form in which they are sent back.
+fn input_items(entries: &[Entry]) -> Vec<Box<RawValue>> {
+    let mut items = Vec::new();
+    for entry in entries {
+        match entry.kind {
+            EntryKind::Answer => items.extend(entry.items.iter().filter_map(|item| for_replay(item))),
+            EntryKind::System | EntryKind::User | EntryKind::ToolOutputs => {
+                items.extend(entry.items.iter().cloned());
+            }
+        }
+    }
+    items
+}
+
+/// The calls of an answer, and who answers each. One that was not offered is answered at once.
+fn calls_of(work: &Work<'_>, answer: &ModelAnswer) -> Vec<Call> {
+    answer
+        .calls
+        .iter()
+        .zip(0..)
+        .map(|(call, position): (&FunctionCall, u32)| {
+            let offered = work.tools.get(&call.name);
+            let made = Call {
+                model_call: work.turn.progress.model_calls,
+                position,
+                call_id: call.call_id.clone(),
+                name: call.name.clone(),
+                arguments: call.arguments.clone(),
+                runs_on: match offered {
+                    Some(tool) if tool.on_server => RunsOn::Server,
+                    Some(_) => RunsOn::Client,
+                    None => RunsOn::Nobody,
+                },
+                answer: None,
+            };
+            match offered {
+                Some(_) => made,
+                None => not_executed(&made, &format!("There is no tool {}. Use an offered one.", call.name)),
+            }
+        })
+        .collect()
+}
+
+fn warn_of_flaws(warnings: &mut Vec<String>, answer: &ModelAnswer, cut_off: Option<&str>) {
+    match cut_off {
+        None => {}
+        Some("max_output_tokens") => {
+            warnings.push("The answer is incomplete: it reached its length limit.".to_owned());
+        }
+        Some("content_filter") => {
+            warnings.push("The answer is incomplete: a content filter stopped it.".to_owned());
+        }
+        Some(_) => warnings.push("The answer is incomplete: it was cut off.".to_owned()),
+    }
+    if answer.refusal {
+        warnings.push("The model declined to answer this request, or a part of it.".to_owned());
+    } else if answer.text.is_empty() {
+        warnings.push("The model ended its answer without any text.".to_owned());
+    }
+}
+
+fn usage(counted: crate::responses_api::Usage) -> Usage {
+    Usage {
+        prompt_tokens: counted.input,
+        cached_tokens: counted.cached,
+        completion_tokens: counted.output,
+        reasoning_tokens: counted.reasoning,
+        total_tokens: counted.total,
+    }
+}
+
+/// A JSON array of raw items.
+fn array_of(items: &[Box<RawValue>]) -> String {
+    let texts: Vec<&str> = items.iter().map(|item| item.get()).collect();
+    format!("[{}]", texts.join(","))
+}
+
+fn to_json(transcript: &Transcript) -> Result<String, Fault> {
+    serde_json::to_string(transcript)
+        .map_err(|_| Fault::new(ErrorCode::Internal, "The transcript could not be written as JSON."))
+}

@@ -1,0 +1,71 @@
+//! One step of the loop: the calls of a model call are answered, by the server one after the other,
+//! or wait for the client.
+
+use super::{Pause, Reasoner, Work, outputs_of};
+use crate::contract::{Fault, Warning};
+use crate::persistence::{Database, NewMode, OpenCalls, RunsOn};
+use crate::pipeline::Platform;
+use crate::server_tools::{self, RequestedMode, ToolInvocation};
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Runs the server's open calls in the model's order, each answer stored before the next call
+    /// runs. `None` when all outputs are handed back and the model is to be called again.
+    pub(super) async fn answer_calls(
+        &self,
+        work: &mut Work<'_>,
+        open: OpenCalls,
+    ) -> Result<Option<Pause>, Fault> {
+        let mut calls = self.store.calls(open)?;
+        let mut mode_changes = 0;
+        for call in &mut calls {
+            if call.runs_on != RunsOn::Server || call.answer.is_some() {
+                continue;
+            }
+            let run = server_tools::run(
+                self.platform.as_ref(),
+                &self.catalog,
+                ToolInvocation {
+                    session_id: &work.session.session_id,
+                    turn_id: &work.turn.turn_id,
+                    call_id: &call.call_id,
+                    name: &call.name,
+                    arguments: &call.arguments,
+                },
+            )
+            .await?;
+            call.answer = Some(run.result);
+            mode_changes += usize::from(run.new_mode.is_some());
+            let new_mode = self.change_mode(work, run.new_mode, mode_changes);
+            let now = self.platform.now_ms();
+            self.store.record_call_answer(&mut work.session, &mut work.turn, call, new_mode, now)?;
+        }
+        if calls.iter().any(|call| call.answer.is_none()) {
+            return self.pause(work, &calls).map(Some);
+        }
+        self.store.hand_back(&mut work.session, open, &[], &outputs_of(&calls)?)?;
+        Ok(None)
+    }
+
+    /// Applies a mode change (AGN-011 §5.3): the last successful one wins.
+    fn change_mode(
+        &self,
+        work: &mut Work<'_>,
+        requested: Option<RequestedMode>,
+        so_far: usize,
+    ) -> Option<NewMode> {
+        let requested = requested?;
+        if so_far > 1 {
+            work.turn.progress.warnings.push(Warning::new(
+                "several_mode_changes",
+                "The model changed the mode more than once in one response; the last change holds.",
+            ));
+        }
+        if requested.key == work.session.mode {
+            return None;
+        }
+        let welcome = self.catalog.mode(&requested.key).map(|mode| mode.welcome_message.as_str());
+        work.turn.progress.welcome =
+            welcome.filter(|text| !text.is_empty()).map(|_| requested.key.clone());
+        Some(NewMode { key: requested.key, reason: requested.reason })
+    }
+}
