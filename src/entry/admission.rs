@@ -1,0 +1,486 @@
+//! What a submission is to its session: new, a repeat, or refused (interface.md section 2, *Turns*).
+//!
+//! Everything here runs in one stretch without an await, so that of two equal requests the second
+//! always meets what the first has stored.
+
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::session_host::Environment;
+use crate::composition::{ToolList, TurnMaterial, compose_turn, merge_tools};
+use crate::contract::{
+    ClientTool, ErrorCode, Fault, ToolCall, ToolContinuation, ToolResult, TurnStatus, UserTurn,
+};
+use crate::persistence::{
+    Call, Database, EntryKind, NewTurn, OpenCalls, Progress, RunsOn, Session, SessionStore,
+    StoredAnswer, Turn,
+};
+use crate::pipeline::Platform;
+use crate::reasoner::{outputs_of, settle_open_calls, tool_call};
+use crate::responses_api::FunctionTool;
+use crate::server_tools;
+
+/// How often a turn that lost its instance is taken up, the first run included.
+const MAX_ATTEMPTS: u32 = 2;
+
+/// What becomes of a submission that is not refused.
+#[derive(Debug)]
+pub(super) enum Admission {
+    /// The turn is stored as `running` and is to be run.
+    Run(Turn),
+    /// The same submission is running already.
+    Attach(Turn),
+    /// The same submission was answered already.
+    Replay(Turn, StoredAnswer),
+}
+
+/// A session's storage, and what admission needs to know besides.
+pub(super) struct Door<'a, P, D> {
+    pub(super) platform: &'a P,
+    pub(super) store: &'a SessionStore<D>,
+    pub(super) environment: &'a Environment,
+}
+
+impl<P: Platform, D: Database> Door<'_, P, D> {
+    /// Admits a user turn.
+    pub(super) fn user_turn(&self, request: &UserTurn, fingerprint: &str) -> Result<Admission, Fault> {
+        let session = self.store.session()?;
+        if let Some(session) = session {
+            if let Some(turn) = self.store.turn(&request.turn_id)? {
+                return self.repeat(session, turn, fingerprint)?.ok_or_else(|| conflict(request.turn_id.as_str()));
+            }
+            self.refuse_when_live(&session)?;
+            self.refuse_other_contexts(&session, request)?;
+            return self.begin(session, false, request, fingerprint);
+        }
+        let session = self.new_session(request)?;
+        self.begin(session, true, request, fingerprint)
+    }
+
+    /// Admits a tool continuation.
+    pub(super) fn tool_continuation(
+        &self,
+        request: &ToolContinuation,
+        fingerprint: &str,
+    ) -> Result<Admission, Fault> {
+        let (mut session, mut turn) = self.known_turn(&request.session_id, &request.turn_id)?;
+        if let Some(admission) = self.repeat(session.clone(), turn.clone(), fingerprint)? {
+            return Ok(admission);
+        }
+        if turn.status == TurnStatus::Aborted {
+            return Err(aborted());
+        }
+        let open = session.open_calls.filter(|open| open.turn == turn.ordinal);
+        let open = match (turn.status, open) {
+            (TurnStatus::AwaitingTools, Some(open)) => open,
+            _ => return Err(self.not_awaiting(&turn, request)?),
+        };
+        let mut calls = self.store.calls(open)?;
+        let answered = match_results(&mut calls, &request.tool_results)?;
+        let now = self.platform.now_ms();
+        self.store.begin_continuation(&mut session, &mut turn, fingerprint, &answered, now)?;
+        if calls.iter().all(|call| call.answer.is_some()) {
+            self.store.hand_back(&mut session, open, &[], &outputs_of(&calls)?)?;
+        }
+        Ok(Admission::Run(turn))
+    }
+
+    /// A turn and its session.
+    pub(super) fn known_turn(
+        &self,
+        session_id: &crate::contract::SessionId,
+        turn_id: &crate::contract::TurnId,
+    ) -> Result<(Session, Turn), Fault> {
+        let session = self.store.session()?.ok_or_else(|| {
+            Fault::new(ErrorCode::SessionNotFound, format!("There is no session {session_id}."))
+        })?;
+        let turn = self.store.turn(turn_id)?.ok_or_else(|| {
+            Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {turn_id}."))
+        })?;
+        Ok((session, turn))
+    }
+
+    /// Takes up a turn that is stored as running although nothing runs it: once, then it fails.
+    /// `None` when there is no such turn; the caller knows that nothing runs.
+    pub(super) fn interrupted_turn(&self) -> Result<Option<Turn>, Fault> {
+        let Some(mut session) = self.store.session()? else { return Ok(None) };
+        let Some(ordinal) = session.live_turn else { return Ok(None) };
+        let mut turn = self.store.turn_at(ordinal)?;
+        if turn.status != TurnStatus::Running {
+            return Ok(None);
+        }
+        if turn.attempts < MAX_ATTEMPTS {
+            self.take_up(&mut session, &mut turn)?;
+            return Ok(Some(turn));
+        }
+        let fault = Fault::new(
+            ErrorCode::TurnInterrupted,
+            "The turn was interrupted more than once. Send the same request again to go on from its last step.",
+        );
+        turn.status = TurnStatus::Failed;
+        let stored = failure(fault);
+        self.store.end(&mut session, &mut turn, None, &stored, self.platform.now_ms())?;
+        Ok(None)
+    }
+
+    /// What a request means whose turn is known; `None` when it is not one of its submissions.
+    fn repeat(
+        &self,
+        mut session: Session,
+        mut turn: Turn,
+        fingerprint: &str,
+    ) -> Result<Option<Admission>, Fault> {
+        let Some(submission) = self.store.submission(turn.ordinal, fingerprint)? else {
+            return Ok(None);
+        };
+        let latest = submission.number == turn.progress.submission;
+        match (submission.answer, turn.status) {
+            (None, _) if latest => Ok(Some(Admission::Attach(turn))),
+            (Some(_), TurnStatus::Aborted) if latest => Err(aborted()),
+            (Some(_), TurnStatus::Failed) if latest => {
+                self.refuse_when_live(&session)?;
+                self.take_up(&mut session, &mut turn)?;
+                Ok(Some(Admission::Run(turn)))
+            }
+            (Some(answer), _) => Ok(Some(Admission::Replay(turn, answer))),
+            (None, _) => Err(Fault::new(
+                ErrorCode::Internal,
+                "The session's storage lost the answer to this request.",
+            )),
+        }
+    }
+
+    /// Goes on from the last durable step. When nothing is owed to the model any more, because later
+    /// turns have told it, what the turn had said is said again.
+    fn take_up(&self, session: &mut Session, turn: &mut Turn) -> Result<(), Fault> {
+        let own_calls = session.open_calls.is_some_and(|open| open.turn == turn.ordinal);
+        if !own_calls && session.open_calls.is_some() {
+            settle_open_calls(self.store, session, "another turn came in between")?;
+        }
+        let owed = self.store.entries_after(session.acknowledged)?;
+        let speaks = owed.iter().any(|entry| entry.turn == turn.ordinal);
+        let said_again = if own_calls || speaks {
+            None
+        } else {
+            self.store.said_by(turn.ordinal)?.map(|entry| array(&entry.items))
+        };
+        self.store.take_up(session, turn, said_again.as_deref(), self.platform.now_ms())
+    }
+
+    fn begin(
+        &self,
+        mut session: Session,
+        first_turn: bool,
+        request: &UserTurn,
+        fingerprint: &str,
+    ) -> Result<Admission, Fault> {
+        let catalog = &self.environment.catalog;
+        let conversation =
+            catalog.conversation_context(&session.conversation_context).ok_or_else(|| {
+                unknown_context("ConversationContext", &session.conversation_context)
+            })?;
+        if catalog.agent_context(&session.agent_context).is_none() {
+            return Err(unknown_context("AgentContext", &session.agent_context));
+        }
+
+        let client_tools = match (&request.tools, &session.client_tools) {
+            (Some(tools), _) => client_definitions(tools)?,
+            (None, Some(latched)) => serde_json::from_str(&self.store.text(latched)?)
+                .map_err(|_| Fault::new(ErrorCode::Internal, "The session's client tools are unreadable."))?,
+            (None, None) => default_definitions(&conversation.tools)?,
+        };
+        let latched_tools = match &request.tools {
+            Some(_) => Some(json(&client_tools)?),
+            None => None,
+        };
+        let mode = catalog.mode(&session.mode).unwrap_or_else(|| catalog.default_mode());
+        let merged = merge_tools(client_tools, server_tools::definitions(catalog, mode)?);
+        refuse_unoffered_choice(request.tool_choice_name.as_deref(), &merged.list)?;
+
+        let solution_context = match &request.solution_context_text {
+            Some(text) => Some(text.clone()).filter(|text| !text.is_empty()),
+            None => match &session.solution_context {
+                Some(hash) if session.solution_context_sent.as_ref() != Some(hash) => {
+                    Some(self.store.text(hash)?)
+                }
+                _ => None,
+            },
+        };
+
+        // From here on the turn is accepted: what follows writes.
+        if let Some(tools) = latched_tools {
+            session.client_tools = Some(self.store.keep_text(&tools)?);
+        }
+        if request.solution_context_text.is_some() {
+            session.solution_context =
+                solution_context.as_deref().map(|text| self.store.keep_text(text)).transpose()?;
+        }
+        let unsent = session.solution_context != session.solution_context_sent;
+        let composed = compose_turn(
+            request,
+            &TurnMaterial {
+                mode: &session.mode,
+                boot_prompt: first_turn.then_some(conversation.boot_prompt.as_str()),
+                solution_context: solution_context.as_deref().filter(|_| unsent),
+                retrieved: &[],
+            },
+        )?;
+        session.solution_context_sent.clone_from(&session.solution_context);
+        settle_open_calls(self.store, &mut session, "the turn that asked for it has ended")?;
+        let mut entries = Vec::with_capacity(2);
+        if let Some(system) = &composed.system {
+            entries.push((EntryKind::System, array(std::slice::from_ref(system))));
+        }
+        entries.push((EntryKind::User, array(std::slice::from_ref(&composed.user))));
+        let turn = self.store.begin_turn(
+            &mut session,
+            NewTurn {
+                turn_id: &request.turn_id,
+                fingerprint,
+                tools: &json(&merged.list)?,
+                entries: &entries,
+                composition: &json(&composed.trace)?,
+                progress: Progress {
+                    streaming: request.streaming,
+                    tool_choice: request.tool_choice_name.clone(),
+                    user_warnings: composed.user_warnings,
+                    warnings: merged.warnings,
+                    ..Progress::default()
+                },
+                now: self.platform.now_ms(),
+            },
+        )?;
+        Ok(Admission::Run(turn))
+    }
+
+    fn new_session(&self, request: &UserTurn) -> Result<Session, Fault> {
+        let catalog = &self.environment.catalog;
+        let conversation_id = request.conversation_context_id.as_deref().unwrap_or("default");
+        let conversation = catalog
+            .conversation_context(conversation_id)
+            .ok_or_else(|| unknown_context("ConversationContext", conversation_id))?;
+        let agent_id = request.agent_context_id.as_deref().unwrap_or(&conversation.agent_context_id);
+        let now = self.platform.now_ms();
+        Ok(Session {
+            session_id: request.session_id.clone(),
+            created_at: now,
+            updated_at: now,
+            agent_context: agent_id.to_owned(),
+            conversation_context: conversation_id.to_owned(),
+            mode: match &conversation.mode {
+                Some(mode) => mode.clone(),
+                None => catalog
+                    .mode(crate::catalog::GENERAL_MODE)
+                    .unwrap_or_else(|| catalog.default_mode())
+                    .key
+                    .clone(),
+            },
+            client_tools: None,
+            solution_context: None,
+            solution_context_sent: None,
+            tools_sent: None,
+            chain_head: None,
+            acknowledged: 0,
+            live_turn: None,
+            open_calls: None,
+        })
+    }
+
+    /// One turn per session is live.
+    fn refuse_when_live(&self, session: &Session) -> Result<(), Fault> {
+        let Some(ordinal) = session.live_turn else { return Ok(()) };
+        let turn = self.store.turn_at(ordinal)?;
+        if turn.status != TurnStatus::AwaitingTools {
+            return Err(Fault::new(
+                ErrorCode::TurnInProgress,
+                "Another turn of this session is running. Wait for it, or cancel it.",
+            )
+            .with("TurnId", turn.turn_id.as_str()));
+        }
+        let calls = serde_json::to_value(pending_calls(self.store, session, &turn)?)
+            .map_err(|_| Fault::new(ErrorCode::Internal, "The pending calls could not be written."))?;
+        Err(Fault::new(
+            ErrorCode::TurnAwaitingTools,
+            "Another turn of this session awaits tool results. Send them, or cancel it.",
+        )
+        .with("TurnId", turn.turn_id.as_str())
+        .with("ToolCalls", calls))
+    }
+
+    fn refuse_other_contexts(&self, session: &Session, request: &UserTurn) -> Result<(), Fault> {
+        for (member, given, bound) in [
+            ("AgentContextId", &request.agent_context_id, &session.agent_context),
+            (
+                "ConversationContextId",
+                &request.conversation_context_id,
+                &session.conversation_context,
+            ),
+        ] {
+            if given.as_ref().is_some_and(|given| given != bound) {
+                return Err(Fault::new(
+                    ErrorCode::InvalidField,
+                    format!("{member} was bound to {bound} by the session's first turn. Leave it out, or start another session."),
+                )
+                .at(format!("/{member}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Results for a turn that waits for none: a late or second answer, or a mistake.
+    fn not_awaiting(&self, turn: &Turn, request: &ToolContinuation) -> Result<Fault, Fault> {
+        let asked: Vec<String> = self
+            .store
+            .latest_calls(turn.ordinal)?
+            .into_iter()
+            .filter(|call| call.runs_on == RunsOn::Client)
+            .map(|call| call.call_id)
+            .collect();
+        let given = request.tool_results.iter().map(|result| &result.tool_call_id);
+        if turn.progress.submission > 0 && asked.iter().eq(given) {
+            return Ok(conflict(turn.turn_id.as_str()));
+        }
+        Ok(Fault::new(
+            ErrorCode::TurnNotAwaitingTools,
+            format!("The turn is {} and waits for no tool results.", turn.status.as_str()),
+        )
+        .with("TurnId", turn.turn_id.as_str()))
+    }
+}
+
+/// The calls that a paused turn waits for, as the client sees them; none when it does not wait.
+pub(super) fn pending_calls<D: Database>(
+    store: &SessionStore<D>,
+    session: &Session,
+    turn: &Turn,
+) -> Result<Vec<ToolCall>, Fault> {
+    let open: Option<OpenCalls> = session
+        .open_calls
+        .filter(|open| turn.status == TurnStatus::AwaitingTools && open.turn == turn.ordinal);
+    match open {
+        None => Ok(Vec::new()),
+        Some(open) => Ok(store.calls(open)?.iter().filter(|call| is_pending(call)).map(tool_call).collect()),
+    }
+}
+
+/// The answer of a failure.
+pub(super) fn failure(fault: Fault) -> StoredAnswer {
+    let result = crate::contract::InvokeResult::from(fault);
+    StoredAnswer { http_status: result.http_status(), body: result.to_json(), kept_segment: None }
+}
+
+/// The fault of a turn that was cancelled.
+pub(super) fn aborted() -> Fault {
+    Fault::new(ErrorCode::TurnAborted, "The turn was cancelled. Start another one.")
+}
+
+fn is_pending(call: &Call) -> bool {
+    call.runs_on == RunsOn::Client && call.answer.is_none()
+}
+
+/// Puts the results into the calls that they answer. The set must match exactly, in count, ids and
+/// order (AGN-033 §3.3).
+fn match_results(calls: &mut [Call], results: &[ToolResult]) -> Result<Vec<Call>, Fault> {
+    let expected: Vec<String> =
+        calls.iter().filter(|call| is_pending(call)).map(|call| call.call_id.clone()).collect();
+    let given: Vec<&str> = results.iter().map(|result| result.tool_call_id.as_str()).collect();
+    if !expected.iter().map(String::as_str).eq(given.iter().copied()) {
+        let mut differences = Vec::new();
+        for position in 0..expected.len().max(given.len()) {
+            let expected = expected.get(position).map(String::as_str);
+            let given = given.get(position).copied();
+            if expected != given {
+                differences.push(serde_json::json!({
+                    "Position": position, "Expected": expected, "Given": given,
+                }));
+            }
+        }
+        return Err(Fault::new(
+            ErrorCode::ToolResultsMismatch,
+            "The tool results must match the pending calls in count, ids and order. Nothing was accepted.",
+        )
+        .at("/ToolResults")
+        .with("Differences", differences)
+        .with("Expected", expected));
+    }
+    let mut answered = Vec::with_capacity(results.len());
+    for (call, result) in calls.iter_mut().filter(|call| is_pending(call)).zip(results) {
+        call.answer = Some(result.clone());
+        answered.push(call.clone());
+    }
+    Ok(answered)
+}
+
+fn refuse_unoffered_choice(choice: Option<&str>, tools: &ToolList) -> Result<(), Fault> {
+    match choice {
+        Some(name) if tools.get(name).is_none() => Err(Fault::new(
+            ErrorCode::InvalidField,
+            format!("ToolChoiceName must name an offered tool; there is no {name}."),
+        )
+        .at("/ToolChoiceName")),
+        _ => Ok(()),
+    }
+}
+
+fn client_definitions(tools: &[ClientTool]) -> Result<Vec<(String, Box<RawValue>)>, Fault> {
+    tools
+        .iter()
+        .map(|tool| {
+            let none = no_parameters()?;
+            let parameters = tool.parameters.as_ref().map_or(none.as_ref(), |given| given.as_raw());
+            definition(&tool.name, tool.description.as_deref(), parameters, tool.strict.unwrap_or(false))
+        })
+        .collect()
+}
+
+fn default_definitions(
+    tools: &[crate::catalog::FunctionTool],
+) -> Result<Vec<(String, Box<RawValue>)>, Fault> {
+    tools
+        .iter()
+        .map(|tool| {
+            let parameters = to_raw_value(&tool.parameters).map_err(unwritable)?;
+            definition(&tool.name, tool.description.as_deref(), &parameters, tool.strict)
+        })
+        .collect()
+}
+
+fn definition(
+    name: &str,
+    description: Option<&str>,
+    parameters: &RawValue,
+    strict: bool,
+) -> Result<(String, Box<RawValue>), Fault> {
+    let tool = FunctionTool { name, description, parameters, strict };
+    Ok((name.to_owned(), to_raw_value(&tool).map_err(unwritable)?))
+}
+
+/// A tool that takes nothing; the service wants `parameters` all the same.
+fn no_parameters() -> Result<Box<RawValue>, Fault> {
+    to_raw_value(&serde_json::json!({ "type": "object", "properties": {} })).map_err(unwritable)
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(unwritable)
+}
+
+fn array(items: &[Box<RawValue>]) -> String {
+    let texts: Vec<&str> = items.iter().map(|item| item.get()).collect();
+    format!("[{}]", texts.join(","))
+}
+
+fn unwritable(_: serde_json::Error) -> Fault {
+    Fault::new(ErrorCode::Internal, "A part of the turn could not be written as JSON.")
+}
+
+fn conflict(turn_id: &str) -> Fault {
+    Fault::new(
+        ErrorCode::TurnConflict,
+        "This TurnId was used with other content. Use a new TurnId, or repeat the request unchanged.",
+    )
+    .with("TurnId", turn_id)
+}
+
+fn unknown_context(kind: &str, id: &str) -> Fault {
+    Fault::new(ErrorCode::ContextNotFound, format!("There is no {kind} {id}."))
+        .at(format!("/{kind}Id"))
+}

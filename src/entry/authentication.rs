@@ -1,0 +1,190 @@
+//! Who may come in (interface.md section 6): bearer keys, known by their hash; closed by default.
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::contract::{ErrorCode, Fault};
+
+/// Whose sessions a request may reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tenant(String);
+
+impl Tenant {
+    /// The tenant of every request while `AUTH` is `none`.
+    pub fn local() -> Self {
+        Self("local".to_owned())
+    }
+
+    /// The name under which this tenant's session lives. A tenant's name holds no `/`, so no two
+    /// tenants can name the same session.
+    pub fn session_name(&self, session_id: &str) -> String {
+        format!("{}/{session_id}", self.0)
+    }
+
+    /// For the log.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The `AUTH` variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthenticationMode {
+    /// Every request needs a key.
+    Keys,
+    /// For local work: every request is tenant `local`.
+    None,
+}
+
+impl AuthenticationMode {
+    /// Reads the variable. Whatever is not exactly `none` keeps the door closed.
+    pub fn from_variable(value: Option<&str>) -> Self {
+        match value {
+            Some("none") => Self::None,
+            _ => Self::Keys,
+        }
+    }
+}
+
+/// The keys that open the door.
+#[derive(Clone, Debug, Default)]
+pub struct Keyring {
+    keys: Vec<(Tenant, Vec<u8>)>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct KeyEntry {
+    id: String,
+    tenant: String,
+    sha256: String,
+}
+
+impl Keyring {
+    /// Reads `API_KEYS`: a JSON array of `{"Id","Tenant","Sha256"}`.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the operator's log; never a key's hash.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let entries: Vec<KeyEntry> = serde_json::from_str(text).map_err(|error| {
+            format!("API_KEYS is not a JSON array of {{\"Id\",\"Tenant\",\"Sha256\"}} (line {}, column {})", error.line(), error.column())
+        })?;
+        let mut keys = Vec::with_capacity(entries.len());
+        for (index, entry) in entries.into_iter().enumerate() {
+            let named = |what: &str| format!("API_KEYS[{index}]: {what}");
+            if entry.id.is_empty() {
+                return Err(named("Id is empty"));
+            }
+            let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+            if !(1..=64).contains(&entry.tenant.len()) || !entry.tenant.bytes().all(plain) {
+                return Err(named("Tenant must be 1 to 64 characters of A-Z a-z 0-9 . _ -"));
+            }
+            let hash = from_hex(&entry.sha256)
+                .ok_or_else(|| named("Sha256 must be 64 characters of lower-case hex"))?;
+            keys.push((Tenant(entry.tenant), hash));
+        }
+        Ok(Self { keys })
+    }
+
+    /// The tenant that the `Authorization` header opens the door for.
+    ///
+    /// # Errors
+    /// `unauthenticated`, the same for a missing, malformed and unknown key.
+    pub fn admit(&self, authorization: Option<&str>) -> Result<Tenant, Fault> {
+        let presented = authorization
+            .and_then(|header| header.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, key)| key.trim())
+            .filter(|key| !key.is_empty());
+        let mut admitted = None;
+        if let Some(key) = presented {
+            let hash = Sha256::digest(key.as_bytes());
+            // Every entry is compared, and in constant time: how long a refusal takes tells nothing.
+            for (tenant, known) in &self.keys {
+                if same_bytes(known, &hash) {
+                    admitted = Some(tenant.clone());
+                }
+            }
+        }
+        admitted.ok_or_else(|| {
+            Fault::new(
+                ErrorCode::Unauthenticated,
+                "Send a valid key in the header Authorization: Bearer <key>.",
+            )
+        })
+    }
+}
+
+fn same_bytes(known: &[u8], given: &[u8]) -> bool {
+    known.len() == given.len()
+        && known.iter().zip(given).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let lower_hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+    if text.len() != 64 || !text.bytes().all(lower_hex) {
+        return None;
+    }
+    text.as_bytes()
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SHA-256 of `opens`.
+    const HASH: &str = "c2d17c3fb0ec4fbc6fc5f2cbc1cb8ee6cd1d1eeeea3a8b8ff2ff4c7ec1ef6d8b";
+
+    fn ring(key: &str) -> Keyring {
+        let hash: String = Sha256::digest(key.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
+        Keyring::parse(&format!(r#"[{{"Id":"k1","Tenant":"acme","Sha256":"{hash}"}}]"#)).unwrap()
+    }
+
+    #[test]
+    fn a_known_key_opens_the_door_of_its_tenant_only() {
+        let ring = ring("opens");
+        let tenant = ring.admit(Some("Bearer opens")).unwrap();
+        assert_eq!(tenant.session_name("s1"), "acme/s1");
+        assert_eq!(ring.admit(Some("bearer opens")).unwrap(), tenant);
+    }
+
+    #[test]
+    fn every_refusal_is_the_same() {
+        let ring = ring("opens");
+        let refusal = ring.admit(None).unwrap_err();
+        assert_eq!(refusal.code, ErrorCode::Unauthenticated);
+        for header in ["", "Bearer", "Bearer ", "Bearer open", "Bearer opens2", "Basic opens", "opens", HASH] {
+            assert_eq!(ring.admit(Some(header)).unwrap_err(), refusal, "{header}");
+        }
+        assert_eq!(Keyring::default().admit(Some("Bearer opens")).unwrap_err(), refusal);
+    }
+
+    #[test]
+    fn malformed_keys_are_named_by_place_and_never_by_value() {
+        for (text, fault) in [
+            ("", "API_KEYS is not a JSON array of {\"Id\",\"Tenant\",\"Sha256\"} (line 1, column 0)"),
+            (r#"[{"Id":"","Tenant":"a","Sha256":"x"}]"#, "API_KEYS[0]: Id is empty"),
+            (
+                r#"[{"Id":"k","Tenant":"a/b","Sha256":"x"}]"#,
+                "API_KEYS[0]: Tenant must be 1 to 64 characters of A-Z a-z 0-9 . _ -",
+            ),
+            (
+                r#"[{"Id":"k","Tenant":"a","Sha256":"ABC"}]"#,
+                "API_KEYS[0]: Sha256 must be 64 characters of lower-case hex",
+            ),
+        ] {
+            assert_eq!(Keyring::parse(text).unwrap_err(), fault);
+        }
+    }
+
+    #[test]
+    fn only_the_word_none_opens_the_door_to_everyone() {
+        assert_eq!(AuthenticationMode::from_variable(Some("none")), AuthenticationMode::None);
+        for value in [None, Some(""), Some("keys"), Some("NONE"), Some("no"), Some("off")] {
+            assert_eq!(AuthenticationMode::from_variable(value), AuthenticationMode::Keys);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Layer 6, Entry: routes, authentication, and the object that owns a session (AGN-027 §4, layer
+//! 6; interface.md sections 1, 2 and 6).
+//!
+//! Architecture Invariant: pure like the layers before it; `crate::platform` carries what is
+//! decided here to the runtime.
+
+mod admission;
+mod authentication;
+mod route;
+mod session_host;
+mod views;
+
+pub use authentication::{AuthenticationMode, Keyring, Tenant};
+pub use route::{Route, SessionRoute};
+pub use session_host::{Delivery, Environment, SessionHost};
+pub use views::{ModesView, SessionView, TurnView};

@@ -1,0 +1,138 @@
+//! Which endpoint a request means (interface.md section 1).
+
+use crate::contract::{ErrorCode, Fault, SessionId, TurnId};
+
+/// An endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// `GET /health`
+    Health,
+    /// `GET /errors`
+    Errors,
+    /// `POST /execute`; the session's id stands in the body.
+    Execute,
+    /// An endpoint below `/sessions/{SessionId}`.
+    Session(SessionId, SessionRoute),
+}
+
+/// An endpoint of one session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionRoute {
+    /// `GET /sessions/{SessionId}`
+    Session,
+    /// `GET /sessions/{SessionId}/modes`
+    Modes,
+    /// `GET /sessions/{SessionId}/turns/{TurnId}`
+    Turn(TurnId),
+    /// `GET /sessions/{SessionId}/turns/{TurnId}/stream`
+    Stream(TurnId),
+    /// `POST /sessions/{SessionId}/turns/{TurnId}/cancel`
+    Cancel(TurnId),
+}
+
+impl Route {
+    /// Finds the endpoint for a method and a path.
+    ///
+    /// # Errors
+    /// `not_found` for a path that is no endpoint, `method_not_allowed` (with `Details.Allowed`)
+    /// for another method than the endpoint's, `invalid_field` for a malformed id in the path.
+    pub fn find(method: &str, path: &str) -> Result<Self, Fault> {
+        let segments: Vec<&str> = path.split('/').skip(1).collect();
+        let (allowed, route) = match segments.as_slice() {
+            ["health"] => ("GET", Ok(Self::Health)),
+            ["errors"] => ("GET", Ok(Self::Errors)),
+            ["execute"] => ("POST", Ok(Self::Execute)),
+            ["sessions", session] => ("GET", below(session, |_| Ok(SessionRoute::Session))),
+            ["sessions", session, "modes"] => ("GET", below(session, |_| Ok(SessionRoute::Modes))),
+            ["sessions", session, "turns", turn] => {
+                ("GET", below(session, |_| Ok(SessionRoute::Turn(TurnId::parse(turn)?))))
+            }
+            ["sessions", session, "turns", turn, "stream"] => {
+                ("GET", below(session, |_| Ok(SessionRoute::Stream(TurnId::parse(turn)?))))
+            }
+            ["sessions", session, "turns", turn, "cancel"] => {
+                ("POST", below(session, |_| Ok(SessionRoute::Cancel(TurnId::parse(turn)?))))
+            }
+            _ => {
+                return Err(Fault::new(
+                    ErrorCode::NotFound,
+                    "There is no such endpoint. The endpoints are listed in the README.",
+                ));
+            }
+        };
+        // HEAD asks for GET's head; the runtime drops the body.
+        if method != allowed && !(method == "HEAD" && allowed == "GET") {
+            return Err(Fault::new(
+                ErrorCode::MethodNotAllowed,
+                format!("This endpoint takes {allowed} only."),
+            )
+            .with("Allowed", allowed));
+        }
+        route
+    }
+
+    /// Anyone may ask, without a key.
+    pub fn is_public(&self) -> bool {
+        match self {
+            Self::Health | Self::Errors => true,
+            Self::Execute | Self::Session(..) => false,
+        }
+    }
+}
+
+fn below(
+    session: &str,
+    route: impl FnOnce(&SessionId) -> Result<SessionRoute, Fault>,
+) -> Result<Route, Fault> {
+    let session = SessionId::parse(session)?;
+    let route = route(&session)?;
+    Ok(Route::Session(session, route))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(method: &str, path: &str) -> ErrorCode {
+        Route::find(method, path).unwrap_err().code
+    }
+
+    #[test]
+    fn every_endpoint_is_found_by_its_method_and_path() {
+        let session = || SessionId::parse("s:1").unwrap();
+        let turn = || TurnId::parse("t.1").unwrap();
+        for (method, path, route) in [
+            ("GET", "/health", Route::Health),
+            ("HEAD", "/health", Route::Health),
+            ("GET", "/errors", Route::Errors),
+            ("POST", "/execute", Route::Execute),
+            ("GET", "/sessions/s:1", Route::Session(session(), SessionRoute::Session)),
+            ("GET", "/sessions/s:1/modes", Route::Session(session(), SessionRoute::Modes)),
+            ("GET", "/sessions/s:1/turns/t.1", Route::Session(session(), SessionRoute::Turn(turn()))),
+            (
+                "GET",
+                "/sessions/s:1/turns/t.1/stream",
+                Route::Session(session(), SessionRoute::Stream(turn())),
+            ),
+            (
+                "POST",
+                "/sessions/s:1/turns/t.1/cancel",
+                Route::Session(session(), SessionRoute::Cancel(turn())),
+            ),
+        ] {
+            assert_eq!(Route::find(method, path).unwrap(), route);
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused_with_its_reason() {
+        for path in ["/", "", "/execute/", "//execute", "/sessions", "/sessions/a/b", "/Execute", "/health/x"] {
+            assert_eq!(code("GET", path), ErrorCode::NotFound, "{path}");
+        }
+        assert_eq!(code("GET", "/execute"), ErrorCode::MethodNotAllowed);
+        assert_eq!(code("DELETE", "/health"), ErrorCode::MethodNotAllowed);
+        assert_eq!(code("GET", "/sessions/"), ErrorCode::InvalidField);
+        assert_eq!(code("GET", "/sessions/a%2Fb"), ErrorCode::InvalidField);
+        assert_eq!(code("GET", "/sessions/a/turns/.%2e"), ErrorCode::InvalidField);
+    }
+}

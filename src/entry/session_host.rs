@@ -1,0 +1,333 @@
+//! The object that owns a session: it admits submissions, runs turns apart from their clients, and
+//! lets any number of clients watch (interface.md section 2).
+//!
+//! State: the session's storage, and in memory the one turn that runs. Keys: one object per
+//! `{tenant}/{SessionId}`. Atomic: admission runs without an await.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::admission::{Admission, Door, aborted, failure, pending_calls};
+use super::views::{ModesView, SessionView, TurnSummary, TurnView};
+use crate::catalog::Catalog;
+use crate::contract::{
+    AgentExecuteResponse, ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus,
+};
+use crate::persistence::{Database, Session, SessionStore, StoredAnswer, Turn};
+use crate::pipeline::{Cancellation, Deployment, Outcome, Platform, TurnStream};
+use crate::reasoner::{Reasoner, settle_open_calls};
+
+/// What holds for every turn that is admitted now.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// The catalog.
+    pub catalog: Rc<Catalog>,
+    /// The deployment's settings.
+    pub deployment: Rc<Deployment>,
+}
+
+/// How a submission is answered.
+#[derive(Debug)]
+pub struct Delivery {
+    /// The text as it grows, and the outcome.
+    pub stream: Rc<TurnStream>,
+    /// As server-sent events rather than as JSON.
+    pub streaming: bool,
+    /// The answer is a stored one.
+    pub replayed: bool,
+}
+
+/// The object that owns a session.
+#[derive(Debug)]
+pub struct SessionHost<P, D> {
+    platform: Rc<P>,
+    store: Rc<SessionStore<D>>,
+    live: RefCell<Option<LiveTurn>>,
+}
+
+#[derive(Clone, Debug)]
+struct LiveTurn {
+    ordinal: u64,
+    stream: Rc<TurnStream>,
+    cancellation: Rc<Cancellation>,
+}
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// A host over a session's storage. Nothing is read or written yet.
+    pub fn new(platform: Rc<P>, database: D) -> Rc<Self> {
+        Rc::new(Self {
+            platform,
+            store: Rc::new(SessionStore::new(database)),
+            live: RefCell::new(None),
+        })
+    }
+
+    /// Takes a submission (`POST /execute`).
+    ///
+    /// # Errors
+    /// Why it is refused; then nothing was written.
+    pub fn execute(
+        self: &Rc<Self>,
+        environment: &Environment,
+        request: &ExecuteRequest,
+    ) -> Result<Delivery, Fault> {
+        self.recover(environment)?;
+        let fingerprint = request.fingerprint();
+        let door = self.door(environment);
+        let admission = match request {
+            ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint),
+            ExecuteRequest::ToolContinuation(results) => door.tool_continuation(results, &fingerprint),
+        }?;
+        let (stream, turn, replayed) = match admission {
+            Admission::Run(turn) => (self.run(environment, &turn), turn, false),
+            Admission::Attach(turn) => (self.attach(&turn)?, turn, false),
+            Admission::Replay(turn, answer) => (Rc::new(ended_stream(answer)?), turn, true),
+        };
+        // A continuation is delivered as its turn was; a repeated user turn as it now asks.
+        let streaming = match request {
+            ExecuteRequest::UserTurn(user_turn) => user_turn.streaming,
+            ExecuteRequest::ToolContinuation(_) => turn.progress.streaming,
+        };
+        Ok(Delivery { stream, streaming, replayed })
+    }
+
+    /// Watches a turn (`GET …/stream`): its latest submission, running or ended.
+    ///
+    /// # Errors
+    /// `session_not_found`, `turn_not_found`.
+    pub fn watch(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+    ) -> Result<Delivery, Fault> {
+        self.recover(environment)?;
+        let (_, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+        let submission = self.store.submission_at(turn.ordinal, turn.progress.submission)?;
+        let (stream, replayed) = match submission.answer {
+            None => (self.attach(&turn)?, false),
+            Some(answer) => (Rc::new(ended_stream(answer)?), true),
+        };
+        Ok(Delivery { stream, streaming: true, replayed })
+    }
+
+    /// Aborts a turn (`POST …/cancel`), and gives the turn as it is then. Cancelling twice, or
+    /// after the turn has ended, changes nothing.
+    ///
+    /// # Errors
+    /// `session_not_found`, `turn_not_found`.
+    pub async fn cancel(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+    ) -> Result<TurnView, Fault> {
+        self.recover(environment)?;
+        let (mut session, mut turn) = self.door(environment).known_turn(session_id, turn_id)?;
+        match turn.status {
+            TurnStatus::AwaitingTools => {
+                settle_open_calls(&self.store, &mut session, "the turn was cancelled")?;
+                turn.status = TurnStatus::Aborted;
+                let now = self.platform.now_ms();
+                self.store.end(&mut session, &mut turn, None, &failure(aborted()), now)?;
+            }
+            TurnStatus::Running => {
+                let live = self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal);
+                if let Some(live) = live {
+                    live.cancellation.request();
+                    live.stream.ended_with().await;
+                }
+            }
+            TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted => {}
+        }
+        self.turn_view(environment, session_id, turn_id)
+    }
+
+    /// `GET /sessions/{SessionId}`
+    ///
+    /// # Errors
+    /// `session_not_found`.
+    pub fn session_view(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+    ) -> Result<SessionView, Fault> {
+        self.recover(environment)?;
+        let session = self.known_session(session_id)?;
+        let latest = self.store.newest_turn()?;
+        let live = match session.live_turn {
+            Some(ordinal) => Some(self.summary(&session, &self.store.turn_at(ordinal)?)?),
+            None => None,
+        };
+        Ok(SessionView {
+            session_id: session.session_id.clone(),
+            mode_display_name: display_name(&environment.catalog, &session.mode),
+            agent_context_id: session.agent_context.clone(),
+            conversation_context_id: session.conversation_context.clone(),
+            created_at: self.store.timestamp(session.created_at)?,
+            updated_at: self.store.timestamp(session.updated_at)?,
+            turn_count: latest.as_ref().map_or(0, |turn| turn.ordinal),
+            latest_turn: latest.map(|turn| self.summary(&session, &turn)).transpose()?,
+            live_turn: live,
+        })
+    }
+
+    /// `GET /sessions/{SessionId}/turns/{TurnId}`
+    ///
+    /// # Errors
+    /// `session_not_found`, `turn_not_found`.
+    pub fn turn_view(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+    ) -> Result<TurnView, Fault> {
+        self.recover(environment)?;
+        let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+        let submission = self.store.submission_at(turn.ordinal, turn.progress.submission)?;
+        let outcome = submission.answer.map(|answer| RawValue::from_string(answer.body)).transpose();
+        Ok(TurnView {
+            session_id: session.session_id.clone(),
+            turn_id: turn.turn_id.clone(),
+            status: turn.status,
+            streaming: turn.progress.streaming,
+            started_at: self.store.timestamp(turn.started_at)?,
+            updated_at: self.store.timestamp(turn.updated_at)?,
+            attempts: turn.attempts,
+            model_calls: turn.progress.model_calls,
+            usage: turn.progress.usage,
+            tool_calls: pending_calls(&self.store, &session, &turn)?,
+            text_so_far: turn.progress.text_so_far.clone(),
+            outcome: outcome.map_err(|_| unreadable_answer())?,
+        })
+    }
+
+    /// `GET /sessions/{SessionId}/modes`
+    ///
+    /// # Errors
+    /// `session_not_found`.
+    pub fn modes_view(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+    ) -> Result<ModesView, Fault> {
+        let session = self.known_session(session_id)?;
+        Ok(ModesView {
+            session_id: session.session_id,
+            mode_display_name: display_name(&environment.catalog, &session.mode),
+            history: self.store.mode_history()?,
+        })
+    }
+
+    /// A turn runs in this instance.
+    pub fn is_running(&self) -> bool {
+        self.live.borrow().is_some()
+    }
+
+    /// Takes up a turn that no instance runs any more: after a crash, an eviction or a deploy.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn recover(self: &Rc<Self>, environment: &Environment) -> Result<(), Fault> {
+        if self.is_running() {
+            return Ok(());
+        }
+        if let Some(turn) = self.door(environment).interrupted_turn()? {
+            self.run(environment, &turn);
+        }
+        Ok(())
+    }
+
+    /// Runs a turn apart from whoever asked for it.
+    fn run(self: &Rc<Self>, environment: &Environment, turn: &Turn) -> Rc<TurnStream> {
+        let live = LiveTurn {
+            ordinal: turn.ordinal,
+            stream: Rc::new(TurnStream::default()),
+            cancellation: Rc::new(Cancellation::default()),
+        };
+        self.live.replace(Some(live.clone()));
+        let stream = Rc::clone(&live.stream);
+        let host = Rc::clone(self);
+        let reasoner = Reasoner {
+            platform: Rc::clone(&self.platform),
+            store: Rc::clone(&self.store),
+            catalog: Rc::clone(&environment.catalog),
+            deployment: Rc::clone(&environment.deployment),
+        };
+        let turn_id = turn.turn_id.clone();
+        self.platform.spawn(Box::pin(async move {
+            let outcome = reasoner.run(live.ordinal, &live.stream, &live.cancellation).await;
+            // Write first, send after: nobody hears of an outcome that could still be lost.
+            host.platform.durable().await;
+            // First the object is free, then the watchers hear of it.
+            host.live.replace(None);
+            host.platform.log(&json!({
+                "event": "submission_ended", "turn": turn_id.as_str(), "status": outcome.http_status,
+            }));
+            live.stream.end(outcome);
+        }));
+        stream
+    }
+
+    fn attach(&self, turn: &Turn) -> Result<Rc<TurnStream>, Fault> {
+        let live = self.live.borrow();
+        live.as_ref()
+            .filter(|live| live.ordinal == turn.ordinal)
+            .map(|live| Rc::clone(&live.stream))
+            .ok_or_else(|| Fault::new(ErrorCode::Internal, "The turn is running nowhere."))
+    }
+
+    fn door<'a>(&'a self, environment: &'a Environment) -> Door<'a, P, D> {
+        Door { platform: &self.platform, store: &self.store, environment }
+    }
+
+    fn known_session(&self, session_id: &SessionId) -> Result<Session, Fault> {
+        self.store.session()?.ok_or_else(|| {
+            Fault::new(ErrorCode::SessionNotFound, format!("There is no session {session_id}."))
+        })
+    }
+
+    fn summary(&self, session: &Session, turn: &Turn) -> Result<TurnSummary, Fault> {
+        Ok(TurnSummary {
+            turn_id: turn.turn_id.clone(),
+            status: turn.status,
+            tool_calls: pending_calls(&self.store, session, turn)?,
+        })
+    }
+}
+
+/// The stream of an answer that was given before.
+fn ended_stream(answer: StoredAnswer) -> Result<TurnStream, Fault> {
+    #[derive(serde::Deserialize)]
+    struct Kept {
+        #[serde(rename = "Result")]
+        result: Option<AgentExecuteResponse>,
+    }
+    let kept = match answer.kept_segment {
+        None => None,
+        Some(segment) => {
+            let kept: Kept = serde_json::from_str(&answer.body).map_err(|_| unreadable_answer())?;
+            let text = match kept.result {
+                Some(AgentExecuteResponse::Final(response)) => Some(response.primary_output_text),
+                Some(AgentExecuteResponse::ClientToolContinuation(response)) => {
+                    response.tool_continuation_message
+                }
+                None => None,
+            };
+            text.map(|text| (segment, text))
+        }
+    };
+    let outcome = Outcome { http_status: answer.http_status, body: answer.body.into() };
+    Ok(TurnStream::ended(kept, outcome))
+}
+
+fn display_name(catalog: &Catalog, key: &str) -> String {
+    catalog.mode(key).map_or_else(|| key.to_owned(), |mode| mode.display_name.clone())
+}
+
+fn unreadable_answer() -> Fault {
+    Fault::new(ErrorCode::Internal, "The session's storage holds an unreadable answer.")
+}

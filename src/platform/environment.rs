@@ -1,0 +1,66 @@
+//! The deployment's variables and its catalog, as the runtime's bindings hold them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use worker::{Date, Env};
+
+use super::runtime::variable;
+use crate::catalog::{Catalog, CatalogFault};
+use crate::contract::{ErrorCode, Fault};
+use crate::entry::Environment;
+use crate::pipeline::Deployment;
+
+/// How long a catalog from KV is used before it is read again, in milliseconds. KV itself takes up
+/// to a minute to show a change everywhere.
+const CATALOG_AGE_MS: u64 = 30_000;
+
+thread_local! {
+    /// One per isolate: every object in it shares the parsed catalog.
+    static CATALOG: RefCell<Option<(u64, Rc<Catalog>)>> = const { RefCell::new(None) };
+}
+
+/// Reads what holds for every turn that is admitted now.
+pub(super) async fn environment(env: &Env) -> Result<Environment, Fault> {
+    Ok(Environment { catalog: catalog(env).await?, deployment: Rc::new(deployment(env)?) })
+}
+
+/// Reads the deployment's variables.
+pub(super) fn deployment(env: &Env) -> Result<Deployment, Fault> {
+    Deployment::from_variables(|name| variable(env, name))
+}
+
+async fn catalog(env: &Env) -> Result<Rc<Catalog>, Fault> {
+    let now = Date::now().as_millis();
+    let known = CATALOG.with_borrow(|known| {
+        known.as_ref().filter(|(until, _)| now < *until).map(|(_, catalog)| Rc::clone(catalog))
+    });
+    if let Some(catalog) = known {
+        return Ok(catalog);
+    }
+    let (until, parsed) = match override_text(env).await? {
+        Some(text) => (now + CATALOG_AGE_MS, Catalog::parse(&text)),
+        None if has_override(env) => (now + CATALOG_AGE_MS, Catalog::builtin()),
+        None => (u64::MAX, Catalog::builtin()),
+    };
+    let catalog = Rc::new(parsed.map_err(invalid)?);
+    CATALOG.with_borrow_mut(|known| *known = Some((until, Rc::clone(&catalog))));
+    Ok(catalog)
+}
+
+fn has_override(env: &Env) -> bool {
+    env.kv("CATALOG").is_ok()
+}
+
+async fn override_text(env: &Env) -> Result<Option<String>, Fault> {
+    let Ok(kv) = env.kv("CATALOG") else { return Ok(None) };
+    kv.get("catalog").text().await.map_err(|_| {
+        Fault::new(ErrorCode::Internal, "The catalog could not be read from the KV namespace CATALOG.")
+    })
+}
+
+fn invalid(faults: Vec<CatalogFault>) -> Fault {
+    let faults = serde_json::to_value(&faults).unwrap_or_default();
+    Fault::new(ErrorCode::CatalogInvalid, "The catalog in KV is invalid; Details.Faults names every fault.")
+        .with("Faults", faults)
+}

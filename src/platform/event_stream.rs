@@ -1,0 +1,88 @@
+//! A turn's text as `text/event-stream`, through a native stream with awaited writes: whatever
+//! comes while a write is under way goes out with the next one.
+
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use worker::js_sys::Uint8Array;
+use worker::wasm_bindgen::JsValue;
+use worker::wasm_bindgen::prelude::wasm_bindgen;
+use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
+use worker::web_sys::{ReadableStream, WritableStream, WritableStreamDefaultWriter};
+use worker::{Date, Delay, Headers, Response, ResponseBuilder};
+
+use crate::pipeline::{StreamCursor, TurnStream};
+
+#[wasm_bindgen]
+extern "C" {
+    /// The runtime's own pipe: unlike a stream backed by code, it sees a disconnect.
+    type IdentityTransformStream;
+
+    #[wasm_bindgen(constructor, catch)]
+    fn new() -> Result<IdentityTransformStream, JsValue>;
+
+    #[wasm_bindgen(method, getter)]
+    fn readable(this: &IdentityTransformStream) -> ReadableStream;
+
+    #[wasm_bindgen(method, getter)]
+    fn writable(this: &IdentityTransformStream) -> WritableStream;
+}
+
+/// A response that follows a turn until its `result`.
+pub(super) fn event_stream(
+    stream: Rc<TurnStream>,
+    cursor: StreamCursor,
+    keep_alive_ms: u64,
+) -> worker::Result<Response> {
+    let pipe = IdentityTransformStream::new().map_err(worker::Error::from)?;
+    let writer = pipe.writable().get_writer().map_err(worker::Error::from)?;
+    // The watcher's task has no part in the turn: when it ends, only the watcher is gone.
+    spawn_local(follow(stream, cursor, writer, keep_alive_ms));
+    let headers = Headers::new();
+    headers.set("Content-Type", "text/event-stream; charset=utf-8")?;
+    headers.set("Cache-Control", "no-store")?;
+    Ok(ResponseBuilder::new().with_headers(headers).stream(pipe.readable()))
+}
+
+async fn follow(
+    stream: Rc<TurnStream>,
+    mut cursor: StreamCursor,
+    writer: WritableStreamDefaultWriter,
+    keep_alive_ms: u64,
+) {
+    let mut last_write = Date::now().as_millis();
+    loop {
+        let frames = cursor.frames(&stream);
+        if !frames.is_empty() {
+            if write(&writer, &frames).await.is_err() {
+                return;
+            }
+            last_write = Date::now().as_millis();
+        } else if cursor.finished() {
+            // Closing a stream whose reader is gone fails; there is nobody to tell.
+            let _ = JsFuture::from(writer.close()).await;
+            return;
+        } else if wait(&stream, &cursor, last_write + keep_alive_ms).await {
+            if write(&writer, ": keep-alive\n\n").await.is_err() {
+                return;
+            }
+            last_write = Date::now().as_millis();
+        }
+    }
+}
+
+/// Waits for growth; true when `until` came first.
+async fn wait(stream: &TurnStream, cursor: &StreamCursor, until: u64) -> bool {
+    let left = until.saturating_sub(Date::now().as_millis());
+    let silence = pin!(Delay::from(std::time::Duration::from_millis(left.min(i32::MAX as u64))));
+    match select(pin!(cursor.growth(stream)), silence).await {
+        Either::Left(_) => false,
+        Either::Right(_) => true,
+    }
+}
+
+async fn write(writer: &WritableStreamDefaultWriter, text: &str) -> Result<(), JsValue> {
+    let bytes = Uint8Array::from(text.as_bytes());
+    JsFuture::from(writer.write_with_chunk(&bytes)).await.map(|_| ())
+}

@@ -1,0 +1,79 @@
+//! The object's SQLite storage as a [`Database`].
+
+use std::rc::Rc;
+
+use worker::wasm_bindgen::prelude::wasm_bindgen;
+use worker::wasm_bindgen::{JsCast, JsValue};
+use worker::{SqlStorage, SqlStorageValue, State};
+
+use crate::contract::{ErrorCode, Fault};
+use crate::persistence::{Database, DatabaseFault, Row, Value};
+
+/// The storage of one object.
+pub(super) struct ObjectStorage {
+    state: Rc<State>,
+    sql: SqlStorage,
+}
+
+impl ObjectStorage {
+    pub(super) fn new(state: Rc<State>) -> Self {
+        let sql = state.storage().sql();
+        Self { state, sql }
+    }
+}
+
+#[wasm_bindgen]
+extern "C" {
+    type TransactionalStorage;
+
+    #[wasm_bindgen(method, catch, js_name = transactionSync)]
+    fn transaction_sync(
+        this: &TransactionalStorage,
+        writes: &mut dyn FnMut() -> Result<JsValue, JsValue>,
+    ) -> Result<JsValue, JsValue>;
+}
+
+impl Database for ObjectStorage {
+    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+        let bindings: Vec<SqlStorageValue> = parameters.iter().map(binding).collect();
+        let cursor = self.sql.exec(statement, bindings).map_err(|fault| database_fault(&fault))?;
+        cursor.to_array().map_err(|fault| database_fault(&fault))
+    }
+
+    fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+        let mut failure = None;
+        let storage = self.state.storage();
+        let storage: &JsValue = storage.as_raw().as_ref();
+        let committed = storage.unchecked_ref::<TransactionalStorage>().transaction_sync(&mut || {
+            writes().map(|()| JsValue::UNDEFINED).map_err(|fault| {
+                failure = Some(fault);
+                // What is thrown rolls the transaction back.
+                JsValue::from_str("rolled back")
+            })
+        });
+        match (committed, failure) {
+            (Ok(_), None) => Ok(()),
+            (_, Some(fault)) => Err(fault),
+            (Err(fault), None) => {
+                Err(Fault::new(ErrorCode::Internal, format!("The session's storage failed: {fault:?}")))
+            }
+        }
+    }
+}
+
+fn binding(value: &Value) -> SqlStorageValue {
+    match value {
+        Value::Null => SqlStorageValue::Null,
+        Value::Integer(number) => SqlStorageValue::Integer(*number),
+        Value::Real(number) => SqlStorageValue::Float(*number),
+        Value::Text(text) => SqlStorageValue::String(text.clone()),
+    }
+}
+
+fn database_fault(fault: &worker::Error) -> DatabaseFault {
+    let mut text = fault.to_string();
+    if let Some(source) = std::error::Error::source(fault) {
+        text = format!("{text}: {source}");
+    }
+    DatabaseFault(text)
+}

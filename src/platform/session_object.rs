@@ -1,0 +1,148 @@
+//! The Durable Object of one session, named `{tenant}/{SessionId}`.
+//!
+//! State: SQLite (see `persistence::schema`), and in memory the turn that runs. Routes: what
+//! `entry::Route` finds below `/execute` and `/sessions`. Statuses: interface.md section 3. Alarm:
+//! every [`ALARM_MS`] while a turn runs, so that the object is not evicted under it, and so that a
+//! turn whose instance was lost is taken up.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use serde::Serialize;
+use worker::{DurableObject, Env, Request, Response, State, durable_object};
+
+use super::answer::{json, refusal, result};
+use super::environment::environment;
+use super::event_stream::event_stream;
+use super::object_storage::ObjectStorage;
+use super::runtime::Runtime;
+use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse};
+use crate::entry::{Delivery, Environment, Route, SessionHost, SessionRoute};
+use crate::pipeline::{Position, StreamCursor};
+
+/// An object without a client is evicted after 70 to 140 s, even while it waits for a response.
+const ALARM_MS: i64 = 30_000;
+
+/// The Durable Object of one session.
+#[durable_object(alarm)]
+pub struct SessionObject {
+    env: Env,
+    state: Rc<State>,
+    host: Rc<SessionHost<Runtime, ObjectStorage>>,
+    alarm_set: Cell<bool>,
+}
+
+impl DurableObject for SessionObject {
+    fn new(state: State, env: Env) -> Self {
+        let state = Rc::new(state);
+        let runtime = Rc::new(Runtime::new(env.clone(), Rc::clone(&state)));
+        let host = SessionHost::new(runtime, ObjectStorage::new(Rc::clone(&state)));
+        Self { env, state, host, alarm_set: Cell::new(false) }
+    }
+
+    async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
+        match self.answer(&mut request).await? {
+            Ok(response) => Ok(response),
+            Err(faults) => refusal(faults),
+        }
+    }
+
+    async fn alarm(&self) -> worker::Result<Response> {
+        self.alarm_set.set(false);
+        if let Ok(environment) = environment(&self.env).await {
+            // What the storage cannot say now is asked again with the next request.
+            let _ = self.host.recover(&environment);
+        }
+        self.keep_alive().await?;
+        Response::empty()
+    }
+}
+
+impl SessionObject {
+    async fn answer(&self, request: &mut Request) -> worker::Result<Result<Response, Vec<Fault>>> {
+        let position = request.headers().get("Last-Event-ID")?.as_deref().and_then(Position::parse);
+        let route = match Route::find(request.method().as_ref(), &request.path()) {
+            Ok(route) => route,
+            Err(fault) => return Ok(Err(vec![fault])),
+        };
+        let environment = match environment(&self.env).await {
+            Ok(environment) => environment,
+            Err(fault) => return Ok(Err(vec![fault])),
+        };
+        let delivery = match route {
+            Route::Execute => match parse(&request.bytes().await?) {
+                Ok(submission) => self.host.execute(&environment, &submission),
+                Err(faults) => return Ok(Err(faults)),
+            },
+            Route::Session(session, SessionRoute::Stream(turn)) => {
+                self.host.watch(&environment, &session, &turn)
+            }
+            Route::Session(session, route) => return self.view(&environment, &session, route).await,
+            Route::Health | Route::Errors => {
+                Err(Fault::new(ErrorCode::NotFound, "This is not answered by a session."))
+            }
+        };
+        match delivery {
+            Ok(delivery) => {
+                self.keep_alive().await?;
+                self.deliver(&environment, delivery, position).await.map(Ok)
+            }
+            Err(fault) => Ok(Err(vec![fault])),
+        }
+    }
+
+    async fn view(
+        &self,
+        environment: &Environment,
+        session: &SessionId,
+        route: SessionRoute,
+    ) -> worker::Result<Result<Response, Vec<Fault>>> {
+        let host = &self.host;
+        let view = match route {
+            SessionRoute::Session => shown(host.session_view(environment, session)),
+            SessionRoute::Modes => shown(host.modes_view(environment, session)),
+            SessionRoute::Turn(turn) => shown(host.turn_view(environment, session, &turn)),
+            SessionRoute::Cancel(turn) => shown(host.cancel(environment, session, &turn).await),
+            SessionRoute::Stream(_) => {
+                Err(Fault::new(ErrorCode::Internal, "A stream is not a view."))
+            }
+        };
+        match view {
+            Ok(view) => result(&view).map(Ok),
+            Err(fault) => Ok(Err(vec![fault])),
+        }
+    }
+
+    async fn deliver(
+        &self,
+        environment: &Environment,
+        delivery: Delivery,
+        position: Option<Position>,
+    ) -> worker::Result<Response> {
+        let mut response = if delivery.streaming {
+            event_stream(
+                delivery.stream,
+                StreamCursor::new(position),
+                environment.deployment.keep_alive_ms,
+            )?
+        } else {
+            let outcome = delivery.stream.ended_with().await;
+            json(outcome.http_status, &outcome.body)?
+        };
+        if delivery.replayed {
+            response.headers_mut().set("Idempotent-Replayed", "true")?;
+        }
+        Ok(response)
+    }
+
+    async fn keep_alive(&self) -> worker::Result<()> {
+        if self.host.is_running() && !self.alarm_set.replace(true) {
+            self.state.storage().set_alarm(ALARM_MS).await?;
+        }
+        Ok(())
+    }
+}
+
+fn shown<T: Serialize>(view: Result<T, Fault>) -> Result<InvokeResult, Fault> {
+    view.map(|view| InvokeResult::success(&view, Vec::new()))
+}
