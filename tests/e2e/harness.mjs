@@ -1,0 +1,322 @@
+// The built Worker under workerd, with real SQLite objects, a scripted model and a service for HTTP tools.
+// Owns starting, restarting and stopping, and the HTTP requests of the tests; every answer passes through here and
+// is kept, so that one check can look at all of them. What the Worker should do is said by the tests.
+//
+// The build is taken from `build/`, or from the directory the variable BUILD_DIR names.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, afterEach, beforeEach } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Log, LogLevel, Miniflare } from 'miniflare';
+import { EventStream } from './event_stream.mjs';
+import { ScriptedModel } from './scripted_model.mjs';
+import { ToolService } from './tool_service.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
+
+/** No answer of these tests takes longer, in ms: a Worker that hangs fails the test that made it hang. */
+const PATIENCE_MS = 30_000;
+
+/** What no answer may hold. Distinctive, so that finding one is no accident. */
+export const API_KEY = 'sk-e2e-7f3d-never-shown';
+export const TOOL_SECRET = 'tool-secret-52c1-never-shown';
+export const MODEL = 'e2e-model-9b';
+export const BOOT_PROMPT = 'Boot prompt of the end-to-end tests: answer briefly.';
+
+/** The binding `API_KEYS` for bearer keys: `{key: tenant}`. */
+export const apiKeys = (tenants) =>
+  JSON.stringify(
+    Object.entries(tenants).map(([key, Tenant]) => ({
+      Id: `id-of-${Tenant}`,
+      Tenant,
+      Sha256: createHash('sha256').update(key).digest('hex'),
+    })),
+  );
+
+/** The catalog of the tests; `changes(catalog, {modelUrl, toolUrl})` may alter it in place. */
+export function catalogOf({ modelUrl, toolUrl }, changes = () => {}) {
+  const catalog = {
+    AgentContexts: { default: { BaseUrl: modelUrl, ApiKeySecret: 'OPENAI_API_KEY', Model: MODEL } },
+    ConversationContexts: {
+      default: { AgentContextId: 'default', BootPrompt: BOOT_PROMPT, Mode: 'general', Tools: [] },
+    },
+    Modes: [
+      { Key: 'general', DisplayName: 'General', WhenToUse: 'For everything else.', Tools: [], IsDefault: true },
+      {
+        Key: 'ddr_authoring',
+        DisplayName: 'DDR Authoring',
+        WhenToUse: 'When a design decision record is written.',
+        WelcomeMessage: 'Welcome to DDR authoring.',
+        Instructions: 'Write in the form of a design decision record.',
+        Tools: [],
+      },
+    ],
+    ServerTools: [],
+  };
+  changes(catalog, { modelUrl, toolUrl });
+  return catalog;
+}
+
+/** A server tool of the test catalog, answered by the tool service at `/name`. */
+export const httpTool = (Name, toolUrl, more = {}, http = {}) => ({
+  Name,
+  Description: `The tool ${Name}.`,
+  Parameters: { type: 'object', properties: { q: { type: 'string' } } },
+  Http: { Url: toolUrl(`/${Name}`), Headers: { Authorization: 'Bearer ${TOOL_SECRET}' }, TimeoutMs: 5000, ...http },
+  ...more,
+});
+
+/** A client tool as it stands in `ToolsJson`. */
+export const clientTool = (name, more = {}) => ({
+  type: 'function',
+  name,
+  description: `The tool ${name}.`,
+  parameters: { type: 'object', properties: { path: { type: 'string' } } },
+  ...more,
+});
+
+export class Rig {
+  /** Every answer of the Worker so far: `{path, status, text}`. */
+  answers = [];
+  model;
+  tools;
+  url;
+  #options;
+  #folder;
+  #miniflare;
+
+  /**
+   * `vars`: bindings of the Worker besides the usual ones, `undefined` takes one away; `catalog`: `false` for the
+   * built-in one, a text for exactly that, or a function that changes the test catalog.
+   */
+  constructor({ vars = {}, catalog = () => {} } = {}) {
+    this.#options = { vars, catalog };
+  }
+
+  async start() {
+    this.#folder = await mkdtemp(path.join(os.tmpdir(), 'worker-e2e-'));
+    this.model = await ScriptedModel.start();
+    this.tools = await ToolService.start();
+    await this.#startWorker();
+  }
+
+  /** Ends the Worker without warning and starts it again on the same storage. */
+  async restart() {
+    await this.#miniflare.dispose();
+    await this.#startWorker();
+  }
+
+  async dispose() {
+    await this.#miniflare?.dispose();
+    await this.model?.close();
+    await this.tools?.close();
+    if (this.#folder) await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  /** A request whose whole answer is read: `{status, headers, text, json}`. `body` that is no text is sent as JSON. */
+  async request(method, route, { body, key, headers = {}, signal } = {}) {
+    const response = await fetch(new URL(route, this.url), {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...headers,
+      },
+      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+      signal,
+      redirect: 'manual',
+      ...patient(signal),
+    });
+    return this.#answered(route, response);
+  }
+
+  post(body, more) {
+    return this.request('POST', '/execute', { body, ...more });
+  }
+
+  get(route, more) {
+    return this.request('GET', route, more);
+  }
+
+  /** A request answered with server-sent events; the stream is handed over as soon as its head is there. */
+  async stream(body, { method = 'POST', route = '/execute', key, headers = {}, signal } = {}) {
+    const response = await fetch(new URL(route, this.url), {
+      method,
+      headers: {
+        ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...headers,
+      },
+      body: method === 'POST' ? JSON.stringify(body) : undefined,
+      ...patient(signal),
+    });
+    if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
+      const answer = await this.#answered(route, response);
+      assert.fail(`expected a stream from ${route}, got ${answer.status} ${answer.text}`);
+    }
+    assert.equal(response.status, 200);
+    const record = { path: route, status: 200, text: '' };
+    this.answers.push(record);
+    const stream = new EventStream(kept(response.body, record));
+    stream.headers = response.headers;
+    return stream;
+  }
+
+  /** Fails when the finished test left the script unspoken, or when any answer shows what none may show. */
+  check() {
+    assert.deepEqual(this.model.leftovers, []);
+    for (const { path: route, text } of this.answers) {
+      for (const secret of [API_KEY, TOOL_SECRET]) assert.ok(!text.includes(secret), `a secret in the answer of ${route}`);
+      if (!/^\/execute|\/stream$/.test(route)) continue;
+      for (const inner of [MODEL, BOOT_PROMPT, ...this.model.requests.map(({ responseId }) => responseId)]) {
+        assert.ok(inner === null || !text.includes(inner), `"${inner}" leaves through ${route}: ${text}`);
+      }
+      assert.ok(!/\b(resp|msg|fc|rs)_[0-9a-f]{20}/.test(text), `an id of the model service leaves through ${route}: ${text}`);
+    }
+  }
+
+  clear() {
+    this.answers.length = 0;
+    this.model.clear();
+    this.tools.clear();
+  }
+
+  async #answered(route, response) {
+    const text = await response.text();
+    this.answers.push({ path: route, status: response.status, text });
+    let json;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      json = undefined;
+    }
+    return { status: response.status, headers: response.headers, text, json };
+  }
+
+  async #startWorker() {
+    const { vars, catalog } = this.#options;
+    const bindings = {
+      AUTH: 'none',
+      OPENAI_BASE_URL: this.model.url,
+      OPENAI_API_KEY: API_KEY,
+      OPENAI_MODEL: MODEL,
+      TOOL_SECRET,
+      ...vars,
+    };
+    for (const [name, value] of Object.entries(bindings)) if (value === undefined) delete bindings[name];
+    const declared = await declaration();
+    this.#miniflare = new Miniflare({
+      log: new Log(LogLevel.ERROR),
+      cf: false,
+      host: '127.0.0.1',
+      port: 0,
+      name: 'worker',
+      rootPath: BUILD_DIR,
+      modulesRoot: BUILD_DIR,
+      modules: await builtModules(),
+      compatibilityDate: declared.compatibilityDate,
+      compatibilityFlags: declared.compatibilityFlags,
+      bindings,
+      durableObjects: Object.fromEntries(
+        declared.durableObjects.map(([binding, className]) => [binding, { className, useSQLite: true }]),
+      ),
+      durableObjectsPersist: path.join(this.#folder, 'objects'),
+      ...(catalog === false ? {} : { kvNamespaces: ['CATALOG'], kvPersist: path.join(this.#folder, 'kv') }),
+    });
+    this.url = await this.#miniflare.ready;
+    if (catalog === false) return;
+    const services = { modelUrl: this.model.url, toolUrl: (...where) => this.tools.url(...where) };
+    const text = typeof catalog === 'string' ? catalog : JSON.stringify(catalogOf(services, catalog));
+    await (await this.#miniflare.getKVNamespace('CATALOG')).put('catalog', text);
+  }
+}
+
+/**
+ * A rig for one test file: started with its first test, checked and emptied after each, stopped at the end.
+ * Not in `before`: when a name pattern leaves no test, that hook runs and `after` does not.
+ */
+export function rigForFile(options) {
+  const rig = new Rig(options);
+  let started;
+  beforeEach(() => (started ??= rig.start()));
+  afterEach(() => {
+    try {
+      rig.check();
+    } finally {
+      rig.clear();
+    }
+  });
+  after(() => rig.dispose());
+  return rig;
+}
+
+let serial = 0;
+/** A user turn with fresh ids; members given replace them. */
+export function userTurn(members = {}) {
+  serial += 1;
+  return { SessionId: `session-${serial}`, TurnId: 'turn-1', Instruction: 'Say hello.', ...members };
+}
+
+/** The result of a successful answer; fails with the whole answer when it was not. */
+export function resultOf(answer) {
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.json.Successful, true, answer.text);
+  return answer.json.Result;
+}
+
+/** `[status, code, …]` of an answer, and that it has the form every unsuccessful answer has. */
+export function refusalOf(answer) {
+  assert.ok(answer.json, `not JSON: ${answer.status} ${answer.text}`);
+  assert.deepEqual(Object.keys(answer.json), ['Successful', 'Errors', 'Warnings'], answer.text);
+  assert.equal(answer.json.Successful, false);
+  return [answer.status, ...answer.json.Errors.map(({ ErrorCode }) => ErrorCode)];
+}
+
+/** Waits until `probe` answers something truthy and resolves to it; an observable is polled, time is never assumed. */
+export async function eventually(probe, what, withinMs = 20_000) {
+  for (const deadline = performance.now() + withinMs; ; await pause(20)) {
+    const seen = await probe();
+    if (seen) return seen;
+    assert.ok(performance.now() < deadline, `waited ${withinMs} ms in vain until ${what}`);
+  }
+}
+
+const patient = (signal) => ({
+  signal: AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), ...(signal === undefined ? [] : [signal])]),
+});
+
+async function* kept(body, record) {
+  const decoder = new TextDecoder();
+  for await (const chunk of body) {
+    record.text += decoder.decode(chunk, { stream: true });
+    yield chunk;
+  }
+}
+
+async function builtModules() {
+  const files = await readdir(BUILD_DIR, { recursive: true }).catch(() => []);
+  const wasm = files.filter((file) => file.endsWith('.wasm'));
+  assert.ok(files.includes('index.js'), `no index.js in ${BUILD_DIR}: build the Worker first (make build)`);
+  return [
+    { type: 'ESModule', path: path.join(BUILD_DIR, 'index.js') },
+    ...wasm.map((file) => ({ type: 'CompiledWasm', path: path.join(BUILD_DIR, file) })),
+  ];
+}
+
+/** What wrangler.toml declares: compatibility, and the objects with their classes. */
+async function declaration() {
+  const toml = await readFile(path.join(ROOT, 'wrangler.toml'), 'utf8').catch(() => '');
+  const [, compatibilityDate = '2026-07-01'] = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(toml) ?? [];
+  const [, flags = ''] = /^compatibility_flags\s*=\s*\[([^\]]*)\]/m.exec(toml) ?? [];
+  const objects = [...toml.matchAll(/name\s*=\s*"(\w+)"\s*,?\s*class_name\s*=\s*"(\w+)"/g)].map(([, ...pair]) => pair);
+  return {
+    compatibilityDate,
+    compatibilityFlags: [...flags.matchAll(/"([^"]+)"/g)].map(([, flag]) => flag),
+    durableObjects: objects.length > 0 ? objects : [['SESSIONS', 'SessionObject']],
+  };
+}

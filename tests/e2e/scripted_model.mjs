@@ -1,0 +1,252 @@
+// A model service for tests: strict as the live API, and saying exactly what a test has written for it.
+// Owns the script, the record of every request, and the ways an answer can go wrong on the wire.
+// Refuses by ../model_service what the live API refuses; a refused request does not use up the script.
+import { setTimeout as pause } from 'node:timers/promises';
+import { Chain } from '../model_service/chain.mjs';
+import { answerJson, keyOf, listen, openStream } from '../model_service/http_service.mjs';
+import { Refusal } from '../model_service/refusal.mjs';
+import { checkRequest } from '../model_service/request_rules.mjs';
+import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
+
+export { call, reasoning, refusal, text } from '../model_service/response_stream.mjs';
+
+/** What a scripted answer costs unless it says otherwise. */
+export const USAGE = {
+  input_tokens: 100,
+  input_tokens_details: { cached_tokens: 40 },
+  output_tokens: 20,
+  output_tokens_details: { reasoning_tokens: 5 },
+  total_tokens: 120,
+};
+
+export class ScriptedModel {
+  /**
+   * Every request taken, refused ones too: `{headers, body, conversation, startedAt, abortedAt, responseId}`.
+   * `conversation` is all the model sees, earlier responses included; times are in ms, `null` for never.
+   */
+  requests = [];
+  /** Requests the strict rules refused. A test that expects one takes it out of here. */
+  refusals = [];
+  /** Bodies that came when the script had nothing left to say. */
+  unscripted = [];
+  #chain = new Chain();
+  #script = [];
+  #otherwise = null;
+  #service;
+
+  static async start() {
+    const model = new ScriptedModel();
+    model.#service = await listen(0, (...exchange) => model.#take(...exchange));
+    return model;
+  }
+
+  /** The base URL, ending in `/v1`. */
+  get url() {
+    return this.#service.url;
+  }
+
+  get bodies() {
+    return this.requests.map(({ body }) => body);
+  }
+
+  /** The answers to come, in order: what `answer`, `httpError`, `raw`, `silence` or `hangUp` make. */
+  script(...answers) {
+    this.#script.push(...answers);
+  }
+
+  /** The answer to every request for which the script has none; `null` for none again. */
+  otherwise(answer) {
+    this.#otherwise = answer;
+  }
+
+  /** All text the model saw with its latest request, `instructions` included. */
+  get lastSeen() {
+    const { body, conversation } = this.requests.at(-1);
+    return `${body.instructions ?? ''}\n${JSON.stringify(conversation)}`;
+  }
+
+  /** Forgets the record and the script; what was answered stays in the chain. */
+  clear() {
+    for (const record of [this.requests, this.refusals, this.unscripted, this.#script]) record.length = 0;
+    this.#otherwise = null;
+  }
+
+  /** Answers `previous_response_not_found` for every response given so far. */
+  forgetResponses() {
+    this.#chain.forget();
+  }
+
+  /** What a finished test must not leave behind; empty when all is well. */
+  get leftovers() {
+    return [
+      ...this.refusals.map(({ error }) => `the model service refused a request: ${error.message}`),
+      ...this.unscripted.map(() => 'the model was called once more than the script says'),
+      ...this.#script.map(() => 'an answer of the script was never asked for'),
+    ];
+  }
+
+  close() {
+    return this.#service.close();
+  }
+
+  async #take(request, response, body) {
+    const record = {
+      headers: request.headers,
+      body,
+      conversation: null,
+      startedAt: performance.now(),
+      abortedAt: null,
+      responseId: null,
+    };
+    this.requests.push(record);
+    response.once('close', () => {
+      if (!response.writableFinished && !record.hungUp) record.abortedAt = performance.now();
+    });
+    const owner = keyOf(request);
+    const conversation = this.#accepted(owner, body);
+    record.conversation = conversation;
+    const say = this.#script.shift() ?? this.#otherwise;
+    if (say === null) {
+      this.unscripted.push(body);
+      throw new Refusal('The script has no answer for this request.', { code: 'unscripted' });
+    }
+    await say.play({
+      body,
+      response,
+      record,
+      keep: (ended) => this.#chain.keep(owner, body, conversation, ended),
+    });
+  }
+
+  #accepted(owner, body) {
+    try {
+      checkRequest(body);
+      return this.#chain.conversation(owner, body);
+    } catch (fault) {
+      if (fault instanceof Refusal) this.refusals.push({ ...fault.body, body });
+      throw fault;
+    }
+  }
+}
+
+/** A place in an answer where the model waits until the test opens it. Put it among the deltas of an item. */
+export class Gate {
+  #opened = Promise.withResolvers();
+  open() {
+    this.#opened.resolve();
+  }
+  get opened() {
+    return this.#opened.promise;
+  }
+}
+
+/**
+ * A response made of items (`text`, `call`, `reasoning`, `refusal`). `with` changes how it goes:
+ * - `incomplete: reason`, `failed: {code, message}`: how it ends;
+ * - `errorEvent: 'nested' | 'flat'`, `error`: an error event after the items instead of a completed response,
+ *   followed by `response.failed` when nested, as on the wire;
+ * - `cutAfter: n`: the connection is cut after n events; `silentAfter: n`: nothing more comes after n events;
+ * - `delayMs`: before each delta; `newline: '\r\n'`; `asJson`: one JSON answer although a stream was asked for;
+ * - `usage`, `headers`; `extraFrames`: text sent before the first event, such as comments.
+ */
+export const answer = (...items) => new Answer(items, {});
+
+class Answer {
+  constructor(items, options) {
+    this.items = items;
+    this.options = options;
+  }
+
+  with(options) {
+    return new Answer(this.items, { ...this.options, ...options });
+  }
+
+  async play({ body, response, record, keep }) {
+    const { cutAfter = Infinity, silentAfter = Infinity, delayMs = 0, newline = '\n' } = this.options;
+    const streamed = body.stream === true && !this.options.asJson;
+    const told = newResponse(body);
+    record.responseId = told.id;
+    if (streamed) openStream(response, this.options.headers);
+    if (this.options.extraFrames) response.write(this.options.extraFrames);
+    let sent = 0;
+    for (const event of this.#events(told)) {
+      if (event instanceof Gate) {
+        await event.opened;
+        continue;
+      }
+      if (response.destroyed) return undefined;
+      if (sent >= cutAfter) return hangUpOn(response, record);
+      if (sent >= silentAfter) return undefined;
+      if (delayMs > 0 && event.delta !== undefined) await pause(delayMs);
+      keep(told);
+      if (streamed) response.write(frame(event, newline));
+      sent += 1;
+    }
+    if (streamed) response.end();
+    else answerJson(response, 200, told, this.options.headers);
+    return undefined;
+  }
+
+  *#events(told) {
+    const { incomplete, failed, errorEvent, error, usage = USAGE } = this.options;
+    const ending = incomplete
+      ? { status: 'incomplete', reason: incomplete }
+      : failed || errorEvent
+        ? { status: 'failed', error: failed ?? { code: error.code, message: error.message } }
+        : { status: 'completed' };
+    for (const event of responseEvents(told, this.items, { ending, usage })) {
+      if (!errorEvent || event.type !== 'response.failed') yield event;
+      else if (errorEvent === 'flat') yield { type: 'error', sequence_number: event.sequence_number, param: null, ...error };
+      else {
+        yield { type: 'error', sequence_number: event.sequence_number, error: { param: null, ...error } };
+        yield { ...event, sequence_number: event.sequence_number + 1 };
+      }
+    }
+  }
+}
+
+/** An HTTP error in the live envelope, or with `body` as text when `body` is a string. */
+export const httpError = (status, error, headers = {}) => ({
+  async play({ response }) {
+    if (typeof error === 'string') response.writeHead(status, headers).end(error);
+    else answerJson(response, status, { error: { type: 'invalid_request_error', param: null, code: null, ...error } }, headers);
+  },
+});
+
+/** The given pieces of bytes or text as they are, under status 200 and the type of a stream. */
+export const raw = (pieces, { headers = {}, cut = false } = {}) => ({
+  async play({ response, record }) {
+    openStream(response, headers);
+    for (const piece of pieces) {
+      await new Promise((resolve) => {
+        response.write(piece, resolve);
+      });
+    }
+    if (cut) hangUpOn(response, record);
+    else response.end();
+  },
+});
+
+/** Nothing, not even a status line. */
+export const silence = () => ({ async play() {} });
+
+/** The connection is closed before anything is answered. */
+export const hangUp = () => ({
+  async play({ response, record }) {
+    hangUpOn(response, record);
+  },
+});
+
+/** An answer that waits for a gate before its first byte. */
+export const gated = (gate, inner) => ({
+  async play(exchange) {
+    await gate.opened;
+    await inner.play(exchange);
+  },
+});
+
+function hangUpOn(response, record) {
+  record.hungUp = true;
+  // What was written goes out first; then the socket closes without the end of the body.
+  response.socket.end(() => response.destroy());
+}

@@ -1,0 +1,62 @@
+// The other side of HTTP server tools: records every request and answers as a test has written.
+import http from 'node:http';
+
+export class ToolService {
+  /** Every request: `{method, path, headers, body, abortedAt}`, `body` parsed; `abortedAt` in ms or `null`. */
+  requests = [];
+  #server;
+  #answers = new Map(); // path -> (response, request) => void
+
+  static async start() {
+    const service = new ToolService();
+    service.#server = http.createServer((request, response) => service.#take(request, response));
+    await new Promise((resolve) => {
+      service.#server.listen(0, '127.0.0.1', resolve);
+    });
+    return service;
+  }
+
+  /** `http://127.0.0.1:port` by default; the same port under another host name on request. */
+  url(path, host = '127.0.0.1') {
+    return `http://${host}:${this.#server.address().port}${path}`;
+  }
+
+  /** Answers requests to `path` with JSON text, a status and headers; `null` as text answers never. */
+  on(path, text, { status = 200, headers = {} } = {}) {
+    this.#answers.set(path, (response) => {
+      if (text === null) return;
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+    });
+  }
+
+  clear() {
+    this.requests.length = 0;
+    this.#answers.clear();
+  }
+
+  close() {
+    return new Promise((resolve) => {
+      this.#server.close(resolve);
+      this.#server.closeAllConnections();
+    });
+  }
+
+  async #take(request, response) {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const record = {
+      method: request.method,
+      path: request.url,
+      headers: request.headers,
+      body: JSON.parse(Buffer.concat(chunks).toString() || 'null'),
+      abortedAt: null,
+    };
+    this.requests.push(record);
+    response.once('close', () => {
+      if (!response.writableFinished) record.abortedAt = performance.now();
+    });
+    const answer = this.#answers.get(request.url);
+    if (answer === undefined) response.writeHead(404).end();
+    else answer(response);
+  }
+}

@@ -1,0 +1,58 @@
+// The responses a service keeps, and what a request may say about them.
+// Owns `previous_response_id`: whose response it is, which calls it left open, what the whole conversation is.
+// Kept in memory; a response is kept when it has ended and its request did not say `store: false`.
+import { Refusal } from './refusal.mjs';
+
+export class Chain {
+  #kept = new Map(); // response id -> { owner, items }
+
+  /**
+   * The whole conversation `body` continues, its own input last, as a list of input and output items.
+   * Throws a Refusal where the live API answers 400. `owner` is who asks: ids are good for their owner only.
+   */
+  conversation(owner, body) {
+    const earlier = this.#earlier(owner, body.previous_response_id);
+    const input = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : body.input;
+    checkAnswers(earlier, input);
+    return [...earlier, ...input];
+  }
+
+  /** Keeps an ended response, so that a later request can name it. */
+  keep(owner, body, conversation, response) {
+    if (body.store === false || !['completed', 'incomplete'].includes(response.status)) return;
+    this.#kept.set(response.id, { owner, items: [...conversation, ...response.output] });
+  }
+
+  /** Forgets everything, as the live API does after its days of keeping. */
+  forget() {
+    this.#kept.clear();
+  }
+
+  #earlier(owner, id) {
+    if (id === undefined || id === null) return [];
+    const kept = this.#kept.get(id);
+    if (kept === undefined || kept.owner !== owner) {
+      throw new Refusal(`Previous response with id '${id}' not found.`, {
+        param: 'previous_response_id',
+        code: 'previous_response_not_found',
+      });
+    }
+    return kept.items;
+  }
+}
+
+function checkAnswers(earlier, input) {
+  const open = new Set();
+  const closeOrRefuse = (item) => {
+    if (item.type === 'function_call') open.add(item.call_id);
+    if (item.type !== 'function_call_output') return;
+    if (!open.delete(item.call_id)) {
+      throw new Refusal(`No tool call found for function call output with call_id ${item.call_id}.`, { param: 'input' });
+    }
+  };
+  earlier.forEach(closeOrRefuse);
+  input.forEach(closeOrRefuse);
+  for (const callId of open) {
+    throw new Refusal(`No tool output found for function call ${callId}.`, { param: 'input' });
+  }
+}

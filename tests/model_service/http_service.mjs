@@ -1,0 +1,74 @@
+// The HTTP face both model services share: one route, a JSON body, refusals in the live envelope.
+// Owns the socket's life; what is answered is said by who listens.
+import http from 'node:http';
+import { Refusal } from './refusal.mjs';
+import { newId } from './response_stream.mjs';
+
+/**
+ * Listens on 127.0.0.1 and gives each `POST /v1/responses` with a JSON body to `take(request, response, body)`.
+ * A Refusal thrown there, or by the route, is answered. Resolves to `{ url, close }`; `url` ends in `/v1`.
+ */
+export async function listen(port, take) {
+  const server = http.createServer(async (request, response) => {
+    try {
+      if (request.url !== '/v1/responses') throw invalidRoute(404, request);
+      if (request.method !== 'POST') throw invalidRoute(405, request);
+      await take(request, response, await jsonBody(request));
+    } catch (fault) {
+      if (response.headersSent || response.destroyed) return response.destroy();
+      const refused =
+        fault instanceof Refusal ? fault : new Refusal(String(fault?.stack ?? fault), { status: 500, type: 'server_error' });
+      answerJson(response, refused.status, refused.body);
+    }
+  });
+  await new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${server.address().port}/v1`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export function answerJson(response, status, body, headers = {}) {
+  response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': newId('req'), ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** The headers of a streamed answer, sent at once so that the client sees the answer begin. */
+export function openStream(response, headers = {}) {
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-request-id': newId('req'),
+    ...headers,
+  });
+  response.flushHeaders();
+}
+
+/** Who asks: the bearer key; a request without one is nobody's. */
+export function keyOf(request) {
+  const [, key] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
+  if (key === undefined) {
+    throw new Refusal("You didn't provide an API key.", { status: 401, code: 'invalid_api_key' });
+  }
+  return key;
+}
+
+async function jsonBody(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    throw new Refusal('We could not parse the JSON body of your request.');
+  }
+}
+
+const invalidRoute = (status, request) =>
+  new Refusal(`Invalid URL (${request.method} ${request.url})`, { status });

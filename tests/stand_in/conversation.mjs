@@ -1,0 +1,129 @@
+// What the stand-in says: which tool it calls and in which words it answers.
+// Owns the words; the wire format belongs to ../model_service. It invents nothing: every answer quotes what was given.
+import { call, text } from '../model_service/response_stream.mjs';
+
+// The modes the product is shipped with, for a mode tool that lists none itself.
+const KNOWN_MODES = ['general', 'ddr_authoring', 'workflow_authoring'];
+
+/** The output items that answer `conversation` (input and output items, newest last) under the request `body`. */
+export function reply(body, conversation) {
+  const results = trailingResults(conversation);
+  if (results.length > 0) return [words(results.map((result) => afterTool(result)).join('\n\n'))];
+
+  const given = lastUserMessage(conversation);
+  const tools = body.tools ?? [];
+  const wanted = switchAsked(given.instruction);
+  if (wanted !== null) return [switchMode(wanted, tools)];
+  const path = fileAsked(given.instruction);
+  if (path !== null) return [readFile(path, tools)];
+  return [words(shown(given, body))];
+}
+
+/** An item of text whose deltas are words, each with the white space that follows it. */
+const words = (whole) => text(...(whole.match(/\s*\S+\s*?(?=\s|$)|\s+$/g) ?? [whole]));
+
+function switchMode(wanted, tools) {
+  const tool = tools.find(({ name }) => name === 'agent_change_mode');
+  if (tool === undefined) return words(`I cannot switch to ${wanted}: no tool for changing the mode was offered.`);
+  return call(tool.name, { mode: modeKey(wanted, tool), branch: false, reason: `The user asked to switch to ${wanted}.` });
+}
+
+function readFile(path, tools) {
+  const own = tools.filter(({ name }) => !name.startsWith('agent_'));
+  const tool = own.find(({ name }) => /read/i.test(name)) ?? own.find(({ name }) => /file|open/i.test(name));
+  if (tool === undefined) return words(`I cannot read ${path}: no tool that reads files was offered.`);
+  const members = Object.keys(tool.parameters?.properties ?? {});
+  const member = members.includes('path') ? 'path' : members.find((name) => /path|file|name/i.test(name)) ?? 'path';
+  return call(tool.name, { [member]: path });
+}
+
+function afterTool({ asked, output }) {
+  const answer = parsed(output);
+  if (asked.name === 'agent_change_mode') {
+    const mode = modeWords(answer?.mode ?? parsed(asked.arguments)?.mode ?? '');
+    if (answer?.success === true) return `We are in ${mode} mode now. Tell me what to start with.`;
+    return `There is no mode called ${mode}. You can choose from: ${(answer?.validModes ?? []).map(modeName).join(', ')}.`;
+  }
+  if (typeof answer?.error === 'string') return `The tool ${asked.name} reported an error: ${answer.error}`;
+  const content = textOf(answer) ?? output;
+  const first = content.split('\n').find((line) => line.trim() !== '') ?? '(nothing)';
+  const of = Object.values(parsed(asked.arguments) ?? {}).find((value) => typeof value === 'string');
+  return `I have read ${of ?? `the result of ${asked.name}`}. Its first line is: “${first.trim()}”`;
+}
+
+function shown(given, body) {
+  const lines = [
+    'I am the stand-in for the model service. I repeat what I was given and make nothing up.',
+    '',
+    `- Mode: ${given.mode ?? 'none'}`,
+    `- Your instruction: ${given.instruction === '' ? 'none' : `“${given.instruction}”`}`,
+  ];
+  if (given.paths.length > 0) lines.push(`- Context: ${given.paths.join(', ')}`);
+  if (given.solution !== null) lines.push(`- Solution context: ${given.solution}`);
+  if (given.attached > 0) lines.push(`- Images and files: ${given.attached}`);
+  if (body.tools?.length > 0) lines.push(`- Tools: ${body.tools.map(({ name }) => name).join(', ')}`);
+  lines.push('', 'Try “switch to DDR authoring”, or “read README.md” with a tool that reads files.');
+  return lines.join('\n');
+}
+
+/** The outputs that end the conversation, each with the call it answers. */
+function trailingResults(conversation) {
+  const last = conversation.findLastIndex((item) => item.type !== 'function_call_output');
+  return conversation.slice(last + 1).map((item) => ({
+    asked: conversation.findLast(({ type, call_id }) => type === 'function_call' && call_id === item.call_id),
+    output: typeof item.output === 'string' ? item.output : item.output.map((part) => part.text ?? '').join(''),
+  }));
+}
+
+function lastUserMessage(conversation) {
+  const content = conversation.findLast(({ role }) => role === 'user')?.content ?? '';
+  const parts = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content;
+  const texts = parts.filter(({ type }) => type === 'input_text').map((part) => part.text);
+  const [, mode = null, rest = texts[0] ?? ''] = /^\[MODE: ([^\]]*)\]\s*([^]*)$/.exec(texts[0] ?? '') ?? [];
+  const block = (header) => texts.find((each) => each.startsWith(header)) ?? null;
+  return {
+    mode,
+    instruction: rest.replace(/^\[INSTRUCTION\]\n/, '').trim(),
+    paths: [...(block('[CONTEXT]') ?? '').matchAll(/^Path: (.+)$/gm)].map(([, path]) => path),
+    solution: block('[SOLUTION CONTEXT]')?.split('\n')[1] ?? null,
+    attached: parts.length - texts.length,
+  };
+}
+
+function switchAsked(instruction) {
+  const [, wanted] = /\bswitch\s+(?:me\s+|over\s+|back\s+)*to\s+(?:the\s+)?([^.,;!?\n]+)/i.exec(instruction) ?? [];
+  return wanted === undefined ? null : wanted.replace(/\s+(?:mode)?(?:\s+please)?\s*$/i, '').trim();
+}
+
+function fileAsked(instruction) {
+  const [, path] = /\bread\s+(?:the\s+)?(?:file\s+)?[`'"“]?([\w./-]*\w\.\w+|README|LICENSE|Makefile)/i.exec(instruction) ?? [];
+  return path ?? null;
+}
+
+/** The key for what the user called a mode: the tool's own list first, then its description, then the shipped ones. */
+function modeKey(wanted, tool) {
+  const said = wanted.toLowerCase().replace(/[^a-z0-9]+/g, '_').replace(/^_|_$/g, '');
+  const property = tool.parameters?.properties?.mode ?? {};
+  const described = `${tool.description ?? ''} ${property.description ?? ''}`.match(/[a-z][a-z0-9]*(?:_[a-z0-9]+)*/g) ?? [];
+  const listed = [...(property.enum ?? []), ...described.filter((word) => word.includes('_')), ...KNOWN_MODES];
+  return listed.find((key) => key === said) ?? listed.find((key) => key.startsWith(`${said}_`)) ?? said;
+}
+
+const modeWords = (key) => key.replaceAll('_', ' ').replace(/\bddr\b/, 'DDR');
+const modeName = (mode) => modeWords(typeof mode === 'string' ? mode : mode?.key ?? mode?.Key ?? '');
+
+/** The text a tool answered with, whether it answered with a string or with an object that holds one. */
+function textOf(answer) {
+  if (typeof answer === 'string') return answer;
+  if (typeof answer !== 'object' || answer === null) return null;
+  const named = Object.entries(answer).find(([name, value]) => /^(contents?|text|data)$/i.test(name) && typeof value === 'string');
+  return (named ?? Object.entries(answer).find(([, value]) => typeof value === 'string'))?.[1] ?? null;
+}
+
+function parsed(json) {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,141 @@
+// Serves the Worker for local work, as `make dev` does: runs wrangler dev and, where no model service is
+// configured, the stand-in for it. Owns starting them together and ending them together.
+//
+// PORT is the port on 127.0.0.1 (8787). The Worker's secrets and variables are taken from the environment, then
+// from .dev.vars; they reach it through a file that only this user can read, never through a command line.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseEnv } from 'node:util';
+import { standIn } from './server.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** How long a process may take to end once asked to. */
+const GRACE_MS = 5000;
+/** What the Worker is configured by. */
+const SETTINGS = [
+  'OPENAI_API_KEY',
+  'OPENAI_BASE_URL',
+  'OPENAI_MODEL',
+  'API_KEYS',
+  'AUTH',
+  'MAX_BODY_BYTES',
+  'MAX_ITERATIONS',
+  'UPSTREAM_IDLE_TIMEOUT_MS',
+  'TURN_TIMEOUT_MS',
+  'KEEP_ALIVE_MS',
+  'ALLOWED_ORIGINS',
+  'FILE_LINK_KEY',
+  'FILE_TTL_S',
+];
+
+const scratch = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-dev-'));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+
+try {
+  process.exit(await main());
+} catch (error) {
+  console.error(`make dev: ${error.message}`);
+  process.exit(1);
+}
+
+/** Serves until it is told to end; answers the exit code. */
+async function main() {
+  const port = portOf(process.env.PORT || '8787');
+  await mustBeFree(port);
+  const settings = settingsOf(process.env);
+  if (!settings.OPENAI_API_KEY && !settings.OPENAI_BASE_URL) {
+    settings.OPENAI_BASE_URL = (await standIn()).url;
+    settings.OPENAI_API_KEY = 'stand-in';
+    console.log(`make dev: no OPENAI_API_KEY, so a stand-in answers for the model service at ${settings.OPENAI_BASE_URL}`);
+  } else {
+    console.log(`make dev: the model service is ${settings.OPENAI_BASE_URL ?? 'the one the catalog names'}`);
+  }
+  settings.AUTH ||= 'none';
+  if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request is let in');
+  return wranglerDev(port, settings);
+}
+
+/** Runs wrangler dev until it ends or a signal ends it; answers the exit code. */
+function wranglerDev(port, settings) {
+  // In a process group of its own, Ctrl-C reaches this process alone, which then ends all of the group:
+  // wrangler, workerd and a build that may be running.
+  const wrangler = spawn(
+    path.join(ROOT, 'node_modules/.bin/wrangler'),
+    ['dev', '--ip', '127.0.0.1', '--port', String(port), '--env-file', settingsFile(settings)],
+    {
+      cwd: ROOT,
+      detached: true,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
+    },
+  );
+  const signalGroup = (signal) => {
+    try {
+      process.kill(-wrangler.pid, signal);
+    } catch {
+      // The group has already ended.
+    }
+  };
+  let told = false;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      if (!told) setTimeout(signalGroup, GRACE_MS, 'SIGKILL').unref();
+      told = true;
+      signalGroup('SIGTERM');
+    });
+  }
+  return new Promise((resolve, reject) => {
+    wrangler.once('error', (error) => reject(new Error(`wrangler could not be started: ${error.message}`)));
+    wrangler.once('exit', (code, signal) => {
+      signalGroup('SIGKILL'); // whatever wrangler left behind
+      if (!told) console.error(`make dev: wrangler dev ended by itself (${signal ?? code})`);
+      resolve(told ? 0 : code || 1);
+    });
+  });
+}
+
+/** The Worker's settings: the environment's, else those of .dev.vars, which may hold more than `SETTINGS`. */
+function settingsOf(environment) {
+  const file = path.join(ROOT, '.dev.vars');
+  const settings = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
+  for (const name of SETTINGS) if (environment[name]) settings[name] = environment[name];
+  return settings;
+}
+
+/** Writes `settings` where only this user reads them; answers the path. */
+function settingsFile(settings) {
+  const file = path.join(scratch, 'settings.env');
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${quoted(name, value)}\n`);
+  writeFileSync(file, lines.join(''), { mode: 0o600 });
+  return file;
+}
+
+/** A value as wrangler's reader of .env files takes it back unchanged: `$` would begin a substitution. */
+function quoted(name, value) {
+  const quote = ["'", '`', '"'].find((candidate) => !value.includes(candidate));
+  if (!quote || (quote === '"' && value.includes('\\'))) {
+    throw new Error(`${name} mixes all three kinds of quotation marks, which no .env file can hold`);
+  }
+  return quote + value.replaceAll('$', '\\$') + quote;
+}
+
+function portOf(text) {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65535) throw new Error(`PORT=${text} is not a port; take 1 to 65535`);
+  return port;
+}
+
+function mustBeFree(port) {
+  return new Promise((resolve, reject) => {
+    const probe = net.createServer();
+    probe.once('error', (error) =>
+      reject(error.code === 'EADDRINUSE'
+        ? new Error(`port ${port} is in use; end what listens there, or take another one: make dev PORT=${port + 1}`)
+        : new Error(`cannot listen on port ${port}: ${error.message}`)));
+    probe.listen(port, '127.0.0.1', () => probe.close(resolve));
+  });
+}
