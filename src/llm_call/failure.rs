@@ -14,7 +14,7 @@ pub enum CallFailure {
     /// No response: refused, reset, no such host.
     Unreachable,
     /// A response with a status that is not a success.
-    Refused(Refusal),
+    Refused(Box<Refusal>),
     /// Nothing was heard for too long.
     Silent {
         /// The limit, in milliseconds.
@@ -214,4 +214,114 @@ fn plain(text: String) -> Option<String> {
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words of the service that may hold a prompt or a key.
+    const WORDS: &str = "Incorrect key sk-live-1 in: tell me";
+
+    fn refused(status: u16, code: Option<&str>, param: Option<&str>) -> CallFailure {
+        let own = |text: Option<&str>| text.map(str::to_owned);
+        CallFailure::Refused(Box::new(Refusal {
+            status,
+            body: ErrorBody {
+                code: own(code),
+                kind: own(Some("t")),
+                param: own(param),
+                message: own(Some(WORDS)),
+            },
+            request_id: own(Some("req_1")),
+            retry_after_ms: Some(7),
+        }))
+    }
+
+    #[test]
+    fn every_refusal_has_its_code_and_says_whether_it_can_pass() {
+        for (status, code, retryable) in [
+            (302, None, false),
+            (400, Some("invalid_value"), false),
+            (401, Some("invalid_api_key"), false),
+            (403, None, false),
+            (404, None, false),
+            (413, None, false),
+            (408, None, true),
+            (409, None, true),
+            (429, Some("rate_limit_exceeded"), true),
+            (429, Some("insufficient_quota"), false),
+            (429, Some("credit_balance_exhausted"), false),
+            (500, Some("server_error"), true),
+            (503, None, true),
+            (529, None, true),
+        ] {
+            let failure = refused(status, code, None);
+            assert_eq!(failure.retryable(), retryable, "{status} {code:?}");
+            assert_eq!((failure.http_status(), failure.retry_after_ms()), (Some(status), Some(7)));
+            let fault = if retryable {
+                let message = format!("The model service answered with status {status}.");
+                Fault::new(ErrorCode::UpstreamUnavailable, message)
+            } else {
+                let message = format!("The model service refused the request with status {status}.");
+                Fault::new(ErrorCode::UpstreamRejected, message)
+            };
+            let fault = code.into_iter().fold(fault, |fault, code| fault.with("Code", code));
+            let fault = fault.with("HttpStatus", status).with("Type", "t").with("RequestId", "req_1");
+            assert_eq!(failure.into_fault(3), fault.with("Attempts", 3), "{status} {code:?}");
+        }
+    }
+
+    #[test]
+    fn a_lost_chain_and_refused_words_are_told_from_each_other_and_from_the_rest() {
+        let failed = |code: &str| CallFailure::Failed {
+            code: Some(code.to_owned()),
+            kind: None,
+            request_id: None,
+        };
+        for (failure, lost_chain, refused_input) in [
+            (refused(400, Some("previous_response_not_found"), None), true, false),
+            (refused(404, None, Some("previous_response_id")), true, false),
+            (refused(400, Some("context_length_exceeded"), Some("input")), false, true),
+            (refused(400, Some("invalid_value"), Some("tools[0].name")), false, false),
+            (refused(429, Some("rate_limit_exceeded"), None), false, false),
+            (failed("previous_response_not_found"), true, false),
+            (failed("context_length_exceeded"), false, true),
+            (failed("server_error"), false, false),
+            (CallFailure::Unreachable, false, false),
+        ] {
+            assert_eq!(
+                (failure.lost_chain(), failure.refused_input()),
+                (lost_chain, refused_input),
+                "{failure:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_word_of_the_service_leaves_with_a_fault() {
+        let words = || Some(WORDS.to_owned());
+        let body = ErrorBody { code: words(), kind: words(), param: words(), message: words() };
+        let refusal = |status| {
+            let body = body.clone();
+            CallFailure::Refused(Box::new(Refusal { status, body, request_id: words(), retry_after_ms: None }))
+        };
+        let fault = StreamFault::EndedEarly;
+        for (failure, details) in [
+            (refusal(400), &["Attempts", "HttpStatus"][..]),
+            (refusal(500), &["Attempts", "HttpStatus"]),
+            (CallFailure::BrokenOff { request_id: words() }, &["Attempts"]),
+            (CallFailure::Unreadable { fault, request_id: words() }, &["Attempts"]),
+            (
+                CallFailure::Failed { code: words(), kind: words(), request_id: words() },
+                &["Attempts"],
+            ),
+            (CallFailure::Incomplete { reason: words() }, &["Attempts"]),
+        ] {
+            let fault = failure.into_fault(1);
+            let said = serde_json::to_string(&fault).unwrap();
+            assert!(!said.contains("sk-live") && !said.contains("tell me"), "{said}");
+            assert!(fault.details.unwrap().keys().eq(details), "{said}");
+        }
+    }
 }

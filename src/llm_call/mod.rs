@@ -22,6 +22,9 @@ const LIMITS: StreamLimits = StreamLimits { event_bytes: 32 * 1024 * 1024, answe
 /// The longest error body that is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
+/// The longest that an error body is waited for, in milliseconds: the status says the most.
+const MAX_ERROR_BODY_MS: u64 = 5_000;
+
 /// Where and how to call.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
@@ -79,7 +82,7 @@ async fn exchange<P: Platform>(
         .map_err(|_| CallFailure::Unreachable)?;
     last_heard.set(platform.now_ms());
     if !(200..300).contains(&response.status) {
-        return Err(CallFailure::Refused(refusal(response).await));
+        return Err(CallFailure::Refused(Box::new(refusal(platform, response).await)));
     }
     let request_id = request_id(&response);
     let mut stream = ResponseStream::new(LIMITS);
@@ -140,13 +143,14 @@ fn usable(outcome: Outcome) -> Result<Answered, CallFailure> {
     }
 }
 
-async fn refusal<B: ResponseBody>(mut response: HttpResponse<B>) -> Refusal {
+/// What cannot be read of an error body, or not in time, does not make the error another one.
+async fn refusal<P: Platform>(platform: &P, mut response: HttpResponse<P::Body>) -> Refusal {
     let mut body = Vec::new();
-    // What cannot be read of an error body does not make the error another one.
-    while let Ok(Some(chunk)) = response.body.chunk().await {
-        body.extend_from_slice(&chunk);
-        if body.len() > MAX_ERROR_BYTES {
-            break;
+    let mut patience = pin!(platform.sleep(MAX_ERROR_BODY_MS));
+    while body.len() < MAX_ERROR_BYTES {
+        match select(pin!(response.body.chunk()), patience.as_mut()).await {
+            Either::Left((Ok(Some(chunk)), _)) => body.extend_from_slice(&chunk),
+            Either::Left((Ok(None) | Err(_), _)) | Either::Right(_) => break,
         }
     }
     Refusal {
@@ -168,4 +172,287 @@ fn retry_after_ms<B>(response: &HttpResponse<B>) -> Option<u64> {
 
 fn request_id<B>(response: &HttpResponse<B>) -> Option<String> {
     response.header("x-request-id").map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::contract::{ErrorCode, Fault};
+    use crate::pipeline::double::{Answer, Double, Piece};
+    use crate::responses_api::{FunctionCall, Usage};
+
+    const MESSAGE: &str = r#"{"type":"message","content":[{"type":"output_text","text":"Hello"}]}"#;
+    const CALL: &str = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#;
+
+    fn event(json: &str) -> String {
+        format!("data: {json}\n\n")
+    }
+
+    fn delta(text: &str) -> String {
+        let delta = json!({
+            "type": "response.output_text.delta", "item_id": "m", "output_index": 0,
+            "content_index": 0, "delta": text,
+        });
+        event(&delta.to_string())
+    }
+
+    /// The terminal event, `response` being what it says besides its status.
+    fn ended(status: &str, response: &str) -> String {
+        event(&format!(
+            r#"{{"type":"response.{status}","response":{{"id":"resp_1","status":"{status}",{response}}}}}"#
+        ))
+    }
+
+    fn completed(items: &str) -> String {
+        ended("completed", &format!(r#""output":[{items}]"#))
+    }
+
+    fn endpoint() -> Endpoint {
+        Endpoint {
+            base_url: "https://model.example/v1/".to_owned(),
+            api_key: Some("k".to_owned()),
+            idle_timeout_ms: 1000,
+        }
+    }
+
+    /// One call, with the progress that was reported.
+    fn called(double: &Double) -> (Vec<Progress>, Result<Answered, CallFailure>) {
+        let mut told = Vec::new();
+        let mut tell = |progress| told.push(progress);
+        let ending = double.run(call(double, &endpoint(), "{}".to_owned(), &mut tell));
+        (told, ending)
+    }
+
+    fn answered(answer: Answer) -> (Vec<Progress>, Answered) {
+        let (told, ending) = called(&Double::answering([answer]));
+        (told, ending.unwrap())
+    }
+
+    /// How one call failed, and the fault that it is.
+    fn failed(answer: Answer) -> (bool, Fault) {
+        let failure = called(&Double::answering([answer])).1.unwrap_err();
+        (failure.retryable(), failure.into_fault(1))
+    }
+
+    #[test]
+    fn a_call_is_one_post_with_the_body_as_it_is_and_a_key_when_there_is_one() {
+        let double = Double::answering([1, 2].map(|_| Answer::new(200, &completed(MESSAGE))));
+        let body = "{ \"model\": \"m\" }";
+        for endpoint in [endpoint(), Endpoint { api_key: None, base_url: "http://m/v1".to_owned(), ..endpoint() }] {
+            double.run(call(&double, &endpoint, body.to_owned(), &mut |_| ())).unwrap();
+        }
+        let accept = ("Accept".to_owned(), "text/event-stream".to_owned());
+        let bearer = ("Authorization".to_owned(), "Bearer k".to_owned());
+        assert_eq!(
+            double.sent(),
+            [
+                HttpRequest {
+                    url: "https://model.example/v1/responses".to_owned(),
+                    headers: vec![accept.clone(), bearer],
+                    body: body.to_owned(),
+                },
+                HttpRequest {
+                    url: "http://m/v1/responses".to_owned(),
+                    headers: vec![accept],
+                    body: body.to_owned(),
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn text_is_told_as_it_comes_and_the_answer_is_the_terminal_event_s() {
+        let usage = r#""usage":{"input_tokens":3,"output_tokens":2}"#;
+        let end = ended("completed", &format!(r#""output":[{MESSAGE},{CALL}],{usage}"#));
+        let (first, rest) = end.split_at(40);
+        let (told, Answered { answer, cut_off }) = answered(Answer::in_pieces(
+            200,
+            [": hello\n\n", &delta("Hel"), &delta("lo"), first, rest, "after the end"].map(Piece::text),
+        ));
+        assert_eq!(told, [Progress::Text("Hel".to_owned()), Progress::Text("lo".to_owned())]);
+        assert_eq!(
+            (answer.response_id.as_deref(), answer.text.as_str(), cut_off),
+            (Some("resp_1"), "Hello", None)
+        );
+        let call = FunctionCall {
+            call_id: "c".to_owned(),
+            name: "f".to_owned(),
+            arguments: "{}".to_owned(),
+            cut: false,
+        };
+        assert_eq!(answer.calls, [call]);
+        assert_eq!(answer.usage, Some(Usage { input: 3, output: 2, total: 5, ..Usage::default() }));
+    }
+
+    #[test]
+    fn a_json_answer_is_read_too_and_its_text_told_at_once() {
+        let body = format!(r#"{{"id":"resp_1","status":"completed","output":[{MESSAGE}]}}"#);
+        let (told, answered) = answered(Answer::new(201, &body));
+        assert_eq!(told, [Progress::Text("Hello".to_owned())]);
+        assert_eq!(answered.answer.text, "Hello");
+    }
+
+    #[test]
+    fn nothing_is_read_behind_the_terminal_event() {
+        let pieces = [Piece::text(&completed(MESSAGE)), Piece::Broken];
+        assert_eq!(answered(Answer::in_pieces(200, pieces)).1.answer.text, "Hello");
+    }
+
+    #[test]
+    fn a_service_that_is_silent_for_too_long_is_given_up_and_a_slow_one_is_not() {
+        let slow = [
+            Piece::Silence(999),
+            Piece::text(": still here\n\n"),
+            Piece::Silence(999),
+            Piece::text(&delta("Hello")),
+            Piece::Silence(999),
+            Piece::text(&completed(MESSAGE)),
+        ];
+        assert_eq!(answered(Answer::in_pieces(200, slow).after(999)).1.answer.text, "Hello");
+
+        let silent_head = Answer::new(200, &completed(MESSAGE)).after(1001);
+        let silent_body =
+            [Piece::text(&delta("Hel")), Piece::Silence(1001), Piece::text(&completed(MESSAGE))];
+        for (answer, at) in [(silent_head, 1000), (Answer::in_pieces(200, silent_body).after(500), 1500)] {
+            let double = Double::answering([answer]);
+            let failure = called(&double).1.unwrap_err();
+            assert_eq!(double.now_ms(), at);
+            assert!(!failure.retryable());
+            assert_eq!(
+                failure.into_fault(3),
+                Fault::new(ErrorCode::UpstreamTimeout, "The model service sent nothing for 1000 ms.")
+                    .with("Attempts", 3)
+            );
+        }
+    }
+
+    #[test]
+    fn a_service_that_cannot_be_reached_can_be_tried_again() {
+        let failure = called(&Double::default()).1.unwrap_err();
+        assert!(failure.retryable());
+        assert_eq!(
+            failure.into_fault(2),
+            Fault::new(ErrorCode::UpstreamUnavailable, "The model service could not be reached.")
+                .with("Attempts", 2)
+        );
+    }
+
+    #[test]
+    fn the_wait_that_the_service_asks_for_is_read_in_either_unit() {
+        let asked = |headers: &[(&str, &str)]| {
+            let answer = Answer::new(429, "");
+            let answer = headers.iter().fold(answer, |answer, (name, value)| answer.with(name, value));
+            called(&Double::answering([answer])).1.unwrap_err().retry_after_ms()
+        };
+        for (headers, ms) in [
+            (&[("retry-after", "2")][..], Some(2000)),
+            (&[("retry-after", " 1.5 ")], Some(1500)),
+            (&[("retry-after", "0")], Some(0)),
+            (&[("retry-after-ms", "250"), ("retry-after", "9")], Some(250)),
+            (&[("retry-after-ms", "soon"), ("retry-after", "9")], Some(9000)),
+            (&[("retry-after", "1e30")], Some(u64::MAX)),
+            (&[("retry-after", "-1")], None),
+            (&[("retry-after", "NaN")], None),
+            (&[("retry-after", "inf")], None),
+            (&[("retry-after", "")], None),
+            (&[], None),
+        ] {
+            assert_eq!(asked(headers), ms, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_broken_an_early_and_an_unreadable_end_are_protocol_faults() {
+        let protocol = |message: &str| {
+            let fault = Fault::new(ErrorCode::UpstreamProtocol, message).with("Attempts", 1);
+            (false, fault.with("RequestId", "req_1"))
+        };
+        let broke = "The connection to the model service broke in the middle of its answer.";
+        let early = "The model service's stream ended before its terminal event.";
+        let json = "The model service sent a JSON answer that could not be read.";
+        let hel = Piece::text(&delta("Hel"));
+        for (pieces, message) in [
+            (vec![hel.clone(), Piece::Broken], broke),
+            (vec![Piece::Broken], broke),
+            (vec![hel.clone()], early),
+            (vec![hel, Piece::text("data: [DONE]\n\n")], early),
+            (vec![], early),
+            (vec![Piece::text("{\"status\":\"in_pro")], early),
+            (vec![Piece::text("{nonsense}")], json),
+        ] {
+            let answer = Answer::in_pieces(200, pieces.clone()).with("x-request-id", "req_1");
+            assert_eq!(failed(answer), protocol(message), "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_carries_what_the_service_names_whatever_its_content_type() {
+        let error = r#"{"error":{"message":"m","type":"tokens","param":null,"code":"rate_limit_exceeded"}}"#;
+        let pieces = error.split_inclusive(',').map(Piece::text);
+        let answer = Answer::in_pieces(429, pieces).with("content-type", "text/plain");
+        let fault = Fault::new(
+            ErrorCode::UpstreamUnavailable,
+            "The model service answered with status 429.",
+        )
+        .with("HttpStatus", 429)
+        .with("Code", "rate_limit_exceeded")
+        .with("Type", "tokens")
+        .with("RequestId", "req_1")
+        .with("Attempts", 1);
+        assert_eq!(failed(answer.with("x-request-id", "req_1")), (true, fault));
+    }
+
+    #[test]
+    fn a_refusal_whose_body_cannot_be_read_is_still_that_refusal() {
+        let endless = std::iter::repeat_n(Piece::text(&"x".repeat(1024)), 1000);
+        for pieces in [vec![Piece::Broken], vec![Piece::Bytes(vec![0xff])], endless.collect()] {
+            let (_, fault) = failed(Answer::in_pieces(401, pieces));
+            assert_eq!(
+                fault,
+                Fault::new(
+                    ErrorCode::UpstreamRejected,
+                    "The model service refused the request with status 401."
+                )
+                .with("HttpStatus", 401)
+                .with("Attempts", 1)
+            );
+        }
+    }
+
+    #[test]
+    fn a_failure_inside_an_answer_is_the_service_s_and_is_not_tried_again() {
+        let error = r#""error":{"code":"server_error","message":"m"}"#;
+        let answer = Answer::in_pieces(200, [delta("Hel"), ended("failed", error)].map(|p| Piece::text(&p)));
+        assert_eq!(
+            failed(answer.with("x-request-id", "req_1")),
+            (
+                false,
+                Fault::new(ErrorCode::UpstreamFailed, "The model service reported a failure.")
+                    .with("Code", "server_error")
+                    .with("RequestId", "req_1")
+                    .with("Attempts", 1)
+            )
+        );
+    }
+
+    #[test]
+    fn text_that_was_cut_off_is_an_answer_and_a_call_or_nothing_is_not() {
+        let cut = |reason: &str, items: &str| {
+            let details = format!(r#""incomplete_details":{reason},"output":[{items}]"#);
+            Answer::new(200, &ended("incomplete", &details))
+        };
+        let why = r#"{"reason":"max_output_tokens"}"#;
+        assert_eq!(answered(cut(why, MESSAGE)).1.cut_off.as_deref(), Some("max_output_tokens"));
+        assert_eq!(answered(cut("null", MESSAGE)).1.cut_off.as_deref(), Some("unknown"));
+        let message = "The model's answer was cut off where it cannot be used.";
+        for items in [CALL, "", &format!("{MESSAGE},{CALL}")] {
+            let fault = Fault::new(ErrorCode::UpstreamIncomplete, message);
+            let fault = fault.with("Reason", "max_output_tokens").with("Attempts", 1);
+            assert_eq!(failed(cut(why, items)), (false, fault), "{items}");
+        }
+    }
+
+
 }

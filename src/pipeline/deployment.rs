@@ -19,6 +19,9 @@ pub struct Deployment {
     pub turn_timeout_ms: u64,
     /// `KEEP_ALIVE_MS`: the longest silence on a stream before a comment line.
     pub keep_alive_ms: u64,
+    /// `TURN_ALARM_MS`: how often a running turn is looked after. The runtime evicts an object 70 to
+    /// 140 s after its last client left, even while it waits for a response; an alarm keeps it.
+    pub turn_alarm_ms: u64,
 }
 
 impl Default for Deployment {
@@ -31,6 +34,7 @@ impl Default for Deployment {
             upstream_idle_timeout_ms: 120_000,
             turn_timeout_ms: 900_000,
             keep_alive_ms: 10_000,
+            turn_alarm_ms: 30_000,
         }
     }
 }
@@ -57,7 +61,8 @@ impl Deployment {
         Ok(Self {
             base_url: text("OPENAI_BASE_URL", defaults.base_url),
             model: text("OPENAI_MODEL", defaults.model),
-            max_body_bytes: number("MAX_BODY_BYTES", defaults.max_body_bytes as u64)? as usize,
+            max_body_bytes: usize::try_from(number("MAX_BODY_BYTES", defaults.max_body_bytes as u64)?)
+                .unwrap_or(usize::MAX),
             max_iterations: u32::try_from(number("MAX_ITERATIONS", defaults.max_iterations.into())?)
                 .unwrap_or(u32::MAX),
             upstream_idle_timeout_ms: number(
@@ -66,6 +71,88 @@ impl Deployment {
             )?,
             turn_timeout_ms: number("TURN_TIMEOUT_MS", defaults.turn_timeout_ms)?,
             keep_alive_ms: number("KEEP_ALIVE_MS", defaults.keep_alive_ms)?,
+            turn_alarm_ms: number("TURN_ALARM_MS", defaults.turn_alarm_ms)?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Deployment, Fault> {
+        Deployment::from_variables(|name| {
+            let held = variables.iter().find(|(known, _)| *known == name);
+            held.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn what_is_not_set_has_the_interface_s_default() {
+        let defaults = Deployment {
+            base_url: "https://api.openai.com/v1".to_owned(),
+            model: "gpt-5.1".to_owned(),
+            max_body_bytes: 20_971_520,
+            max_iterations: 8,
+            upstream_idle_timeout_ms: 120_000,
+            turn_timeout_ms: 900_000,
+            keep_alive_ms: 10_000,
+            turn_alarm_ms: 30_000,
+        };
+        assert_eq!(read(&[]), Ok(defaults.clone()));
+        assert_eq!(read(&[("OPENAI_BASE_URL", ""), ("OPENAI_MODEL", "")]), Ok(defaults));
+    }
+
+    #[test]
+    fn every_variable_sets_its_own_member() {
+        assert_eq!(
+            read(&[
+                ("OPENAI_BASE_URL", "http://localhost:1/v1"),
+                ("OPENAI_MODEL", "m"),
+                ("MAX_BODY_BYTES", "1"),
+                ("MAX_ITERATIONS", " 2 "),
+                ("UPSTREAM_IDLE_TIMEOUT_MS", "3"),
+                ("TURN_TIMEOUT_MS", "4"),
+                ("KEEP_ALIVE_MS", "5"),
+            ]),
+            Ok(Deployment {
+                base_url: "http://localhost:1/v1".to_owned(),
+                model: "m".to_owned(),
+                max_body_bytes: 1,
+                max_iterations: 2,
+                upstream_idle_timeout_ms: 3,
+                turn_timeout_ms: 4,
+                keep_alive_ms: 5,
+            })
+        );
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_refused_by_its_name_and_not_repeated() {
+        for name in [
+            "MAX_BODY_BYTES",
+            "MAX_ITERATIONS",
+            "UPSTREAM_IDLE_TIMEOUT_MS",
+            "TURN_TIMEOUT_MS",
+            "KEEP_ALIVE_MS",
+        ] {
+            for value in ["", "0", "-1", "1.5", "10s", "1_000", "18446744073709551616"] {
+                assert_eq!(
+                    read(&[(name, value)]),
+                    Err(Fault::new(
+                        ErrorCode::Internal,
+                        format!("The deployment's variable {name} must be a whole number above 0.")
+                    )),
+                    "{value}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_too_large_for_its_member_is_the_largest_that_fits() {
+        let largest = u64::MAX.to_string();
+        let deployment = read(&[("MAX_ITERATIONS", &largest), ("MAX_BODY_BYTES", &largest)]).unwrap();
+        assert_eq!((deployment.max_iterations, deployment.max_body_bytes), (u32::MAX, usize::MAX));
     }
 }

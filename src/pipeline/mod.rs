@@ -4,6 +4,8 @@
 //! Architecture Invariant: nothing here names a layer, and nothing here names `worker`.
 
 mod deployment;
+#[cfg(test)]
+pub(crate) mod double;
 mod platform;
 mod turn_stream;
 

@@ -186,14 +186,18 @@ impl StreamCursor {
             return frames;
         }
         if let Some(held) = self.position
-            && held.offset > 0
             && !growth.segments.iter().any(|segment| segment.number == held.segment && !segment.discarded)
-            && (growth.outcome.is_some() || growth.segments.iter().any(|segment| segment.number >= held.segment))
         {
             // The watcher has text of a segment that was taken back, or that belongs to an attempt
             // or a submission which this stream no longer holds.
-            write_discard(&mut frames, held.segment);
-            self.position = Some(Position { segment: held.segment, offset: 0 });
+            let passed = growth.segments.iter().any(|segment| segment.number >= held.segment);
+            if passed || growth.outcome.is_some() {
+                if held.offset > 0 {
+                    write_discard(&mut frames, held.segment);
+                }
+                // A segment that never was says nothing about those before it.
+                self.position = passed.then_some(Position { segment: held.segment, offset: 0 });
+            }
         }
         for segment in growth.segments.iter().filter(|segment| !segment.discarded) {
             let held = match self.position {
@@ -242,4 +246,274 @@ fn write_delta(frames: &mut String, segment: &Segment, text: &str) {
 
 fn write_discard(frames: &mut String, segment: u32) {
     let _ = write!(frames, "event: output_text.discard\ndata: {{\"Segment\":{segment}}}\n\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Wake};
+
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A client as the interface describes it: it applies events, and keeps the last id.
+    #[derive(Clone, Debug, Default)]
+    struct Client {
+        segments: BTreeMap<u64, String>,
+        last_id: Option<String>,
+        discards: usize,
+        result: Option<String>,
+    }
+
+    impl Client {
+        fn with(segment: u64, text: &str) -> Self {
+            Self { segments: BTreeMap::from([(segment, text.to_owned())]), ..Self::default() }
+        }
+
+        fn take(&mut self, frames: &str) {
+            for frame in frames.split_terminator("\n\n") {
+                assert_eq!(self.result, None, "nothing follows the result");
+                let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
+                let data = field("data: ").unwrap();
+                let read = |member: &str| serde_json::from_str::<Value>(data).unwrap()[member].clone();
+                match field("event: ").unwrap() {
+                    "output_text.delta" => {
+                        let segment = read("Segment").as_u64().unwrap();
+                        let text = self.segments.entry(segment).or_default();
+                        text.push_str(read("Delta").as_str().filter(|delta| !delta.is_empty()).unwrap());
+                        let id = format!("{segment}.{}", text.len());
+                        assert_eq!(field("id: "), Some(id.as_str()));
+                        self.last_id = Some(id);
+                    }
+                    "output_text.discard" => {
+                        self.segments.remove(&read("Segment").as_u64().unwrap());
+                        self.discards += 1;
+                    }
+                    "result" => self.result = Some(data.to_owned()),
+                    other => panic!("{other}"),
+                }
+            }
+        }
+
+        fn text(&self) -> String {
+            self.segments.values().map(String::as_str).collect()
+        }
+
+        fn cursor(&self) -> StreamCursor {
+            StreamCursor::new(self.last_id.as_deref().and_then(Position::parse))
+        }
+    }
+
+    fn outcome() -> Outcome {
+        Outcome { http_status: 200, body: "{}".into() }
+    }
+
+    fn at(segment: u32, offset: usize) -> StreamCursor {
+        StreamCursor::new(Some(Position { segment, offset }))
+    }
+
+    #[test]
+    fn frames_have_the_interface_s_form_and_what_came_in_the_meantime_is_one_delta() {
+        let stream = TurnStream::default();
+        let mut cursor = StreamCursor::new(None);
+        assert_eq!(cursor.frames(&stream), "");
+        stream.append(0, "Hel");
+        stream.append(0, "");
+        stream.append(0, "lo");
+        assert_eq!(
+            cursor.frames(&stream),
+            "event: output_text.delta\nid: 0.5\ndata: {\"Segment\":0,\"Delta\":\"Hello\"}\n\n"
+        );
+        assert_eq!(cursor.frames(&stream), "");
+        stream.discard(0);
+        stream.append(1, "a\n");
+        stream.end(outcome());
+        stream.end(Outcome { http_status: 500, body: "late".into() });
+        assert_eq!(
+            cursor.frames(&stream),
+            concat!(
+                "event: output_text.discard\ndata: {\"Segment\":0}\n\n",
+                "event: output_text.delta\nid: 1.2\ndata: {\"Segment\":1,\"Delta\":\"a\\n\"}\n\n",
+                "event: result\ndata: {}\n\n",
+            )
+        );
+        assert!(cursor.finished());
+        assert_eq!(cursor.frames(&stream), "");
+    }
+
+    #[test]
+    fn from_every_position_a_watcher_comes_to_the_same_text() {
+        let text = "a😀é\u{301}𝄞\"\n漢b";
+        let running = TurnStream::default();
+        running.append(3, text);
+        let ended = TurnStream::ended(Some((3, text.to_owned())), outcome());
+        for stream in [&running, &ended] {
+            for offset in 0..text.len() + 3 {
+                let held = text.get(..offset);
+                // One that claims a place inside a character, or behind the end, holds nothing of use.
+                let mut client = Client::with(3, held.unwrap_or("?"));
+                let mut cursor = at(3, offset);
+                client.take(&cursor.frames(stream));
+                assert_eq!(client.text(), text, "{offset}");
+                assert_eq!(client.discards, usize::from(held.is_none()), "{offset}");
+                assert_eq!(client.result.is_some(), stream.outcome().is_some());
+                assert_eq!(cursor.frames(stream), "");
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_was_taken_back_is_taken_from_those_who_have_it_and_shown_to_nobody_else() {
+        let stream = TurnStream::default();
+        stream.append(0, "Let me look.");
+        stream.discard(0);
+        let mut late = Client::default();
+        late.take(&StreamCursor::new(None).frames(&stream));
+        assert_eq!((late.text(), late.discards), (String::new(), 0));
+
+        stream.append(1, "Found.");
+        for offset in 1..20 {
+            let mut client = Client::with(0, "Let");
+            client.take(&at(0, offset).frames(&stream));
+            assert_eq!((client.text().as_str(), client.discards), ("Found.", 1), "{offset}");
+        }
+        late.take(&at(0, 0).frames(&stream));
+        assert_eq!((late.text().as_str(), late.discards), ("Found.", 0));
+    }
+
+    #[test]
+    fn text_of_an_attempt_that_was_lost_is_taken_back_when_the_new_one_speaks_or_ends() {
+        let stream = TurnStream::default();
+        let mut client = Client::with(0, "Lost");
+        let mut cursor = at(0, 4);
+        client.take(&cursor.frames(&stream));
+        assert_eq!((client.text().as_str(), client.discards), ("Lost", 0));
+        stream.append(2, "New");
+        client.take(&cursor.frames(&stream));
+        assert_eq!((client.text().as_str(), client.discards), ("New", 1));
+
+        let mut client = Client::with(0, "Lost");
+        client.take(&at(0, 4).frames(&TurnStream::ended(None, outcome())));
+        assert_eq!((client.text().as_str(), client.discards), ("", 1));
+        assert_eq!(client.result.as_deref(), Some("{}"));
+    }
+
+    #[test]
+    fn a_last_event_id_that_is_not_ours_means_from_the_start() {
+        for (text, position) in [
+            ("0.5", Some(Position { segment: 0, offset: 5 })),
+            (" 12.0\t", Some(Position { segment: 12, offset: 0 })),
+            ("", None),
+            ("5", None),
+            (".5", None),
+            ("0.", None),
+            ("-1.0", None),
+            ("0.5.6", None),
+            ("0x1.2", None),
+            ("4294967296.0", None),
+        ] {
+            assert_eq!(Position::parse(text), position, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_position_in_a_segment_that_never_was_means_from_the_start() {
+        let text = "Hello";
+        let ended = TurnStream::ended(Some((0, text.to_owned())), outcome());
+        for offset in [0, 3] {
+            let mut client = Client::default();
+            client.take(&at(7, offset).frames(&ended));
+            assert_eq!((client.text().as_str(), client.result.as_deref()), (text, Some("{}")));
+        }
+    }
+
+    #[test]
+    fn everyone_who_waits_is_woken_by_every_change_and_by_the_end() {
+        struct Count(AtomicUsize);
+        impl Wake for Count {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let woken = Arc::new(Count(AtomicUsize::new(0)));
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut context = Context::from_waker(&waker);
+
+        let stream = TurnStream::default();
+        let mut cursor = StreamCursor::new(None);
+        let mut ending = pin!(stream.ended_with());
+        assert!(ending.as_mut().poll(&mut context).is_pending());
+        assert!(pin!(cursor.growth(&stream)).poll(&mut context).is_pending());
+        stream.append(0, "a");
+        assert_eq!(woken.0.load(Ordering::Relaxed), 2);
+        assert!(pin!(cursor.growth(&stream)).poll(&mut context).is_ready());
+        assert!(ending.as_mut().poll(&mut context).is_pending());
+        assert_ne!(cursor.frames(&stream), "");
+        assert!(pin!(cursor.growth(&stream)).poll(&mut context).is_pending());
+        stream.end(outcome());
+        assert_eq!(woken.0.load(Ordering::Relaxed), 4);
+        assert_eq!(ending.as_mut().poll(&mut context), Poll::Ready(outcome()));
+        assert!(pin!(cursor.growth(&stream)).poll(&mut context).is_ready());
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Append(&'static str),
+        /// The text was not the answer, or (`false`) the next segment follows a kept one.
+        NextSegment(bool),
+        Read(usize),
+        Reconnect(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => prop::sample::select(vec!["a", "é", "😀", "\n", "漢字"]).prop_map(Step::Append),
+            1 => any::<bool>().prop_map(Step::NextSegment),
+            3 => (0..3_usize).prop_map(Step::Read),
+            2 => (0..3_usize).prop_map(Step::Reconnect),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn however_slow_and_however_often_cut_off_every_watcher_ends_with_the_same_text(
+            steps in prop::collection::vec(step(), 0..60)
+        ) {
+            let stream = TurnStream::default();
+            let mut watchers = Vec::new();
+            watchers.resize_with(3, || (Client::default(), StreamCursor::new(None)));
+            let mut segment = 0;
+            for step in steps {
+                match step {
+                    Step::Append(text) => stream.append(segment, text),
+                    Step::NextSegment(discard) => {
+                        if discard {
+                            stream.discard(segment);
+                        }
+                        segment += 1;
+                    }
+                    Step::Read(which) => {
+                        let (client, cursor) = &mut watchers[which];
+                        client.take(&cursor.frames(&stream));
+                        prop_assert_eq!(client.text(), stream.text());
+                    }
+                    Step::Reconnect(which) => {
+                        let (client, cursor) = &mut watchers[which];
+                        *cursor = client.cursor();
+                    }
+                }
+            }
+            stream.end(Outcome { body: json!({ "Text": stream.text() }).to_string().into(), ..outcome() });
+            for (client, cursor) in &mut watchers {
+                client.take(&cursor.frames(&stream));
+                prop_assert_eq!(client.text(), stream.text());
+                prop_assert_eq!(client.result.clone(), stream.outcome().map(|end| end.body.to_string()));
+            }
+        }
+    }
 }

@@ -131,3 +131,105 @@ pub fn output_text(outcome: &ToolOutcome) -> String {
         ToolOutcome::Error(message) => serde_json::json!({ "error": message }).to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::pipeline::double::{Answer, Double};
+
+    fn catalog() -> Catalog {
+        let tool = |name: &str, on_error: &str| {
+            json!({
+                "Name": name, "Description": "Looks up.", "Parameters": {}, "OnError": on_error,
+                "Http": { "Url": "https://tools.example/" }
+            })
+        };
+        Catalog::parse(
+            &json!({
+                "AgentContexts": { "a": {} },
+                "ConversationContexts": { "c": { "AgentContextId": "a", "BootPrompt": "Hi." } },
+                "Modes": [ { "Key": "general", "DisplayName": "General" } ],
+                "ServerTools": [tool("strict", "FailTurn"), tool("lenient", "ReportToModel")]
+            })
+            .to_string(),
+        )
+        .unwrap()
+    }
+
+    fn ran(double: &Double, name: &str, arguments: &str) -> Result<ToolRun, Fault> {
+        let invocation = ToolInvocation {
+            session_id: &SessionId::parse("s").unwrap(),
+            turn_id: &TurnId::parse("t").unwrap(),
+            call_id: "call_1",
+            name,
+            arguments,
+        };
+        double.run(run(double, &catalog(), invocation))
+    }
+
+    fn result(execution_ms: u64, outcome: ToolOutcome) -> ToolRun {
+        let result = ToolResult { tool_call_id: "call_1".to_owned(), execution_ms, outcome };
+        ToolRun { result, new_mode: None }
+    }
+
+    fn error(message: &str) -> ToolOutcome {
+        ToolOutcome::Error(message.to_owned())
+    }
+
+    #[test]
+    fn a_result_is_kept_as_the_tool_wrote_it_with_the_time_it_took() {
+        let double = Double::answering([Answer::new(200, r#"{"b":1,"a":2.0}"#).after(70)]);
+        let outcome = ToolOutcome::Result(r#"{"b":1,"a":2.0}"#.to_owned());
+        assert_eq!(ran(&double, "strict", "{}"), Ok(result(70, outcome)));
+    }
+
+    #[test]
+    fn a_failing_tool_fails_the_turn_unless_its_definition_reports_it_to_the_model() {
+        let failing = || Double::answering([Answer::new(503, "sk-live-1").after(5)]);
+        assert_eq!(
+            ran(&failing(), "strict", "{}"),
+            Err(Fault::new(
+                ErrorCode::ServerToolFailed,
+                "The server tool strict failed: it answered with status 503"
+            )
+            .with("ToolName", "strict")
+            .with("ToolCallId", "call_1"))
+        );
+        assert_eq!(
+            ran(&failing(), "lenient", "{}"),
+            Ok(result(5, error("it answered with status 503")))
+        );
+    }
+
+    #[test]
+    fn what_the_model_did_wrong_never_fails_the_turn() {
+        for name in ["strict", "lenient"] {
+            assert_eq!(
+                ran(&Double::default(), name, "{"),
+                Ok(result(0, error("its arguments are not valid JSON")))
+            );
+        }
+        assert_eq!(
+            ran(&Double::default(), "gone", "{}"),
+            Ok(result(0, error("The tool gone is no longer available.")))
+        );
+    }
+
+    #[test]
+    fn the_built_in_tools_run_without_any_request() {
+        let double = Double::default();
+        let change = ran(&double, AGENT_CHANGE_MODE, r#"{"mode":"general","reason":"r"}"#).unwrap();
+        let mode = RequestedMode { key: "general".to_owned(), reason: "r".to_owned() };
+        assert_eq!(change.new_mode, Some(mode));
+        assert_eq!(ran(&double, AGENT_LIST_MODES, "").unwrap().new_mode, None);
+        assert_eq!(double.sent(), []);
+    }
+
+    #[test]
+    fn an_output_is_the_result_as_it_is_and_an_error_as_an_object() {
+        assert_eq!(output_text(&ToolOutcome::Result("[ 1.0 ]".to_owned())), "[ 1.0 ]");
+        assert_eq!(output_text(&error("a \"b\"\n")), r#"{"error":"a \"b\"\n"}"#);
+    }
+}

@@ -110,3 +110,84 @@ pub(super) fn list_modes_definition() -> serde_json::Result<Box<RawValue>> {
         strict: false,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn catalog() -> Catalog {
+        Catalog::parse(
+            &json!({
+                "AgentContexts": { "a": {} },
+                "ConversationContexts": { "c": { "AgentContextId": "a", "BootPrompt": "Hi." } },
+                "Modes": [
+                    { "Key": "general", "DisplayName": "General", "WhenToUse": "Else." },
+                    { "Key": "ddr", "DisplayName": "DDR \u{270d}", "WhenToUse": "Records." }
+                ]
+            })
+            .to_string(),
+        )
+        .unwrap()
+    }
+
+    fn changed(arguments: &str) -> (String, Option<RequestedMode>) {
+        match change_mode(&catalog(), arguments) {
+            (ToolOutcome::Result(text), mode) => (text, mode),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_known_mode_is_confirmed_and_asked_for() {
+        for (arguments, answer, reason) in [
+            (
+                r#"{"mode":"ddr","branch":true,"reason":"Say \"why\"."}"#,
+                r#"{"success":true,"mode":"ddr","branch":true,"reason":"Say \"why\"."}"#,
+                "Say \"why\".",
+            ),
+            (
+                r#" {"mode":"ddr","more":1} "#,
+                r#"{"success":true,"mode":"ddr","branch":false,"reason":""}"#,
+                "",
+            ),
+        ] {
+            let mode = RequestedMode { key: "ddr".to_owned(), reason: reason.to_owned() };
+            assert_eq!(changed(arguments), (answer.to_owned(), Some(mode)));
+        }
+    }
+
+    #[test]
+    fn what_names_no_mode_is_answered_with_the_valid_ones_and_changes_nothing() {
+        let shape = "The arguments must be an object with mode, branch and reason.";
+        for (arguments, why) in [
+            (r#"{"mode":"DDR","branch":false,"reason":""}"#, "There is no mode DDR."),
+            (r#"{"mode":"","branch":false,"reason":""}"#, "There is no mode ."),
+            ("", shape),
+            ("{}", shape),
+            ("{\"mode\":", shape),
+            (r#"{"mode":null}"#, shape),
+            (r#"{"mode":["ddr"]}"#, shape),
+        ] {
+            let (answer, mode) = changed(arguments);
+            assert_eq!(mode, None, "{arguments}");
+            assert_eq!(
+                serde_json::from_str::<Value>(&answer).unwrap(),
+                json!({ "success": false, "error": why, "validModes": ["general", "ddr"] })
+            );
+        }
+    }
+
+    #[test]
+    fn the_list_of_modes_says_of_each_when_to_use_it() {
+        let ToolOutcome::Result(list) = list_modes(&catalog()) else { panic!("no list") };
+        assert_eq!(
+            serde_json::from_str::<Value>(&list).unwrap(),
+            json!({ "modes": [
+                { "mode": "general", "displayName": "General", "whenToUse": "Else." },
+                { "mode": "ddr", "displayName": "DDR \u{270d}", "whenToUse": "Records." }
+            ] })
+        );
+    }
+}

@@ -1,0 +1,540 @@
+//! What the model service is sent (interface.md section 4): one golden body for each variant, made
+//! through the public interface from what a client would send.
+
+// A test fails by panicking, in its helper functions too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "composition/golden.rs"]
+mod golden;
+
+use aptix_edge::catalog::Catalog;
+use aptix_edge::composition::{
+    Block, Chunk, ComposedRequest, ComposedTurn, MergedTools, ModelRequest, ToolList, TurnMaterial,
+    compose_request, compose_turn, merge_tools,
+};
+use aptix_edge::contract::{ExecuteRequest, ToolOutcome, ToolResult, UserTurn, Warning, parse};
+use aptix_edge::persistence::{Call, RunsOn};
+use aptix_edge::reasoner::outputs_of;
+use aptix_edge::responses_api::{FunctionTool, for_replay};
+use aptix_edge::server_tools;
+use golden::assert_golden;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+/// A user turn from the members that matter; the rest of a valid request is added.
+fn user_turn(mut members: Value) -> UserTurn {
+    members["SessionId"] = json!("s");
+    members["TurnId"] = json!("t");
+    match parse(members.to_string().as_bytes()) {
+        Ok(ExecuteRequest::UserTurn(turn)) => *turn,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn instruction(text: &str) -> UserTurn {
+    user_turn(json!({ "Instruction": text }))
+}
+
+fn artifact(path: &str, name: &str, contents: &str) -> Value {
+    json!({ "RelativePath": path, "FileName": name, "Contents": contents, "Origin": "ide" })
+}
+
+fn base64_artifact(name: &str, mime: Option<&str>, contents: &str) -> Value {
+    let mut artifact = artifact("assets", name, contents);
+    artifact["Encoding"] = json!("base64");
+    if let Some(mime) = mime {
+        artifact["MimeType"] = json!(mime);
+    }
+    artifact
+}
+
+/// A later turn of a session in general mode, with nothing but what the request holds.
+const LATER: TurnMaterial<'static> = TurnMaterial {
+    mode: "general",
+    boot_prompt: None,
+    solution_context: None,
+    retrieved: &[],
+};
+
+fn composed(turn: &UserTurn, material: &TurnMaterial<'_>) -> ComposedTurn {
+    compose_turn(turn, material).unwrap()
+}
+
+/// A call that continues a chain with what `turn` adds, with no tools and no mode layer.
+fn continued(turn: &ComposedTurn) -> ModelRequest<'_> {
+    ModelRequest {
+        model: "gpt-5.1",
+        instructions: "",
+        input: turn
+            .system
+            .iter()
+            .chain([&turn.user])
+            .map(AsRef::as_ref)
+            .collect(),
+        tools: None,
+        tool_choice: None,
+        previous_response_id: Some("resp_1"),
+        store: true,
+    }
+}
+
+fn sent(name: &str, request: &ModelRequest<'_>) -> ComposedRequest {
+    let composed = compose_request(request).unwrap();
+    assert_golden(name, &composed.body);
+    composed
+}
+
+fn catalog() -> Catalog {
+    Catalog::parse(
+        &json!({
+            "AgentContexts": { "default": {} },
+            "ConversationContexts": {
+                "default": { "AgentContextId": "default", "BootPrompt": "Be useful." }
+            },
+            "Modes": [
+                { "Key": "general", "DisplayName": "General", "WhenToUse": "Else.",
+                  "Instructions": "Answer first.", "Tools": ["lookup", "agent_list_modes"] },
+                { "Key": "ddr", "DisplayName": "DDR", "WhenToUse": "Records.",
+                  "Tools": ["agent_change_mode", "lookup"] }
+            ],
+            "ServerTools": [ {
+                "Name": "lookup", "Description": "Looks up.",
+                "Parameters": { "properties": { "q": { "type": "string" } }, "required": ["q"] },
+                "Http": { "Url": "https://tools.example/lookup" }
+            } ]
+        })
+        .to_string(),
+    )
+    .unwrap()
+}
+
+fn client_tool(name: &str, strict: bool) -> (String, Box<RawValue>) {
+    // Text, so that the properties' order is the client's.
+    let parameters = r#"{"type":"object","properties":{"title":{},"body":{}}}"#;
+    let parameters = RawValue::from_string(parameters.to_owned()).unwrap();
+    let tool = FunctionTool {
+        name,
+        description: Some("Writes."),
+        parameters: &parameters,
+        strict,
+    };
+    (name.to_owned(), to_raw_value(&tool).unwrap())
+}
+
+/// The client's tools and those of a mode.
+fn tools_of(mode: &str, client: Vec<(String, Box<RawValue>)>) -> MergedTools {
+    let catalog = catalog();
+    merge_tools(
+        client,
+        server_tools::definitions(&catalog, catalog.mode(mode).unwrap()).unwrap(),
+    )
+}
+
+fn names(tools: &ToolList) -> Vec<(&str, bool)> {
+    tools
+        .0
+        .iter()
+        .map(|tool| (tool.name.as_str(), tool.on_server))
+        .collect()
+}
+
+fn call(id: &str, outcome: ToolOutcome) -> Call {
+    Call {
+        model_call: 0,
+        position: 0,
+        call_id: id.to_owned(),
+        name: "ddr_document".to_owned(),
+        arguments: "{}".to_owned(),
+        runs_on: RunsOn::Client,
+        answer: Some(ToolResult {
+            tool_call_id: id.to_owned(),
+            execution_ms: 1,
+            outcome,
+        }),
+    }
+}
+
+fn items(array: &str) -> Vec<Box<RawValue>> {
+    serde_json::from_str(array).unwrap()
+}
+
+#[test]
+fn a_first_call_holds_every_block_and_its_trace_names_each() {
+    let turn = user_turn(json!({
+        "Instruction": "Explain **this**.",
+        "InputArtifacts": [artifact("src/a.rs", "a.rs", "fn a() {}\nfn b() {}\n")],
+        "ClipboardImages": [
+            { "Id": "shot-1", "MimeType": "image/png", "DataBase64": "iVBORw0KGgo=" }
+        ],
+    }));
+    let catalog = catalog();
+    let mode = catalog.mode("general").unwrap();
+    let turn = composed(
+        &turn,
+        &TurnMaterial {
+            mode: &mode.key,
+            boot_prompt: Some("Be useful."),
+            solution_context: Some("A workspace of two crates."),
+            retrieved: &[],
+        },
+    );
+    let tools = tools_of("general", vec![client_tool("ddr_document", false)]);
+    let request = sent(
+        "first_call",
+        &ModelRequest {
+            instructions: &mode.instructions,
+            tools: Some(&tools.list),
+            tool_choice: Some("ddr_document"),
+            previous_response_id: None,
+            ..continued(&turn)
+        },
+    );
+
+    assert_eq!(turn.user_warnings, Vec::<String>::new());
+    assert_eq!(
+        turn.trace,
+        [
+            Block::sent("system", "ConversationContext.BootPrompt", 10),
+            Block::sent("mode", "Session.Mode", 15),
+            Block::sent("instruction", "Instruction", 17),
+            Block::sent("chunk", "InputArtifacts: src/a.rs", 20),
+            Block::sent("solution_context", "Session.SolutionContextText", 26),
+            Block::sent("image", "ClipboardImages: shot-1", 34),
+        ]
+    );
+    let body: Value = serde_json::from_str(&request.body).unwrap();
+    let bytes = |item: &Value| item.to_string().len();
+    let input = bytes(&body["input"][0]) + bytes(&body["input"][1]);
+    let tools_sent = tools
+        .list
+        .0
+        .iter()
+        .map(|tool| tool.definition.get().len() + 1)
+        .sum::<usize>();
+    assert_eq!(
+        request.trace,
+        [
+            Block::sent("instructions", "Mode.Instructions", 13),
+            Block::sent("input", "conversation: 2 items", input),
+            Block::sent("tools", "Turn.Tools", tools_sent + 1),
+            Block::sent("tool_choice", "ToolChoiceName", 12),
+            Block::left_out(
+                "previous_response_id",
+                "Session",
+                "the input is the whole conversation"
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_turn_without_an_instruction_opens_with_its_mode_alone() {
+    let turn = user_turn(json!({ "InputArtifacts": [artifact("", "a.rs", "")] }));
+    let turn = composed(
+        &turn,
+        &TurnMaterial {
+            boot_prompt: Some("Be useful."),
+            ..LATER
+        },
+    );
+    sent(
+        "without_an_instruction",
+        &ModelRequest {
+            previous_response_id: None,
+            ..continued(&turn)
+        },
+    );
+}
+
+#[test]
+fn blocks_without_content_are_left_out_and_the_trace_says_why() {
+    let material = TurnMaterial {
+        boot_prompt: Some(""),
+        solution_context: Some(""),
+        ..LATER
+    };
+    let turn = composed(&instruction("Hello"), &material);
+    let request = sent(
+        "without_blocks",
+        &ModelRequest {
+            tools: Some(&ToolList::default()),
+            previous_response_id: None,
+            ..continued(&turn)
+        },
+    );
+    let left_out: Vec<_> = turn
+        .trace
+        .iter()
+        .chain(&request.trace)
+        .filter_map(|block| Some((block.block.as_str(), block.left_out.as_deref()?)))
+        .collect();
+    assert_eq!(
+        left_out,
+        [
+            ("system", "empty"),
+            (
+                "solution_context",
+                "none, or unchanged since it was last sent"
+            ),
+            ("instructions", "the mode has none"),
+            ("tools", "none, or unchanged since they were last sent"),
+            (
+                "tool_choice",
+                "not given, or sent with the turn's first call"
+            ),
+            (
+                "previous_response_id",
+                "the input is the whole conversation"
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_later_call_has_no_system_message_and_continues_the_chain() {
+    let turn = composed(
+        &instruction("And now?"),
+        &TurnMaterial {
+            mode: "ddr",
+            ..LATER
+        },
+    );
+    assert!(turn.system.is_none());
+    let tools = tools_of("ddr", vec![]);
+    sent(
+        "later_call",
+        &ModelRequest {
+            tools: Some(&tools.list),
+            ..continued(&turn)
+        },
+    );
+}
+
+#[test]
+fn a_solution_context_that_has_changed_is_sent_again() {
+    let material = TurnMaterial {
+        solution_context: Some("Three crates now."),
+        ..LATER
+    };
+    let turn = composed(&instruction("And now?"), &material);
+    sent("solution_context_changed", &continued(&turn));
+}
+
+#[test]
+fn each_kind_of_artifact_goes_out_in_the_form_that_the_model_can_read() {
+    let mut given = artifact("web", "page.txt", "<p>é</p>");
+    given["Language"] = json!("html");
+    let turn = user_turn(json!({ "InputArtifacts": [
+        given,
+        artifact("src", "b.py", "x = 1"),
+        artifact("", "LICENSE", "MIT"),
+        base64_artifact("a.png", Some("image/png"), "iVBORw0KGgo="),
+        base64_artifact("photo.JPG", None, "/9j/4AA="),
+        base64_artifact("paper.pdf", Some("application/pdf"), "JVBERi0="),
+        base64_artifact("notes.md", None, "IyBIaQo="),
+        base64_artifact("tool.exe", Some("application/octet-stream"), "TVqQAAM="),
+        base64_artifact("vector.svg", Some("image/svg+xml"), "PHN2Zy8+"),
+        base64_artifact("scan.tiff", Some("image/tiff"), "SUkqAP8="),
+    ] }));
+    let turn = composed(&turn, &LATER);
+    sent("artifact_kinds", &continued(&turn));
+
+    let why = "it is neither text nor an image (PNG, JPEG, WebP, GIF) nor a PDF.";
+    assert_eq!(
+        turn.user_warnings,
+        [
+            format!("assets/tool.exe was left out: {why}"),
+            format!("assets/scan.tiff was left out: {why}"),
+        ]
+    );
+    let left_out = "binary content the model cannot read";
+    for path in ["assets/tool.exe", "assets/scan.tiff"] {
+        let block = Block::left_out("chunk", format!("InputArtifacts: {path}"), left_out);
+        assert!(turn.trace.contains(&block), "{:?}", turn.trace);
+    }
+}
+
+#[test]
+fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
+    let turn = user_turn(json!({
+        "Instruction": "Compare.",
+        "InputArtifacts": [
+            artifact("docs/", "how.md", "```rust\nlet a;\n````\n"),
+            artifact("docs/how.md", "how.md", "plain"),
+        ],
+    }));
+    let retrieved = [
+        Chunk {
+            path: "src/lib.rs".to_owned(),
+            start_line: 40,
+            end_line: 41,
+            language: "rust".to_owned(),
+            text: "/// ```\n/// x".to_owned(),
+        },
+        Chunk {
+            path: "src/main.cs".to_owned(),
+            start_line: 7,
+            end_line: 7,
+            language: "csharp".to_owned(),
+            text: "}".to_owned(),
+        },
+    ];
+    let turn = composed(
+        &turn,
+        &TurnMaterial {
+            retrieved: &retrieved,
+            ..LATER
+        },
+    );
+    sent("chunks_and_fences", &continued(&turn));
+    assert_eq!(
+        turn.trace[3..7],
+        [
+            Block::sent("chunk", "InputArtifacts: docs/how.md", 20),
+            Block::sent("chunk", "InputArtifacts: docs/how.md", 5),
+            Block::sent("chunk", "retrieval: src/lib.rs", 13),
+            Block::sent("chunk", "retrieval: src/main.cs", 1),
+        ]
+    );
+}
+
+#[test]
+fn a_server_tool_takes_the_place_of_a_client_tool_of_its_name_with_a_warning() {
+    let client = vec![
+        client_tool("zip", true),
+        client_tool("lookup", false),
+        client_tool("build", false),
+    ];
+    let tools = tools_of("general", client);
+    assert_eq!(
+        names(&tools.list),
+        [
+            ("zip", false),
+            ("build", false),
+            ("lookup", true),
+            ("agent_list_modes", true),
+            ("agent_change_mode", true),
+        ]
+    );
+    assert_eq!(
+        tools.warnings,
+        [Warning::new(
+            "tool_replaced",
+            "The client's tool lookup was replaced by the server's tool of the same name."
+        )]
+    );
+    let turn = composed(&instruction("Build."), &LATER);
+    sent(
+        "merged_tools",
+        &ModelRequest {
+            tools: Some(&tools.list),
+            ..continued(&turn)
+        },
+    );
+}
+
+#[test]
+fn a_mode_can_place_the_tool_that_changes_modes_and_it_is_offered_once() {
+    assert_eq!(
+        names(&tools_of("ddr", vec![]).list),
+        [("agent_change_mode", true), ("lookup", true)]
+    );
+}
+
+#[test]
+fn tools_that_the_service_still_has_are_not_sent_again() {
+    let turn = composed(&instruction("And now?"), &LATER);
+    let request = sent(
+        "tools_not_resent",
+        &ModelRequest {
+            instructions: "Write.",
+            ..continued(&turn)
+        },
+    );
+    assert_eq!(
+        request.trace[2],
+        Block::left_out(
+            "tools",
+            "Turn.Tools",
+            "none, or unchanged since they were last sent"
+        )
+    );
+}
+
+#[test]
+fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
+    let outputs = outputs_of(&[
+        call(
+            "call_b",
+            ToolOutcome::Result(r#"{ "Id" : "DDR-1" }"#.to_owned()),
+        ),
+        call(
+            "call_a",
+            ToolOutcome::Error("The user said \"no\".".to_owned()),
+        ),
+        call("call_c", ToolOutcome::Result("null".to_owned())),
+    ])
+    .unwrap();
+    let outputs = items(&outputs);
+    let tools = tools_of("ddr", vec![]);
+    sent(
+        "tool_outputs",
+        &ModelRequest {
+            model: "gpt-5.1",
+            instructions: "",
+            input: outputs.iter().map(AsRef::as_ref).collect(),
+            tools: Some(&tools.list),
+            tool_choice: None,
+            previous_response_id: Some("resp_2"),
+            store: true,
+        },
+    );
+}
+
+#[test]
+fn a_call_without_an_answer_has_no_output() {
+    let open = Call {
+        answer: None,
+        ..call("call_a", ToolOutcome::Error("x".to_owned()))
+    };
+    assert_eq!(
+        outputs_of(&[open]).unwrap_err().message,
+        "A call was handed back without an answer."
+    );
+}
+
+#[test]
+fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back() {
+    let first = composed(
+        &instruction("Write it down."),
+        &TurnMaterial {
+            boot_prompt: Some("Be useful."),
+            ..LATER
+        },
+    );
+    let answer = items(
+        r#"[{"id":"rs_1","type":"reasoning","status":"completed","summary":[],"encrypted_content":"e"},
+        {"id":"ws_1","type":"web_search_call","status":"completed"},
+        {"id":"msg_1","type":"message","status":"completed","role":"assistant",
+         "content":[{"type":"output_text","text":"I will.","annotations":[],"logprobs":[]}]},
+        {"id":"fc_1","type":"function_call","status":"completed","call_id":"call_a","name":"ddr_document","arguments":"{}"}]"#,
+    );
+    let answer: Vec<_> = answer.iter().filter_map(|item| for_replay(item)).collect();
+    let outputs = outputs_of(&[call("call_a", ToolOutcome::Result("true".to_owned()))]).unwrap();
+    let outputs = items(&outputs);
+    let input = first
+        .system
+        .iter()
+        .chain([&first.user])
+        .chain(&answer)
+        .chain(&outputs);
+    sent(
+        "replay",
+        &ModelRequest {
+            input: input.map(AsRef::as_ref).collect(),
+            previous_response_id: None,
+            store: false,
+            ..continued(&first)
+        },
+    );
+}
