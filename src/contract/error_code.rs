@@ -229,7 +229,7 @@ impl ErrorCode {
             Self::BodyTooLarge => "The body is larger than the service accepts.",
             Self::UnsupportedMediaType => "The body must be sent as application/json.",
             Self::RateLimited => {
-                "A rate limit was reached and did not clear in time; wait and repeat the request."
+                "The key has used up its rate; wait as Retry-After says and repeat the request."
             }
             Self::Internal => "A fault of this service.",
             Self::CatalogInvalid => "The service's catalog is faulty; each fault is named.",
@@ -361,11 +361,11 @@ impl ErrorCode {
             | Self::TurnNotAwaitingTools
             | Self::BodyTooLarge
             | Self::UnsupportedMediaType
+            | Self::RateLimited
             | Self::CatalogInvalid => None,
             Self::ToolResultsMismatch => Some(TurnStatus::AwaitingTools),
             Self::TurnAborted => Some(TurnStatus::Aborted),
-            Self::RateLimited
-            | Self::Internal
+            Self::Internal
             | Self::IterationLimitExceeded
             | Self::ServerToolFailed
             | Self::TurnInterrupted
@@ -382,8 +382,7 @@ impl ErrorCode {
     #[must_use]
     pub fn system_error(self) -> bool {
         match self {
-            Self::RateLimited
-            | Self::Internal
+            Self::Internal
             | Self::CatalogInvalid
             | Self::IterationLimitExceeded
             | Self::ServerToolFailed
@@ -414,7 +413,8 @@ impl ErrorCode {
             | Self::ToolResultsMismatch
             | Self::TurnAborted
             | Self::BodyTooLarge
-            | Self::UnsupportedMediaType => false,
+            | Self::UnsupportedMediaType
+            | Self::RateLimited => false,
         }
     }
 }
@@ -512,8 +512,7 @@ mod tests {
     #[test]
     fn a_system_error_is_one_that_the_caller_cannot_repair_by_a_4xx() {
         for code in ErrorCode::ALL {
-            let ours = code.http_status() >= 500 || *code == ErrorCode::RateLimited;
-            assert_eq!(code.system_error(), ours, "{code}");
+            assert_eq!(code.system_error(), code.http_status() >= 500, "{code}");
         }
     }
 

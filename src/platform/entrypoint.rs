@@ -56,10 +56,10 @@ async fn answer(request: &mut Request, env: &Env) -> Result<worker::Result<Respo
 fn public_view(route: &Route) -> Option<InvokeResult> {
     match route {
         Route::Health => Some(InvokeResult::success(
-            &json!({ "Status": "ok", "Version": env!("CARGO_PKG_VERSION") }),
+            json!({ "Status": "ok", "Version": env!("CARGO_PKG_VERSION") }),
             Vec::new(),
         )),
-        Route::Errors => Some(InvokeResult::success(&dictionary(), Vec::new())),
+        Route::Errors => Some(InvokeResult::success(dictionary(), Vec::new())),
         Route::Execute | Route::Session(..) => None,
     }
 }

@@ -10,6 +10,7 @@ mod event_stream;
 mod fetch;
 mod object_storage;
 mod runtime;
+#[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod session_object;
 
 pub use session_object::SessionObject;

@@ -2,11 +2,12 @@
 //!
 //! State: SQLite (see `persistence::schema`), and in memory the turn that runs. Routes: what
 //! `entry::Route` finds below `/execute` and `/sessions`. Statuses: interface.md section 3. Alarm:
-//! every [`ALARM_MS`] while a turn runs, so that the object is not evicted under it, and so that a
+//! every `TURN_ALARM_MS` while a turn runs, so that the object is not evicted under it, and so that a
 //! turn whose instance was lost is taken up.
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use serde::Serialize;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
@@ -19,9 +20,6 @@ use super::runtime::Runtime;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse};
 use crate::entry::{Delivery, Environment, Route, SessionHost, SessionRoute};
 use crate::pipeline::{Position, StreamCursor};
-
-/// An object without a client is evicted after 70 to 140 s, even while it waits for a response.
-const ALARM_MS: i64 = 30_000;
 
 /// The Durable Object of one session.
 #[durable_object(alarm)]
@@ -49,11 +47,11 @@ impl DurableObject for SessionObject {
 
     async fn alarm(&self) -> worker::Result<Response> {
         self.alarm_set.set(false);
-        if let Ok(environment) = environment(&self.env).await {
-            // What the storage cannot say now is asked again with the next request.
-            let _ = self.host.recover(&environment);
-        }
-        self.keep_alive().await?;
+        // An alarm that fails is called again by the runtime, a few times; after that the next
+        // request takes the turn up.
+        let environment = environment(&self.env).await.map_err(alarm_failed)?;
+        self.host.recover(&environment).map_err(alarm_failed)?;
+        self.keep_alive(&environment).await?;
         Response::empty()
     }
 }
@@ -84,7 +82,7 @@ impl SessionObject {
         };
         match delivery {
             Ok(delivery) => {
-                self.keep_alive().await?;
+                self.keep_alive(&environment).await?;
                 self.deliver(&environment, delivery, position).await.map(Ok)
             }
             Err(fault) => Ok(Err(vec![fault])),
@@ -135,12 +133,17 @@ impl SessionObject {
         Ok(response)
     }
 
-    async fn keep_alive(&self) -> worker::Result<()> {
+    async fn keep_alive(&self, environment: &Environment) -> worker::Result<()> {
         if self.host.is_running() && !self.alarm_set.replace(true) {
-            self.state.storage().set_alarm(ALARM_MS).await?;
+            let after = Duration::from_millis(environment.deployment.turn_alarm_ms);
+            self.state.storage().set_alarm(after).await?;
         }
         Ok(())
     }
+}
+
+fn alarm_failed(fault: Fault) -> worker::Error {
+    worker::Error::RustError(fault.to_string())
 }
 
 fn shown<T: Serialize>(view: Result<T, Fault>) -> Result<InvokeResult, Fault> {

@@ -32,7 +32,7 @@ mod tests {
 
     fn refused(status: u16, retry_after_ms: Option<u64>, code: Option<&str>) -> CallFailure {
         let body = ErrorBody { code: code.map(str::to_owned), ..ErrorBody::default() };
-        CallFailure::Refused(Refusal { status, body, request_id: None, retry_after_ms })
+        CallFailure::Refused(Box::new(Refusal { status, body, request_id: None, retry_after_ms }))
     }
 
     #[test]
