@@ -18,7 +18,6 @@ test('without any configuration everything but the open routes is closed', async
   }
   resultOf(await closed.get('/health'));
   resultOf(await closed.get('/errors'));
-  assert.equal((await closed.get('/openapi.json')).status, 200);
   assert.deepEqual(closed.model.requests, []);
 });
 
@@ -38,12 +37,13 @@ test('tenants are apart: equal ids are different sessions, and nobody sees anoth
   const turn = userTurn({ Instruction: 'My secret is 4711.' });
   resultOf(await rig.post(turn, { key: ONE }));
   const route = `/sessions/${turn.SessionId}`;
-  for (const path of [route, `${route}/turns`, `${route}/modes`, `${route}/export`, `${route}/turns/${turn.TurnId}/trace`]) {
+  const one = `${route}/turns/${turn.TurnId}`;
+  for (const path of [route, `${route}/modes`, one, `${one}/stream`]) {
     assert.deepEqual(refusalOf(await rig.get(path, { key: TWO })), [404, 'session_not_found'], path);
   }
   const other = await rig.post({ ...turn, Instruction: 'Hello.' }, { key: TWO });
   assert.equal(resultOf(other).PrimaryOutputText, 'For two.');
   assert.ok(!rig.model.lastSeen.includes('4711'));
-  assert.ok((await rig.get(`${route}/export`, { key: ONE })).text.includes('4711'));
-  assert.ok(!(await rig.get(`${route}/export`, { key: TWO })).text.includes('4711'));
+  assert.ok((await rig.get(one, { key: ONE })).text.includes('For one.'));
+  assert.ok((await rig.get(one, { key: TWO })).text.includes('For two.'));
 });

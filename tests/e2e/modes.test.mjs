@@ -7,6 +7,7 @@ import { answer, call, text } from './scripted_model.mjs';
 const rig = rigForFile({
   catalog: (catalog, { toolUrl }) => {
     catalog.ServerTools.push(httpTool('file_ddr', toolUrl));
+    catalog.Modes[0].Tools.push('agent_list_modes');
     catalog.Modes[1].Tools.push('file_ddr');
   },
 });

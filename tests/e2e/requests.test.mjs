@@ -124,13 +124,6 @@ test('health and the error dictionary are open, and the dictionary is whole', as
   }
 });
 
-test('the description of the interface is served as OpenAPI', async () => {
-  const { status, json } = await rig.get('/openapi.json');
-  assert.equal(status, 200);
-  assert.match(json.openapi, /^3\.1/);
-  assert.ok(json.paths['/execute'].post);
-});
-
 /** Sends a head and a part of a body, never its end, and resolves to the answer that comes nevertheless. */
 function sendPart(headers, part) {
   return new Promise((resolve, reject) => {

@@ -35,7 +35,7 @@ const FAULTS = {
     502, 'upstream_rejected', 1,
   ],
   'a rate limit that does not clear': [
-    httpError(429, { type: 'tokens', code: 'rate_limit_exceeded', message: 'Slow down.' }), 429, 'rate_limited', 'several',
+    httpError(429, { type: 'tokens', code: 'rate_limit_exceeded', message: 'Slow down.' }), 502, 'upstream_unavailable', 'several',
   ],
   'a service that is overloaded': [
     httpError(503, { type: 'service_unavailable_error', code: 'server_is_overloaded', message: 'Overloaded.' }),

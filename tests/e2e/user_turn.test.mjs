@@ -186,7 +186,6 @@ test('a finished turn can be looked at', async () => {
   const one = resultOf(await rig.get(`${base}/turns/${turn.TurnId}`));
   assert.deepEqual([one.TurnId, one.Status], [turn.TurnId, 'completed']);
   assert.ok(JSON.stringify(one).includes(JSON.stringify(result)), 'the stored outcome is shown');
-  assert.ok(JSON.stringify(resultOf(await rig.get(`${base}/turns`))).includes('"turn-1"'));
   assert.deepEqual(refusalOf(await rig.get(`${base}/turns/another`)), [404, 'turn_not_found']);
   assert.deepEqual(refusalOf(await rig.get('/sessions/nobodys')), [404, 'session_not_found']);
 });
