@@ -22,6 +22,15 @@ use crate::server_tools;
 /// How often a turn that lost its instance is taken up, the first run included.
 const MAX_ATTEMPTS: u32 = 2;
 
+/// What has become of a turn that is stored as running although nothing runs it.
+#[derive(Debug)]
+pub(super) enum Interrupted {
+    /// It is taken up, and is to be run.
+    TakenUp(Turn),
+    /// It was interrupted too often, and has failed now.
+    GivenUp(Turn),
+}
+
 /// What becomes of a submission that is not refused.
 #[derive(Debug)]
 pub(super) enum Admission {
@@ -38,6 +47,8 @@ pub(super) struct Door<'a, P, D> {
     pub(super) platform: &'a P,
     pub(super) store: &'a SessionStore<D>,
     pub(super) environment: &'a Environment,
+    /// The turn that was given up when this request came: a repeat of it hears that first.
+    pub(super) given_up: Option<u64>,
 }
 
 impl<P: Platform, D: Database> Door<'_, P, D> {
@@ -77,11 +88,13 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         let mut calls = self.store.calls(open)?;
         let answered = match_results(&mut calls, &request.tool_results)?;
         let now = self.platform.now_ms();
-        self.store.begin_continuation(&mut session, &mut turn, fingerprint, &answered, now)?;
-        if calls.iter().all(|call| call.answer.is_some()) {
-            self.store.hand_back(&mut session, open, &[], &outputs_of(&calls)?)?;
-        }
-        Ok(Admission::Run(turn))
+        self.store.step(|| {
+            self.store.begin_continuation(&mut session, &mut turn, fingerprint, &answered, now)?;
+            if calls.iter().all(|call| call.answer.is_some()) {
+                self.store.hand_back(&mut session, open, &[], &outputs_of(&calls)?)?;
+            }
+            Ok(Admission::Run(turn))
+        })
     }
 
     /// A turn and its session.
@@ -101,7 +114,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
 
     /// Takes up a turn that is stored as running although nothing runs it: once, then it fails.
     /// `None` when there is no such turn; the caller knows that nothing runs.
-    pub(super) fn interrupted_turn(&self) -> Result<Option<Turn>, Fault> {
+    pub(super) fn interrupted_turn(&self) -> Result<Option<Interrupted>, Fault> {
         let Some(mut session) = self.store.session()? else { return Ok(None) };
         let Some(ordinal) = session.live_turn else { return Ok(None) };
         let mut turn = self.store.turn_at(ordinal)?;
@@ -110,7 +123,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         }
         if turn.attempts < MAX_ATTEMPTS {
             self.take_up(&mut session, &mut turn)?;
-            return Ok(Some(turn));
+            return Ok(Some(Interrupted::TakenUp(turn)));
         }
         let fault = Fault::new(
             ErrorCode::TurnInterrupted,
@@ -119,7 +132,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         turn.status = TurnStatus::Failed;
         let stored = failure(fault);
         self.store.end(&mut session, &mut turn, None, &stored, self.platform.now_ms())?;
-        Ok(None)
+        Ok(Some(Interrupted::GivenUp(turn)))
     }
 
     /// What a request means whose turn is known; `None` when it is not one of its submissions.
@@ -136,7 +149,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         match (submission.answer, turn.status) {
             (None, _) if latest => Ok(Some(Admission::Attach(turn))),
             (Some(_), TurnStatus::Aborted) if latest => Err(aborted()),
-            (Some(_), TurnStatus::Failed) if latest => {
+            (Some(_), TurnStatus::Failed) if latest && self.given_up != Some(turn.ordinal) => {
                 self.refuse_when_live(&session)?;
                 self.take_up(&mut session, &mut turn)?;
                 Ok(Some(Admission::Run(turn)))
@@ -152,18 +165,22 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
     /// Goes on from the last durable step. When nothing is owed to the model any more, because later
     /// turns have told it, what the turn had said is said again.
     fn take_up(&self, session: &mut Session, turn: &mut Turn) -> Result<(), Fault> {
-        let own_calls = session.open_calls.is_some_and(|open| open.turn == turn.ordinal);
-        if !own_calls && session.open_calls.is_some() {
-            settle_open_calls(self.store, session, "another turn came in between")?;
-        }
-        let owed = self.store.entries_after(session.acknowledged)?;
-        let speaks = owed.iter().any(|entry| entry.turn == turn.ordinal);
-        let said_again = if own_calls || speaks {
-            None
-        } else {
-            self.store.said_by(turn.ordinal)?.map(|entry| array(&entry.items))
-        };
-        self.store.take_up(session, turn, said_again.as_deref(), self.platform.now_ms())
+        self.store.step(|| {
+            let own_calls = session.open_calls.is_some_and(|open| open.turn == turn.ordinal);
+            if !own_calls {
+                settle_open_calls(self.store, session, "another turn came in between")?;
+            }
+            let owed = self.store.entries_after(session.acknowledged)?;
+            let speaks = owed
+                .iter()
+                .any(|entry| entry.turn == turn.ordinal && entry.kind != EntryKind::System);
+            let said_again = if own_calls || speaks {
+                None
+            } else {
+                self.store.said_by(turn.ordinal)?.map(|entry| array(&entry.items))
+            };
+            self.store.take_up(session, turn, said_again.as_deref(), self.platform.now_ms())
+        })
     }
 
     fn begin(
@@ -206,50 +223,52 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             },
         };
 
-        // From here on the turn is accepted: what follows writes.
-        if let Some(tools) = latched_tools {
-            session.client_tools = Some(self.store.keep_text(&tools)?);
-        }
-        if request.solution_context_text.is_some() {
-            session.solution_context =
-                solution_context.as_deref().map(|text| self.store.keep_text(text)).transpose()?;
-        }
-        let unsent = session.solution_context != session.solution_context_sent;
-        let composed = compose_turn(
-            request,
-            &TurnMaterial {
-                mode: &session.mode,
-                boot_prompt: first_turn.then_some(conversation.boot_prompt.as_str()),
-                solution_context: solution_context.as_deref().filter(|_| unsent),
-                retrieved: &[],
-            },
-        )?;
-        session.solution_context_sent.clone_from(&session.solution_context);
-        settle_open_calls(self.store, &mut session, "the turn that asked for it has ended")?;
-        let mut entries = Vec::with_capacity(2);
-        if let Some(system) = &composed.system {
-            entries.push((EntryKind::System, array(std::slice::from_ref(system))));
-        }
-        entries.push((EntryKind::User, array(std::slice::from_ref(&composed.user))));
-        let turn = self.store.begin_turn(
-            &mut session,
-            NewTurn {
-                turn_id: &request.turn_id,
-                fingerprint,
-                tools: &json(&merged.list)?,
-                entries: &entries,
-                composition: &json(&composed.trace)?,
-                progress: Progress {
-                    streaming: request.streaming,
-                    tool_choice: request.tool_choice_name.clone(),
-                    user_warnings: composed.user_warnings,
-                    warnings: merged.warnings,
-                    ..Progress::default()
+        // From here on the turn is accepted: what follows writes, all of it or nothing.
+        self.store.step(|| {
+            if let Some(tools) = latched_tools {
+                session.client_tools = Some(self.store.keep_text(&tools)?);
+            }
+            if request.solution_context_text.is_some() {
+                session.solution_context =
+                    solution_context.as_deref().map(|text| self.store.keep_text(text)).transpose()?;
+            }
+            let unsent = session.solution_context != session.solution_context_sent;
+            let composed = compose_turn(
+                request,
+                &TurnMaterial {
+                    mode: &session.mode,
+                    boot_prompt: first_turn.then_some(conversation.boot_prompt.as_str()),
+                    solution_context: solution_context.as_deref().filter(|_| unsent),
+                    retrieved: &[],
                 },
-                now: self.platform.now_ms(),
-            },
-        )?;
-        Ok(Admission::Run(turn))
+            )?;
+            session.solution_context_sent.clone_from(&session.solution_context);
+            settle_open_calls(self.store, &mut session, "the turn that asked for it has ended")?;
+            let mut entries = Vec::with_capacity(2);
+            if let Some(system) = &composed.system {
+                entries.push((EntryKind::System, array(std::slice::from_ref(system))));
+            }
+            entries.push((EntryKind::User, array(std::slice::from_ref(&composed.user))));
+            let turn = self.store.begin_turn(
+                &mut session,
+                NewTurn {
+                    turn_id: &request.turn_id,
+                    fingerprint,
+                    tools: &json(&merged.list)?,
+                    entries: &entries,
+                    composition: &json(&composed.trace)?,
+                    progress: Progress {
+                        streaming: request.streaming,
+                        tool_choice: request.tool_choice_name.clone(),
+                        user_warnings: composed.user_warnings,
+                        warnings: merged.warnings,
+                        ..Progress::default()
+                    },
+                    now: self.platform.now_ms(),
+                },
+            )?;
+            Ok(Admission::Run(turn))
+        })
     }
 
     fn new_session(&self, request: &UserTurn) -> Result<Session, Fault> {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::admission::{Admission, Door, aborted, failure, pending_calls};
+use super::admission::{Admission, Door, Interrupted, aborted, failure, pending_calls};
 use super::views::{ModesView, SessionView, TurnSummary, TurnView};
 use crate::catalog::Catalog;
 use crate::contract::{
@@ -18,7 +18,7 @@ use crate::contract::{
 };
 use crate::persistence::{Database, Session, SessionStore, StoredAnswer, Turn};
 use crate::pipeline::{Cancellation, Deployment, Outcome, Platform, TurnStream};
-use crate::reasoner::{Reasoner, settle_open_calls};
+use crate::reasoner::{Reasoner, abort};
 
 /// What holds for every turn that is admitted now.
 #[derive(Clone, Debug)]
@@ -74,9 +74,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         environment: &Environment,
         request: &ExecuteRequest,
     ) -> Result<Delivery, Fault> {
-        self.recover(environment)?;
+        let given_up = self.take_up_interrupted(environment)?;
         let fingerprint = request.fingerprint();
-        let door = self.door(environment);
+        let door = Door { given_up, ..self.door(environment) };
         let admission = match request {
             ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint),
             ExecuteRequest::ToolContinuation(results) => door.tool_continuation(results, &fingerprint),
@@ -84,7 +84,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let (stream, turn, replayed) = match admission {
             Admission::Run(turn) => (self.run(environment, &turn), turn, false),
             Admission::Attach(turn) => (self.attach(&turn)?, turn, false),
-            Admission::Replay(turn, answer) => (Rc::new(ended_stream(answer)?), turn, true),
+            Admission::Replay(turn, answer) => {
+                let told_before = given_up != Some(turn.ordinal);
+                (Rc::new(ended_stream(answer)?), turn, told_before)
+            }
         };
         // A continuation is delivered as its turn was; a repeated user turn as it now asks.
         let streaming = match request {
@@ -129,10 +132,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let (mut session, mut turn) = self.door(environment).known_turn(session_id, turn_id)?;
         match turn.status {
             TurnStatus::AwaitingTools => {
-                settle_open_calls(&self.store, &mut session, "the turn was cancelled")?;
-                turn.status = TurnStatus::Aborted;
                 let now = self.platform.now_ms();
-                self.store.end(&mut session, &mut turn, None, &failure(aborted()), now)?;
+                abort(&self.store, &mut session, &mut turn, &failure(aborted()), now)?;
             }
             TurnStatus::Running => {
                 let live = self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal);
@@ -232,13 +233,22 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn recover(self: &Rc<Self>, environment: &Environment) -> Result<(), Fault> {
+        self.take_up_interrupted(environment).map(|_| ())
+    }
+
+    /// The same, and says which turn was given up.
+    fn take_up_interrupted(self: &Rc<Self>, environment: &Environment) -> Result<Option<u64>, Fault> {
         if self.is_running() {
-            return Ok(());
+            return Ok(None);
         }
-        if let Some(turn) = self.door(environment).interrupted_turn()? {
-            self.run(environment, &turn);
+        match self.door(environment).interrupted_turn()? {
+            None => Ok(None),
+            Some(Interrupted::GivenUp(turn)) => Ok(Some(turn.ordinal)),
+            Some(Interrupted::TakenUp(turn)) => {
+                self.run(environment, &turn);
+                Ok(None)
+            }
         }
-        Ok(())
     }
 
     /// Runs a turn apart from whoever asked for it.
@@ -262,8 +272,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let outcome = reasoner.run(live.ordinal, &live.stream, &live.cancellation).await;
             // Write first, send after: nobody hears of an outcome that could still be lost.
             host.platform.durable().await;
-            // First the object is free, then the watchers hear of it.
-            host.live.replace(None);
+            // First the object is free, then the watchers hear of it. The next turn may have begun
+            // as soon as this one was stored as ended.
+            host.live.borrow_mut().take_if(|running| Rc::ptr_eq(&running.stream, &live.stream));
             host.platform.log(&json!({
                 "event": "submission_ended", "turn": turn_id.as_str(), "status": outcome.http_status,
             }));
@@ -281,7 +292,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     fn door<'a>(&'a self, environment: &'a Environment) -> Door<'a, P, D> {
-        Door { platform: &self.platform, store: &self.store, environment }
+        Door { platform: &self.platform, store: &self.store, environment, given_up: None }
     }
 
     fn known_session(&self, session_id: &SessionId) -> Result<Session, Fault> {

@@ -1,7 +1,8 @@
 //! Layer 5, Persistence: what is kept of a session, and the turn's life cycle (AGN-027 §4, layer 5).
 //!
-//! Every public write of [`SessionStore`] is one durable step: after it the session is in a state
-//! from which the turn can go on. A failure fails the turn, never the session.
+//! Every public write of [`SessionStore`] is one durable step, and [`SessionStore::step`] makes one
+//! of several: after it the session is in a state from which the turn can go on. A failure fails the
+//! turn, never the session.
 //!
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.

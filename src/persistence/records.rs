@@ -208,6 +208,9 @@ pub struct Entry {
     pub turn: u64,
     /// Why it is there.
     pub kind: EntryKind,
+    /// The model service refused it as input: a user's words are not sent any more, and of tool
+    /// outputs, which the calls before them need, only that they were refused.
+    pub withheld: bool,
     /// Responses API items.
     pub items: Vec<Box<RawValue>>,
 }

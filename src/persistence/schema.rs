@@ -49,8 +49,8 @@ pub(super) const VERSIONS: &[&[&str]] = &[&[
         PRIMARY KEY (turn, number)
     ) WITHOUT ROWID",
     // The conversation as the model service knows it or is still owed it: one row for each time
-    // something is added, `items` being a JSON array of Responses API items. `standing` is `kept`,
-    // `suspect` (refused once along with newer words) or `dropped` (not sent any more).
+    // something is added, `items` being a JSON array of Responses API items. `standing` is `kept`
+    // or `withheld` (refused by the model service, so that it is not sent any more).
     "CREATE TABLE conversation (
         seq INTEGER PRIMARY KEY,
         turn INTEGER NOT NULL,

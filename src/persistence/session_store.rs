@@ -17,13 +17,40 @@ use crate::contract::{ErrorCode, Fault, ToolResult, TurnId};
 pub struct SessionStore<D> {
     pub(super) database: D,
     /// The tables are known to exist in their present form.
-    pub(super) ready: Cell<bool>,
+    ready: Cell<bool>,
+    /// A step has begun and is not complete.
+    in_step: Cell<bool>,
 }
 
 impl<D: Database> SessionStore<D> {
     /// A store over a database, which may be empty. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { database, ready: Cell::new(false) }
+        Self { database, ready: Cell::new(false), in_step: Cell::new(false) }
+    }
+
+    /// Makes everything that `writes` does one durable step: all of it is kept or, when it fails,
+    /// nothing. A step within a step is part of it, so its failure has to fail the whole.
+    ///
+    /// # Errors
+    /// Whatever `writes` fails with; `internal` when the storage fails.
+    pub fn step<T>(&self, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        if self.in_step.replace(true) {
+            return writes();
+        }
+        let (mut writes, mut done) = (Some(writes), None);
+        let kept = self.database.atomically(&mut || {
+            if let Some(writes) = writes.take() {
+                done = Some(writes()?);
+            }
+            Ok(())
+        });
+        self.in_step.set(false);
+        if kept.is_err() {
+            // What was not kept may have been the tables themselves.
+            self.ready.set(false);
+        }
+        kept?;
+        done.ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage ran no write."))
     }
 
     /// The session, or `None` when no turn was ever accepted. Brings older tables up to date.
@@ -37,7 +64,7 @@ impl<D: Database> SessionStore<D> {
             }
             self.migrate()?;
         }
-        self.first("SELECT * FROM session", &[])?.as_ref().map(Session::from_row).transpose()
+        self.first("SELECT * FROM session WHERE id = 1", &[])?.as_ref().map(Session::from_row).transpose()
     }
 
     /// A turn by the client's id.
@@ -145,19 +172,24 @@ impl<D: Database> SessionStore<D> {
             .collect()
     }
 
-    /// The entries of the conversation after `seq`, oldest first, without the dropped ones.
+    /// The entries of the conversation after `seq`, oldest first, without those that are withheld
+    /// whole.
     ///
     /// # Errors
     /// `internal` when the storage fails.
     pub fn entries_after(&self, seq: u64) -> Result<Vec<Entry>, Fault> {
         self.database
-            .run("SELECT * FROM conversation WHERE seq > ? AND standing <> 'dropped' ORDER BY seq", &[seq.into()])?
+            .run(
+                "SELECT * FROM conversation
+                 WHERE seq > ? AND (standing = 'kept' OR kind = 'tool_outputs') ORDER BY seq",
+                &[seq.into()],
+            )?
             .iter()
             .map(|row| self.entry_from_row(row))
             .collect()
     }
 
-    /// What a user turn said, dropped or not.
+    /// What a user turn said, withheld or not.
     ///
     /// # Errors
     /// `internal` when the storage fails.
@@ -228,8 +260,10 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn keep_text(&self, text: &str) -> Result<String, Fault> {
-        self.ensure_tables()?;
-        texts::keep(&self.database, text)
+        self.step(|| {
+            self.ensure_tables()?;
+            texts::keep(&self.database, text)
+        })
     }
 
     /// Creates the tables of a new session.
@@ -252,7 +286,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn migrate(&self) -> Result<(), Fault> {
-        let row = self.first("SELECT schema_version FROM session", &[])?;
+        let row = self.first("SELECT schema_version FROM session WHERE id = 1", &[])?;
         // Tables without a session are those of a first turn that was not kept.
         let version = row.map_or(Ok(schema::VERSIONS.len()), |row| row.number("schema_version"))?;
         if version > schema::VERSIONS.len() {
@@ -268,12 +302,11 @@ impl<D: Database> SessionStore<D> {
 
     /// Brings the tables from `version` to the present.
     fn apply(&self, version: usize) -> Result<(), Fault> {
-        let pending = schema::VERSIONS.get(version..).unwrap_or_default();
-        if pending.is_empty() {
+        if version == schema::VERSIONS.len() {
             return Ok(());
         }
-        self.database.atomically(&mut || {
-            for statement in pending.iter().copied().flatten() {
+        self.step(|| {
+            for statement in schema::VERSIONS.iter().skip(version).copied().flatten() {
                 self.database.run(statement, &[])?;
             }
             self.database
@@ -333,6 +366,11 @@ impl<D: Database> SessionStore<D> {
             seq: row.number("seq")?,
             turn: row.number("turn")?,
             kind: EntryKind::parse(&row.text("kind")?)?,
+            withheld: match row.text("standing")?.as_str() {
+                "kept" => false,
+                "withheld" => true,
+                _ => return Err(super::database::unreadable("standing")),
+            },
             items: from_json("items", &items)?,
         })
     }

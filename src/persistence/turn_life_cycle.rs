@@ -58,9 +58,8 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails; then nothing was written.
     pub fn begin_turn(&self, session: &mut Session, new: NewTurn<'_>) -> Result<Turn, Fault> {
-        self.ensure_tables()?;
-        let mut begun = None;
-        self.database.atomically(&mut || {
+        self.step(|| {
+            self.ensure_tables()?;
             let ordinal = self.next("SELECT MAX(ordinal) AS newest FROM turns")?;
             let turn = Turn {
                 ordinal,
@@ -70,7 +69,7 @@ impl<D: Database> SessionStore<D> {
                 updated_at: new.now,
                 attempts: 1,
                 tools: texts::keep(&self.database, new.tools)?,
-                progress: new.progress.clone(),
+                progress: new.progress,
             };
             self.database.run(
                 "INSERT INTO turns (ordinal, turn_id, status, started_at, updated_at, attempts, tools,
@@ -95,10 +94,8 @@ impl<D: Database> SessionStore<D> {
             session.live_turn = Some(ordinal);
             session.updated_at = new.now;
             self.save_session(session)?;
-            begun = Some(turn);
-            Ok(())
-        })?;
-        begun.ok_or_else(|| super::database::unreadable("turns"))
+            Ok(turn)
+        })
     }
 
     /// Accepts the client's tool results: they are never asked for again.
@@ -120,7 +117,7 @@ impl<D: Database> SessionStore<D> {
         turn.progress.iterations = 0;
         session.live_turn = Some(turn.ordinal);
         session.updated_at = now;
-        self.database.atomically(&mut || {
+        self.step(|| {
             self.insert_submission(turn, fingerprint, now)?;
             for call in answered {
                 self.save_call_answer(turn.ordinal, call)?;
@@ -151,7 +148,7 @@ impl<D: Database> SessionStore<D> {
         turn.progress.next_segment += 2;
         session.live_turn = Some(turn.ordinal);
         session.updated_at = now;
-        self.database.atomically(&mut || {
+        self.step(|| {
             if let Some(items) = said_again {
                 self.append(turn.ordinal, EntryKind::User, items)?;
             }
@@ -176,7 +173,7 @@ impl<D: Database> SessionStore<D> {
         answer: &ModelAnswerRecord<'_>,
         now: u64,
     ) -> Result<(), Fault> {
-        self.database.atomically(&mut || {
+        self.step(|| {
             self.write_answer(session, turn, answer)?;
             turn.updated_at = now;
             self.save_turn(turn)?;
@@ -189,7 +186,7 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn record_attempt(&self, turn: &Turn, record: &str) -> Result<(), Fault> {
-        self.write_transcript(turn, record)
+        self.step(|| self.write_transcript(turn, record))
     }
 
     /// Records the answer to one call, and the mode change that it brought.
@@ -205,7 +202,7 @@ impl<D: Database> SessionStore<D> {
         now: u64,
     ) -> Result<(), Fault> {
         let previous = session.mode.clone();
-        self.database.atomically(&mut || {
+        self.step(|| {
             self.save_call_answer(turn.ordinal, call)?;
             if let Some(new_mode) = &new_mode {
                 self.database.run(
@@ -240,7 +237,7 @@ impl<D: Database> SessionStore<D> {
         answered: &[Call],
         outputs: &str,
     ) -> Result<(), Fault> {
-        self.database.atomically(&mut || {
+        self.step(|| {
             for call in answered {
                 self.save_call_answer(open.turn, call)?;
             }
@@ -268,7 +265,7 @@ impl<D: Database> SessionStore<D> {
         }
         session.updated_at = now;
         turn.updated_at = now;
-        self.database.atomically(&mut || {
+        self.step(|| {
             if let Some(last) = last {
                 self.write_answer(session, turn, last)?;
             }
@@ -289,26 +286,23 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// The model service refused the words it is owed. Those of the turn that sent them leave the
-    /// conversation; words of earlier turns that were refused along with them leave it the second
-    /// time, so that nothing refused can block the session, and nothing goes that need not.
+    /// Entries that the model service refused as input are not sent any more.
     ///
     /// # Errors
-    /// `internal` when the storage fails.
-    pub fn drop_refused_words(&self, session: &mut Session, turn: u64) -> Result<(), Fault> {
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn withhold(&self, session: &mut Session, entries: &[u64]) -> Result<(), Fault> {
+        if entries.is_empty() {
+            return Ok(());
+        }
         // The solution context may have been among them: it has to be sent again.
         session.solution_context_sent = None;
-        self.database.atomically(&mut || {
-            self.database.run(
-                "UPDATE conversation SET standing = 'dropped'
-                 WHERE seq > ? AND kind = 'user' AND (turn = ? OR standing = 'suspect')",
-                &[session.acknowledged.into(), turn.into()],
-            )?;
-            self.database.run(
-                "UPDATE conversation SET standing = 'suspect'
-                 WHERE seq > ? AND kind = 'user' AND standing = 'kept'",
-                &[session.acknowledged.into()],
-            )?;
+        self.step(|| {
+            for seq in entries {
+                self.database.run(
+                    "UPDATE conversation SET standing = 'withheld' WHERE seq = ?",
+                    &[(*seq).into()],
+                )?;
+            }
             self.save_session(session)
         })
     }

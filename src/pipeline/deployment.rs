@@ -114,6 +114,7 @@ mod tests {
                 ("UPSTREAM_IDLE_TIMEOUT_MS", "3"),
                 ("TURN_TIMEOUT_MS", "4"),
                 ("KEEP_ALIVE_MS", "5"),
+                ("TURN_ALARM_MS", "8"),
             ]),
             Ok(Deployment {
                 base_url: "http://localhost:1/v1".to_owned(),
@@ -123,6 +124,7 @@ mod tests {
                 upstream_idle_timeout_ms: 3,
                 turn_timeout_ms: 4,
                 keep_alive_ms: 5,
+                turn_alarm_ms: 8,
             })
         );
     }
@@ -135,6 +137,7 @@ mod tests {
             "UPSTREAM_IDLE_TIMEOUT_MS",
             "TURN_TIMEOUT_MS",
             "KEEP_ALIVE_MS",
+            "TURN_ALARM_MS",
         ] {
             for value in ["", "0", "-1", "1.5", "10s", "1_000", "18446744073709551616"] {
                 assert_eq!(

@@ -2,7 +2,9 @@
 //! and again, until there is an answer, or calls that only the client can run.
 //!
 //! What comes next is decided from what is stored, so a turn goes on after any cut exactly where
-//! its last durable step left it.
+//! its last durable step left it. What happened outside since then happens again: a model call is
+//! made again, and a server tool whose answer was not stored yet runs again, with the same
+//! `ToolCallId`.
 //!
 //! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
 //! mode change.
@@ -28,7 +30,7 @@ use crate::persistence::{
 };
 use crate::pipeline::{Cancellation, Deployment, Outcome, Platform, TurnStream};
 
-pub use settlement::{outputs_of, settle_open_calls};
+pub use settlement::{abort, outputs_of, settle_open_calls};
 
 /// What a turn runs with.
 #[derive(Debug)]
@@ -91,19 +93,20 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         cancellation: &Cancellation,
     ) -> Result<Pause, Fault> {
         // Dropping the loop at an await aborts what it waits for; every durable step is complete.
+        // The stop is looked at first, so that a cancelled turn calls nobody any more.
         let cancelled = pin!(cancellation.requested());
         let timed_out = pin!(self.platform.sleep(self.deployment.turn_timeout_ms));
         let stopped = select(cancelled, timed_out);
-        match select(pin!(self.advance(ordinal, stream)), stopped).await {
-            Either::Left((pause, _)) => pause,
-            Either::Right((Either::Left(_), _)) => Err(Fault::new(
+        match select(stopped, pin!(self.advance(ordinal, stream))).await {
+            Either::Left((Either::Left(_), _)) => Err(Fault::new(
                 ErrorCode::TurnAborted,
                 "The turn was cancelled.",
             )),
-            Either::Right((Either::Right(_), _)) => Err(Fault::new(
+            Either::Left((Either::Right(_), _)) => Err(Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The turn did not end within {} ms.", self.deployment.turn_timeout_ms),
             )),
+            Either::Right((pause, _)) => pause,
         }
     }
 
@@ -200,12 +203,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let stored = stored_answer(&InvokeResult::from(fault), None);
         let kept = self.stored_session().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
-            turn.status = if aborted { TurnStatus::Aborted } else { TurnStatus::Failed };
+            let now = self.platform.now_ms();
             if aborted {
                 turn.progress.text_so_far = Some(stream.text()).filter(|text| !text.is_empty());
-                settle_open_calls(&self.store, &mut session, "the turn was cancelled")?;
+                return abort(&self.store, &mut session, &mut turn, &stored, now);
             }
-            self.store.end(&mut session, &mut turn, None, &stored, self.platform.now_ms())
+            turn.status = TurnStatus::Failed;
+            self.store.end(&mut session, &mut turn, None, &stored, now)
         });
         match kept {
             Ok(()) => stored,
@@ -232,7 +236,7 @@ fn stored_answer(result: &InvokeResult, kept_segment: Option<u32>) -> StoredAnsw
     StoredAnswer { http_status: result.http_status(), body: result.to_json(), kept_segment }
 }
 
-fn not_executed(call: &Call, why: &str) -> Call {
+fn without_result(call: &Call, why: &str) -> Call {
     Call {
         answer: Some(ToolResult {
             tool_call_id: call.call_id.clone(),

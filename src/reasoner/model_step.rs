@@ -3,10 +3,11 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{Pause, Reasoner, Work, not_executed, retry};
-use crate::catalog::Continuation;
+use super::settlement::refused_output;
+use super::{Pause, Reasoner, Work, retry, without_result};
+use crate::catalog::{AGENT_CHANGE_MODE, Continuation};
 use crate::composition::{Block, ModelRequest, compose_request};
-use crate::contract::{ErrorCode, Fault, Usage};
+use crate::contract::{ErrorCode, Fault, Usage, Warning};
 use crate::llm_call::{self, Answered, CallFailure, Endpoint};
 use crate::persistence::{Call, Database, Entry, EntryKind, ModelAnswerRecord, RunsOn, texts};
 use crate::pipeline::Platform;
@@ -26,6 +27,7 @@ struct Transcript {
     first_entry: Option<u64>,
     last_entry: Option<u64>,
     rebuilt: bool,
+    withheld: Vec<u64>,
     composition: Vec<Block>,
     retries: Vec<Retry>,
     response_id: Option<String>,
@@ -47,12 +49,43 @@ struct Input {
     /// The chain that it continues; `None` when it is the whole conversation.
     previous_response_id: Option<String>,
     rebuilt: bool,
+    /// Entries that are left out because the service may have refused them.
+    withheld: Vec<u64>,
+}
+
+impl Input {
+    /// The entries that the service can refuse now: those that it is owed by the turn itself, and
+    /// by earlier turns that got no answer.
+    fn refusable(&self, work: &Work<'_>) -> (Vec<u64>, Vec<u64>) {
+        let refusable = |entry: &&Entry| {
+            entry.seq > work.session.acknowledged
+                && !entry.withheld
+                && matches!(entry.kind, EntryKind::User | EntryKind::ToolOutputs)
+        };
+        let (own, others): (Vec<&Entry>, Vec<&Entry>) = self
+            .entries
+            .iter()
+            .filter(refusable)
+            .partition(|entry| entry.turn == work.turn.ordinal);
+        let places = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.seq).collect();
+        (places(own), places(others))
+    }
+
+    fn without(mut self, entries: &[u64]) -> Self {
+        for entry in self.entries.iter_mut().filter(|entry| entries.contains(&entry.seq)) {
+            entry.withheld = true;
+        }
+        self.withheld = entries.to_vec();
+        self
+    }
 }
 
 /// A call that ended, one way or the other.
 struct Exchange {
     transcript: Transcript,
     ending: Result<Answered, CallFailure>,
+    /// Text of it has been shown.
+    shown: bool,
     /// The welcome message stands before the text already.
     welcomed: bool,
 }
@@ -67,25 +100,24 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 format!("The turn was not done after {limit} model calls. Ask for less at once."),
             ));
         }
-        let input = self.owed(work)?;
-        let chained = input.previous_response_id.is_some();
-        let mut exchange = self.exchange(work, input).await?;
-        let lost = matches!(&exchange.ending, Err(failure) if failure.lost_chain());
-        if chained && lost {
+        let mut input = self.owed(work)?;
+        let mut exchange = self.exchange(work, &input).await?;
+        if input.previous_response_id.is_some() && exchange.failed_with(CallFailure::lost_chain) {
             // The session has the whole conversation itself: a lost chain is built again from it.
-            let whole = self.whole_conversation(true)?;
-            exchange = self.exchange(work, whole).await?;
+            input = self.whole_conversation(true)?;
+            exchange.take_back(work);
+            exchange = self.exchange(work, &input).await?;
         }
-        let Exchange { mut transcript, ending, welcomed } = exchange;
+        if exchange.failed_with(CallFailure::refused_input) {
+            exchange = self.find_refused(work, input, exchange).await?;
+        }
+        let Exchange { mut transcript, ending, welcomed, .. } = exchange;
         match ending {
             Ok(answered) => {
                 transcript.response_id.clone_from(&answered.answer.response_id);
                 self.store_answer(work, transcript, answered, welcomed)
             }
             Err(failure) => {
-                if failure.refused_input() {
-                    self.store.drop_refused_words(&mut work.session, work.turn.ordinal)?;
-                }
                 let attempts = u32::try_from(transcript.retries.len()).unwrap_or(u32::MAX) + 1;
                 let fault = failure.into_fault(attempts);
                 transcript.fault = Some(fault.clone());
@@ -95,6 +127,29 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
     }
 
+    /// The model service refused its input. Whatever it is that it refuses leaves the conversation,
+    /// so that it never stands in the way of another turn; and nothing else does. When earlier turns
+    /// had a part in the input, the call is made once more without it to see whose part it was.
+    async fn find_refused(
+        &self,
+        work: &mut Work<'_>,
+        input: Input,
+        refused: Exchange,
+    ) -> Result<Exchange, Fault> {
+        let (own, others) = input.refusable(work);
+        let mut exchange = refused;
+        if !others.is_empty() {
+            exchange.take_back(work);
+            exchange = self.exchange(work, &input.without(&others)).await?;
+        }
+        if exchange.ending.is_ok() {
+            self.store.withhold(&mut work.session, &others)?;
+        } else if exchange.failed_with(CallFailure::refused_input) {
+            self.store.withhold(&mut work.session, &own)?;
+        }
+        Ok(exchange)
+    }
+
     /// What the model service has not got yet; everything when there is no chain to continue.
     fn owed(&self, work: &Work<'_>) -> Result<Input, Fault> {
         match (work.agent.continuation, &work.session.chain_head) {
@@ -102,22 +157,26 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 entries: self.store.entries_after(work.session.acknowledged)?,
                 previous_response_id: Some(head.clone()),
                 rebuilt: false,
+                withheld: Vec::new(),
             }),
             (Continuation::Stored, None) | (Continuation::Replay, _) => self.whole_conversation(false),
         }
     }
 
     fn whole_conversation(&self, rebuilt: bool) -> Result<Input, Fault> {
-        Ok(Input { entries: self.store.entries_after(0)?, previous_response_id: None, rebuilt })
+        let entries = self.store.entries_after(0)?;
+        Ok(Input { entries, previous_response_id: None, rebuilt, withheld: Vec::new() })
     }
 
     /// Composes the request and makes the call, with retries.
-    async fn exchange(&self, work: &mut Work<'_>, input: Input) -> Result<Exchange, Fault> {
-        let items = input_items(&input.entries);
+    async fn exchange(&self, work: &mut Work<'_>, input: &Input) -> Result<Exchange, Fault> {
+        let items = input_items(&input.entries)?;
         let mode = self.catalog.mode(&work.session.mode);
         let resend = work.agent.resend_tools
             || input.previous_response_id.is_none()
-            || work.session.tools_sent.as_ref() != Some(&work.turn.tools);
+            || work.session.tools_sent.as_ref() != Some(&work.turn.tools)
+            // The service refuses a choice among tools that the request does not hold.
+            || work.turn.progress.tool_choice.is_some();
         let composed = compose_request(&ModelRequest {
             model: work
                 .conversation
@@ -139,10 +198,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             duration_ms: 0,
             body_sha256: texts::sha256_hex(composed.body.as_bytes()),
             body_bytes: composed.body.len(),
-            previous_response_id: input.previous_response_id,
+            previous_response_id: input.previous_response_id.clone(),
             first_entry: input.entries.first().map(|entry| entry.seq),
             last_entry: input.entries.last().map(|entry| entry.seq),
             rebuilt: input.rebuilt,
+            withheld: input.withheld.clone(),
             composition: composed.trace,
             retries: Vec::new(),
             response_id: None,
@@ -155,7 +215,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             idle_timeout_ms: self.deployment.upstream_idle_timeout_ms,
         };
         let welcome = self.welcome(work);
-        let mut welcomed = false;
+        let (mut shown, mut welcomed) = (false, false);
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
@@ -170,6 +230,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                         text
                     }
                 };
+                shown = true;
                 if let Some(welcome) = welcome.filter(|_| !welcomed) {
                     work.stream.append(transcript.segment, welcome);
                     work.stream.append(transcript.segment, "\n\n");
@@ -187,7 +248,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             self.platform.sleep(wait).await;
         };
         transcript.duration_ms = self.platform.now_ms().saturating_sub(started_at);
-        Ok(Exchange { transcript, ending, welcomed })
+        Ok(Exchange { transcript, ending, shown, welcomed })
     }
 
     /// Stores an answer: as the turn's end when it is the final text, else with its calls open.
@@ -204,6 +265,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         transcript.usage = usage;
         let calls = calls_of(work, &answer);
         let ends = calls.is_empty();
+        let mode_changes = calls.iter().filter(|call| call.name == AGENT_CHANGE_MODE).count();
 
         if work.agent.continuation == Continuation::Stored {
             work.session.chain_head.clone_from(&answer.response_id);
@@ -214,6 +276,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         progress.iterations += 1;
         progress.next_segment = segment + 1;
         progress.tool_choice = None;
+        if mode_changes > 1 {
+            progress.warnings.push(Warning::new(
+                "several_mode_changes",
+                "The model asked for more than one mode change at once; the last one that is possible holds.",
+            ));
+        }
         if let Some(usage) = usage {
             progress.usage = Some(progress.usage.unwrap_or_default().saturating_add(usage));
         }
@@ -260,18 +328,41 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 }
 
-/// The items of entries as input: the model's own answers in the form in which they are sent back.
-fn input_items(entries: &[Entry]) -> Vec<Box<RawValue>> {
+impl Exchange {
+    fn failed_with(&self, concern: impl Fn(&CallFailure) -> bool) -> bool {
+        self.ending.as_ref().is_err_and(concern)
+    }
+
+    /// The call is made again: nothing that it has shown is the answer.
+    fn take_back(&self, work: &mut Work<'_>) {
+        if self.shown {
+            work.stream.discard(self.transcript.segment);
+            work.turn.progress.next_segment = self.transcript.segment + 1;
+        }
+    }
+}
+
+/// The items of entries as input: the model's own answers in the form in which they are sent back,
+/// and withheld ones in the form in which they do no harm.
+fn input_items(entries: &[Entry]) -> Result<Vec<Box<RawValue>>, Fault> {
     let mut items = Vec::new();
     for entry in entries {
-        match entry.kind {
-            EntryKind::Answer => items.extend(entry.items.iter().filter_map(|item| for_replay(item))),
-            EntryKind::System | EntryKind::User | EntryKind::ToolOutputs => {
+        match (entry.kind, entry.withheld) {
+            (EntryKind::Answer, _) => {
+                items.extend(entry.items.iter().filter_map(|item| for_replay(item)));
+            }
+            (EntryKind::ToolOutputs, true) => {
+                for item in &entry.items {
+                    items.push(refused_output(item)?);
+                }
+            }
+            (EntryKind::User, true) => {}
+            (EntryKind::System | EntryKind::User | EntryKind::ToolOutputs, _) => {
                 items.extend(entry.items.iter().cloned());
             }
         }
     }
-    items
+    Ok(items)
 }
 
 /// The calls of an answer, and who answers each. One that was not offered is answered at once.
@@ -297,7 +388,7 @@ fn calls_of(work: &Work<'_>, answer: &ModelAnswer) -> Vec<Call> {
             };
             match offered {
                 Some(_) => made,
-                None => not_executed(&made, &format!("There is no tool {}. Use an offered one.", call.name)),
+                None => without_result(&made, &format!("There is no tool {}. Use an offered one.", call.name)),
             }
         })
         .collect()

@@ -1,15 +1,35 @@
-//! Closing calls that nobody will answer any more, so that the model's chain never waits for them.
+//! Closing what stays open, so that the model's chain never waits for it: calls that nobody will
+//! answer any more, and outputs that the model service refused.
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::not_executed;
-use crate::contract::{ErrorCode, Fault};
-use crate::persistence::{Call, Database, Session, SessionStore};
+use super::without_result;
+use crate::contract::{ErrorCode, Fault, ToolOutcome, TurnStatus};
+use crate::persistence::{Call, Database, RunsOn, Session, SessionStore, StoredAnswer, Turn};
 use crate::responses_api::function_call_output;
 use crate::server_tools::output_text;
 
-/// Gives every call that is still open an output which says that it was not executed, and hands
-/// all of them back to the conversation. Does nothing when no call is open.
+/// Ends a turn as aborted, and closes the calls that it made.
+///
+/// # Errors
+/// `internal` when the storage fails; then nothing was written.
+pub fn abort<D: Database>(
+    store: &SessionStore<D>,
+    session: &mut Session,
+    turn: &mut Turn,
+    answer: &StoredAnswer,
+    now: u64,
+) -> Result<(), Fault> {
+    turn.status = TurnStatus::Aborted;
+    store.step(|| {
+        settle_open_calls(store, session, "the turn was cancelled")?;
+        store.end(session, turn, None, answer, now)
+    })
+}
+
+/// Gives every call that is still open an output which says that there is no result, and hands all
+/// of them back to the conversation. Does nothing when no call is open.
 ///
 /// # Errors
 /// `internal` when the storage fails.
@@ -23,7 +43,12 @@ pub fn settle_open_calls<D: Database>(
     let mut closed = Vec::new();
     for call in &mut calls {
         if call.answer.is_none() {
-            *call = not_executed(call, &format!("The tool was not executed: {why}."));
+            // A server tool may have been at work when its turn was cut off.
+            let what = match call.runs_on {
+                RunsOn::Server => "It is not known whether the tool was executed",
+                RunsOn::Client | RunsOn::Nobody => "The tool was not executed",
+            };
+            *call = without_result(call, &format!("{what}: {why}."));
             closed.push(call.clone());
         }
     }
@@ -45,6 +70,18 @@ pub fn outputs_of(calls: &[Call]) -> Result<String, Fault> {
         })
         .collect();
     serde_json::to_string(&outputs?).map_err(unwritable)
+}
+
+/// What stands for an output that the model service refused: the call has to be answered.
+pub(super) fn refused_output(output: &RawValue) -> Result<Box<RawValue>, Fault> {
+    #[derive(Deserialize)]
+    struct Answered {
+        call_id: String,
+    }
+    let Answered { call_id } = serde_json::from_str(output.get())
+        .map_err(|_| Fault::new(ErrorCode::Internal, "A stored tool output is unreadable."))?;
+    let why = ToolOutcome::Error("The model service refused the tool's result.".to_owned());
+    function_call_output(&call_id, &output_text(&why)).map_err(unwritable)
 }
 
 fn unwritable(_: serde_json::Error) -> Fault {

@@ -2,7 +2,7 @@
 //! or wait for the client.
 
 use super::{Pause, Reasoner, Work, outputs_of};
-use crate::contract::{Fault, Warning};
+use crate::contract::Fault;
 use crate::persistence::{Database, NewMode, OpenCalls, RunsOn};
 use crate::pipeline::Platform;
 use crate::server_tools::{self, RequestedMode, ToolInvocation};
@@ -16,7 +16,6 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         open: OpenCalls,
     ) -> Result<Option<Pause>, Fault> {
         let mut calls = self.store.calls(open)?;
-        let mut mode_changes = 0;
         for call in &mut calls {
             if call.runs_on != RunsOn::Server || call.answer.is_some() {
                 continue;
@@ -34,8 +33,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             )
             .await?;
             call.answer = Some(run.result);
-            mode_changes += usize::from(run.new_mode.is_some());
-            let new_mode = self.change_mode(work, run.new_mode, mode_changes);
+            let new_mode = run.new_mode.and_then(|requested| self.change_mode(work, requested));
             let now = self.platform.now_ms();
             self.store.record_call_answer(&mut work.session, &mut work.turn, call, new_mode, now)?;
         }
@@ -50,16 +48,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     fn change_mode(
         &self,
         work: &mut Work<'_>,
-        requested: Option<RequestedMode>,
-        so_far: usize,
+        requested: RequestedMode,
     ) -> Option<NewMode> {
-        let requested = requested?;
-        if so_far > 1 {
-            work.turn.progress.warnings.push(Warning::new(
-                "several_mode_changes",
-                "The model changed the mode more than once in one response; the last change holds.",
-            ));
-        }
         if requested.key == work.session.mode {
             return None;
         }

@@ -1,0 +1,85 @@
+//! A conversation as the model service knows it.
+
+use serde_json::Value;
+
+/// Input and output items in their order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conversation(pub(crate) Vec<Value>);
+
+/// An item in few words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    System(String),
+    /// The text parts of a user message, one after the other.
+    User(String),
+    Assistant(String),
+    /// Call id, name, arguments.
+    Call(String, String, String),
+    /// Call id, output.
+    Output(String, String),
+    Other,
+}
+
+impl Conversation {
+    pub(crate) fn said(&self) -> Vec<Said> {
+        self.0.iter().map(said).collect()
+    }
+
+    /// What users said, in their order.
+    pub(crate) fn user_texts(&self) -> Vec<String> {
+        let user = |said| {
+            if let Said::User(text) = said {
+                Some(text)
+            } else {
+                None
+            }
+        };
+        self.said().into_iter().filter_map(user).collect()
+    }
+
+    /// How often users said this.
+    pub(crate) fn heard(&self, words: &str) -> usize {
+        self.user_texts()
+            .iter()
+            .map(|text| text.matches(words).count())
+            .sum()
+    }
+
+    /// The outputs of calls, in their order: call id, output.
+    pub(crate) fn outputs(&self) -> Vec<(String, String)> {
+        let output = |said| {
+            if let Said::Output(id, text) = said {
+                Some((id, text))
+            } else {
+                None
+            }
+        };
+        self.said().into_iter().filter_map(output).collect()
+    }
+}
+
+fn said(item: &Value) -> Said {
+    let member = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
+    match (item["type"].as_str(), item["role"].as_str()) {
+        (Some("function_call"), _) => {
+            Said::Call(member("call_id"), member("name"), member("arguments"))
+        }
+        (Some("function_call_output"), _) => Said::Output(member("call_id"), member("output")),
+        (_, Some("system")) => Said::System(text(&item["content"])),
+        (_, Some("user")) => Said::User(text(&item["content"])),
+        (_, Some("assistant")) => Said::Assistant(text(&item["content"])),
+        _ => Said::Other,
+    }
+}
+
+fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str().or(part["refusal"].as_str()))
+            .collect::<Vec<_>>()
+            .join("\n"),
+        _ => String::new(),
+    }
+}

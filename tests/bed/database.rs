@@ -1,0 +1,278 @@
+//! SQLite in memory behind `Database`. The disk outlives every instance that writes to it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use aptix_edge::contract::Fault;
+use aptix_edge::persistence::{Database, DatabaseFault, Row, Value};
+use rusqlite::{Connection, StatementStatus, types};
+
+use super::instance::{Crash, Instance};
+
+/// The longest row that the object's storage takes, in bytes.
+const ROW_BYTES: usize = 2_000_000;
+
+/// What stays when an instance ends, with counters that are never reset.
+pub(crate) struct Disk {
+    connection: Connection,
+    /// Durable steps so far.
+    pub(crate) steps: Cell<u64>,
+    /// Writing statements so far.
+    pub(crate) writes: Cell<u64>,
+    /// Rows written so far, entries of secondary indexes included.
+    pub(crate) rows_written: Cell<u64>,
+    /// Rows that statements gave back so far.
+    pub(crate) rows_returned: Cell<u64>,
+    /// The writing statement that fails once, the instance living on.
+    pub(crate) failing_write: Cell<Option<u64>>,
+    /// Every different statement since [`Disk::watch`].
+    statements: RefCell<BTreeMap<String, Statement>>,
+}
+
+/// What is known of a statement that ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Statement {
+    /// How often it ran.
+    pub(crate) runs: u64,
+    /// The most rows that one run gave back.
+    pub(crate) most_rows: u64,
+    /// The most steps that one run took through a table without an index.
+    pub(crate) most_scanned: i32,
+}
+
+/// An instance's access to a disk.
+pub(crate) struct SqliteDatabase {
+    pub(crate) disk: Rc<Disk>,
+    pub(crate) instance: Rc<Instance>,
+    depth: Cell<u32>,
+}
+
+impl Disk {
+    pub(crate) fn new() -> Rc<Self> {
+        Rc::new(Self {
+            connection: Connection::open_in_memory().unwrap(),
+            steps: Cell::new(0),
+            writes: Cell::new(0),
+            rows_written: Cell::new(0),
+            rows_returned: Cell::new(0),
+            failing_write: Cell::new(None),
+            statements: RefCell::default(),
+        })
+    }
+
+    /// Forgets which statements ran.
+    pub(crate) fn watch(&self) {
+        self.statements.borrow_mut().clear();
+    }
+
+    /// The statements that ran since [`Disk::watch`].
+    pub(crate) fn statements(&self) -> BTreeMap<String, Statement> {
+        self.statements.borrow().clone()
+    }
+
+    /// SQLite's plan for a statement, one line per step.
+    pub(crate) fn plan(&self, statement: &str) -> Vec<String> {
+        let mut explained = self
+            .connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {statement}"))
+            .unwrap();
+        let rows = explained.raw_query();
+        rows.mapped(|row| row.get::<_, String>("detail"))
+            .collect::<Result<_, _>>()
+            .unwrap()
+    }
+
+    /// The test's own look at the storage. Nothing when its tables do not exist yet.
+    pub(crate) fn read(&self, statement: &str) -> Vec<BTreeMap<String, serde_json::Value>> {
+        let Ok(mut prepared) = self.connection.prepare_cached(statement) else {
+            return Vec::new();
+        };
+        let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
+        let mut rows = prepared.query([]).unwrap();
+        let mut read = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
+                types::Value::Null => serde_json::Value::Null,
+                types::Value::Integer(number) => number.into(),
+                types::Value::Text(text) => text.into(),
+                other => panic!("no column holds {other:?}"),
+            };
+            read.push(
+                names
+                    .iter()
+                    .enumerate()
+                    .map(|(place, name)| (name.clone(), cell(place)))
+                    .collect(),
+            );
+        }
+        read
+    }
+
+    /// Spoils or mends the storage behind the product's back.
+    pub(crate) fn write(&self, statement: &str) {
+        self.connection.execute_batch(statement).unwrap();
+    }
+
+    /// Entries that an inserted row adds to secondary indexes.
+    fn index_entries(&self, statement: &str) -> u64 {
+        let mut words = statement
+            .split_whitespace()
+            .skip_while(|word| *word != "INTO")
+            .skip(1);
+        let Some(table) = words.next() else { return 0 };
+        self.connection
+            .prepare_cached("SELECT COUNT(*) FROM pragma_index_list(?) WHERE origin <> 'pk'")
+            .unwrap()
+            .query_row([table], |row| row.get::<_, i64>(0))
+            .unwrap()
+            .unsigned_abs()
+    }
+}
+
+impl SqliteDatabase {
+    pub(crate) fn new(disk: Rc<Disk>, instance: Rc<Instance>) -> Self {
+        Self {
+            disk,
+            instance,
+            depth: Cell::new(0),
+        }
+    }
+
+    /// A durable step is complete; the instance may be told to end right after it.
+    fn committed(&self) -> Result<(), DatabaseFault> {
+        self.disk.steps.set(self.disk.steps.get() + 1);
+        if self.instance.reach(Crash::AfterStep(self.disk.steps.get())) {
+            Err(gone())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Database for SqliteDatabase {
+    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+        if !self.instance.alive() {
+            return Err(gone());
+        }
+        let disk = &self.disk;
+        let fault = |fault: rusqlite::Error| DatabaseFault(fault.to_string());
+        let mut prepared = disk.connection.prepare_cached(statement).map_err(fault)?;
+        let writes = !prepared.readonly();
+        if writes {
+            disk.writes.set(disk.writes.get() + 1);
+            if self.instance.reach(Crash::BeforeWrite(disk.writes.get())) {
+                return Err(gone());
+            }
+            if disk.failing_write.get() == Some(disk.writes.get()) {
+                return Err(DatabaseFault("disk I/O error".to_owned()));
+            }
+        }
+        let bound: Vec<types::Value> = parameters.iter().map(bound).collect();
+        let bytes: usize = parameters.iter().map(length).sum();
+        assert!(
+            !writes || bytes < ROW_BYTES,
+            "a row of {bytes} bytes: {statement}"
+        );
+
+        let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
+        let changed = disk.connection.total_changes();
+        let mut given = Vec::new();
+        {
+            let mut rows = prepared
+                .query(rusqlite::params_from_iter(bound))
+                .map_err(fault)?;
+            while let Some(row) = rows.next().map_err(fault)? {
+                let mut cells = BTreeMap::new();
+                for (place, name) in names.iter().enumerate() {
+                    cells.insert(name.clone(), value(row.get(place).map_err(fault)?));
+                }
+                given.push(Row(cells));
+            }
+        }
+        let changed = disk.connection.total_changes() - changed;
+        if changed > 0 {
+            disk.rows_written
+                .set(disk.rows_written.get() + changed * (1 + disk.index_entries(statement)));
+        }
+        disk.rows_returned
+            .set(disk.rows_returned.get() + given.len() as u64);
+        let scanned = prepared.reset_status(StatementStatus::FullscanStep);
+        let mut statements = disk.statements.borrow_mut();
+        let seen = statements.entry(statement.to_owned()).or_default();
+        seen.runs += 1;
+        seen.most_rows = seen.most_rows.max(given.len() as u64);
+        seen.most_scanned = seen.most_scanned.max(scanned);
+        drop(statements);
+        drop(prepared);
+        if writes && self.depth.get() == 0 {
+            self.committed()?;
+        }
+        Ok(given)
+    }
+
+    fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+        if !self.instance.alive() {
+            return Err(gone().into());
+        }
+        let depth = self.depth.get();
+        let connection = &self.disk.connection;
+        let before = self.disk.writes.get();
+        connection
+            .execute_batch(&format!("SAVEPOINT depth_{depth}"))
+            .unwrap();
+        self.depth.set(depth + 1);
+        let done = writes();
+        self.depth.set(depth);
+        // A transaction that its instance did not live to commit is rolled back.
+        let kept = done.is_ok() && self.instance.alive();
+        let undo = if kept {
+            String::new()
+        } else {
+            format!("ROLLBACK TO depth_{depth};")
+        };
+        connection
+            .execute_batch(&format!("{undo} RELEASE depth_{depth}"))
+            .unwrap();
+        if kept && depth == 0 && self.disk.writes.get() > before {
+            self.committed()?;
+        }
+        done
+    }
+}
+
+fn gone() -> DatabaseFault {
+    DatabaseFault("this instance is no more".to_owned())
+}
+
+fn bound(value: &Value) -> types::Value {
+    match value {
+        Value::Null => types::Value::Null,
+        Value::Integer(number) => {
+            assert!(
+                number.unsigned_abs() <= 1 << 53,
+                "{number} would not read back"
+            );
+            types::Value::Integer(*number)
+        }
+        Value::Real(number) => types::Value::Real(*number),
+        Value::Text(text) => types::Value::Text(text.clone()),
+    }
+}
+
+fn length(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        _ => 8,
+    }
+}
+
+fn value(value: types::Value) -> Value {
+    match value {
+        types::Value::Null => Value::Null,
+        types::Value::Integer(number) => Value::Integer(number),
+        types::Value::Real(number) => Value::Real(number),
+        types::Value::Text(text) => Value::Text(text),
+        types::Value::Blob(_) => panic!("the object's storage gives no blob as text"),
+    }
+}

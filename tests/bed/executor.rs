@@ -1,0 +1,192 @@
+//! One thread, its tasks and its clock. The clock moves only when every task waits for it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+
+type Work = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Runs tasks, each on behalf of an instance, and keeps the time.
+#[derive(Default)]
+pub(crate) struct Executor {
+    now_ms: Cell<u64>,
+    tasks: RefCell<BTreeMap<u64, (u64, Work)>>,
+    ready: Arc<Ready>,
+    timers: RefCell<BTreeMap<(u64, u64), Waker>>,
+    numbers: Cell<u64>,
+    /// Set to run ready tasks in random order, first come first served otherwise.
+    shuffle: RefCell<Option<Random>>,
+}
+
+/// Pseudo-random numbers that a seed repeats (SplitMix64).
+#[derive(Clone, Debug)]
+pub(crate) struct Random(pub(crate) u64);
+
+#[derive(Default)]
+struct Ready(Mutex<VecDeque<u64>>);
+
+struct TaskWaker {
+    task: u64,
+    ready: Arc<Ready>,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        let mut ready = self.ready.0.lock().unwrap();
+        if !ready.contains(&self.task) {
+            ready.push_back(self.task);
+        }
+    }
+}
+
+impl Executor {
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.now_ms.get()
+    }
+
+    pub(crate) fn set_now_ms(&self, now: u64) {
+        self.now_ms.set(now);
+    }
+
+    /// From here on ready tasks run in an order that the seed decides.
+    pub(crate) fn shuffle(&self, seed: u64) {
+        self.shuffle.replace(Some(Random(seed)));
+    }
+
+    pub(crate) fn spawn(&self, instance: u64, work: Work) {
+        let task = self.number();
+        self.tasks.borrow_mut().insert(task, (instance, work));
+        self.ready.0.lock().unwrap().push_back(task);
+    }
+
+    /// Drops all tasks of an instance, as its end does.
+    pub(crate) fn drop_tasks_of(&self, instance: u64) {
+        let mut tasks = self.tasks.borrow_mut();
+        let gone: Vec<u64> = tasks
+            .iter()
+            .filter(|(_, (owner, _))| *owner == instance)
+            .map(|(task, _)| *task)
+            .collect();
+        let gone: Vec<_> = gone.iter().map(|task| tasks.remove(task)).collect();
+        drop(tasks);
+        // What the tasks' own destructors do may reach the executor again.
+        drop(gone);
+    }
+
+    /// Runs one ready task once, or else moves the clock to the next timer if it may. False when
+    /// there was neither. `alive` says whether an instance still is.
+    pub(crate) fn step(&self, move_clock: bool, alive: impl Fn(u64) -> bool) -> bool {
+        let next = {
+            let mut ready = self.ready.0.lock().unwrap();
+            let place = match self.shuffle.borrow_mut().as_mut() {
+                Some(random) if !ready.is_empty() => random.below(ready.len() as u64) as usize,
+                _ => 0,
+            };
+            ready.remove(place)
+        };
+        let Some(task) = next else {
+            return move_clock && self.advance();
+        };
+        let Some((instance, mut work)) = self.tasks.borrow_mut().remove(&task) else {
+            return true;
+        };
+        let waker = Waker::from(Arc::new(TaskWaker {
+            task,
+            ready: Arc::clone(&self.ready),
+        }));
+        let pending = work
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending();
+        if pending && alive(instance) {
+            self.tasks.borrow_mut().insert(task, (instance, work));
+        }
+        true
+    }
+
+    pub(crate) fn sleep(self: &Rc<Self>, ms: u64) -> Sleep {
+        Sleep {
+            executor: Rc::clone(self),
+            ms,
+            timer: None,
+        }
+    }
+
+    fn advance(&self) -> bool {
+        let Some(((due, _), waker)) = self.timers.borrow_mut().pop_first() else {
+            return false;
+        };
+        self.now_ms.set(due.max(self.now_ms.get()));
+        waker.wake();
+        true
+    }
+
+    fn number(&self) -> u64 {
+        self.numbers.set(self.numbers.get() + 1);
+        self.numbers.get()
+    }
+}
+
+/// Completes when the clock has moved by `ms`. A dropped one never moves the clock.
+pub(crate) struct Sleep {
+    executor: Rc<Executor>,
+    ms: u64,
+    timer: Option<(u64, u64)>,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let now = self.executor.now_ms();
+        let timer = match self.timer {
+            Some(timer) => timer,
+            None => (now + self.ms, self.executor.number()),
+        };
+        if now >= timer.0 {
+            return Poll::Ready(());
+        }
+        self.timer = Some(timer);
+        self.executor
+            .timers
+            .borrow_mut()
+            .insert(timer, context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Some(timer) = &self.timer {
+            self.executor.timers.borrow_mut().remove(timer);
+        }
+    }
+}
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`, which is above 0.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// True in `percent` of a hundred cases.
+    pub(crate) fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len() as u64) as usize]
+    }
+}

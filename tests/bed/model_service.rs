@@ -1,0 +1,375 @@
+//! A model service that refuses whatever the live one refuses, keeps responses as it does, and for
+//! the rest answers as it was told to.
+//!
+//! What it refuses because of the request itself is recorded apart: a product that keeps its chain
+//! never sees such a refusal.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use super::conversation::Conversation;
+use super::reply::{Answer, Ending, Reply, http_error};
+use super::response_stream::{Told, tell};
+
+/// Decides what the model says, from the conversation that it is shown.
+type Mind = Box<dyn Fn(&Conversation) -> Reply>;
+
+/// The model service.
+pub(crate) struct ModelService {
+    mind: RefCell<Mind>,
+    script: RefCell<VecDeque<Reply>>,
+    /// How many requests go well first, how often it then fails, and how.
+    spoiled: RefCell<Option<(usize, usize, Reply)>>,
+    kept: RefCell<BTreeMap<String, Rc<Kept>>>,
+    latest: RefCell<Option<Rc<Kept>>>,
+    bodies: RefCell<Vec<Value>>,
+    refusals: RefCell<Vec<String>>,
+    forgot: Cell<bool>,
+    numbers: Cell<u64>,
+    /// Calls that neither ended nor were given up.
+    pub(crate) open: Cell<usize>,
+    /// The most calls that were ever open at once.
+    pub(crate) most_open: Cell<usize>,
+    /// Calls that were given up before they ended.
+    pub(crate) aborted: Cell<usize>,
+    /// Set for tests whose sessions are long: bodies are not kept.
+    pub(crate) forgetful_of_bodies: Cell<bool>,
+}
+
+/// A response that ended, and what it continues.
+struct Kept {
+    before: Option<Rc<Kept>>,
+    items: Vec<Value>,
+    open_calls: BTreeSet<String>,
+}
+
+/// A refusal: status, error object.
+struct Refusal(Value);
+
+impl ModelService {
+    pub(crate) fn new(mind: Mind) -> Self {
+        Self {
+            mind: RefCell::new(mind),
+            script: RefCell::default(),
+            spoiled: RefCell::default(),
+            kept: RefCell::default(),
+            latest: RefCell::default(),
+            bodies: RefCell::default(),
+            refusals: RefCell::default(),
+            forgot: Cell::new(false),
+            numbers: Cell::new(0),
+            open: Cell::new(0),
+            most_open: Cell::new(0),
+            aborted: Cell::new(0),
+            forgetful_of_bodies: Cell::new(false),
+        }
+    }
+
+    /// The next requests are answered like this, in this order; then the mind decides again.
+    pub(crate) fn script(&self, replies: impl IntoIterator<Item = Reply>) {
+        self.script.borrow_mut().extend(replies);
+    }
+
+    /// From here on the model decides like this.
+    pub(crate) fn think(&self, mind: impl Fn(&Conversation) -> Reply + 'static) {
+        *self.mind.borrow_mut() = Box::new(mind);
+    }
+
+    /// Takes back one scripted answer; false when there is none.
+    pub(crate) fn drop_scripted(&self) -> bool {
+        self.script.borrow_mut().pop_front().is_some()
+    }
+
+    /// After `well` more requests every one is answered like this, until [`Self::mend`].
+    pub(crate) fn spoil_after(&self, well: usize, reply: Reply) {
+        self.spoiled.replace(Some((well, usize::MAX, reply)));
+    }
+
+    /// After `well` more requests one is answered like this.
+    pub(crate) fn spoil_once_after(&self, well: usize, reply: Reply) {
+        self.spoiled.replace(Some((well, 1, reply)));
+    }
+
+    /// Ends [`Self::spoil_after`].
+    pub(crate) fn mend(&self) {
+        self.spoiled.replace(None);
+    }
+
+    /// Forgets every response, as the live service does after its days of keeping.
+    pub(crate) fn forget(&self) {
+        self.kept.borrow_mut().clear();
+        self.forgot.set(true);
+    }
+
+    /// The bodies of all requests, in their order, refused ones too.
+    pub(crate) fn bodies(&self) -> Vec<Value> {
+        self.bodies.borrow().clone()
+    }
+
+    /// Requests so far.
+    pub(crate) fn requests(&self) -> usize {
+        self.bodies.borrow().len()
+    }
+
+    /// The conversation up to the latest answer.
+    pub(crate) fn conversation(&self) -> Conversation {
+        let latest = self.latest.borrow();
+        Conversation(latest.as_ref().map(|kept| kept.items()).unwrap_or_default())
+    }
+
+    /// Requests that were refused for what they said, in the service's words. A response that was
+    /// forgotten on purpose does not count.
+    pub(crate) fn refusals(&self) -> Vec<String> {
+        self.refusals.borrow().clone()
+    }
+
+    /// Takes a request and decides what comes back.
+    pub(super) fn take(&self, body: &str) -> (Reply, Option<Told>) {
+        let body: Value = serde_json::from_str(body).expect("a request is JSON");
+        if !self.forgetful_of_bodies.get() {
+            self.bodies.borrow_mut().push(body.clone());
+        }
+        let before = match self.check(&body) {
+            Ok(before) => before,
+            Err(Refusal(error)) => {
+                if !(self.forgot.get() && error["code"] == "previous_response_not_found") {
+                    self.refusals
+                        .borrow_mut()
+                        .push(error["message"].to_string());
+                }
+                return (http_error(400, error, &[]), None);
+            }
+        };
+        let mut items = body["input"].as_array().unwrap().clone();
+        let reply = self.decide(before.as_ref(), &items);
+        let Reply::Answer(answer) = &reply else {
+            return (reply, None);
+        };
+        let calls = std::iter::repeat_with(|| format!("call_{}", self.number()));
+        let told = tell(answer, &format!("resp_{}", self.number()), calls);
+        if matches!(answer.ending, Ending::Completed | Ending::Incomplete(_)) {
+            let output = told.response["output"].as_array().unwrap();
+            items.extend(output.iter().cloned());
+            self.keep(&body, before, items, answer, &told);
+        }
+        (reply, Some(told))
+    }
+
+    fn decide(&self, before: Option<&Rc<Kept>>, input: &[Value]) -> Reply {
+        if let Some((well, times, reply)) = &mut *self.spoiled.borrow_mut() {
+            if *well > 0 {
+                *well -= 1;
+            } else if *times > 0 {
+                *times -= 1;
+                return reply.clone();
+            }
+        }
+        if let Some(reply) = self.script.borrow_mut().pop_front() {
+            return reply;
+        }
+        let mut items = before.map(|kept| kept.items()).unwrap_or_default();
+        items.extend_from_slice(input);
+        (self.mind.borrow())(&Conversation(items))
+    }
+
+    fn keep(
+        &self,
+        body: &Value,
+        before: Option<Rc<Kept>>,
+        items: Vec<Value>,
+        answer: &Answer,
+        told: &Told,
+    ) {
+        let mut open_calls = BTreeSet::new();
+        let whole = matches!(answer.ending, Ending::Completed);
+        for item in told.response["output"].as_array().unwrap() {
+            if whole && item["type"] == "function_call" {
+                open_calls.insert(item["call_id"].as_str().unwrap().to_owned());
+            }
+        }
+        let kept = Rc::new(Kept {
+            before,
+            items,
+            open_calls,
+        });
+        self.latest.replace(Some(Rc::clone(&kept)));
+        if body["store"] == true {
+            self.kept
+                .borrow_mut()
+                .insert(told.response["id"].as_str().unwrap().to_owned(), kept);
+        }
+    }
+
+    /// Checks a request in the live order: shape, state, input.
+    fn check(&self, body: &Value) -> Result<Option<Rc<Kept>>, Refusal> {
+        check_shape(body)?;
+        let before = match body["previous_response_id"].as_str() {
+            None => None,
+            Some(id) => Some(self.kept.borrow().get(id).cloned().ok_or_else(|| {
+                Refusal(json!({
+                    "message": format!("Previous response with id '{id}' not found."),
+                    "param": "previous_response_id", "code": "previous_response_not_found",
+                }))
+            })?),
+        };
+        let input = body["input"].as_array().unwrap();
+        if input.is_empty() {
+            return Err(refused(
+                "One of \"input\" or \"previous_response_id\" must be provided.",
+                Value::Null,
+            ));
+        }
+        let mut open = before
+            .as_ref()
+            .map(|kept| kept.open_calls.clone())
+            .unwrap_or_default();
+        for item in input {
+            let id = item["call_id"].as_str().unwrap_or_default();
+            match item["type"].as_str() {
+                Some("function_call") => _ = open.insert(id.to_owned()),
+                Some("function_call_output") if !open.remove(id) => {
+                    let message =
+                        format!("No tool call found for function call output with call_id {id}.");
+                    return Err(refused(&message, "input".into()));
+                }
+                _ => {}
+            }
+        }
+        match open.first() {
+            None => Ok(before),
+            Some(id) => Err(refused(
+                &format!("No tool output found for function call {id}."),
+                "input".into(),
+            )),
+        }
+    }
+
+    fn number(&self) -> u64 {
+        self.numbers.set(self.numbers.get() + 1);
+        self.numbers.get()
+    }
+}
+
+impl Kept {
+    fn items(&self) -> Vec<Value> {
+        let mut parts = vec![&self.items];
+        let mut at = &self.before;
+        while let Some(kept) = at {
+            parts.push(&kept.items);
+            at = &kept.before;
+        }
+        parts.into_iter().rev().flatten().cloned().collect()
+    }
+}
+
+fn refused(message: &str, param: Value) -> Refusal {
+    Refusal(json!({ "message": message, "param": param, "code": null }))
+}
+
+fn check_shape(body: &Value) -> Result<(), Refusal> {
+    const MEMBERS: [&str; 9] = [
+        "model",
+        "instructions",
+        "input",
+        "tools",
+        "tool_choice",
+        "previous_response_id",
+        "include",
+        "store",
+        "stream",
+    ];
+    for member in body.as_object().unwrap().keys() {
+        if !MEMBERS.contains(&member.as_str()) {
+            return Err(refused(
+                &format!("Unknown parameter: '{member}'."),
+                member.as_str().into(),
+            ));
+        }
+    }
+    if body["model"].as_str().is_none_or(str::is_empty) {
+        return Err(refused(
+            "Missing required parameter: 'model'.",
+            "model".into(),
+        ));
+    }
+    let Some(input) = body["input"].as_array() else {
+        return Err(refused(
+            "Missing required parameter: 'input'.",
+            "input".into(),
+        ));
+    };
+    for item in input {
+        check_item(item)?;
+    }
+    let mut names = BTreeSet::new();
+    for tool in body["tools"].as_array().into_iter().flatten() {
+        let name = tool["name"].as_str().unwrap_or_default();
+        if tool["type"] != "function"
+            || !tool["parameters"].is_object()
+            || !tool["strict"].is_boolean()
+        {
+            return Err(refused(
+                &format!("Tool '{name}' is not a whole function tool."),
+                "tools".into(),
+            ));
+        }
+        if !names.insert(name) {
+            return Err(refused(
+                &format!("Tool names must be unique: '{name}'."),
+                "tools".into(),
+            ));
+        }
+    }
+    match body["tool_choice"]["name"].as_str() {
+        Some(name) if !names.contains(name) => Err(refused(
+            &format!("Tool choice '{name}' not found in 'tools' parameter."),
+            "tool_choice".into(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn check_item(item: &Value) -> Result<(), Refusal> {
+    let wrong = |what: &str| {
+        Err(refused(
+            &format!("Invalid input item ({what}): {item}"),
+            "input[0]".into(),
+        ))
+    };
+    let kind = item["type"].as_str().unwrap_or("message");
+    let (required, optional): (&[&str], &[&str]) = match kind {
+        "message" => (&["role", "content"], &["type", "phase"]),
+        "function_call" => (&["type", "call_id", "name", "arguments"], &[]),
+        "function_call_output" => (&["type", "call_id", "output"], &[]),
+        "reasoning" => (&["type", "id", "summary", "encrypted_content"], &[]),
+        _ => return wrong("unknown type"),
+    };
+    let members = item.as_object().unwrap();
+    if required.iter().any(|name| !members.contains_key(*name)) {
+        return wrong("a member is missing");
+    }
+    if members
+        .keys()
+        .any(|name| !required.contains(&name.as_str()) && !optional.contains(&name.as_str()))
+    {
+        return wrong("an unknown member");
+    }
+    if kind == "message" && item["role"] != "assistant" {
+        let known = ["input_text", "input_image", "input_file"];
+        let parts = item["content"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        if parts.is_empty()
+            || parts
+                .iter()
+                .any(|part| !known.iter().any(|kind| part["type"] == *kind))
+        {
+            return wrong("an unknown part");
+        }
+    }
+    Ok(())
+}

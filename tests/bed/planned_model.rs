@@ -1,0 +1,68 @@
+//! A model that does what the user's latest message tells it, one step per answer.
+//!
+//! It decides from the conversation alone, so it goes on rightly however often a turn is cut,
+//! repeated or told again.
+
+use serde_json::json;
+
+use super::conversation::{Conversation, Said};
+use super::reply::{Item, Reply, call, say, says};
+
+/// Reads `[plan: step, step]` in the latest user message. Each step is one answer; after the last
+/// it says `Answer to <the message's first word>.` Steps: `server`, `client`, `two-servers`, `mixed`
+/// (server, client, server, client), `mode:<key>`, `modes` (three changes), `unoffered`, `fragile`.
+pub(crate) fn planned(conversation: &Conversation) -> Reply {
+    let said = conversation.said();
+    let latest = said
+        .iter()
+        .rposition(|said| matches!(said, Said::User(_)))
+        .expect("a user spoke");
+    let Said::User(text) = &said[latest] else {
+        panic!("that place is a user message")
+    };
+    let plan = text
+        .split_once("[plan:")
+        .and_then(|(_, rest)| rest.split_once(']'));
+    let steps: Vec<&str> = plan
+        .map(|(plan, _)| plan.split(',').map(str::trim).collect())
+        .unwrap_or_default();
+    // Outputs stand together after the calls of one answer.
+    let taken = said[latest..]
+        .windows(2)
+        .filter(
+            |two| matches!(two, [before, Said::Output(..)] if !matches!(before, Said::Output(..))),
+        )
+        .count();
+    let Some(step) = steps.get(taken) else {
+        let instruction = text
+            .split_once("[INSTRUCTION]\n")
+            .map_or("", |(_, rest)| rest);
+        return say(&format!(
+            "Answer to {}.",
+            instruction.split_whitespace().next().unwrap_or("nothing")
+        ))
+        .into();
+    };
+    let server = || call("lookup", json!({ "of": "x" }));
+    let client = || call("ask", json!({ "what": "y" }));
+    let mode = |key: &str| {
+        call(
+            "agent_change_mode",
+            json!({ "mode": key, "branch": false, "reason": "r" }),
+        )
+    };
+    let items: Vec<Item> = match *step {
+        "server" => vec![server()],
+        "client" => vec![client()],
+        "two-servers" => vec![server(), server()],
+        "mixed" => vec![server(), client(), server(), client()],
+        "modes" => vec![mode("plain"), mode("poetry"), mode("ddr")],
+        "unoffered" => vec![call("nowhere", json!({}))],
+        "fragile" => vec![call("fragile", json!({}))],
+        other => match other.strip_prefix("mode:") {
+            Some(key) => vec![mode(key)],
+            None => panic!("there is no step {other}"),
+        },
+    };
+    says(items).into()
+}

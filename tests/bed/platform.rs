@@ -1,0 +1,293 @@
+//! The machine of the test bed: `Platform` over the executor, with both services behind `send`.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use aptix_edge::pipeline::{HttpFault, HttpRequest, HttpResponse, Platform, ResponseBody};
+
+use super::executor::{Executor, Random};
+use super::instance::Instance;
+use super::model_service::ModelService;
+use super::planned_model::planned;
+use super::reply::{Connection, Reply};
+use super::tool_service::{ToolAnswer, ToolService};
+
+/// What is there whatever becomes of an instance.
+pub(crate) struct World {
+    pub(crate) executor: Rc<Executor>,
+    pub(crate) model: ModelService,
+    pub(crate) tools: ToolService,
+    pub(crate) log: RefCell<Vec<serde_json::Value>>,
+    random: RefCell<Random>,
+    /// Set to let every answer take a while, as the seed decides.
+    slow: Cell<bool>,
+}
+
+/// The machine as one instance has it.
+pub(crate) struct TestPlatform {
+    world: Rc<World>,
+    instance: Rc<Instance>,
+}
+
+/// A response's body, with the chunks that are still to come.
+pub(crate) struct TestBody {
+    world: Rc<World>,
+    coming: VecDeque<Coming>,
+    /// Of the model service; a call is open for as long as its body is neither read nor dropped.
+    call: Option<OpenCall>,
+}
+
+enum Coming {
+    Chunk(Vec<u8>),
+    Wait(u64),
+    Break,
+    Silence,
+}
+
+/// A call to the model service that has not ended. Dropping it gives the call up.
+struct OpenCall(Rc<World>);
+
+impl World {
+    pub(crate) fn new() -> Rc<Self> {
+        let executor = Rc::new(Executor::default());
+        // 2026-01-02T03:04:05.678Z
+        executor.set_now_ms(1_767_323_045_678);
+        Rc::new(Self {
+            executor,
+            model: ModelService::new(Box::new(planned)),
+            tools: ToolService::default(),
+            log: RefCell::default(),
+            random: RefCell::new(Random(1)),
+            slow: Cell::new(false),
+        })
+    }
+
+    /// From here on the order of tasks, and how long things take, is what the seed makes it.
+    pub(crate) fn shake(&self, seed: u64) {
+        self.executor.shuffle(seed);
+        self.random.replace(Random(seed ^ 0x5eed));
+        self.slow.set(true);
+    }
+
+    /// How long the next thing takes.
+    pub(crate) fn delay_ms(&self) -> u64 {
+        let mut random = self.random.borrow_mut();
+        if self.slow.get() && random.chance(60) {
+            random.below(40)
+        } else {
+            0
+        }
+    }
+}
+
+impl TestPlatform {
+    pub(crate) fn new(world: Rc<World>, instance: Rc<Instance>) -> Self {
+        Self { world, instance }
+    }
+
+    async fn ask_model(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
+        let call = OpenCall::new(&self.world);
+        self.pause().await;
+        let (reply, told) = self.world.model.take(body);
+        self.pause().await;
+        match reply {
+            Reply::Unreachable => {
+                call.ended();
+                Err(HttpFault("connection refused".to_owned()))
+            }
+            Reply::Silence => std::future::pending().await,
+            Reply::Http {
+                status,
+                headers,
+                chunks,
+            } => {
+                let coming = chunks.into_iter().map(Coming::Chunk).collect();
+                Ok(self.response(status, headers, coming, Some(call)))
+            }
+            Reply::Answer(answer) => {
+                let told = told.expect("an answer was told");
+                let whole = if answer.as_json {
+                    told.response.to_string()
+                } else {
+                    told.events.concat()
+                };
+                let chunks: Vec<Vec<u8>> = match answer.chunk_bytes {
+                    Some(bytes) => whole.as_bytes().chunks(bytes).map(<[u8]>::to_vec).collect(),
+                    None if answer.as_json => vec![whole.into_bytes()],
+                    None => told.events.into_iter().map(String::into_bytes).collect(),
+                };
+                let (count, end) = match answer.connection {
+                    Connection::Whole => (chunks.len(), None),
+                    Connection::Ends(count) => (count, None),
+                    Connection::Breaks(count) => (count, Some(Coming::Break)),
+                    Connection::Silent(count) => (count, Some(Coming::Silence)),
+                };
+                let mut coming = VecDeque::new();
+                for chunk in chunks.into_iter().take(count) {
+                    coming.push_back(Coming::Wait(answer.pause_ms + self.world.delay_ms()));
+                    coming.push_back(Coming::Chunk(chunk));
+                }
+                coming.extend(end);
+                let kind = if answer.as_json {
+                    "application/json"
+                } else {
+                    "text/event-stream"
+                };
+                let headers = vec![
+                    ("content-type".to_owned(), kind.to_owned()),
+                    ("x-request-id".to_owned(), "req_1".to_owned()),
+                ];
+                Ok(self.response(200, headers, coming, Some(call)))
+            }
+        }
+    }
+
+    async fn ask_tool(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
+        self.pause().await;
+        let answer = self.world.tools.take(body);
+        self.pause().await;
+        let (status, text) = match answer {
+            ToolAnswer::Json(json) => (200, json.to_string()),
+            ToolAnswer::Status(status) => (status, String::new()),
+            ToolAnswer::Never => std::future::pending().await,
+        };
+        Ok(self.response(
+            status,
+            Vec::new(),
+            VecDeque::from([Coming::Chunk(text.into_bytes())]),
+            None,
+        ))
+    }
+
+    fn response(
+        &self,
+        status: u16,
+        headers: Vec<(String, String)>,
+        coming: VecDeque<Coming>,
+        call: Option<OpenCall>,
+    ) -> HttpResponse<TestBody> {
+        HttpResponse {
+            status,
+            headers,
+            body: TestBody {
+                world: Rc::clone(&self.world),
+                coming,
+                call,
+            },
+        }
+    }
+
+    async fn pause(&self) {
+        let ms = self.world.delay_ms();
+        self.world.executor.sleep(ms).await;
+    }
+}
+
+impl Platform for TestPlatform {
+    type Body = TestBody;
+
+    fn now_ms(&self) -> u64 {
+        self.world.executor.now_ms()
+    }
+
+    fn random(&self) -> f64 {
+        self.world.random.borrow_mut().below(1 << 20) as f64 / (1_u64 << 20) as f64
+    }
+
+    fn secret(&self, name: &str) -> Option<String> {
+        (name == "OPENAI_API_KEY").then(|| "sk-test".to_owned())
+    }
+
+    fn sleep(&self, ms: u64) -> impl Future<Output = ()> {
+        self.world.executor.sleep(ms)
+    }
+
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse<TestBody>, HttpFault> {
+        if !self.instance.alive() {
+            return std::future::pending().await;
+        }
+        if request.url.ends_with("/responses") {
+            self.ask_model(&request.body).await
+        } else {
+            self.ask_tool(&request.body).await
+        }
+    }
+
+    fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>) {
+        if self.instance.alive() {
+            self.world.executor.spawn(self.instance.number, task);
+        }
+    }
+
+    async fn durable(&self) {
+        self.pause().await;
+        if !self.instance.alive() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn log(&self, line: &serde_json::Value) {
+        self.world.log.borrow_mut().push(line.clone());
+    }
+}
+
+impl ResponseBody for TestBody {
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, HttpFault> {
+        loop {
+            match self.coming.pop_front() {
+                Some(Coming::Wait(ms)) => self.world.executor.sleep(ms).await,
+                Some(Coming::Chunk(chunk)) => {
+                    if self.coming.is_empty() {
+                        self.end();
+                    }
+                    return Ok(Some(chunk));
+                }
+                Some(Coming::Break) => {
+                    self.end();
+                    return Err(HttpFault("connection reset".to_owned()));
+                }
+                Some(Coming::Silence) => std::future::pending().await,
+                None => {
+                    self.end();
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}
+
+impl TestBody {
+    fn end(&mut self) {
+        if let Some(call) = self.call.take() {
+            call.ended();
+        }
+    }
+}
+
+impl OpenCall {
+    fn new(world: &Rc<World>) -> Self {
+        let model = &world.model;
+        model.open.set(model.open.get() + 1);
+        model
+            .most_open
+            .set(model.most_open.get().max(model.open.get()));
+        Self(Rc::clone(world))
+    }
+
+    fn ended(self) {
+        let aborted = &self.0.model.aborted;
+        // Dropping counts every call as given up; this one was not.
+        aborted.set(aborted.get().wrapping_sub(1));
+    }
+}
+
+impl Drop for OpenCall {
+    fn drop(&mut self) {
+        let model = &self.0.model;
+        model.open.set(model.open.get() - 1);
+        model.aborted.set(model.aborted.get().wrapping_add(1));
+    }
+}

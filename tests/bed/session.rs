@@ -1,0 +1,406 @@
+//! A session under test: its instances one after the other, and the client that asks them.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use aptix_edge::catalog::Catalog;
+use aptix_edge::contract::{self, Fault, InvokeResult, SessionId, TurnId};
+use aptix_edge::entry::{Delivery, Environment, SessionHost};
+use aptix_edge::pipeline::{Deployment, Position, StreamCursor};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::catalog;
+use super::database::{Disk, SqliteDatabase};
+use super::instance::{Crash, Instance};
+use super::platform::{TestPlatform, World};
+
+type Host = SessionHost<TestPlatform, SqliteDatabase>;
+
+/// A session, its storage, and the world around it.
+pub(crate) struct Bed {
+    pub(crate) world: Rc<World>,
+    pub(crate) disk: Rc<Disk>,
+    pub(crate) environment: RefCell<Environment>,
+    life: RefCell<(Rc<Instance>, Rc<Host>)>,
+    lives: Cell<u64>,
+}
+
+/// What a client got for a request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Heard {
+    pub(crate) status: u16,
+    /// The `InvokeResult`.
+    pub(crate) body: Value,
+    /// The same, byte for byte.
+    pub(crate) text: String,
+    pub(crate) replayed: bool,
+    /// The server-sent events of a streamed answer, the last one being `result`.
+    pub(crate) frames: Option<String>,
+}
+
+/// A request that was sent.
+pub(crate) struct Pending {
+    instance: Rc<Instance>,
+    heard: Rc<RefCell<Option<Heard>>>,
+}
+
+impl Bed {
+    pub(crate) fn new() -> Self {
+        Self::with_crash(None)
+    }
+
+    /// A session whose first instance ends at a given place.
+    pub(crate) fn with_crash(crash: Option<Crash>) -> Self {
+        let world = World::new();
+        let disk = Disk::new();
+        let environment = Environment {
+            catalog: catalog_of(&catalog::document()),
+            deployment: Rc::new(Deployment {
+                base_url: "https://model.example/v1".to_owned(),
+                ..Deployment::default()
+            }),
+        };
+        let life = begin_life(&world, &disk, 1, crash);
+        Self {
+            world,
+            disk,
+            environment: RefCell::new(environment),
+            life: RefCell::new(life),
+            lives: Cell::new(1),
+        }
+    }
+
+    /// Changes the deployment's settings.
+    pub(crate) fn deploy(&self, change: impl FnOnce(&mut Deployment)) {
+        let mut environment = self.environment.borrow_mut();
+        let mut deployment = environment.deployment.as_ref().clone();
+        change(&mut deployment);
+        environment.deployment = Rc::new(deployment);
+    }
+
+    /// Changes the catalog.
+    pub(crate) fn configure(&self, change: impl FnOnce(&mut Value)) {
+        let mut document = catalog::document();
+        change(&mut document);
+        self.environment.borrow_mut().catalog = catalog_of(&document);
+    }
+
+    /// Ends the present instance and begins another over the same storage.
+    pub(crate) fn restart(&self) {
+        self.restart_to_crash(None);
+    }
+
+    /// The same, and the new instance ends at a given place.
+    pub(crate) fn restart_to_crash(&self, crash: Option<Crash>) {
+        self.life.borrow().0.end();
+        self.lives.set(self.lives.get() + 1);
+        let life = begin_life(&self.world, &self.disk, self.lives.get(), crash);
+        self.life.replace(life);
+    }
+
+    /// The present instance still lives.
+    pub(crate) fn alive(&self) -> bool {
+        self.life.borrow().0.alive()
+    }
+
+    /// Sends a request to `/execute` and leaves the answer for later.
+    pub(crate) fn send(&self, request: &Value) -> Pending {
+        self.send_from(request, None)
+    }
+
+    /// The same with `Last-Event-ID`.
+    pub(crate) fn send_from(&self, request: &Value, position: Option<Position>) -> Pending {
+        let (_, host) = self.life.borrow().clone();
+        self.deliver(position, |environment| {
+            let request = contract::parse(request.to_string().as_bytes())?;
+            host.execute(environment, &request)
+                .map_err(|fault| vec![fault])
+        })
+    }
+
+    /// Sends a request and waits for its answer; `None` when the instance ends before.
+    pub(crate) fn try_post(&self, request: &Value) -> Option<Heard> {
+        self.wait(&self.send(request))
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(crate) fn post(&self, request: &Value) -> Heard {
+        self.try_post(request).expect("the instance lives")
+    }
+
+    /// Attaches to a turn's stream.
+    pub(crate) fn attach(&self, turn: &str, position: Option<Position>) -> Pending {
+        let (_, host) = self.life.borrow().clone();
+        self.deliver(position, |environment| {
+            host.watch(environment, &session_id(), &turn_id(turn))
+                .map_err(|fault| vec![fault])
+        })
+    }
+
+    /// Asks for a turn to be cancelled.
+    pub(crate) fn send_cancel(&self, turn: &str) -> Pending {
+        let (instance, host) = self.life.borrow().clone();
+        let environment = self.environment.borrow().clone();
+        let pending = Pending {
+            instance,
+            heard: Rc::default(),
+        };
+        let (slot, alive) = (Rc::clone(&pending.heard), Rc::clone(&pending.instance));
+        let turn = turn_id(turn);
+        self.world.executor.spawn(
+            pending.instance.number,
+            Box::pin(async move {
+                let view = host.cancel(&environment, &session_id(), &turn).await;
+                if alive.alive() {
+                    slot.replace(Some(shown(view)));
+                }
+            }),
+        );
+        pending
+    }
+
+    /// Cancels a turn and waits until that is done; `None` when the instance ends before.
+    pub(crate) fn try_cancel(&self, turn: &str) -> Option<Heard> {
+        self.wait(&self.send_cancel(turn))
+    }
+
+    /// The alarm rings. False when the instance does not live through it.
+    pub(crate) fn alarm(&self) -> bool {
+        let (instance, host) = self.life.borrow().clone();
+        let _ = host.recover(&self.environment.borrow());
+        instance.alive()
+    }
+
+    /// `GET …/turns/{TurnId}`
+    pub(crate) fn turn(&self, turn: &str) -> Heard {
+        let (_, host) = self.life.borrow().clone();
+        shown(host.turn_view(&self.environment.borrow(), &session_id(), &turn_id(turn)))
+    }
+
+    /// The stored status of a turn.
+    pub(crate) fn status(&self, turn: &str) -> String {
+        self.turn(turn).result()["Status"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// `GET /sessions/{SessionId}`
+    pub(crate) fn session(&self) -> Heard {
+        let (_, host) = self.life.borrow().clone();
+        shown(host.session_view(&self.environment.borrow(), &session_id()))
+    }
+
+    /// `GET …/modes`
+    pub(crate) fn modes(&self) -> Heard {
+        let (_, host) = self.life.borrow().clone();
+        shown(host.modes_view(&self.environment.borrow(), &session_id()))
+    }
+
+    /// Runs the world until a request is answered; `None` when its instance ends before.
+    pub(crate) fn wait(&self, pending: &Pending) -> Option<Heard> {
+        loop {
+            if let Some(heard) = pending.heard.borrow().clone() {
+                return Some(heard);
+            }
+            if !pending.instance.alive() {
+                return None;
+            }
+            assert!(self.step(), "a request is never answered");
+        }
+    }
+
+    /// Runs the world until something is so.
+    pub(crate) fn run_until(&self, so: impl Fn(&Self) -> bool, what: &str) {
+        while !so(self) {
+            assert!(self.step(), "it never happens that {what}");
+        }
+    }
+
+    /// Runs the world until nothing is left to happen.
+    pub(crate) fn settle(&self) {
+        while self.step() {}
+    }
+
+    /// Lets one thing happen. False when nothing is left.
+    pub(crate) fn step(&self) -> bool {
+        self.step_once(true)
+    }
+
+    /// Lets everything happen that takes no time.
+    pub(crate) fn run_at_once(&self) {
+        while self.step_once(false) {}
+    }
+
+    fn step_once(&self, move_clock: bool) -> bool {
+        let (number, alive) = {
+            let life = self.life.borrow();
+            (life.0.number, life.0.alive())
+        };
+        self.world.executor.step(move_clock, |instance| {
+            instance == number && alive && self.alive()
+        })
+    }
+
+    /// The model service never refused a request for what it said.
+    pub(crate) fn assert_chain_held(&self) {
+        assert_eq!(self.world.model.refusals(), Vec::<String>::new());
+    }
+
+    fn deliver(
+        &self,
+        position: Option<Position>,
+        take: impl FnOnce(&Environment) -> Result<Delivery, Vec<Fault>>,
+    ) -> Pending {
+        let instance = Rc::clone(&self.life.borrow().0);
+        let taken = take(&self.environment.borrow());
+        let heard = Rc::new(RefCell::new(None));
+        let pending = Pending { instance, heard };
+        if !pending.instance.alive() {
+            return pending;
+        }
+        match taken {
+            Err(faults) => {
+                let refusal = InvokeResult::failure(faults);
+                pending
+                    .heard
+                    .replace(Some(Heard::of(refusal.http_status(), &refusal.to_json())));
+            }
+            Ok(delivery) => {
+                let slot = Rc::clone(&pending.heard);
+                let listen = listen(delivery, position, slot);
+                self.world
+                    .executor
+                    .spawn(pending.instance.number, Box::pin(listen));
+            }
+        }
+        pending
+    }
+}
+
+async fn listen(delivery: Delivery, position: Option<Position>, slot: Rc<RefCell<Option<Heard>>>) {
+    let Delivery {
+        stream,
+        streaming,
+        replayed,
+    } = delivery;
+    let mut frames = None;
+    if streaming {
+        let mut cursor = StreamCursor::new(position);
+        let mut text = String::new();
+        loop {
+            text.push_str(&cursor.frames(&stream));
+            if cursor.finished() {
+                break;
+            }
+            cursor.growth(&stream).await;
+        }
+        frames = Some(text);
+    }
+    let outcome = stream.ended_with().await;
+    slot.replace(Some(Heard {
+        replayed,
+        frames,
+        ..Heard::of(outcome.http_status, &outcome.body)
+    }));
+}
+
+impl Pending {
+    /// The instance that it was sent to has not ended.
+    pub(crate) fn lives(&self) -> bool {
+        self.instance.alive()
+    }
+
+    /// The answer, when it is there.
+    pub(crate) fn heard(&self) -> Option<Heard> {
+        self.heard.borrow().clone()
+    }
+}
+
+impl Heard {
+    fn of(status: u16, text: &str) -> Self {
+        let body = serde_json::from_str(text).unwrap();
+        Self {
+            status,
+            body,
+            text: text.to_owned(),
+            replayed: false,
+            frames: None,
+        }
+    }
+
+    /// `Result` of a success.
+    pub(crate) fn result(&self) -> &Value {
+        assert_eq!(self.body["Successful"], true, "{}", self.text);
+        &self.body["Result"]
+    }
+
+    /// Status and code of a failure; 200 and nothing else.
+    pub(crate) fn failure(&self) -> (u16, &str) {
+        (
+            self.status,
+            self.body["Errors"][0]["ErrorCode"]
+                .as_str()
+                .unwrap_or_default(),
+        )
+    }
+
+    /// `Details` of a failure.
+    pub(crate) fn details(&self) -> &Value {
+        &self.body["Errors"][0]["Details"]
+    }
+
+    /// The text of a final response.
+    pub(crate) fn final_text(&self) -> &str {
+        assert_eq!(self.result()["Kind"], "final", "{}", self.text);
+        self.result()["PrimaryOutputText"].as_str().unwrap()
+    }
+
+    /// The ids of the calls that a continuation asks for.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        assert_eq!(
+            self.result()["Kind"],
+            "client_tool_continuation",
+            "{}",
+            self.text
+        );
+        let calls = self.result()["ToolCalls"].as_array().unwrap();
+        calls
+            .iter()
+            .map(|call| call["ToolCallId"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+fn begin_life(
+    world: &Rc<World>,
+    disk: &Rc<Disk>,
+    number: u64,
+    crash: Option<Crash>,
+) -> (Rc<Instance>, Rc<Host>) {
+    let instance = Instance::new(number, crash, Rc::clone(&world.executor));
+    let platform = TestPlatform::new(Rc::clone(world), Rc::clone(&instance));
+    let database = SqliteDatabase::new(Rc::clone(disk), Rc::clone(&instance));
+    (instance, SessionHost::new(Rc::new(platform), database))
+}
+
+fn catalog_of(document: &Value) -> Rc<Catalog> {
+    Rc::new(Catalog::parse(&document.to_string()).expect("the bed's catalog is right"))
+}
+
+fn shown(view: Result<impl Serialize, Fault>) -> Heard {
+    let result = match view {
+        Ok(view) => InvokeResult::success(view, Vec::new()),
+        Err(fault) => fault.into(),
+    };
+    Heard::of(result.http_status(), &result.to_json())
+}
+
+fn session_id() -> SessionId {
+    SessionId::parse("s").unwrap()
+}
+
+fn turn_id(turn: &str) -> TurnId {
+    TurnId::parse(turn).unwrap()
+}

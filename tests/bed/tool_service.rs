@@ -1,0 +1,57 @@
+//! The HTTP tools that the server runs. Every execution is counted by its call.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::{Value, json};
+
+/// What a tool does with a call.
+#[derive(Clone, Debug)]
+pub(crate) enum ToolAnswer {
+    Json(Value),
+    Status(u16),
+    /// It works for as long as anybody waits.
+    Never,
+}
+
+/// The tools.
+#[derive(Default)]
+pub(crate) struct ToolService {
+    executions: RefCell<BTreeMap<String, usize>>,
+    calls: RefCell<Vec<Value>>,
+    script: RefCell<VecDeque<ToolAnswer>>,
+}
+
+impl ToolService {
+    /// The next calls are answered like this; then every call with what it was called for.
+    pub(crate) fn script(&self, answers: impl IntoIterator<Item = ToolAnswer>) {
+        self.script.borrow_mut().extend(answers);
+    }
+
+    /// Takes back one scripted answer; false when there is none.
+    pub(crate) fn drop_scripted(&self) -> bool {
+        self.script.borrow_mut().pop_front().is_some()
+    }
+
+    /// How often each call was run, by its `ToolCallId`.
+    pub(crate) fn executions(&self) -> BTreeMap<String, usize> {
+        self.executions.borrow().clone()
+    }
+
+    /// The bodies of all calls, in their order.
+    pub(crate) fn calls(&self) -> Vec<Value> {
+        self.calls.borrow().clone()
+    }
+
+    pub(super) fn take(&self, body: &str) -> ToolAnswer {
+        let body: Value = serde_json::from_str(body).expect("a tool call is JSON");
+        let id = body["ToolCallId"]
+            .as_str()
+            .expect("a tool call has its id")
+            .to_owned();
+        self.calls.borrow_mut().push(body);
+        *self.executions.borrow_mut().entry(id.clone()).or_default() += 1;
+        let scripted = self.script.borrow_mut().pop_front();
+        scripted.unwrap_or_else(|| ToolAnswer::Json(json!({ "found": id })))
+    }
+}

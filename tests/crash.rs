@@ -1,0 +1,528 @@
+//! The survival proof: the instance ends at every durable step of every kind of turn, and in the
+//! middle of every write, and nothing is lost, doubled or stuck.
+//!
+//! A scenario is what a client does. It is run once to count its durable steps and its writing
+//! statements; then once for each of them, the instance ending right after the step, or instead of
+//! the statement, so that its transaction is rolled back. Another instance goes on over the same
+//! storage, and the client does what clients do: it repeats what got no answer, or it is gone.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics is a test that fails"
+)]
+#![allow(
+    clippy::print_stdout,
+    reason = "the number of crashes that were survived is part of the result"
+)]
+
+mod bed;
+
+use std::collections::BTreeMap;
+
+use bed::*;
+use serde_json::{Value, json};
+
+/// What a client does, one after the other.
+#[derive(Clone, Debug)]
+enum Act {
+    /// A user turn, with other members as well.
+    Turn(&'static str, &'static str, Value),
+    /// Answers whatever the turn waits for.
+    Results(&'static str),
+    /// Cancels a turn that is paused.
+    Cancel(&'static str),
+    /// Begins a user turn and cancels it as soon as the model service has been called so often.
+    CancelRunning(&'static str, &'static str, usize),
+    /// The service forgets all responses.
+    Forget,
+    /// The service fails once, after so many calls that go well.
+    Spoil(usize),
+}
+
+struct Scenario {
+    name: &'static str,
+    acts: Vec<Act>,
+}
+
+fn scenarios() -> Vec<Scenario> {
+    let turn = |id, words| Act::Turn(id, words, json!({}));
+    let replay = || json!({ "ConversationContextId": "replay" });
+    let scenario = |name, acts| Scenario { name, acts };
+    vec![
+        scenario("plain", vec![turn("t1", "One")]),
+        scenario(
+            "two plain turns",
+            vec![turn("t1", "One"), turn("t2", "Two")],
+        ),
+        scenario(
+            "streamed, with latched texts",
+            vec![Act::Turn(
+                "t1",
+                "One",
+                json!({ "Streaming": true, "SolutionContextText": "S", "ToolsJson": "[]" }),
+            )],
+        ),
+        scenario("server tool", vec![turn("t1", "One [plan: server]")]),
+        scenario(
+            "server tools",
+            vec![
+                turn("t1", "One [plan: two-servers, server]"),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
+            "client tool",
+            vec![turn("t1", "One [plan: client]"), Act::Results("t1")],
+        ),
+        scenario(
+            "client tools twice",
+            vec![
+                turn("t1", "One [plan: client, client]"),
+                Act::Results("t1"),
+                Act::Results("t1"),
+            ],
+        ),
+        scenario(
+            "mixed",
+            vec![
+                turn("t1", "One [plan: mixed, server, mixed]"),
+                Act::Results("t1"),
+                Act::Results("t1"),
+            ],
+        ),
+        scenario(
+            "mode change",
+            vec![turn("t1", "One [plan: mode:ddr]"), turn("t2", "Two")],
+        ),
+        scenario(
+            "mode changes",
+            vec![
+                turn("t1", "One [plan: modes, unoffered]"),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
+            "cancel of a paused turn",
+            vec![
+                turn("t1", "One [plan: mixed]"),
+                Act::Cancel("t1"),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
+            "cancel of a running turn",
+            vec![
+                Act::CancelRunning("t1", "One [plan: server, server]", 2),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
+            "retry after a failure",
+            vec![
+                Act::Spoil(1),
+                turn("t1", "One [plan: server]"),
+                turn("t1", "One [plan: server]"),
+            ],
+        ),
+        scenario(
+            "retry of an older turn",
+            vec![
+                Act::Spoil(1),
+                turn("t1", "One [plan: server]"),
+                turn("t2", "Two"),
+                turn("t1", "One [plan: server]"),
+            ],
+        ),
+        scenario(
+            "a failed turn with open calls, then another",
+            vec![
+                Act::Spoil(1),
+                turn("t1", "One [plan: client, server]"),
+                Act::Results("t1"),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
+            "rebuild of a lost chain",
+            vec![
+                turn("t1", "One [plan: mixed]"),
+                Act::Forget,
+                Act::Results("t1"),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
+            "replay mode",
+            vec![
+                Act::Turn("t1", "One [plan: mixed, mode:ddr]", replay()),
+                Act::Results("t1"),
+                turn("t2", "Two"),
+            ],
+        ),
+    ]
+}
+
+/// What a client does when it got no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Client {
+    /// It repeats the request, at once.
+    Repeats,
+    /// It repeats the request after the alarm has rung and all is quiet again.
+    RepeatsLate,
+    /// It is gone; the alarm rings.
+    IsGone,
+}
+
+/// What was durable when the instance ended.
+struct Remains {
+    /// Server calls whose answer is stored, and how often each has run.
+    executed: BTreeMap<String, usize>,
+    turns: Vec<String>,
+}
+
+fn remains(bed: &Bed) -> Remains {
+    let ran = bed.world.tools.executions();
+    let answered = bed.disk.read(
+        "SELECT call_id FROM calls WHERE runs_on = 'server' AND answer LIKE '%ResultJson%found%'",
+    );
+    let executed = answered
+        .iter()
+        .map(|row| row["call_id"].as_str().unwrap().to_owned())
+        .map(|id| (id.clone(), ran[&id]))
+        .collect();
+    let turns = bed.disk.read("SELECT turn_id FROM turns");
+    let turns = turns
+        .iter()
+        .map(|row| row["turn_id"].as_str().unwrap().to_owned())
+        .collect();
+    Remains { executed, turns }
+}
+
+/// Does one act; `None` when the instance ended before the answer. `sent` is the tool results that
+/// the client has sent for it already, and then repeats.
+fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
+    match act {
+        Act::Turn(id, words, members) => {
+            let heard = bed.try_post(&with(turn(id, words), members.clone()))?;
+            assert!([200, 502].contains(&heard.status), "{}", heard.text);
+        }
+        Act::Results(id) => {
+            let view = bed.turn(id);
+            let pending = view.result()["ToolCalls"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            let given: Vec<(&str, Value)> = pending
+                .iter()
+                .map(|call| call["ToolCallId"].as_str().unwrap())
+                .map(|id| (id, json!(format!("result of {id}"))))
+                .collect();
+            if sent.is_none() && given.is_empty() {
+                // The turn failed before it could ask.
+                return Some(());
+            }
+            let request = sent.get_or_insert_with(|| results(id, &given));
+            let heard = bed.try_post(request)?;
+            assert!([200, 502].contains(&heard.status), "{}", heard.text);
+        }
+        Act::Cancel(id) => {
+            let view = bed.try_cancel(id)?;
+            assert_eq!(view.result()["Status"], "aborted");
+        }
+        Act::CancelRunning(id, words, calls) => {
+            let running = bed.send(&turn(id, words));
+            let called =
+                |bed: &Bed| bed.world.model.requests() >= *calls || running.heard().is_some();
+            bed.run_until(|bed| !bed.alive() || called(bed), "the turn runs");
+            if !bed.alive() {
+                return None;
+            }
+            let view = bed.try_cancel(id)?;
+            assert!(["aborted", "completed"].contains(&view.result()["Status"].as_str().unwrap()));
+            bed.wait(&running)?;
+        }
+        Act::Forget => bed.world.model.forget(),
+        Act::Spoil(well) => {
+            bed.world
+                .model
+                .spoil_once_after(*well, failed("server_error"));
+        }
+    }
+    Some(())
+}
+
+/// Durable steps and writing statements of a scenario that nothing happens to.
+fn count(scenario: &Scenario) -> (u64, u64) {
+    let bed = Bed::new();
+    for next in &scenario.acts {
+        act(&bed, next, &mut None).expect("the instance lives");
+    }
+    (bed.disk.steps.get(), bed.disk.writes.get())
+}
+
+/// Writing statements that create the tables.
+fn table_writes() -> u64 {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One")).final_text();
+    bed.disk
+        .read("SELECT 1 FROM sqlite_master WHERE type = 'table'")
+        .len() as u64
+}
+
+/// Runs a scenario with a crash, and checks what must hold whatever happened.
+fn survive(scenario: &Scenario, crash: Option<Crash>, client: Client) -> Bed {
+    let bed = Bed::with_crash(crash);
+    let mut left = None;
+    for next in &scenario.acts {
+        let mut sent = None;
+        if act(&bed, next, &mut sent).is_some() {
+            continue;
+        }
+        assert!(left.is_none(), "an instance ends once");
+        left = Some(remains(&bed));
+        bed.restart();
+        if client != Client::Repeats {
+            assert!(bed.alarm());
+            bed.settle();
+        }
+        if client == Client::IsGone {
+            break;
+        }
+        act(&bed, next, &mut sent).expect("the second instance lives");
+    }
+    bed.settle();
+    if !bed.alive() {
+        // It ended when nobody waited any more.
+        left = Some(remains(&bed));
+        bed.restart();
+        bed.alarm();
+        bed.settle();
+    }
+    check(&bed, left.as_ref());
+    bed
+}
+
+fn check(bed: &Bed, left: Option<&Remains>) {
+    let status = |bed: &Bed| -> BTreeMap<String, String> {
+        let rows = bed.disk.read("SELECT turn_id, status FROM turns");
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        rows.iter()
+            .map(|row| (text(&row["turn_id"]), text(&row["status"])))
+            .collect()
+    };
+    for (turn, status) in status(bed) {
+        assert_ne!(
+            status, "running",
+            "{turn} runs although nothing is left to happen"
+        );
+    }
+    let left_turns = left.map(|left| left.turns.clone()).unwrap_or_default();
+    for accepted in &left_turns {
+        assert!(
+            status(bed).contains_key(accepted),
+            "{accepted} was accepted and is lost"
+        );
+    }
+    let ran = bed.world.tools.executions();
+    for (call, times) in left.map(|left| &left.executed).into_iter().flatten() {
+        assert_eq!(
+            ran[call], *times,
+            "{call} ran again although its result was stored"
+        );
+    }
+
+    // What waits for its client is answered; then the next turn is taken, and the model service
+    // knows everything that was ever accepted.
+    for (id, _) in status(bed)
+        .iter()
+        .filter(|(_, status)| *status == "awaiting_tools")
+    {
+        let turn = if id == "t1" { "t1" } else { "t2" };
+        act(bed, &Act::Results(turn), &mut None).unwrap();
+        if bed.status(id) == "awaiting_tools" {
+            bed.try_cancel(id).unwrap();
+        }
+    }
+    assert_eq!(
+        bed.post(&turn("last", "Last")).final_text().lines().last(),
+        Some("Answer to Last.")
+    );
+    let conversation = bed.world.model.conversation();
+    for (id, words) in [("t1", "One"), ("t2", "Two"), ("last", "Last")] {
+        let times = conversation.heard(&format!("[INSTRUCTION]\n{words}"));
+        let accepted = status(bed).contains_key(id);
+        assert!(
+            if accepted { times >= 1 } else { times == 0 },
+            "{words} was said {times} times"
+        );
+    }
+    let answered = bed
+        .disk
+        .read("SELECT call_id, answer FROM calls WHERE answer LIKE '%result of%'");
+    for row in &answered {
+        let id = row["call_id"].as_str().unwrap();
+        let told = json!(format!("result of {id}")).to_string();
+        assert!(
+            conversation.outputs().contains(&(id.to_owned(), told)),
+            "the result of {id} is lost"
+        );
+    }
+    assert_eq!(
+        bed.disk
+            .read("SELECT 1 FROM calls WHERE answer IS NULL")
+            .len(),
+        0,
+        "a call is unanswered"
+    );
+    let session = bed
+        .disk
+        .read("SELECT live_turn, open_calls_turn FROM session");
+    assert_eq!(
+        (&session[0]["live_turn"], &session[0]["open_calls_turn"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(bed.world.model.most_open.get(), 1, "two calls at once");
+    assert_eq!(bed.world.model.open.get(), 0);
+    bed.assert_chain_held();
+}
+
+#[test]
+fn every_kind_of_turn_survives_a_crash_at_every_durable_step_and_in_every_write() {
+    let mut survived = 0;
+    for scenario in scenarios() {
+        let (steps, writes) = count(&scenario);
+        // Every session begins with the same tables: one scenario crosses their creation.
+        let first = if scenario.name == "plain" {
+            1
+        } else {
+            table_writes()
+        };
+        let crashes = (1..=steps)
+            .map(Crash::AfterStep)
+            .chain((first..=writes).map(Crash::BeforeWrite));
+        for crash in crashes {
+            for client in [Client::Repeats, Client::RepeatsLate, Client::IsGone] {
+                let run = std::panic::AssertUnwindSafe(|| survive(&scenario, Some(crash), client));
+                if let Err(panic) = std::panic::catch_unwind(run) {
+                    println!("{}: {crash:?}, and the client {client:?}", scenario.name);
+                    std::panic::resume_unwind(panic);
+                }
+                survived += 1;
+            }
+        }
+        println!("{}: {steps} durable steps, {writes} writes", scenario.name);
+    }
+    println!("{survived} crashes survived");
+}
+
+#[test]
+fn a_crash_changes_nothing_that_a_client_who_repeats_can_see() {
+    // Failures that pass by are consumed by the crash, so scenarios without one.
+    for scenario in scenarios() {
+        if scenario
+            .acts
+            .iter()
+            .any(|act| matches!(act, Act::Spoil(_) | Act::CancelRunning(..)))
+        {
+            continue;
+        }
+        let seen = |bed: &Bed| -> Vec<Value> {
+            let turns = bed.disk.read("SELECT turn_id FROM turns ORDER BY ordinal");
+            let ids = turns
+                .iter()
+                .map(|row| row["turn_id"].as_str().unwrap().to_owned());
+            ids.map(|id| {
+                let view = bed.turn(&id);
+                let outcome = &view.result()["Outcome"];
+                json!([
+                    id,
+                    view.result()["Status"],
+                    outcome["Result"]["PrimaryOutputText"],
+                    outcome["Result"]["Usage"],
+                    outcome["Warnings"],
+                    outcome["Result"]["ModeDisplayName"]
+                ])
+            })
+            .collect()
+        };
+        let expected = seen(&survive(&scenario, None, Client::Repeats));
+        for step in 1..=count(&scenario).0 {
+            for client in [Client::Repeats, Client::RepeatsLate] {
+                let crashed = survive(&scenario, Some(Crash::AfterStep(step)), client);
+                assert_eq!(
+                    seen(&crashed),
+                    expected,
+                    "{}: after step {step}, {client:?}",
+                    scenario.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn two_crashes_in_a_row_fail_the_turn_at_worst_and_a_repeat_goes_on() {
+    let mut survived = 0;
+    let request = turn("t1", "One [plan: two-servers, mode:ddr]");
+    let whole = Bed::new();
+    whole.post(&request).final_text();
+    for first in 1..=whole.disk.steps.get() {
+        for second in first..=whole.disk.steps.get() + 1 {
+            let bed = Bed::with_crash(Some(Crash::AfterStep(first)));
+            assert_eq!(bed.try_post(&request).is_none(), !bed.alive());
+            bed.restart_to_crash(Some(Crash::AfterStep(second)));
+            let _ = bed.try_post(&request);
+            bed.restart();
+            let heard = bed.post(&request);
+            let heard = match heard.failure() {
+                (500, "turn_interrupted") => bed.post(&request),
+                _ => heard,
+            };
+            assert_eq!(heard.final_text(), "Welcome to records.\n\nAnswer to One.");
+            bed.settle();
+            check(&bed, None);
+            survived += 1;
+        }
+    }
+    println!("{survived} double crashes survived");
+}
+
+#[test]
+fn a_write_that_fails_fails_its_request_at_worst_and_a_repeat_goes_on() {
+    let request = turn("t1", "One [plan: two-servers, mode:ddr]");
+    let whole = Bed::new();
+    whole.post(&request).final_text();
+    for write in 1..=whole.disk.writes.get() {
+        let bed = Bed::new();
+        bed.disk.failing_write.set(Some(write));
+        let heard = bed.post(&request);
+        let heard = match heard.failure() {
+            (500, "internal") => bed.post(&request),
+            _ => heard,
+        };
+        assert_eq!(
+            heard.final_text(),
+            "Welcome to records.\n\nAnswer to One.",
+            "write {write}"
+        );
+        assert_eq!(bed.world.model.conversation().heard("One"), 1);
+        check(&bed, None);
+    }
+}
+
+#[test]
+fn a_storage_that_fails_for_a_while_loses_nothing_that_was_accepted() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One")).final_text();
+    // The answer cannot be stored: the turn is told as failed, and is still taken to its end.
+    bed.disk.write("ALTER TABLE model_calls RENAME TO moved");
+    let request = turn("t2", "Two");
+    assert_eq!(bed.post(&request).failure(), (500, "internal"));
+    bed.disk.write("ALTER TABLE moved RENAME TO model_calls");
+    assert_eq!(bed.post(&request).final_text(), "Answer to Two.");
+    assert_eq!(bed.world.model.conversation().heard("Two"), 1);
+    check(&bed, None);
+}

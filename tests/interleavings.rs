@@ -1,0 +1,404 @@
+//! One session, several clients, restarts and faults, in a random order that a seed decides: what
+//! the interface promises holds in every one of them.
+//!
+//! `APTIX_SEED=n` runs one seed alone and says what happens; `APTIX_LONG_TESTS=1` runs many more.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics is a test that fails"
+)]
+#![allow(
+    clippy::print_stdout,
+    reason = "the seed of a failure is what repeats it"
+)]
+
+mod bed;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use bed::*;
+use serde_json::{Value, json};
+
+const SEEDS: u64 = 1000;
+const LONG_SEEDS: u64 = 40_000;
+
+/// What is watched while a session runs.
+#[derive(Default)]
+struct Watch {
+    /// The status in which each turn was seen last.
+    statuses: BTreeMap<String, String>,
+    /// Server calls whose answer is stored, and how often each had run by then.
+    executed: BTreeMap<String, usize>,
+    /// What was ever answered to a request with success.
+    answers: BTreeMap<String, String>,
+    /// Answers by status and code.
+    counts: BTreeMap<String, usize>,
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+impl Watch {
+    /// Looks at the storage: no turn changes its status in a way that is not foreseen, and at most
+    /// one is live.
+    fn look(&mut self, bed: &Bed) {
+        let rows = bed.disk.read("SELECT turn_id, status FROM turns");
+        let mut live = 0;
+        for row in rows {
+            let (turn, status) = (text(&row["turn_id"]), text(&row["status"]));
+            live += usize::from(["running", "awaiting_tools"].contains(&status.as_str()));
+            let before = self.statuses.insert(turn.clone(), status.clone());
+            let before = before.as_deref().unwrap_or("running");
+            let legal = before == status
+                || match before {
+                    "running" => true,
+                    "awaiting_tools" => ["running", "aborted"].contains(&status.as_str()),
+                    "failed" => status == "running",
+                    _ => false,
+                };
+            assert!(legal, "{turn}: {before} -> {status}");
+        }
+        assert!(live <= 1, "{live} turns are live");
+        assert!(
+            bed.world.model.open.get() <= 1,
+            "two calls to the model at once"
+        );
+    }
+
+    /// Looks at what server tools have answered.
+    fn look_at_tools(&mut self, bed: &Bed) {
+        let ran = bed.world.tools.executions();
+        let stored = bed
+            .disk
+            .read("SELECT call_id FROM calls WHERE runs_on = 'server' AND answer LIKE '%found%'");
+        for row in stored {
+            let call = text(&row["call_id"]);
+            self.executed.entry(call.clone()).or_insert(ran[&call]);
+        }
+    }
+
+    fn hear(&mut self, request: &str, heard: &Heard) {
+        let (status, code) = heard.failure();
+        *self.counts.entry(format!("{status} {code}")).or_default() += 1;
+        let foreseen = match status {
+            200 => true,
+            404 => ["session_not_found", "turn_not_found"].contains(&code),
+            409 => true,
+            500 => ["turn_interrupted", "server_tool_failed"].contains(&code),
+            502 | 504 => true,
+            _ => false,
+        };
+        assert!(foreseen, "{request}: {}", heard.text);
+        if status == 200 && !request.is_empty() {
+            let first = self
+                .answers
+                .entry(request.to_owned())
+                .or_insert_with(|| heard.text.clone());
+            assert_eq!(first, &heard.text, "two successful answers to {request}");
+        }
+    }
+}
+
+/// What clients do with a session, as a seed decides.
+struct Clients<'a> {
+    bed: &'a Bed,
+    random: Random,
+    watch: RefCell<Watch>,
+    /// Requests that were sent to `/execute`.
+    requests: Vec<Value>,
+    /// What is waited for, and the request that it answers; empty for what has no lasting answer.
+    waiting: Vec<(String, Pending)>,
+    turns: u64,
+    loud: bool,
+}
+
+impl Clients<'_> {
+    fn say(&self, what: std::fmt::Arguments<'_>) {
+        if self.loud {
+            println!(
+                "{:>8} ms  {what}",
+                self.bed.world.executor.now_ms() % 100_000_000
+            );
+        }
+    }
+
+    fn post(&mut self, request: Value) {
+        self.say(format_args!("post {request}"));
+        let pending = self.bed.send(&request);
+        self.waiting.push((request.to_string(), pending));
+        self.requests.push(request);
+    }
+
+    fn some_turn(&mut self) -> String {
+        format!("t{}", 1 + self.random.below(self.turns.max(1)))
+    }
+
+    fn act(&mut self) {
+        const PLANS: [&str; 10] = [
+            "",
+            "",
+            "[plan: server]",
+            "[plan: client]",
+            "[plan: mixed]",
+            "[plan: client, server, client]",
+            "[plan: mode:ddr, two-servers]",
+            "[plan: modes, mixed]",
+            "[plan: fragile, unoffered]",
+            "[plan: two-servers]",
+        ];
+        match self.random.below(100) {
+            0..30 => {
+                self.turns += 1;
+                let id = format!("t{}", self.turns);
+                let words = format!("Words-{id}. {}", self.random.pick(&PLANS));
+                let streaming = self.random.chance(50);
+                self.post(with(turn(&id, &words), json!({ "Streaming": streaming })));
+            }
+            30..50 if !self.requests.is_empty() => {
+                let again = self.random.pick(&self.requests).clone();
+                self.post(again);
+            }
+            50..70 => self.answer(),
+            70..78 => {
+                let turn = self.some_turn();
+                self.say(format_args!("cancel {turn}"));
+                let pending = self.bed.send_cancel(&turn);
+                self.waiting.push((String::new(), pending));
+            }
+            78..83 => {
+                let turn = self.some_turn();
+                let pending = self.bed.attach(&turn, None);
+                self.waiting.push((String::new(), pending));
+            }
+            83..88 => {
+                self.say(format_args!("restart"));
+                self.bed.restart();
+                if self.random.chance(50) {
+                    self.bed.alarm();
+                }
+            }
+            88..92 => {
+                let (steps, writes) = (self.bed.disk.steps.get(), self.bed.disk.writes.get());
+                let crash = match self.random.chance(50) {
+                    true => Crash::AfterStep(steps + 1 + self.random.below(5)),
+                    false => Crash::BeforeWrite(writes + 1 + self.random.below(20)),
+                };
+                self.say(format_args!("restart, to end {crash:?}"));
+                self.bed.restart_to_crash(Some(crash));
+            }
+            92..97 => self.spoil(),
+            97..99 => {
+                self.say(format_args!("the service forgets"));
+                self.bed.world.model.forget();
+            }
+            _ => _ = self.bed.alarm(),
+        }
+    }
+
+    /// Tool results for the turn that waits for some, right ones or wrong ones.
+    fn answer(&mut self) {
+        let waiting = self.bed.disk.read(
+            "SELECT turn_id, call_id FROM session JOIN turns ON turns.ordinal = session.live_turn
+             JOIN calls ON calls.turn = open_calls_turn AND calls.model_call = open_calls_model_call
+             WHERE status = 'awaiting_tools' AND runs_on = 'client' ORDER BY position",
+        );
+        let Some(turn) = waiting.first().map(|row| text(&row["turn_id"])) else {
+            return;
+        };
+        let calls: Vec<String> = waiting.iter().map(|row| text(&row["call_id"])).collect();
+        let mut given: Vec<(&str, Value)> = calls
+            .iter()
+            .map(|id| (id.as_str(), json!(format!("result of {id}"))))
+            .collect();
+        if self.random.chance(10) {
+            given.reverse();
+            given.push(("call_x", json!(0)));
+        }
+        self.post(results(&turn, &given));
+    }
+
+    fn spoil(&mut self) {
+        self.say(format_args!("a fault"));
+        let fault = match self.random.below(8) {
+            0 => http_error(500, json!({}), &[]),
+            1 => http_error(401, json!({ "code": "invalid_api_key" }), &[]),
+            2 => Reply::Unreachable,
+            3 => Reply::Silence,
+            4 => failed("server_error"),
+            5 => say("Half an answer.").breaks_after(6).into(),
+            6 => say("Half an answer.").silent_after(6).into(),
+            _ => {
+                self.bed.world.tools.script([ToolAnswer::Status(500)]);
+                return;
+            }
+        };
+        let well = self.random.below(3) as usize;
+        self.bed.world.model.spoil_once_after(well, fault);
+    }
+
+    /// Lets time pass.
+    fn pass(&mut self, steps: u64) {
+        for _ in 0..steps {
+            let more = self.bed.step();
+            self.watch.borrow_mut().look(self.bed);
+            if !self.bed.alive() {
+                self.say(format_args!("the instance has ended"));
+                self.bed.restart();
+            }
+            if !more {
+                break;
+            }
+        }
+        self.hear();
+    }
+
+    fn hear(&mut self) {
+        let mut watch = self.watch.borrow_mut();
+        watch.look_at_tools(self.bed);
+        self.waiting.retain(|(request, pending)| {
+            if let Some(heard) = pending.heard() {
+                watch.hear(request, &heard);
+            }
+            pending.heard().is_none() && pending.lives()
+        });
+    }
+}
+
+fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
+    let bed = Bed::new();
+    bed.world.shake(seed);
+    let mut clients = Clients {
+        bed: &bed,
+        random: Random(seed.wrapping_mul(0x1_0001)),
+        watch: RefCell::default(),
+        requests: Vec::new(),
+        waiting: Vec::new(),
+        turns: 0,
+        loud,
+    };
+    for _ in 0..16 {
+        clients.act();
+        clients.watch.borrow_mut().look(&bed);
+        let steps = match clients.random.below(4) {
+            0 => 0,
+            1 => clients.random.below(10),
+            2 => clients.random.below(60),
+            _ => clients.random.below(400),
+        };
+        clients.pass(steps);
+    }
+    // All that was begun ends, and everybody who still listens hears how.
+    bed.world.model.mend();
+    while bed.world.tools.drop_scripted() {}
+    clients.pass(u64::MAX);
+    bed.restart();
+    assert!(bed.alarm());
+    clients.pass(u64::MAX);
+    assert!(clients.waiting.is_empty(), "a request was never answered");
+    for turn in clients.watch.borrow().statuses.keys() {
+        match bed.status(turn).as_str() {
+            "awaiting_tools" => _ = bed.try_cancel(turn).unwrap(),
+            status => assert_ne!(status, "running"),
+        }
+    }
+    bed.post(&turn("last", "Last")).final_text();
+    clients.watch.borrow_mut().look(&bed);
+
+    // Whatever was accepted is known to the model service.
+    let conversation = bed.world.model.conversation();
+    let watch = clients.watch.into_inner();
+    for turn in watch.statuses.keys().filter(|turn| *turn != "last") {
+        assert!(
+            conversation.heard(&format!("Words-{turn}.")) >= 1,
+            "the words of {turn} are lost"
+        );
+    }
+    for row in bed
+        .disk
+        .read("SELECT call_id FROM calls WHERE answer LIKE '%result of%'")
+    {
+        let call = text(&row["call_id"]);
+        let told = (call.clone(), json!(format!("result of {call}")).to_string());
+        assert!(
+            conversation.outputs().contains(&told),
+            "the result of {call} is lost"
+        );
+    }
+    for request in watch
+        .answers
+        .keys()
+        .filter(|request| request.contains("ToolResults"))
+    {
+        for result in serde_json::from_str::<Value>(request).unwrap()["ToolResults"]
+            .as_array()
+            .unwrap()
+        {
+            let told = (text(&result["ToolCallId"]), text(&result["ResultJson"]));
+            assert!(
+                conversation.outputs().contains(&told),
+                "{request} was answered and is lost"
+            );
+        }
+    }
+    let ran = bed.world.tools.executions();
+    for (call, times) in &watch.executed {
+        assert_eq!(
+            ran[call], *times,
+            "{call} ran again although its answer was stored"
+        );
+    }
+    assert_eq!(
+        bed.disk
+            .read("SELECT 1 FROM calls WHERE answer IS NULL")
+            .len(),
+        0
+    );
+    bed.assert_chain_held();
+    watch.counts
+}
+
+#[test]
+fn whatever_the_order_of_events_nothing_is_lost_doubled_or_stuck() {
+    if let Ok(seed) = std::env::var("APTIX_SEED") {
+        run(seed.parse().unwrap(), true);
+        return;
+    }
+    let seeds = if std::env::var_os("APTIX_LONG_TESTS").is_some() {
+        LONG_SEEDS
+    } else {
+        SEEDS
+    };
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for seed in 0..seeds {
+        match std::panic::catch_unwind(|| run(seed, false)) {
+            Ok(seen) => seen
+                .into_iter()
+                .for_each(|(code, times)| *counts.entry(code).or_default() += times),
+            Err(panic) => {
+                println!("repeat it with APTIX_SEED={seed}");
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+    println!("{seeds} interleavings; answers: {counts:?}");
+    // What is never met is not tested.
+    for code in [
+        "200 ",
+        "409 turn_in_progress",
+        "409 turn_awaiting_tools",
+        "409 turn_aborted",
+        "409 tool_results_mismatch",
+        "409 turn_not_awaiting_tools",
+        "500 turn_interrupted",
+        "500 server_tool_failed",
+        "502 upstream_failed",
+        "504 upstream_timeout",
+    ] {
+        assert!(counts.contains_key(code), "{code} was never met");
+    }
+}

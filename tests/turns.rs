@@ -1,0 +1,75 @@
+//! Whole turns, as a client and the model service see them (interface.md sections 2, 4 and 5).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics is a test that fails"
+)]
+
+mod bed;
+#[path = "turns/conversation.rs"]
+mod conversation;
+#[path = "turns/delivery.rs"]
+mod delivery;
+#[path = "turns/life_cycle.rs"]
+mod life_cycle;
+#[path = "turns/modes.rs"]
+mod modes;
+#[path = "turns/session.rs"]
+mod session;
+#[path = "turns/tools.rs"]
+mod tools;
+
+use bed::*;
+use serde_json::Value;
+
+fn names(body: &Value) -> Vec<&str> {
+    body["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect()
+}
+
+/// What a request says new, in few words.
+fn input(body: &Value) -> Vec<Said> {
+    Conversation(body["input"].as_array().unwrap().clone()).said()
+}
+
+fn user(text: &str) -> Said {
+    Said::User(text.to_owned())
+}
+
+/// The text that a watcher keeps of a stream, and the body of its `result`.
+fn watched(frames: &str) -> (String, Value) {
+    let mut segments: Vec<(u64, String)> = Vec::new();
+    let mut result = Value::Null;
+    for frame in frames.split_terminator("\n\n") {
+        let line = |name: &str| {
+            frame
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .unwrap_or_default()
+        };
+        let data: Value = serde_json::from_str(line("data: ")).unwrap();
+        let segment = data["Segment"].as_u64();
+        match line("event: ") {
+            "output_text.delta" => {
+                let segment = segment.unwrap();
+                if segments.last().is_none_or(|(last, _)| *last != segment) {
+                    segments.push((segment, String::new()));
+                }
+                let text = &mut segments.last_mut().unwrap().1;
+                text.push_str(data["Delta"].as_str().unwrap());
+                assert_eq!(line("id: "), format!("{segment}.{}", text.len()));
+            }
+            "output_text.discard" => segments.retain(|(known, _)| Some(*known) != segment),
+            "result" => result = data,
+            other => panic!("an unknown event {other}"),
+        }
+    }
+    (segments.into_iter().map(|(_, text)| text).collect(), result)
+}
