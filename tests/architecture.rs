@@ -40,9 +40,7 @@ impl Source {
 
     /// Whether a word stands in its code.
     fn says(&self, word: &str) -> bool {
-        self.code
-            .split(|c: char| !is_word(c))
-            .any(|known| known == word)
+        self.code.split(|c: char| !is_word(c)).any(|known| known == word)
     }
 }
 
@@ -52,37 +50,20 @@ fn is_word(c: char) -> bool {
 
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = files_under(&root)
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|e| e == "rs"));
+    let files =
+        files_under(&root).into_iter().filter(|path| path.extension().is_some_and(|e| e == "rs"));
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
-        let path = path
-            .strip_prefix(&root)
-            .unwrap()
-            .to_string_lossy()
-            .replace('\\', "/");
-        Source {
-            code: code_of(&text),
-            path,
-            text,
-        }
+        let path = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+        Source { code: code_of(&text), path, text }
     };
     files.map(read).collect()
 }
 
 fn files_under(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries
-        .flat_map(|path| {
-            if path.is_dir() {
-                files_under(&path)
-            } else {
-                vec![path]
-            }
-        })
+        .flat_map(|path| if path.is_dir() { files_under(&path) } else { vec![path] })
         .collect();
     files.sort();
     files
@@ -91,22 +72,15 @@ fn files_under(folder: &Path) -> Vec<PathBuf> {
 /// Code without comments, up to the unit tests.
 fn code_of(text: &str) -> String {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
-    let lines = code
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"));
-    lines
-        .map(|line| line.split(" // ").next().unwrap_or(line).to_owned() + "\n")
-        .collect()
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.map(|line| line.split(" // ").next().unwrap_or(line).to_owned() + "\n").collect()
 }
 
 /// The files whose code `breaks` a rule, which must be those of `known` and no other.
 fn assert_only(known: &[&str], breaks: impl Fn(&Source) -> bool) {
     let sources = sources();
-    let found: Vec<_> = sources
-        .iter()
-        .filter(|file| breaks(file))
-        .map(|file| file.path.as_str())
-        .collect();
+    let found: Vec<_> =
+        sources.iter().filter(|file| breaks(file)).map(|file| file.path.as_str()).collect();
     assert_eq!(found, known);
 }
 
@@ -120,11 +94,7 @@ fn only_the_platform_names_the_workers_runtime() {
         "js_sys",
         "web_sys",
     ];
-    assert!(
-        sources()
-            .iter()
-            .any(|file| file.folder() == "platform" && file.says("worker"))
-    );
+    assert!(sources().iter().any(|file| file.folder() == "platform" && file.says("worker")));
     assert_only(&[], |file| {
         file.folder() != "platform" && runtime.iter().any(|name| file.says(name))
     });
@@ -143,10 +113,7 @@ fn the_first_three_layers_never_name_each_other_nor_a_layer_behind_them() {
     let behind = ["reasoner", "persistence", "entry", "platform"];
     assert_only(&[], |file| {
         STEPS.contains(&file.folder())
-            && file
-                .names()
-                .iter()
-                .any(|name| STEPS.contains(name) || behind.contains(name))
+            && file.names().iter().any(|name| STEPS.contains(name) || behind.contains(name))
     });
 }
 
@@ -165,21 +132,12 @@ fn only_the_reasoner_names_the_first_three_layers() {
 
 #[test]
 fn persistence_and_what_the_layers_share_name_no_layer() {
-    let layers = [
-        "composition",
-        "llm_call",
-        "server_tools",
-        "reasoner",
-        "entry",
-        "platform",
-    ];
+    let layers = ["composition", "llm_call", "server_tools", "reasoner", "entry", "platform"];
     assert_only(&[], |file| {
         ["persistence", "pipeline"].contains(&file.folder())
             && file.names().iter().any(|name| layers.contains(name))
     });
-    assert_only(&[], |file| {
-        file.folder() == "pipeline" && file.names().contains("persistence")
-    });
+    assert_only(&[], |file| file.folder() == "pipeline" && file.names().contains("persistence"));
 }
 
 #[test]
@@ -194,15 +152,11 @@ fn every_path_into_the_crate_can_be_found_by_reading() {
 
 #[test]
 fn only_layer_2_calls_the_model_service_and_only_the_reasoner_calls_layer_2() {
-    assert_only(&["llm_call/mod.rs"], |file| {
-        file.text.contains("/responses\"")
-    });
+    assert_only(&["llm_call/mod.rs"], |file| file.text.contains("/responses\""));
     assert_only(&["llm_call/mod.rs", "server_tools/http_tool.rs"], |file| {
         file.folder() != "platform" && file.code.contains(".send(")
     });
-    assert_only(&["reasoner/model_step.rs"], |file| {
-        file.code.contains("llm_call::call(")
-    });
+    assert_only(&["reasoner/model_step.rs"], |file| file.code.contains("llm_call::call("));
 }
 
 #[test]
@@ -214,15 +168,7 @@ fn an_invoke_result_is_built_in_one_place() {
 
 #[test]
 fn clock_randomness_and_secrets_come_in_through_the_platform() {
-    let machine = [
-        "SystemTime",
-        "Instant",
-        "Date",
-        "getrandom",
-        "rand",
-        "env",
-        "thread",
-    ];
+    let machine = ["SystemTime", "Instant", "Date", "getrandom", "rand", "env", "thread"];
     assert_only(&[], |file| {
         file.folder() != "platform" && machine.iter().any(|name| file.says(name))
     });
@@ -244,19 +190,14 @@ fn every_file_says_first_what_it_owns_and_stays_short() {
     assert_only(&[], |file| !file.text.starts_with("//! "));
     assert_only(&[], |file| file.text.lines().count() > 600);
     for vague in ["utils", "helpers", "manager", "types", "handlers"] {
-        assert_only(&[], |file| {
-            file.path.split(['/', '.']).any(|part| part == vague)
-        });
+        assert_only(&[], |file| file.path.split(['/', '.']).any(|part| part == vague));
     }
 }
 
 #[test]
 fn no_file_speaks_of_the_machine_it_was_written_on() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let listed = Command::new("git")
-        .args(["ls-files", "-z"])
-        .current_dir(root)
-        .output();
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output();
     let listed = match listed {
         Ok(listed) if listed.status.success() => String::from_utf8(listed.stdout).unwrap(),
         _ => return println!("skipped: this is not a git checkout"),

@@ -45,10 +45,7 @@ fn map(value: Value) -> Map<String, Value> {
 
 fn header(name: &str, value: &str) -> HeaderTemplate {
     let value = SecretTemplate::parse(value).expect("a template");
-    HeaderTemplate {
-        name: name.to_owned(),
-        value,
-    }
+    HeaderTemplate { name: name.to_owned(), value }
 }
 
 #[test]
@@ -78,24 +75,12 @@ fn a_full_document_is_read_member_by_member() {
             },
         })
     );
-    let retrieval = |id| {
-        catalog
-            .agent_context(id)
-            .map(|context| context.retrieval.clone())
-    };
-    assert_eq!(
-        retrieval("index"),
-        Some(Retrieval::Index {
-            limit: 100,
-            max_bytes: 1_048_576
-        })
-    );
+    let retrieval = |id| catalog.agent_context(id).map(|context| context.retrieval.clone());
+    assert_eq!(retrieval("index"), Some(Retrieval::Index { limit: 100, max_bytes: 1_048_576 }));
     assert_eq!(retrieval("plain"), Some(Retrieval::None));
     assert_eq!(retrieval("absent"), None);
 
-    let parameters = full()
-        .pointer("/ConversationContexts/default/Tools/0/parameters")
-        .cloned();
+    let parameters = full().pointer("/ConversationContexts/default/Tools/0/parameters").cloned();
     assert_eq!(
         catalog.conversation_context("default"),
         Some(&ConversationContext {
@@ -125,10 +110,7 @@ fn a_full_document_is_read_member_by_member() {
     assert_eq!(catalog.mode("ddr"), Some(&ddr));
     assert_eq!(catalog.default_mode(), &ddr);
     assert_eq!(catalog.mode("DDR"), None);
-    assert_eq!(
-        catalog.modes().iter().map(|m| &m.key).collect::<Vec<_>>(),
-        ["general", "ddr"]
-    );
+    assert_eq!(catalog.modes().iter().map(|m| &m.key).collect::<Vec<_>>(), ["general", "ddr"]);
 
     assert_eq!(
         catalog.server_tool("lookup"),
@@ -173,10 +155,7 @@ fn what_a_document_leaves_out_has_the_documented_defaults() {
             continuation: Continuation::Stored,
             resend_tools: true,
             delete_stored: false,
-            retrieval: Retrieval::Index {
-                limit: 8,
-                max_bytes: 24_576
-            },
+            retrieval: Retrieval::Index { limit: 8, max_bytes: 24_576 },
         })
     );
     assert_eq!(
@@ -224,11 +203,7 @@ fn what_a_document_leaves_out_has_the_documented_defaults() {
             parameters: takes_nothing,
             strict: false,
             on_error: OnError::FailTurn,
-            http: HttpTool {
-                url: "https://t.example".into(),
-                headers: vec![],
-                timeout_ms: 30_000
-            },
+            http: HttpTool { url: "https://t.example".into(), headers: vec![], timeout_ms: 30_000 },
         })
     );
 }
@@ -242,10 +217,7 @@ fn the_default_mode_is_the_marked_one_else_general_else_the_first() {
     };
     let mode = |key: &str| json!({ "Key": key, "DisplayName": key });
     let marked = |key: &str| json!({ "Key": key, "DisplayName": key, "IsDefault": true });
-    assert_eq!(
-        default(json!([mode("a"), mode("general"), marked("z")])),
-        "z"
-    );
+    assert_eq!(default(json!([mode("a"), mode("general"), marked("z")])), "z");
     assert_eq!(default(json!([mode("a"), mode("general")])), "general");
     assert_eq!(default(json!([mode("a"), mode("b")])), "a");
 }
@@ -259,11 +231,7 @@ fn the_builtin_catalog_is_complete_and_obeys_its_schema() {
     assert_eq!(Catalog::parse(text).as_ref(), Ok(&catalog));
 
     let agent = catalog.agent_context("default").unwrap();
-    assert_eq!(
-        (&agent.base_url, &agent.model),
-        (&None, &None),
-        "the deployment decides"
-    );
+    assert_eq!((&agent.base_url, &agent.model), (&None, &None), "the deployment decides");
     assert_eq!(agent.api_key_secret.as_deref(), Some("OPENAI_API_KEY"));
     let conversation = catalog.conversation_context("default").unwrap();
     for label in [
@@ -277,11 +245,8 @@ fn the_builtin_catalog_is_complete_and_obeys_its_schema() {
     ] {
         assert!(conversation.boot_prompt.contains(label), "{label}");
     }
-    let modes: Vec<_> = catalog
-        .modes()
-        .iter()
-        .map(|m| (m.key.as_str(), m.display_name.as_str()))
-        .collect();
+    let modes: Vec<_> =
+        catalog.modes().iter().map(|m| (m.key.as_str(), m.display_name.as_str())).collect();
     assert_eq!(
         modes,
         [
@@ -294,12 +259,7 @@ fn the_builtin_catalog_is_complete_and_obeys_its_schema() {
     for mode in catalog.modes() {
         assert_eq!(mode.tools, [AGENT_LIST_MODES]);
         assert!(!mode.instructions.is_empty() && !mode.when_to_use.is_empty());
-        assert_eq!(
-            mode.welcome_message.is_empty(),
-            mode.is_default,
-            "{}",
-            mode.key
-        );
+        assert_eq!(mode.welcome_message.is_empty(), mode.is_default, "{}", mode.key);
     }
 }
 
@@ -323,44 +283,23 @@ fn all_faults_are_named_at_once_in_document_order() {
         Catalog::parse(text).unwrap_err(),
         [
             fault("/Modes/0/Key", "must be 1 to 64 of A-Z a-z 0-9 _ . -"),
-            fault(
-                "/Modes/0/DisplayName",
-                "must be one line of 1 to 128 characters, not blank"
-            ),
-            fault(
-                "/Modes/0/Tool",
-                "unknown member \"Tool\"; did you mean \"Tools\"?"
-            ),
+            fault("/Modes/0/DisplayName", "must be one line of 1 to 128 characters, not blank"),
+            fault("/Modes/0/Tool", "unknown member \"Tool\"; did you mean \"Tools\"?"),
             fault(
                 "/Modes/0/Tools/0",
                 "the catalog has no server tool \"lookip\"; did you mean \"lookup\"?"
             ),
             fault("/Modes/2/Key", "the key \"x\" is already taken above"),
-            fault(
-                "/Modes/2/IsDefault",
-                "another mode above is the default already; mark one"
-            ),
-            fault(
-                "/Modes/2/DisplayName",
-                "the member \"DisplayName\" is repeated; keep one"
-            ),
-            fault(
-                "/AgentContexts/default/BaseUrl",
-                "must begin with https:// or http://"
-            ),
+            fault("/Modes/2/IsDefault", "another mode above is the default already; mark one"),
+            fault("/Modes/2/DisplayName", "the member \"DisplayName\" is repeated; keep one"),
+            fault("/AgentContexts/default/BaseUrl", "must begin with https:// or http://"),
             fault(
                 "/AgentContexts/default/ApiKeySecret",
                 "must be the name of a secret (letters, digits and _, not starting with a digit), \
                  never the key itself"
             ),
-            fault(
-                "/AgentContexts/default/Model",
-                "must be a string, not a number"
-            ),
-            fault(
-                "/ConversationContexts/c~1d",
-                "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -"
-            ),
+            fault("/AgentContexts/default/Model", "must be a string, not a number"),
+            fault("/ConversationContexts/c~1d", "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -"),
             fault(
                 "/ConversationContexts/c~1d/BootPrompt",
                 "the member \"BootPrompt\" is missing; add it"
@@ -373,27 +312,15 @@ fn all_faults_are_named_at_once_in_document_order() {
                 "/ConversationContexts/c~1d/Mode",
                 "the catalog has no mode \"q\"; did you mean \"x\"?"
             ),
-            fault(
-                "/ConversationContexts/c~1d/Tools",
-                "must be an array, not an object"
-            ),
+            fault("/ConversationContexts/c~1d/Tools", "must be an array, not an object"),
             fault("/ServerTools/0/Description", "must not be blank"),
-            fault(
-                "/ServerTools/0/Http/Url",
-                "the member \"Url\" is missing; add it"
-            ),
-            fault(
-                "/ServerTools/0/Http/Headers/A b",
-                "\"A b\" is not a header's name"
-            ),
+            fault("/ServerTools/0/Http/Url", "the member \"Url\" is missing; add it"),
+            fault("/ServerTools/0/Http/Headers/A b", "\"A b\" is not a header's name"),
             fault(
                 "/ServerTools/0/Http/Headers/A b",
                 "the placeholder at byte 0 is not closed; write it as ${SECRET_NAME}"
             ),
-            fault(
-                "/ServerTools/0/Http/Headers/te",
-                "\"te\" is set by the connection; remove it"
-            ),
+            fault("/ServerTools/0/Http/Headers/te", "\"te\" is set by the connection; remove it"),
             fault(
                 "/ServerTools/1/Name",
                 "\"agent_list_modes\" is a tool of the product itself; choose another name"
@@ -411,25 +338,12 @@ fn all_faults_are_named_at_once_in_document_order() {
 #[test]
 fn a_text_that_is_not_one_json_value_is_refused_with_its_place() {
     for (text, message) in [
-        (
-            "",
-            "is not JSON: EOF while parsing a value at line 1 column 0",
-        ),
-        (
-            "{\n\"Modes\": [,] }",
-            "is not JSON: expected value at line 2 column 11",
-        ),
-        (
-            "{} {}",
-            "is not JSON: trailing characters at line 1 column 4",
-        ),
+        ("", "is not JSON: EOF while parsing a value at line 1 column 0"),
+        ("{\n\"Modes\": [,] }", "is not JSON: expected value at line 2 column 11"),
+        ("{} {}", "is not JSON: trailing characters at line 1 column 4"),
         ("[]", "must be an object, not an array"),
     ] {
-        assert_eq!(
-            Catalog::parse(text),
-            Err(vec![fault("", message)]),
-            "{text:?}"
-        );
+        assert_eq!(Catalog::parse(text), Err(vec![fault("", message)]), "{text:?}");
     }
     assert_eq!(fault("", "is bad").to_string(), "the catalog: is bad");
     assert_eq!(fault("/Modes", "is bad").to_string(), "/Modes: is bad");
@@ -443,18 +357,12 @@ fn a_text_that_is_not_one_json_value_is_refused_with_its_place() {
 fn repeated_members_are_refused_wherever_they_stand() {
     let text = full()
         .to_string()
-        .replace(
-            r#""q":{"type":"string"}"#,
-            r#""q":{"type":"string","type":"string"}"#,
-        )
+        .replace(r#""q":{"type":"string"}"#, r#""q":{"type":"string","type":"string"}"#)
         .replace(r#""plain":{"#, r#""plain":{},"plain":{"#);
     assert_eq!(
         Catalog::parse(&text).unwrap_err(),
         [
-            fault(
-                "/AgentContexts/plain",
-                "the member \"plain\" is repeated; keep one"
-            ),
+            fault("/AgentContexts/plain", "the member \"plain\" is repeated; keep one"),
             fault(
                 "/ServerTools/0/Parameters/properties/q/type",
                 "the member \"type\" is repeated; keep one"
@@ -468,56 +376,33 @@ fn each_wrong_document_is_refused_by_the_checker_and_where_it_can_by_the_schema(
     for wrong in wrong_documents::all() {
         let refused = parse(&wrong.document).err().unwrap_or_default();
         let seen_by_schema = !VALIDATOR.is_valid(&wrong.document);
-        assert_eq!(
-            (refused, seen_by_schema),
-            (wrong.faults, wrong.seen_by_schema)
-        );
+        assert_eq!((refused, seen_by_schema), (wrong.faults, wrong.seen_by_schema));
     }
 }
 
 #[test]
 fn contexts_are_needed_of_both_kinds() {
-    for (member, kind) in [
-        ("AgentContexts", "agent"),
-        ("ConversationContexts", "conversation"),
-    ] {
+    for (member, kind) in [("AgentContexts", "agent"), ("ConversationContexts", "conversation")] {
         let document = with(&format!("/{member}"), json!({}));
         let message = format!("must hold at least one {kind} context");
-        assert_eq!(
-            parse(&document).err(),
-            Some(vec![fault(&format!("/{member}"), &message)])
-        );
+        assert_eq!(parse(&document).err(), Some(vec![fault(&format!("/{member}"), &message)]));
         assert!(!VALIDATOR.is_valid(&document));
     }
 }
 
 #[test]
 fn the_schema_and_the_checker_accept_the_same_right_documents() {
-    let texts = [
-        "p".repeat(262_144),
-        "\u{feff}x".to_owned(),
-        "a\nb\tc".to_owned(),
-    ];
+    let texts = ["p".repeat(262_144), "\u{feff}x".to_owned(), "a\nb\tc".to_owned()];
     let mut right: Vec<Value> = vec![full(), least(), without("/ServerTools/0/Parameters")];
-    right.extend(
-        texts
-            .iter()
-            .map(|text| with("/Modes/1/Instructions", json!(text))),
-    );
+    right.extend(texts.iter().map(|text| with("/Modes/1/Instructions", json!(text))));
     right.extend([
         with("/ServerTools/0/Parameters", json!({})),
-        with(
-            "/Modes/0/Tools",
-            json!([AGENT_CHANGE_MODE, AGENT_LIST_MODES]),
-        ),
+        with("/Modes/0/Tools", json!([AGENT_CHANGE_MODE, AGENT_LIST_MODES])),
         with("/Modes/0/Key", json!("A-z_0.9")),
         with("/AgentContexts/team:a.b-c_1", json!({})),
         with("/ServerTools/0/Http/Url", json!("http://[::1]:8787/x")),
         with("/ServerTools/0/Http/TimeoutMs", json!(1)),
-        with(
-            "/ServerTools/0/Http/Headers/Content-Type",
-            json!("application/json"),
-        ),
+        with("/ServerTools/0/Http/Headers/Content-Type", json!("application/json")),
     ]);
     for document in right {
         assert_eq!(parse(&document).err(), None);
@@ -538,11 +423,7 @@ fn the_schema_is_a_schema_and_its_defaults_are_the_parsers() {
         ("Mode", "/Modes/0"),
     ] {
         let members = map(schema["$defs"][definition]["properties"].clone());
-        let place = spelled
-            .pointer_mut(pointer)
-            .unwrap()
-            .as_object_mut()
-            .unwrap();
+        let place = spelled.pointer_mut(pointer).unwrap().as_object_mut().unwrap();
         for (name, member) in members {
             if let Some(default) = member.get("default") {
                 place.insert(name, default.clone());

@@ -49,12 +49,8 @@ fn base64_artifact(name: &str, mime: Option<&str>, contents: &str) -> Value {
 }
 
 /// A later turn of a session in general mode, with nothing but what the request holds.
-const LATER: TurnMaterial<'static> = TurnMaterial {
-    mode: "general",
-    boot_prompt: None,
-    solution_context: None,
-    retrieved: &[],
-};
+const LATER: TurnMaterial<'static> =
+    TurnMaterial { mode: "general", boot_prompt: None, solution_context: None, retrieved: &[] };
 
 fn composed(turn: &UserTurn, material: &TurnMaterial<'_>) -> ComposedTurn {
     compose_turn(turn, material).unwrap()
@@ -65,12 +61,7 @@ fn continued(turn: &ComposedTurn) -> ModelRequest<'_> {
     ModelRequest {
         model: "gpt-5.1",
         instructions: "",
-        input: turn
-            .system
-            .iter()
-            .chain([&turn.user])
-            .map(AsRef::as_ref)
-            .collect(),
+        input: turn.system.iter().chain([&turn.user]).map(AsRef::as_ref).collect(),
         tools: None,
         tool_choice: None,
         previous_response_id: Some("resp_1"),
@@ -112,30 +103,18 @@ fn client_tool(name: &str, strict: bool) -> (String, Box<RawValue>) {
     // Text, so that the properties' order is the client's.
     let parameters = r#"{"type":"object","properties":{"title":{},"body":{}}}"#;
     let parameters = RawValue::from_string(parameters.to_owned()).unwrap();
-    let tool = FunctionTool {
-        name,
-        description: Some("Writes."),
-        parameters: &parameters,
-        strict,
-    };
+    let tool = FunctionTool { name, description: Some("Writes."), parameters: &parameters, strict };
     (name.to_owned(), to_raw_value(&tool).unwrap())
 }
 
 /// The client's tools and those of a mode.
 fn tools_of(mode: &str, client: Vec<(String, Box<RawValue>)>) -> MergedTools {
     let catalog = catalog();
-    merge_tools(
-        client,
-        server_tools::definitions(&catalog, catalog.mode(mode).unwrap()).unwrap(),
-    )
+    merge_tools(client, server_tools::definitions(&catalog, catalog.mode(mode).unwrap()).unwrap())
 }
 
 fn names(tools: &ToolList) -> Vec<(&str, bool)> {
-    tools
-        .0
-        .iter()
-        .map(|tool| (tool.name.as_str(), tool.on_server))
-        .collect()
+    tools.0.iter().map(|tool| (tool.name.as_str(), tool.on_server)).collect()
 }
 
 fn call(id: &str, outcome: ToolOutcome) -> Call {
@@ -146,11 +125,7 @@ fn call(id: &str, outcome: ToolOutcome) -> Call {
         name: "ddr_document".to_owned(),
         arguments: "{}".to_owned(),
         runs_on: RunsOn::Client,
-        answer: Some(ToolResult {
-            tool_call_id: id.to_owned(),
-            execution_ms: 1,
-            outcome,
-        }),
+        answer: Some(ToolResult { tool_call_id: id.to_owned(), execution_ms: 1, outcome }),
     }
 }
 
@@ -205,12 +180,7 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
     let body: Value = serde_json::from_str(&request.body).unwrap();
     let bytes = |item: &Value| item.to_string().len();
     let input = bytes(&body["input"][0]) + bytes(&body["input"][1]);
-    let tools_sent = tools
-        .list
-        .0
-        .iter()
-        .map(|tool| tool.definition.get().len() + 1)
-        .sum::<usize>();
+    let tools_sent = tools.list.0.iter().map(|tool| tool.definition.get().len() + 1).sum::<usize>();
     assert_eq!(
         request.trace,
         [
@@ -230,29 +200,16 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
 #[test]
 fn a_turn_without_an_instruction_opens_with_its_mode_alone() {
     let turn = user_turn(json!({ "InputArtifacts": [artifact("", "a.rs", "")] }));
-    let turn = composed(
-        &turn,
-        &TurnMaterial {
-            boot_prompt: Some("Be useful."),
-            ..LATER
-        },
-    );
+    let turn = composed(&turn, &TurnMaterial { boot_prompt: Some("Be useful."), ..LATER });
     sent(
         "without_an_instruction",
-        &ModelRequest {
-            previous_response_id: None,
-            ..continued(&turn)
-        },
+        &ModelRequest { previous_response_id: None, ..continued(&turn) },
     );
 }
 
 #[test]
 fn blocks_without_content_are_left_out_and_the_trace_says_why() {
-    let material = TurnMaterial {
-        boot_prompt: Some(""),
-        solution_context: Some(""),
-        ..LATER
-    };
+    let material = TurnMaterial { boot_prompt: Some(""), solution_context: Some(""), ..LATER };
     let turn = composed(&instruction("Hello"), &material);
     let request = sent(
         "without_blocks",
@@ -272,50 +229,26 @@ fn blocks_without_content_are_left_out_and_the_trace_says_why() {
         left_out,
         [
             ("system", "empty"),
-            (
-                "solution_context",
-                "none, or unchanged since it was last sent"
-            ),
+            ("solution_context", "none, or unchanged since it was last sent"),
             ("instructions", "the mode has none"),
             ("tools", "none, or unchanged since they were last sent"),
-            (
-                "tool_choice",
-                "not given, or sent with the turn's first call"
-            ),
-            (
-                "previous_response_id",
-                "the input is the whole conversation"
-            ),
+            ("tool_choice", "not given, or sent with the turn's first call"),
+            ("previous_response_id", "the input is the whole conversation"),
         ]
     );
 }
 
 #[test]
 fn a_later_call_has_no_system_message_and_continues_the_chain() {
-    let turn = composed(
-        &instruction("And now?"),
-        &TurnMaterial {
-            mode: "ddr",
-            ..LATER
-        },
-    );
+    let turn = composed(&instruction("And now?"), &TurnMaterial { mode: "ddr", ..LATER });
     assert!(turn.system.is_none());
     let tools = tools_of("ddr", vec![]);
-    sent(
-        "later_call",
-        &ModelRequest {
-            tools: Some(&tools.list),
-            ..continued(&turn)
-        },
-    );
+    sent("later_call", &ModelRequest { tools: Some(&tools.list), ..continued(&turn) });
 }
 
 #[test]
 fn a_solution_context_that_has_changed_is_sent_again() {
-    let material = TurnMaterial {
-        solution_context: Some("Three crates now."),
-        ..LATER
-    };
+    let material = TurnMaterial { solution_context: Some("Three crates now."), ..LATER };
     let turn = composed(&instruction("And now?"), &material);
     sent("solution_context_changed", &continued(&turn));
 }
@@ -379,13 +312,7 @@ fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
             text: "}".to_owned(),
         },
     ];
-    let turn = composed(
-        &turn,
-        &TurnMaterial {
-            retrieved: &retrieved,
-            ..LATER
-        },
-    );
+    let turn = composed(&turn, &TurnMaterial { retrieved: &retrieved, ..LATER });
     sent("chunks_and_fences", &continued(&turn));
     assert_eq!(
         turn.trace[3..7],
@@ -400,11 +327,8 @@ fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
 
 #[test]
 fn a_server_tool_takes_the_place_of_a_client_tool_of_its_name_with_a_warning() {
-    let client = vec![
-        client_tool("zip", true),
-        client_tool("lookup", false),
-        client_tool("build", false),
-    ];
+    let client =
+        vec![client_tool("zip", true), client_tool("lookup", false), client_tool("build", false)];
     let tools = tools_of("general", client);
     assert_eq!(
         names(&tools.list),
@@ -424,13 +348,7 @@ fn a_server_tool_takes_the_place_of_a_client_tool_of_its_name_with_a_warning() {
         )]
     );
     let turn = composed(&instruction("Build."), &LATER);
-    sent(
-        "merged_tools",
-        &ModelRequest {
-            tools: Some(&tools.list),
-            ..continued(&turn)
-        },
-    );
+    sent("merged_tools", &ModelRequest { tools: Some(&tools.list), ..continued(&turn) });
 }
 
 #[test]
@@ -444,34 +362,19 @@ fn a_mode_can_place_the_tool_that_changes_modes_and_it_is_offered_once() {
 #[test]
 fn tools_that_the_service_still_has_are_not_sent_again() {
     let turn = composed(&instruction("And now?"), &LATER);
-    let request = sent(
-        "tools_not_resent",
-        &ModelRequest {
-            instructions: "Write.",
-            ..continued(&turn)
-        },
-    );
+    let request =
+        sent("tools_not_resent", &ModelRequest { instructions: "Write.", ..continued(&turn) });
     assert_eq!(
         request.trace[2],
-        Block::left_out(
-            "tools",
-            "Turn.Tools",
-            "none, or unchanged since they were last sent"
-        )
+        Block::left_out("tools", "Turn.Tools", "none, or unchanged since they were last sent")
     );
 }
 
 #[test]
 fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
     let outputs = outputs_of(&[
-        call(
-            "call_b",
-            ToolOutcome::Result(r#"{ "Id" : "DDR-1" }"#.to_owned()),
-        ),
-        call(
-            "call_a",
-            ToolOutcome::Error("The user said \"no\".".to_owned()),
-        ),
+        call("call_b", ToolOutcome::Result(r#"{ "Id" : "DDR-1" }"#.to_owned())),
+        call("call_a", ToolOutcome::Error("The user said \"no\".".to_owned())),
         call("call_c", ToolOutcome::Result("null".to_owned())),
     ])
     .unwrap();
@@ -493,10 +396,7 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
 
 #[test]
 fn a_call_without_an_answer_has_no_output() {
-    let open = Call {
-        answer: None,
-        ..call("call_a", ToolOutcome::Error("x".to_owned()))
-    };
+    let open = Call { answer: None, ..call("call_a", ToolOutcome::Error("x".to_owned())) };
     assert_eq!(
         outputs_of(&[open]).unwrap_err().message,
         "A call was handed back without an answer."
@@ -507,10 +407,7 @@ fn a_call_without_an_answer_has_no_output() {
 fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back() {
     let first = composed(
         &instruction("Write it down."),
-        &TurnMaterial {
-            boot_prompt: Some("Be useful."),
-            ..LATER
-        },
+        &TurnMaterial { boot_prompt: Some("Be useful."), ..LATER },
     );
     let answer = items(
         r#"[{"id":"rs_1","type":"reasoning","status":"completed","summary":[],"encrypted_content":"e"},
@@ -522,12 +419,7 @@ fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back
     let answer: Vec<_> = answer.iter().filter_map(|item| for_replay(item)).collect();
     let outputs = outputs_of(&[call("call_a", ToolOutcome::Result("true".to_owned()))]).unwrap();
     let outputs = items(&outputs);
-    let input = first
-        .system
-        .iter()
-        .chain([&first.user])
-        .chain(&answer)
-        .chain(&outputs);
+    let input = first.system.iter().chain([&first.user]).chain(&answer).chain(&outputs);
     sent(
         "replay",
         &ModelRequest {

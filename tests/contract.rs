@@ -82,12 +82,7 @@ fn full_turn() -> ExecuteRequest {
                 parameters: Some(ToolParameters::compact(&parameters).unwrap()),
                 strict: Some(true),
             },
-            ClientTool {
-                name: "ls".into(),
-                description: None,
-                parameters: None,
-                strict: None,
-            },
+            ClientTool { name: "ls".into(), description: None, parameters: None, strict: None },
         ]),
         tool_choice_name: Some("read_file".into()),
     }))
@@ -129,19 +124,13 @@ fn report(body: &str) -> Vec<String> {
 #[test]
 fn a_full_user_turn_is_read_whole() {
     assert_eq!(parse(FULL_TURN.as_bytes()), Ok(full_turn()));
-    assert_eq!(
-        peek_session_id(FULL_TURN.as_bytes()),
-        Some(full_turn().session_id().clone())
-    );
+    assert_eq!(peek_session_id(FULL_TURN.as_bytes()), Some(full_turn().session_id().clone()));
 }
 
 #[test]
 fn the_typed_request_survives_being_stored() {
     let stored = serde_json::to_string(&full_turn()).unwrap();
-    assert_eq!(
-        serde_json::from_str::<ExecuteRequest>(&stored).unwrap(),
-        full_turn()
-    );
+    assert_eq!(serde_json::from_str::<ExecuteRequest>(&stored).unwrap(), full_turn());
 }
 
 #[test]
@@ -168,10 +157,7 @@ fn a_tool_continuation_is_read_whole() {
     });
     assert_eq!(parse(body.as_bytes()).as_ref(), Ok(&expected));
     let stored = serde_json::to_string(&expected).unwrap();
-    assert_eq!(
-        serde_json::from_str::<ExecuteRequest>(&stored).unwrap(),
-        expected
-    );
+    assert_eq!(serde_json::from_str::<ExecuteRequest>(&stored).unwrap(), expected);
 }
 
 #[test]
@@ -201,11 +187,7 @@ fn every_permitted_variant_is_accepted() {
         ),
         artifact(r#""Contents":"x","MimeType":null,"Language":null,"Encoding":null"#),
     ] {
-        assert!(
-            parse(body.as_bytes()).is_ok(),
-            "{body}: {:?}",
-            report(&body)
-        );
+        assert!(parse(body.as_bytes()).is_ok(), "{body}: {:?}", report(&body));
     }
 }
 
@@ -304,9 +286,8 @@ fn every_server_owned_member_is_forbidden_in_both_scenarios() {
         "Kind",
     ];
     for name in names {
-        let expected = [format!(
-            "forbidden_field /{name} | {name} belongs to the server; remove it."
-        )];
+        let expected =
+            [format!("forbidden_field /{name} | {name} belongs to the server; remove it.")];
         assert_eq!(report(&turn_with(&format!("\"{name}\":1"))), expected);
         let results = r#""ToolResults":[{"ToolCallId":"c","ExecutionMs":1,"ResultJson":"1"}]"#;
         assert_eq!(report(&turn(&format!("{results},\"{name}\":1"))), expected);
@@ -458,9 +439,7 @@ fn half_a_character_is_a_violation_at_its_place() {
 
 #[test]
 fn a_long_report_is_cut_and_says_so() {
-    let members: Vec<String> = (0..5000)
-        .map(|n| format!("\"{}{n}\":1", "x".repeat(99)))
-        .collect();
+    let members: Vec<String> = (0..5000).map(|n| format!("\"{}{n}\":1", "x".repeat(99))).collect();
     let faults = parse(format!("{{{}}}", members.join(",")).as_bytes()).unwrap_err();
     assert_eq!(faults.len(), 101);
     assert_eq!(
@@ -473,20 +452,10 @@ fn a_long_report_is_cut_and_says_so() {
 #[test]
 fn a_session_is_found_in_front_of_whatever_follows() {
     let peek = |body: &str| peek_session_id(body.as_bytes()).map(|id| id.to_string());
-    assert_eq!(
-        peek(r#"{"A":[{"SessionId":"no"}],"SessionId":"yes""#),
-        Some("yes".into())
-    );
+    assert_eq!(peek(r#"{"A":[{"SessionId":"no"}],"SessionId":"yes""#), Some("yes".into()));
     assert_eq!(peek("\u{feff}{\"SessionId\":\"yes\"}"), Some("yes".into()));
     assert_eq!(peek(r#"{"Session\u0049d":"yes"}"#), Some("yes".into()));
-    for none in [
-        "",
-        "[]",
-        "{}",
-        r#"{"SessionId":5}"#,
-        r#"{"SessionId":"a b"}"#,
-        r#"{"A":}"#,
-    ] {
+    for none in ["", "[]", "{}", r#"{"SessionId":5}"#, r#"{"SessionId":"a b"}"#, r#"{"A":}"#] {
         assert_eq!(peek(none), None, "{none}");
     }
 }
@@ -504,11 +473,7 @@ fn a_repetition_has_the_same_fingerprint_however_it_is_written() {
     );
     assert_eq!(plain, rewritten);
     assert_eq!(plain.len(), 64);
-    assert!(
-        plain
-            .bytes()
-            .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-    );
+    assert!(plain.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
 }
 
 #[test]
@@ -536,10 +501,8 @@ fn other_content_has_another_fingerprint() {
         turn(r#""ToolResults":[{"ToolCallId":"c","ExecutionMs":1,"ErrorMessage":"1"}]"#),
         turn(r#""ToolResults":[{"ToolCallId":"c","ExecutionMs":2,"ResultJson":"1"}]"#),
     ];
-    let fingerprints: std::collections::BTreeSet<String> = bodies
-        .iter()
-        .map(|body| parse(body.as_bytes()).unwrap().fingerprint())
-        .collect();
+    let fingerprints: std::collections::BTreeSet<String> =
+        bodies.iter().map(|body| parse(body.as_bytes()).unwrap().fingerprint()).collect();
     assert_eq!(fingerprints.len(), bodies.len());
 }
 
@@ -620,10 +583,7 @@ fn a_tool_continuation_response_has_exactly_the_published_members() {
         tool_continuation_message: None,
     };
     let json = r#"{"Kind":"client_tool_continuation","SessionId":"s","TurnId":"t","ModeDisplayName":"General","ToolCalls":[{"ToolCallId":"c","Name":"ls","ArgumentsJson":"{}"}]}"#;
-    round_trips(
-        &AgentExecuteResponse::ClientToolContinuation(bare.clone()),
-        json,
-    );
+    round_trips(&AgentExecuteResponse::ClientToolContinuation(bare.clone()), json);
     round_trips(
         &AgentExecuteResponse::ClientToolContinuation(ToolContinuationResponse {
             tool_continuation_message: Some("Looking.".into()),
@@ -635,10 +595,7 @@ fn a_tool_continuation_response_has_exactly_the_published_members() {
 
 fn round_trips(response: &AgentExecuteResponse, json: &str) {
     assert_eq!(serde_json::to_string(response).unwrap(), json);
-    assert_eq!(
-        &serde_json::from_str::<AgentExecuteResponse>(json).unwrap(),
-        response
-    );
+    assert_eq!(&serde_json::from_str::<AgentExecuteResponse>(json).unwrap(), response);
     assert_eq!(
         InvokeResult::success(response, vec![]).to_json(),
         format!(r#"{{"Successful":true,"Result":{json},"Errors":[],"Warnings":[]}}"#)

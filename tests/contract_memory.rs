@@ -68,20 +68,11 @@ fn no_body_costs_more_than_a_small_multiple_of_itself() {
     let results: Vec<String> = (0..20_000)
         .map(|n| format!(r#"{{"ToolCallId":"{n}","ExecutionMs":1,"ResultJson":"1"}}"#))
         .collect();
-    let tools: Vec<String> = (0..20_000)
-        .map(|n| format!(r#"{{\"type\":\"function\",\"name\":\"{n}\"}}"#))
-        .collect();
+    let tools: Vec<String> =
+        (0..20_000).map(|n| format!(r#"{{\"type\":\"function\",\"name\":\"{n}\"}}"#)).collect();
     for (what, body, multiple) in [
-        (
-            "one long text",
-            turn(format!(r#""Instruction":"{long}""#)),
-            1,
-        ),
-        (
-            "one long escaped text",
-            turn(format!(r#""Instruction":"{escaped}""#)),
-            2,
-        ),
+        ("one long text", turn(format!(r#""Instruction":"{long}""#)), 1),
+        ("one long escaped text", turn(format!(r#""Instruction":"{escaped}""#)), 2),
         (
             "one large file",
             turn(format!(
@@ -89,22 +80,11 @@ fn no_body_costs_more_than_a_small_multiple_of_itself() {
             )),
             1,
         ),
-        (
-            "small artifacts",
-            turn(format!(r#""InputArtifacts":[{}]"#, many(artifact))),
-            8,
-        ),
-        (
-            "small images",
-            turn(format!(r#""ClipboardImages":[{}]"#, many(image))),
-            6,
-        ),
+        ("small artifacts", turn(format!(r#""InputArtifacts":[{}]"#, many(artifact))), 8),
+        ("small images", turn(format!(r#""ClipboardImages":[{}]"#, many(image))), 6),
         (
             "small conditions",
-            turn(format!(
-                r#""RagScope":{{"Conditions":[{}]}}"#,
-                many(condition)
-            )),
+            turn(format!(r#""RagScope":{{"Conditions":[{}]}}"#, many(condition))),
             6,
         ),
         (
@@ -115,16 +95,8 @@ fn no_body_costs_more_than_a_small_multiple_of_itself() {
             )),
             1,
         ),
-        (
-            "small results",
-            turn(format!(r#""ToolResults":[{}]"#, results.join(","))),
-            6,
-        ),
-        (
-            "small tools",
-            turn(format!(r#""ToolsJson":"[{}]""#, tools.join(","))),
-            6,
-        ),
+        ("small results", turn(format!(r#""ToolResults":[{}]"#, results.join(","))), 6),
+        ("small tools", turn(format!(r#""ToolsJson":"[{}]""#, tools.join(","))), 6),
         (
             "one tool of many members",
             turn(format!(
@@ -135,11 +107,7 @@ fn no_body_costs_more_than_a_small_multiple_of_itself() {
         ),
         ("unknown members", format!("{{{}}}", many(r#""a":0"#)), 0),
         ("a long unknown name", format!(r#"{{"{long}":0}}"#), 0),
-        (
-            "an array of nothing",
-            turn(format!(r#""InputArtifacts":[{}]"#, many("0"))),
-            0,
-        ),
+        ("an array of nothing", turn(format!(r#""InputArtifacts":[{}]"#, many("0"))), 0),
         ("a deep body", "[".repeat(1 << 20), 0),
         (
             "deep text",
@@ -151,10 +119,6 @@ fn no_body_costs_more_than_a_small_multiple_of_itself() {
         ),
     ] {
         let (cost, bound) = (cost(body.as_bytes()), body.len() * multiple + REPORT);
-        assert!(
-            cost <= bound,
-            "{what}: {cost} bytes for a body of {}, bound {bound}",
-            body.len()
-        );
+        assert!(cost <= bound, "{what}: {cost} bytes for a body of {}, bound {bound}", body.len());
     }
 }

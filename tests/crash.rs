@@ -53,10 +53,7 @@ fn scenarios() -> Vec<Scenario> {
     let scenario = |name, acts| Scenario { name, acts };
     vec![
         scenario("plain", vec![turn("t1", "One")]),
-        scenario(
-            "two plain turns",
-            vec![turn("t1", "One"), turn("t2", "Two")],
-        ),
+        scenario("two plain turns", vec![turn("t1", "One"), turn("t2", "Two")]),
         scenario(
             "streamed, with latched texts",
             vec![Act::Turn(
@@ -68,22 +65,12 @@ fn scenarios() -> Vec<Scenario> {
         scenario("server tool", vec![turn("t1", "One [plan: server]")]),
         scenario(
             "server tools",
-            vec![
-                turn("t1", "One [plan: two-servers, server]"),
-                turn("t2", "Two"),
-            ],
+            vec![turn("t1", "One [plan: two-servers, server]"), turn("t2", "Two")],
         ),
-        scenario(
-            "client tool",
-            vec![turn("t1", "One [plan: client]"), Act::Results("t1")],
-        ),
+        scenario("client tool", vec![turn("t1", "One [plan: client]"), Act::Results("t1")]),
         scenario(
             "client tools twice",
-            vec![
-                turn("t1", "One [plan: client, client]"),
-                Act::Results("t1"),
-                Act::Results("t1"),
-            ],
+            vec![turn("t1", "One [plan: client, client]"), Act::Results("t1"), Act::Results("t1")],
         ),
         scenario(
             "mixed",
@@ -93,39 +80,22 @@ fn scenarios() -> Vec<Scenario> {
                 Act::Results("t1"),
             ],
         ),
-        scenario(
-            "mode change",
-            vec![turn("t1", "One [plan: mode:ddr]"), turn("t2", "Two")],
-        ),
+        scenario("mode change", vec![turn("t1", "One [plan: mode:ddr]"), turn("t2", "Two")]),
         scenario(
             "mode changes",
-            vec![
-                turn("t1", "One [plan: modes, unoffered]"),
-                turn("t2", "Two"),
-            ],
+            vec![turn("t1", "One [plan: modes, unoffered]"), turn("t2", "Two")],
         ),
         scenario(
             "cancel of a paused turn",
-            vec![
-                turn("t1", "One [plan: mixed]"),
-                Act::Cancel("t1"),
-                turn("t2", "Two"),
-            ],
+            vec![turn("t1", "One [plan: mixed]"), Act::Cancel("t1"), turn("t2", "Two")],
         ),
         scenario(
             "cancel of a running turn",
-            vec![
-                Act::CancelRunning("t1", "One [plan: server, server]", 2),
-                turn("t2", "Two"),
-            ],
+            vec![Act::CancelRunning("t1", "One [plan: server, server]", 2), turn("t2", "Two")],
         ),
         scenario(
             "retry after a failure",
-            vec![
-                Act::Spoil(1),
-                turn("t1", "One [plan: server]"),
-                turn("t1", "One [plan: server]"),
-            ],
+            vec![Act::Spoil(1), turn("t1", "One [plan: server]"), turn("t1", "One [plan: server]")],
         ),
         scenario(
             "retry of an older turn",
@@ -194,10 +164,7 @@ fn remains(bed: &Bed) -> Remains {
         .map(|id| (id.clone(), ran[&id]))
         .collect();
     let turns = bed.disk.read("SELECT turn_id FROM turns");
-    let turns = turns
-        .iter()
-        .map(|row| row["turn_id"].as_str().unwrap().to_owned())
-        .collect();
+    let turns = turns.iter().map(|row| row["turn_id"].as_str().unwrap().to_owned()).collect();
     Remains { executed, turns }
 }
 
@@ -211,10 +178,7 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
         }
         Act::Results(id) => {
             let view = bed.turn(id);
-            let pending = view.result()["ToolCalls"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default();
+            let pending = view.result()["ToolCalls"].as_array().cloned().unwrap_or_default();
             let given: Vec<(&str, Value)> = pending
                 .iter()
                 .map(|call| call["ToolCallId"].as_str().unwrap())
@@ -246,9 +210,7 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
         }
         Act::Forget => bed.world.model.forget(),
         Act::Spoil(well) => {
-            bed.world
-                .model
-                .spoil_once_after(*well, failed("server_error"));
+            bed.world.model.spoil_once_after(*well, failed("server_error"));
         }
     }
     Some(())
@@ -267,9 +229,7 @@ fn count(scenario: &Scenario) -> (u64, u64) {
 fn table_writes() -> u64 {
     let bed = Bed::new();
     bed.post(&turn("t1", "One")).final_text();
-    bed.disk
-        .read("SELECT 1 FROM sqlite_master WHERE type = 'table'")
-        .len() as u64
+    bed.disk.read("SELECT 1 FROM sqlite_master WHERE type = 'table'").len() as u64
 }
 
 /// Runs a scenario with a crash, and checks what must hold whatever happened.
@@ -309,37 +269,23 @@ fn check(bed: &Bed, left: Option<&Remains>) {
     let status = |bed: &Bed| -> BTreeMap<String, String> {
         let rows = bed.disk.read("SELECT turn_id, status FROM turns");
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        rows.iter()
-            .map(|row| (text(&row["turn_id"]), text(&row["status"])))
-            .collect()
+        rows.iter().map(|row| (text(&row["turn_id"]), text(&row["status"]))).collect()
     };
     for (turn, status) in status(bed) {
-        assert_ne!(
-            status, "running",
-            "{turn} runs although nothing is left to happen"
-        );
+        assert_ne!(status, "running", "{turn} runs although nothing is left to happen");
     }
     let left_turns = left.map(|left| left.turns.clone()).unwrap_or_default();
     for accepted in &left_turns {
-        assert!(
-            status(bed).contains_key(accepted),
-            "{accepted} was accepted and is lost"
-        );
+        assert!(status(bed).contains_key(accepted), "{accepted} was accepted and is lost");
     }
     let ran = bed.world.tools.executions();
     for (call, times) in left.map(|left| &left.executed).into_iter().flatten() {
-        assert_eq!(
-            ran[call], *times,
-            "{call} ran again although its result was stored"
-        );
+        assert_eq!(ran[call], *times, "{call} ran again although its result was stored");
     }
 
     // What waits for its client is answered; then the next turn is taken, and the model service
     // knows everything that was ever accepted.
-    for (id, _) in status(bed)
-        .iter()
-        .filter(|(_, status)| *status == "awaiting_tools")
-    {
+    for (id, _) in status(bed).iter().filter(|(_, status)| *status == "awaiting_tools") {
         let turn = if id == "t1" { "t1" } else { "t2" };
         act(bed, &Act::Results(turn), &mut None).unwrap();
         if bed.status(id) == "awaiting_tools" {
@@ -354,14 +300,10 @@ fn check(bed: &Bed, left: Option<&Remains>) {
     for (id, words) in [("t1", "One"), ("t2", "Two"), ("last", "Last")] {
         let times = conversation.heard(&format!("[INSTRUCTION]\n{words}"));
         let accepted = status(bed).contains_key(id);
-        assert!(
-            if accepted { times >= 1 } else { times == 0 },
-            "{words} was said {times} times"
-        );
+        assert!(if accepted { times >= 1 } else { times == 0 }, "{words} was said {times} times");
     }
-    let answered = bed
-        .disk
-        .read("SELECT call_id, answer FROM calls WHERE answer LIKE '%result of%'");
+    let answered =
+        bed.disk.read("SELECT call_id, answer FROM calls WHERE answer LIKE '%result of%'");
     for row in &answered {
         let id = row["call_id"].as_str().unwrap();
         let told = json!(format!("result of {id}")).to_string();
@@ -371,15 +313,11 @@ fn check(bed: &Bed, left: Option<&Remains>) {
         );
     }
     assert_eq!(
-        bed.disk
-            .read("SELECT 1 FROM calls WHERE answer IS NULL")
-            .len(),
+        bed.disk.read("SELECT 1 FROM calls WHERE answer IS NULL").len(),
         0,
         "a call is unanswered"
     );
-    let session = bed
-        .disk
-        .read("SELECT live_turn, open_calls_turn FROM session");
+    let session = bed.disk.read("SELECT live_turn, open_calls_turn FROM session");
     assert_eq!(
         (&session[0]["live_turn"], &session[0]["open_calls_turn"]),
         (&Value::Null, &Value::Null)
@@ -395,14 +333,9 @@ fn every_kind_of_turn_survives_a_crash_at_every_durable_step_and_in_every_write(
     for scenario in scenarios() {
         let (steps, writes) = count(&scenario);
         // Every session begins with the same tables: one scenario crosses their creation.
-        let first = if scenario.name == "plain" {
-            1
-        } else {
-            table_writes()
-        };
-        let crashes = (1..=steps)
-            .map(Crash::AfterStep)
-            .chain((first..=writes).map(Crash::BeforeWrite));
+        let first = if scenario.name == "plain" { 1 } else { table_writes() };
+        let crashes =
+            (1..=steps).map(Crash::AfterStep).chain((first..=writes).map(Crash::BeforeWrite));
         for crash in crashes {
             for client in [Client::Repeats, Client::RepeatsLate, Client::IsGone] {
                 let run = std::panic::AssertUnwindSafe(|| survive(&scenario, Some(crash), client));
@@ -422,18 +355,12 @@ fn every_kind_of_turn_survives_a_crash_at_every_durable_step_and_in_every_write(
 fn a_crash_changes_nothing_that_a_client_who_repeats_can_see() {
     // Failures that pass by are consumed by the crash, so scenarios without one.
     for scenario in scenarios() {
-        if scenario
-            .acts
-            .iter()
-            .any(|act| matches!(act, Act::Spoil(_) | Act::CancelRunning(..)))
-        {
+        if scenario.acts.iter().any(|act| matches!(act, Act::Spoil(_) | Act::CancelRunning(..))) {
             continue;
         }
         let seen = |bed: &Bed| -> Vec<Value> {
             let turns = bed.disk.read("SELECT turn_id FROM turns ORDER BY ordinal");
-            let ids = turns
-                .iter()
-                .map(|row| row["turn_id"].as_str().unwrap().to_owned());
+            let ids = turns.iter().map(|row| row["turn_id"].as_str().unwrap().to_owned());
             ids.map(|id| {
                 let view = bed.turn(&id);
                 let outcome = &view.result()["Outcome"];
@@ -503,11 +430,7 @@ fn a_write_that_fails_fails_its_request_at_worst_and_a_repeat_goes_on() {
             (500, "internal") => bed.post(&request),
             _ => heard,
         };
-        assert_eq!(
-            heard.final_text(),
-            "Welcome to records.\n\nAnswer to One.",
-            "write {write}"
-        );
+        assert_eq!(heard.final_text(), "Welcome to records.\n\nAnswer to One.", "write {write}");
         assert_eq!(bed.world.model.conversation().heard("One"), 1);
         check(&bed, None);
     }

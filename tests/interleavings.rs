@@ -10,10 +10,7 @@
     clippy::indexing_slicing,
     reason = "a test that panics is a test that fails"
 )]
-#![allow(
-    clippy::print_stdout,
-    reason = "the seed of a failure is what repeats it"
-)]
+#![allow(clippy::print_stdout, reason = "the seed of a failure is what repeats it")]
 
 mod bed;
 
@@ -64,10 +61,7 @@ impl Watch {
             assert!(legal, "{turn}: {before} -> {status}");
         }
         assert!(live <= 1, "{live} turns are live");
-        assert!(
-            bed.world.model.open.get() <= 1,
-            "two calls to the model at once"
-        );
+        assert!(bed.world.model.open.get() <= 1, "two calls to the model at once");
     }
 
     /// Looks at what server tools have answered.
@@ -95,10 +89,8 @@ impl Watch {
         };
         assert!(foreseen, "{request}: {}", heard.text);
         if status == 200 && !request.is_empty() {
-            let first = self
-                .answers
-                .entry(request.to_owned())
-                .or_insert_with(|| heard.text.clone());
+            let first =
+                self.answers.entry(request.to_owned()).or_insert_with(|| heard.text.clone());
             assert_eq!(first, &heard.text, "two successful answers to {request}");
         }
     }
@@ -120,10 +112,7 @@ struct Clients<'a> {
 impl Clients<'_> {
     fn say(&self, what: std::fmt::Arguments<'_>) {
         if self.loud {
-            println!(
-                "{:>8} ms  {what}",
-                self.bed.world.executor.now_ms() % 100_000_000
-            );
+            println!("{:>8} ms  {what}", self.bed.world.executor.now_ms() % 100_000_000);
         }
     }
 
@@ -211,10 +200,8 @@ impl Clients<'_> {
             return;
         };
         let calls: Vec<String> = waiting.iter().map(|row| text(&row["call_id"])).collect();
-        let mut given: Vec<(&str, Value)> = calls
-            .iter()
-            .map(|id| (id.as_str(), json!(format!("result of {id}"))))
-            .collect();
+        let mut given: Vec<(&str, Value)> =
+            calls.iter().map(|id| (id.as_str(), json!(format!("result of {id}")))).collect();
         if self.random.chance(10) {
             given.reverse();
             given.push(("call_x", json!(0)));
@@ -313,51 +300,26 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     let conversation = bed.world.model.conversation();
     let watch = clients.watch.into_inner();
     for turn in watch.statuses.keys().filter(|turn| *turn != "last") {
-        assert!(
-            conversation.heard(&format!("Words-{turn}.")) >= 1,
-            "the words of {turn} are lost"
-        );
+        assert!(conversation.heard(&format!("Words-{turn}.")) >= 1, "the words of {turn} are lost");
     }
-    for row in bed
-        .disk
-        .read("SELECT call_id FROM calls WHERE answer LIKE '%result of%'")
-    {
+    for row in bed.disk.read("SELECT call_id FROM calls WHERE answer LIKE '%result of%'") {
         let call = text(&row["call_id"]);
         let told = (call.clone(), json!(format!("result of {call}")).to_string());
-        assert!(
-            conversation.outputs().contains(&told),
-            "the result of {call} is lost"
-        );
+        assert!(conversation.outputs().contains(&told), "the result of {call} is lost");
     }
-    for request in watch
-        .answers
-        .keys()
-        .filter(|request| request.contains("ToolResults"))
-    {
-        for result in serde_json::from_str::<Value>(request).unwrap()["ToolResults"]
-            .as_array()
-            .unwrap()
+    for request in watch.answers.keys().filter(|request| request.contains("ToolResults")) {
+        for result in
+            serde_json::from_str::<Value>(request).unwrap()["ToolResults"].as_array().unwrap()
         {
             let told = (text(&result["ToolCallId"]), text(&result["ResultJson"]));
-            assert!(
-                conversation.outputs().contains(&told),
-                "{request} was answered and is lost"
-            );
+            assert!(conversation.outputs().contains(&told), "{request} was answered and is lost");
         }
     }
     let ran = bed.world.tools.executions();
     for (call, times) in &watch.executed {
-        assert_eq!(
-            ran[call], *times,
-            "{call} ran again although its answer was stored"
-        );
+        assert_eq!(ran[call], *times, "{call} ran again although its answer was stored");
     }
-    assert_eq!(
-        bed.disk
-            .read("SELECT 1 FROM calls WHERE answer IS NULL")
-            .len(),
-        0
-    );
+    assert_eq!(bed.disk.read("SELECT 1 FROM calls WHERE answer IS NULL").len(), 0);
     bed.assert_chain_held();
     watch.counts
 }
@@ -368,17 +330,13 @@ fn whatever_the_order_of_events_nothing_is_lost_doubled_or_stuck() {
         run(seed.parse().unwrap(), true);
         return;
     }
-    let seeds = if std::env::var_os("APTIX_LONG_TESTS").is_some() {
-        LONG_SEEDS
-    } else {
-        SEEDS
-    };
+    let seeds = if std::env::var_os("APTIX_LONG_TESTS").is_some() { LONG_SEEDS } else { SEEDS };
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for seed in 0..seeds {
         match std::panic::catch_unwind(|| run(seed, false)) {
-            Ok(seen) => seen
-                .into_iter()
-                .for_each(|(code, times)| *counts.entry(code).or_default() += times),
+            Ok(seen) => {
+                seen.into_iter().for_each(|(code, times)| *counts.entry(code).or_default() += times)
+            }
             Err(panic) => {
                 println!("repeat it with APTIX_SEED={seed}");
                 std::panic::resume_unwind(panic);

@@ -19,10 +19,7 @@ fn cost(bed: &Bed, what: impl FnOnce()) -> (u64, u64) {
     let disk = &bed.disk;
     let before = (disk.rows_written.get(), disk.rows_returned.get());
     what();
-    (
-        disk.rows_written.get() - before.0,
-        disk.rows_returned.get() - before.1,
-    )
+    (disk.rows_written.get() - before.0, disk.rows_returned.get() - before.1)
 }
 
 fn plain(bed: &Bed, id: &str) -> (u64, u64) {
@@ -36,11 +33,7 @@ fn plain(bed: &Bed, id: &str) -> (u64, u64) {
 fn a_plain_follow_up_writes_ten_rows_however_long_the_session_is() {
     let bed = Bed::new();
     bed.world.model.forgetful_of_bodies.set(true);
-    let turns: u64 = if std::env::var_os("APTIX_LONG_TESTS").is_some() {
-        5000
-    } else {
-        1000
-    };
+    let turns: u64 = if std::env::var_os("APTIX_LONG_TESTS").is_some() { 5000 } else { 1000 };
     let first = plain(&bed, "t1");
     let mut costs = Vec::new();
     for number in 2..=turns {
@@ -49,10 +42,7 @@ fn a_plain_follow_up_writes_ten_rows_however_long_the_session_is() {
             costs.push(cost);
         }
     }
-    assert!(
-        costs.iter().all(|cost| cost.0 == 10),
-        "{costs:?}, the first turn: {first:?}"
-    );
+    assert!(costs.iter().all(|cost| cost.0 == 10), "{costs:?}, the first turn: {first:?}");
     assert!(costs[0].1 <= 15, "{costs:?}");
     assert!(costs.iter().all(|cost| cost.1 == costs[0].1), "{costs:?}");
 
@@ -78,17 +68,13 @@ fn no_statement_of_a_turn_looks_through_a_whole_table() {
     bed.disk.watch();
     // A plain turn, one with tools of both kinds, a mode change, a cancel, a failure, a refusal.
     plain(&bed, "plain");
-    let asked = bed
-        .post(&turn("tools", "Hello [plan: mixed, mode:ddr]"))
-        .calls();
+    let asked = bed.post(&turn("tools", "Hello [plan: mixed, mode:ddr]")).calls();
     let given = [(asked[0].as_str(), json!(1)), (asked[1].as_str(), json!(2))];
     bed.post(&results("tools", &given)).final_text();
     bed.post(&turn("cancelled", "Hello [plan: client]")).calls();
     bed.try_cancel("cancelled").unwrap();
     plain(&bed, "after");
-    bed.world
-        .model
-        .script([failed("server_error"), http_error(413, json!({}), &[])]);
+    bed.world.model.script([failed("server_error"), http_error(413, json!({}), &[])]);
     for _ in 0..2 {
         assert_eq!(bed.post(&turn("failed", "Hello")).status, 502);
     }
@@ -99,14 +85,10 @@ fn no_statement_of_a_turn_looks_through_a_whole_table() {
         // was refused, or answered to others, asks for it.
         let rare = statement.contains("kind = 'user' ORDER BY seq LIMIT 1");
         let of_the_schema = statement.contains("sqlite_master");
-        let scans = tables
-            .iter()
-            .any(|step| step.starts_with("SCAN") && step != "SCAN CONSTANT ROW");
+        let scans =
+            tables.iter().any(|step| step.starts_with("SCAN") && step != "SCAN CONSTANT ROW");
         assert!(!scans || rare || of_the_schema, "{statement}: {tables:?}");
-        assert!(
-            seen.most_scanned == 0 || rare || of_the_schema,
-            "{statement}: {seen:?}"
-        );
+        assert!(seen.most_scanned == 0 || rare || of_the_schema, "{statement}: {seen:?}");
         assert!(seen.most_rows < 30, "{statement}: {seen:?}");
     }
     bed.assert_chain_held();

@@ -18,10 +18,7 @@ use aptix_edge::responses_api::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const ROOMY: StreamLimits = StreamLimits {
-    event_bytes: 1 << 20,
-    answer_bytes: 1 << 20,
-};
+const ROOMY: StreamLimits = StreamLimits { event_bytes: 1 << 20, answer_bytes: 1 << 20 };
 
 /// One reading: the progress in order, without the empty ones, and how it ended.
 type Reading = (Vec<Progress>, Result<Outcome, StreamFault>);
@@ -49,12 +46,11 @@ fn read<'a>(limits: StreamLimits, chunks: impl IntoIterator<Item = &'a [u8]>) ->
 
 /// The text that a reader of all this progress has before him.
 fn shown(told: &[Progress]) -> String {
-    told.iter()
-        .fold(String::new(), |shown, progress| match progress {
-            Progress::Nothing => shown,
-            Progress::Text(more) => shown + more,
-            Progress::Replaced(text) => text.clone(),
-        })
+    told.iter().fold(String::new(), |shown, progress| match progress {
+        Progress::Nothing => shown,
+        Progress::Text(more) => shown + more,
+        Progress::Replaced(text) => text.clone(),
+    })
 }
 
 fn answer_of(outcome: &Outcome) -> Option<&ModelAnswer> {
@@ -93,18 +89,12 @@ fn described((told, end): &Reading) -> Value {
     };
     match outcome {
         Outcome::Completed(_) => say("outcome", json!("completed")),
-        Outcome::Incomplete {
-            reason, cut_call, ..
-        } => {
+        Outcome::Incomplete { reason, cut_call, .. } => {
             say("outcome", json!("incomplete"));
             say("reason", json!(reason));
             say("cut_call", json!(cut_call));
         }
-        Outcome::Failed {
-            code,
-            kind,
-            message,
-        } => {
+        Outcome::Failed { code, kind, message } => {
             say("outcome", json!("failed"));
             say("code", json!(code));
             say("kind", json!(kind));
@@ -146,11 +136,7 @@ fn own_streams() -> Vec<(String, Vec<u8>, Value)> {
         .map(|path| {
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             let expected = std::fs::read(path.with_extension("expect.json")).unwrap();
-            (
-                name,
-                std::fs::read(&path).unwrap(),
-                serde_json::from_slice(&expected).unwrap(),
-            )
+            (name, std::fs::read(&path).unwrap(), serde_json::from_slice(&expected).unwrap())
         })
         .collect();
     streams.sort_by(|one, two| one.0.cmp(&two.0));
@@ -189,29 +175,17 @@ fn a_body_cut_short_anywhere_ended_early() {
             let (_, outcome) = read(ROOMY, [&body[..end]]);
             // Past the terminal event's data, or past what cannot be read, nothing is missing.
             let cut_short = Err(StreamFault::EndedEarly);
-            assert!(
-                outcome == cut_short || outcome == whole,
-                "{name} ended at {end}: {outcome:?}"
-            );
+            assert!(outcome == cut_short || outcome == whole, "{name} ended at {end}: {outcome:?}");
         }
     }
 }
 
 #[test]
 fn a_body_larger_than_its_limit_is_a_fault_and_a_body_of_exactly_its_limit_is_read() {
-    let (_, body, expected) = own_streams()
-        .into_iter()
-        .find(|(name, ..)| name == "whole_json")
-        .unwrap();
-    let with = |event_bytes| {
-        read(
-            StreamLimits {
-                event_bytes,
-                answer_bytes: 1 << 20,
-            },
-            body.chunks(7),
-        )
-    };
+    let (_, body, expected) =
+        own_streams().into_iter().find(|(name, ..)| name == "whole_json").unwrap();
+    let with =
+        |event_bytes| read(StreamLimits { event_bytes, answer_bytes: 1 << 20 }, body.chunks(7));
     assert_eq!(described(&with(body.len())), expected);
     let limit = body.len() - 1;
     assert_eq!(with(limit).1, Err(StreamFault::AnswerTooLarge { limit }));
@@ -219,28 +193,20 @@ fn a_body_larger_than_its_limit_is_a_fault_and_a_body_of_exactly_its_limit_is_re
 
 /// How many bytes of text the reader was given at most at one time.
 fn largest_shown(told: &[Progress]) -> usize {
-    (0..=told.len())
-        .map(|count| shown(&told[..count]).len())
-        .max()
-        .unwrap_or(0)
+    (0..=told.len()).map(|count| shown(&told[..count]).len()).max().unwrap_or(0)
 }
 
 fn splices() -> impl Strategy<Value = Vec<u8>> {
     let bodies: Vec<Vec<u8>> = own_streams().into_iter().map(|(_, body, _)| body).collect();
-    let piece = (
-        prop::sample::select(bodies),
-        any::<prop::sample::Index>(),
-        any::<prop::sample::Index>(),
-    )
-        .prop_map(|(body, from, to)| {
-            let (from, to) = (from.index(body.len()), to.index(body.len()));
-            body[from.min(to)..from.max(to)].to_vec()
-        });
+    let piece =
+        (prop::sample::select(bodies), any::<prop::sample::Index>(), any::<prop::sample::Index>())
+            .prop_map(|(body, from, to)| {
+                let (from, to) = (from.index(body.len()), to.index(body.len()));
+                body[from.min(to)..from.max(to)].to_vec()
+            });
     let lines = prop::sample::select(own_streams()).prop_flat_map(|(_, body, _)| {
-        let lines: Vec<Vec<u8>> = body
-            .split_inclusive(|b| *b == b'\n')
-            .map(<[u8]>::to_vec)
-            .collect();
+        let lines: Vec<Vec<u8>> =
+            body.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
         prop::collection::vec(prop::sample::select(lines), 0..12).prop_map(|lines| lines.concat())
     });
     let noise = prop::collection::vec(any::<u8>(), 0..20);

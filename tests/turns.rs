@@ -26,12 +26,7 @@ use bed::*;
 use serde_json::Value;
 
 fn names(body: &Value) -> Vec<&str> {
-    body["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect()
+    body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
 /// What a request says new, in few words.
@@ -48,12 +43,8 @@ fn watched(frames: &str) -> (String, Value) {
     let mut segments: Vec<(u64, String)> = Vec::new();
     let mut result = Value::Null;
     for frame in frames.split_terminator("\n\n") {
-        let line = |name: &str| {
-            frame
-                .lines()
-                .find_map(|line| line.strip_prefix(name))
-                .unwrap_or_default()
-        };
+        let line =
+            |name: &str| frame.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
         let data: Value = serde_json::from_str(line("data: ")).unwrap();
         let segment = data["Segment"].as_u64();
         match line("event: ") {

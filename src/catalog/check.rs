@@ -37,10 +37,7 @@ struct Declared<'d> {
 /// Reads and checks a document. The error is never empty.
 pub(super) fn read(text: &str) -> Result<Catalog, Vec<CatalogFault>> {
     let document = Node::parse(text).map_err(|error| {
-        vec![CatalogFault {
-            path: String::new(),
-            message: format!("is not JSON: {error}"),
-        }]
+        vec![CatalogFault { path: String::new(), message: format!("is not JSON: {error}") }]
     })?;
     let faults = Faults::default();
     let root = Place::root(&document, &faults);
@@ -63,13 +60,10 @@ fn catalog(root: &Place<'_>) -> Option<Catalog> {
         "ServerTools",
     ])?;
     let schema = members.optional("$schema", Place::text);
-    let agent_contexts = members.required("AgentContexts", |contexts| {
-        contexts_by_id(contexts, "agent", agent_context)
-    });
+    let agent_contexts = members
+        .required("AgentContexts", |contexts| contexts_by_id(contexts, "agent", agent_context));
     let conversation_contexts = members.required("ConversationContexts", |contexts| {
-        contexts_by_id(contexts, "conversation", |context| {
-            conversation_context(context, &declared)
-        })
+        contexts_by_id(contexts, "conversation", |context| conversation_context(context, &declared))
     });
     let modes = members.required("Modes", |places| modes(places, &declared));
     let server_tools = members.optional("ServerTools", tool_check::server_tools);
@@ -89,14 +83,9 @@ impl<'d> Declared<'d> {
     fn of(root: &'d Node) -> Self {
         let items = |list| root.member(list).map(Node::items).unwrap_or_default();
         let names = |list, member| {
-            items(list)
-                .iter()
-                .filter_map(move |item: &Node| item.member(member)?.as_text())
+            items(list).iter().filter_map(move |item: &Node| item.member(member)?.as_text())
         };
-        let contexts = root
-            .member("AgentContexts")
-            .map(Node::members)
-            .unwrap_or_default();
+        let contexts = root.member("AgentContexts").map(Node::members).unwrap_or_default();
         Self {
             agent_contexts: contexts.iter().map(|(id, _)| id.as_str()).collect(),
             modes: names("Modes", "Key").collect(),
@@ -138,10 +127,7 @@ fn agent_context(place: &Place<'_>) -> Option<AgentContext> {
     let api_key_secret = members.optional("ApiKeySecret", secret_name);
     let model = members.optional("Model", model);
     let continuation = members.optional("Continuation", |place| {
-        place.choice(&[
-            ("stored", Continuation::Stored),
-            ("replay", Continuation::Replay),
-        ])
+        place.choice(&[("stored", Continuation::Stored), ("replay", Continuation::Replay)])
     });
     let resend_tools = members.optional("ResendTools", Place::flag);
     let delete_stored = members.optional("DeleteStored", Place::flag);
@@ -153,10 +139,8 @@ fn agent_context(place: &Place<'_>) -> Option<AgentContext> {
         continuation: continuation?.unwrap_or(Continuation::Stored),
         resend_tools: resend_tools?.unwrap_or(true),
         delete_stored: delete_stored?.unwrap_or(false),
-        retrieval: retrieval?.unwrap_or(Retrieval::Index {
-            limit: DEFAULT_LIMIT,
-            max_bytes: DEFAULT_MAX_BYTES,
-        }),
+        retrieval: retrieval?
+            .unwrap_or(Retrieval::Index { limit: DEFAULT_LIMIT, max_bytes: DEFAULT_MAX_BYTES }),
     })
 }
 
@@ -179,19 +163,9 @@ fn retrieval(place: &Place<'_>) -> Option<Retrieval> {
             let members = http.members(&["Url", "Headers", "TimeoutMs", "Limit", "MaxBytes"])?;
             let endpoint = http_endpoint::read(&members);
             let bounds = bounds(&members);
-            let HttpTool {
-                url,
-                headers,
-                timeout_ms,
-            } = endpoint?;
+            let HttpTool { url, headers, timeout_ms } = endpoint?;
             let (limit, max_bytes) = bounds?;
-            Some(Retrieval::Http {
-                url,
-                headers,
-                timeout_ms,
-                limit,
-                max_bytes,
-            })
+            Some(Retrieval::Http { url, headers, timeout_ms, limit, max_bytes })
         }
         _ => {
             place.fault(SHAPES);
@@ -265,9 +239,8 @@ fn mode(place: &Place<'_>, declared: &Declared<'_>) -> Option<Mode> {
         "Tools",
         "IsDefault",
     ])?;
-    let key = members.required("Key", |place| {
-        named(place, is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -")
-    });
+    let key = members
+        .required("Key", |place| named(place, is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -"));
     let display_name = members.required("DisplayName", display_name);
     let when_to_use = members.optional("WhenToUse", prose);
     let welcome_message = members.optional("WelcomeMessage", prose);
@@ -275,9 +248,7 @@ fn mode(place: &Place<'_>, declared: &Declared<'_>) -> Option<Mode> {
     let tools = members.optional("Tools", |place| {
         let places = place.items()?;
         refuse_repeats("tool", places.iter().cloned());
-        read_all(&places, |place| {
-            reference(place, "server tool", &declared.tools)
-        })
+        read_all(&places, |place| reference(place, "server tool", &declared.tools))
     });
     let is_default = members.optional("IsDefault", Place::flag);
     Some(Mode {
@@ -295,10 +266,7 @@ fn mode(place: &Place<'_>, declared: &Declared<'_>) -> Option<Mode> {
 pub(super) fn prose(place: &Place<'_>) -> Option<String> {
     let text = place.text()?;
     if text.len() > PROSE_BYTES {
-        place.fault(format!(
-            "is {} bytes long; the most is {PROSE_BYTES}",
-            text.len()
-        ));
+        place.fault(format!("is {} bytes long; the most is {PROSE_BYTES}", text.len()));
         return None;
     }
     Some(text.to_owned())
@@ -338,10 +306,7 @@ fn reference(place: &Place<'_>, kind: &str, declared: &[&str]) -> Option<String>
         Some(near) => format!("did you mean {}?", quoted(near)),
         None => "declare it or remove it here".to_owned(),
     };
-    place.fault(format!(
-        "the catalog has no {kind} {}; {remedy}",
-        quoted(name)
-    ));
+    place.fault(format!("the catalog has no {kind} {}; {remedy}", quoted(name)));
     None
 }
 
@@ -351,11 +316,7 @@ fn display_name(place: &Place<'_>) -> Option<String> {
             && text.chars().count() <= DISPLAY_NAME_CHARACTERS
             && !text.chars().any(char::is_control)
     };
-    named(
-        place,
-        fits,
-        "must be one line of 1 to 128 characters, not blank",
-    )
+    named(place, fits, "must be one line of 1 to 128 characters, not blank")
 }
 
 fn model(place: &Place<'_>) -> Option<String> {
@@ -364,11 +325,7 @@ fn model(place: &Place<'_>) -> Option<String> {
             && text.len() <= MODEL_NAME_BYTES
             && text.bytes().all(|b| b.is_ascii_graphic())
     };
-    named(
-        place,
-        fits,
-        "must be a model's name: 1 to 256 visible ASCII characters, no spaces",
-    )
+    named(place, fits, "must be a model's name: 1 to 256 visible ASCII characters, no spaces")
 }
 
 fn secret_name(place: &Place<'_>) -> Option<String> {
@@ -382,6 +339,5 @@ fn secret_name(place: &Place<'_>) -> Option<String> {
 
 /// Nothing to see. U+FEFF counts as space, as it does in the schema's regular expressions.
 fn is_blank(text: &str) -> bool {
-    text.chars()
-        .all(|character| character.is_whitespace() || character == '\u{feff}')
+    text.chars().all(|character| character.is_whitespace() || character == '\u{feff}')
 }

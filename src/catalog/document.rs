@@ -28,9 +28,7 @@ impl Node {
 
     /// The first member of that name, when this is an object that has one.
     pub(super) fn member(&self, name: &str) -> Option<&Self> {
-        self.members()
-            .iter()
-            .find_map(|(member, node)| (member == name).then_some(node))
+        self.members().iter().find_map(|(member, node)| (member == name).then_some(node))
     }
 
     /// The members of an object, else none.
@@ -84,10 +82,7 @@ impl Node {
 
 /// An object's members as `serde_json` keeps them.
 pub(super) fn to_map(members: &[(String, Node)]) -> Map<String, Value> {
-    members
-        .iter()
-        .map(|(name, node)| (name.clone(), node.to_value()))
-        .collect()
+    members.iter().map(|(name, node)| (name.clone(), node.to_value())).collect()
 }
 
 impl<'de> Deserialize<'de> for Node {
@@ -122,9 +117,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Node, E> {
-        Number::from_f64(number)
-            .map(Node::Number)
-            .ok_or_else(|| E::custom("number out of range"))
+        Number::from_f64(number).map(Node::Number).ok_or_else(|| E::custom("number out of range"))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Node, E> {
@@ -176,18 +169,12 @@ mod tests {
             ("b".into(), Node::Object(vec![])),
         ]);
         assert_eq!(node, expected);
-        assert_eq!(
-            node.to_value(),
-            json!({"a": [null, true, -2, 0.5, "x"], "b": {}})
-        );
+        assert_eq!(node.to_value(), json!({"a": [null, true, -2, 0.5, "x"], "b": {}}));
     }
 
     #[test]
     fn nesting_without_end_is_an_error_and_not_a_stack_overflow() {
         let error = Node::parse(&"[".repeat(100_000)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "recursion limit exceeded at line 1 column 128"
-        );
+        assert_eq!(error.to_string(), "recursion limit exceeded at line 1 column 128");
     }
 }

@@ -68,10 +68,7 @@ fn url_fault(url: &str) -> Option<&'static str> {
     if url.contains("${") {
         return Some("must hold no placeholder: secrets are filled into Headers only");
     }
-    if !url
-        .bytes()
-        .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
-    {
+    if !url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
         return Some(
             "must be visible ASCII without spaces and backslashes; percent-encode the rest",
         );
@@ -79,10 +76,7 @@ fn url_fault(url: &str) -> Option<&'static str> {
     let Some((scheme, rest)) = url.split_once("://") else {
         return Some("must be an absolute URL: https://… or http://…");
     };
-    if !["http", "https"]
-        .iter()
-        .any(|known| scheme.eq_ignore_ascii_case(known))
-    {
+    if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
         return Some("must begin with https:// or http://");
     }
     if url.contains('#') {
@@ -92,19 +86,14 @@ fn url_fault(url: &str) -> Option<&'static str> {
     if authority.contains('@') {
         return Some("must hold no credentials before the host; send them in Headers");
     }
-    let (host_fits, after_host) = match authority
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-    {
-        Some((address, after)) => (address.parse::<Ipv6Addr>().is_ok(), after),
-        None => {
-            let host = authority.split(':').next().unwrap_or_default();
-            (
-                is_host_name(host),
-                authority.strip_prefix(host).unwrap_or_default(),
-            )
-        }
-    };
+    let (host_fits, after_host) =
+        match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, after)) => (address.parse::<Ipv6Addr>().is_ok(), after),
+            None => {
+                let host = authority.split(':').next().unwrap_or_default();
+                (is_host_name(host), authority.strip_prefix(host).unwrap_or_default())
+            }
+        };
     if !host_fits {
         return Some("must have a host name or address after ://");
     }
@@ -118,9 +107,7 @@ fn url_fault(url: &str) -> Option<&'static str> {
 fn is_host_name(host: &str) -> bool {
     let label = |label: &str| {
         (1..=63).contains(&label.len())
-            && label
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
     };
     let name = host.strip_suffix('.').unwrap_or(host);
     let last = name.rsplit('.').next().unwrap_or_default();
@@ -141,21 +128,12 @@ fn headers(place: &Place<'_>) -> Option<Vec<HeaderTemplate>> {
         if !is_header_name(name) {
             place.fault(format!("{} is not a header's name", quoted(name)));
         } else if CONNECTION_HEADERS.contains(&folded.as_str()) {
-            place.fault(format!(
-                "{} is set by the connection; remove it",
-                quoted(name)
-            ));
+            place.fault(format!("{} is set by the connection; remove it", quoted(name)));
         } else if seen.contains(&folded) {
-            place.fault(format!(
-                "the header {} is repeated in another case",
-                quoted(name)
-            ));
+            place.fault(format!("the header {} is repeated in another case", quoted(name)));
         }
         seen.push(folded);
-        header_value(&place).map(|value| HeaderTemplate {
-            name: name.to_owned(),
-            value,
-        })
+        header_value(&place).map(|value| HeaderTemplate { name: name.to_owned(), value })
     })
 }
 
@@ -207,10 +185,7 @@ mod tests {
             ("example.com/x", absolute),
             ("//example.com", absolute),
             ("ftp://example.com", "must begin with https:// or http://"),
-            (
-                "javascript://example.com",
-                "must begin with https:// or http://",
-            ),
+            ("javascript://example.com", "must begin with https:// or http://"),
             ("https://", host),
             ("https:///x", host),
             ("https://:443", host),

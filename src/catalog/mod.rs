@@ -262,11 +262,7 @@ impl Catalog {
 
 impl fmt::Display for CatalogFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.path.is_empty() {
-            "the catalog"
-        } else {
-            &self.path
-        };
+        let place = if self.path.is_empty() { "the catalog" } else { &self.path };
         write!(formatter, "{place}: {}", self.message)
     }
 }

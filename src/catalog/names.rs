@@ -9,37 +9,28 @@ const NEAREST_CHARACTERS: usize = 128;
 
 /// `^[A-Za-z0-9_.-]{1,64}$`: nothing in it can end or fake the `[MODE: key]` header of AGN-003 §3.
 pub(super) fn is_mode_key(text: &str) -> bool {
-    is_made_of(text, 64, |byte| {
-        byte.is_ascii_alphanumeric() || b"_.-".contains(&byte)
-    })
+    is_made_of(text, 64, |byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
 /// `^[a-zA-Z0-9_-]{1,64}$`: what the model service takes as a function's name.
 pub(super) fn is_tool_name(text: &str) -> bool {
-    is_made_of(text, 64, |byte| {
-        byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
-    })
+    is_made_of(text, 64, |byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
 /// `^[A-Za-z0-9._:-]{1,128}$`: the alphabet of the request's other ids.
 pub(super) fn is_context_id(text: &str) -> bool {
-    is_made_of(text, 128, |byte| {
-        byte.is_ascii_alphanumeric() || b"._:-".contains(&byte)
-    })
+    is_made_of(text, 128, |byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
 }
 
 /// `^[A-Za-z_][A-Za-z0-9_]{0,127}$`: what a Worker's secret can be called.
 pub(super) fn is_secret_name(text: &str) -> bool {
-    is_made_of(text, 128, |byte| {
-        byte.is_ascii_alphanumeric() || byte == b'_'
-    }) && !text.starts_with(|first: char| first.is_ascii_digit())
+    is_made_of(text, 128, |byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !text.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// A `token` of RFC 9110 §5.6.2, at most 128 bytes.
 pub(super) fn is_header_name(text: &str) -> bool {
-    is_made_of(text, 128, |byte| {
-        byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-    })
+    is_made_of(text, 128, |byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
 /// A character that `fetch` accepts in a header's value: visible ASCII, space and tab.
@@ -119,16 +110,7 @@ mod tests {
         for key in ["general", "ddr_authoring", "v1.2-b", &"k".repeat(64)] {
             assert!(is_mode_key(key), "{key:?}");
         }
-        for key in [
-            "",
-            "a]",
-            "[a",
-            "a b",
-            "a\n",
-            "a\r\n[INSTRUCTION]",
-            "é",
-            &"k".repeat(65),
-        ] {
+        for key in ["", "a]", "[a", "a b", "a\n", "a\r\n[INSTRUCTION]", "é", &"k".repeat(65)] {
             assert!(!is_mode_key(key), "{key:?}");
         }
     }
@@ -159,10 +141,7 @@ mod tests {
     #[test]
     fn edits_are_counted_as_levenshtein_did() {
         let count = |left: &str, right: &str| {
-            edits(
-                &left.chars().collect::<Vec<_>>(),
-                &right.chars().collect::<Vec<_>>(),
-            )
+            edits(&left.chars().collect::<Vec<_>>(), &right.chars().collect::<Vec<_>>())
         };
         assert_eq!(count("kitten", "sitting"), 3);
         assert_eq!(count("", "abc"), 3);

@@ -29,15 +29,9 @@ pub(super) fn read(place: &Place<'_>, strict: bool) -> Option<Map<String, Value>
     let Node::Object(members) = place.node else {
         return place.wrong_kind("a JSON Schema object");
     };
-    let kind = place
-        .member("type")
-        .is_none_or(|kind| kind.choice(&[("object", ())]).is_some());
-    let properties = place
-        .member("properties")
-        .is_none_or(|properties| are_schemas(&properties));
-    let required = place
-        .member("required")
-        .is_none_or(|required| are_names(&required));
+    let kind = place.member("type").is_none_or(|kind| kind.choice(&[("object", ())]).is_some());
+    let properties = place.member("properties").is_none_or(|properties| are_schemas(&properties));
+    let required = place.member("required").is_none_or(|required| are_names(&required));
     if strict {
         check_strict(place, true);
     }
@@ -55,10 +49,7 @@ fn are_schemas(properties: &Place<'_>) -> bool {
         Node::Object(_) | Node::Boolean(_) => Some(()),
         _ => property.wrong_kind("a JSON Schema"),
     };
-    properties
-        .entries()
-        .and_then(|entries| read_all(entries, schema))
-        .is_some()
+    properties.entries().and_then(|entries| read_all(entries, schema)).is_some()
 }
 
 fn are_names(required: &Place<'_>) -> bool {
@@ -86,9 +77,7 @@ fn check_strict(place: &Place<'_>, is_root: bool) {
         }
     }
     for name in HOLD_NAMED_SCHEMAS {
-        let held = place
-            .member(name)
-            .filter(|held| matches!(held.node, Node::Object(_)));
+        let held = place.member(name).filter(|held| matches!(held.node, Node::Object(_)));
         for (_, schema) in held.and_then(|held| held.entries()).into_iter().flatten() {
             check_strict(&schema, false);
         }
@@ -104,20 +93,10 @@ fn check_closed(place: &Place<'_>) {
         Some(_) => {}
     }
     let list = |name| place.node.member(name).unwrap_or(&Node::Null);
-    let required: Vec<&str> = list("required")
-        .items()
-        .iter()
-        .filter_map(Node::as_text)
-        .collect();
-    let properties: Vec<&str> = list("properties")
-        .members()
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
-    for property in properties
-        .iter()
-        .filter(|property| !required.contains(property))
-    {
+    let required: Vec<&str> = list("required").items().iter().filter_map(Node::as_text).collect();
+    let properties: Vec<&str> =
+        list("properties").members().iter().map(|(name, _)| name.as_str()).collect();
+    for property in properties.iter().filter(|property| !required.contains(property)) {
         place.fault(format!(
             "a strict tool requires every property; add {} to \"required\" \
              (an optional one may allow null)",

@@ -45,12 +45,7 @@ impl Faults {
 impl<'d> Place<'d> {
     /// The whole document.
     pub(super) fn root(node: &'d Node, faults: &'d Faults) -> Self {
-        Self {
-            node,
-            pointer: String::new(),
-            order: Vec::new(),
-            faults,
-        }
+        Self { node, pointer: String::new(), order: Vec::new(), faults }
     }
 
     /// Records that this value is wrong. The message says what it must be.
@@ -69,9 +64,7 @@ impl<'d> Place<'d> {
                 place.fault(format!("unknown member {}; {remedy}", quoted(name)));
             }
         }
-        Some(Members {
-            place: self.clone(),
-        })
+        Some(Members { place: self.clone() })
     }
 
     /// An object whose member names are data: each name once, in document order.
@@ -139,14 +132,10 @@ impl<'d> Place<'d> {
     /// One of a few words.
     pub(super) fn choice<T: Copy>(&self, choices: &[(&'static str, T)]) -> Option<T> {
         let word = self.text()?;
-        let found = choices
-            .iter()
-            .find_map(|(choice, value)| (*choice == word).then_some(*value));
+        let found = choices.iter().find_map(|(choice, value)| (*choice == word).then_some(*value));
         if found.is_none() {
-            let words: Vec<String> = choices
-                .iter()
-                .map(|(choice, _)| format!("{choice:?}"))
-                .collect();
+            let words: Vec<String> =
+                choices.iter().map(|(choice, _)| format!("{choice:?}")).collect();
             self.fault(format!("must be {}", words.join(" or ")));
         }
         found
@@ -169,29 +158,19 @@ impl<'d> Place<'d> {
             member.refuse_repeated_members();
         }
         for (index, node) in self.node.items().iter().enumerate() {
-            self.child(index, &index.to_string(), node)
-                .refuse_repeated_members();
+            self.child(index, &index.to_string(), node).refuse_repeated_members();
         }
     }
 
     fn child(&self, index: usize, segment: &str, node: &'d Node) -> Self {
         let mut order = self.order.clone();
         order.push(index);
-        Self {
-            node,
-            pointer: self.pointer_to(segment),
-            order,
-            faults: self.faults,
-        }
+        Self { node, pointer: self.pointer_to(segment), order, faults: self.faults }
     }
 
     /// RFC 6901: `~` and `/` are escaped.
     fn pointer_to(&self, segment: &str) -> String {
-        format!(
-            "{}/{}",
-            self.pointer,
-            segment.replace('~', "~0").replace('/', "~1")
-        )
+        format!("{}/{}", self.pointer, segment.replace('~', "~0").replace('/', "~1"))
     }
 
     fn record(&self, path: String, message: String) {
@@ -213,8 +192,7 @@ impl<'d> Members<'d> {
             Some(member) => read(&member),
             None => {
                 let pointer = self.place.pointer_to(name);
-                self.place
-                    .record(pointer, format!("the member {name:?} is missing; add it"));
+                self.place.record(pointer, format!("the member {name:?} is missing; add it"));
                 None
             }
         }
@@ -254,10 +232,7 @@ pub(super) fn refuse_repeats<'d>(what: &str, places: impl IntoIterator<Item = Pl
         if let Some(text) = place.node.as_text()
             && !seen.insert(text)
         {
-            place.fault(format!(
-                "the {what} {} is already taken above",
-                quoted(text)
-            ));
+            place.fault(format!("the {what} {} is already taken above", quoted(text)));
         }
     }
 }

@@ -79,9 +79,7 @@ impl SecretTemplate {
         let mut rest = text;
         while let Some((literal, opened)) = rest.split_once("${") {
             let at = text.len() - opened.len() - "${".len();
-            let (name, after) = opened
-                .split_once('}')
-                .ok_or(MalformedTemplate::Unclosed { at })?;
+            let (name, after) = opened.split_once('}').ok_or(MalformedTemplate::Unclosed { at })?;
             if !is_secret_name(name) {
                 return Err(MalformedTemplate::NotAName { at });
             }
@@ -149,14 +147,8 @@ mod tests {
     #[test]
     fn every_placeholder_is_replaced_once_and_the_rest_stays() {
         let template = SecretTemplate::parse("${USER}:é $5 {x} ${TOKEN}${USER}").unwrap();
-        assert_eq!(
-            template.secrets().collect::<Vec<_>>(),
-            ["USER", "TOKEN", "USER"]
-        );
-        assert_eq!(
-            template.expand(secret).unwrap(),
-            "ada:é $5 {x} t0p-${USER}ada"
-        );
+        assert_eq!(template.secrets().collect::<Vec<_>>(), ["USER", "TOKEN", "USER"]);
+        assert_eq!(template.expand(secret).unwrap(), "ada:é $5 {x} t0p-${USER}ada");
     }
 
     #[test]
@@ -173,51 +165,21 @@ mod tests {
             SecretTemplate::parse("Bearer ${TOKEN"),
             Err(MalformedTemplate::Unclosed { at: 7 })
         );
-        for (text, at) in [
-            ("é${}", 2),
-            ("${A}${sk-live-1}", 4),
-            ("${ A}", 0),
-            ("${1A}", 0),
-        ] {
-            assert_eq!(
-                SecretTemplate::parse(text),
-                Err(MalformedTemplate::NotAName { at })
-            );
+        for (text, at) in [("é${}", 2), ("${A}${sk-live-1}", 4), ("${ A}", 0), ("${1A}", 0)] {
+            assert_eq!(SecretTemplate::parse(text), Err(MalformedTemplate::NotAName { at }));
         }
-        let message = SecretTemplate::parse("${sk-live-1}")
-            .unwrap_err()
-            .to_string();
+        let message = SecretTemplate::parse("${sk-live-1}").unwrap_err().to_string();
         assert!(!message.contains("sk-live"), "{message}");
         assert!(message.ends_with("write it as ${SECRET_NAME}"), "{message}");
     }
 
     #[test]
     fn a_secret_that_cannot_be_used_is_named_and_its_value_is_not() {
-        let fault = |text: &str| {
-            SecretTemplate::parse(text)
-                .unwrap()
-                .expand(secret)
-                .unwrap_err()
-        };
-        assert_eq!(
-            fault("${USER}${ABSENT}"),
-            SecretFault::Missing {
-                name: "ABSENT".into()
-            }
-        );
-        assert_eq!(
-            fault("${EMPTY}"),
-            SecretFault::Empty {
-                name: "EMPTY".into()
-            }
-        );
+        let fault = |text: &str| SecretTemplate::parse(text).unwrap().expand(secret).unwrap_err();
+        assert_eq!(fault("${USER}${ABSENT}"), SecretFault::Missing { name: "ABSENT".into() });
+        assert_eq!(fault("${EMPTY}"), SecretFault::Empty { name: "EMPTY".into() });
         let broken = fault("Bearer ${BROKEN}");
-        assert_eq!(
-            broken,
-            SecretFault::NotAHeaderValue {
-                name: "BROKEN".into()
-            }
-        );
+        assert_eq!(broken, SecretFault::NotAHeaderValue { name: "BROKEN".into() });
         assert!(!format!("{broken} {broken:?}").contains("t0p"));
     }
 }

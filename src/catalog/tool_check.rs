@@ -25,24 +25,15 @@ pub(super) fn function_tools(place: &Place<'_>) -> Option<Vec<FunctionTool>> {
 }
 
 fn server_tool(place: &Place<'_>) -> Option<ServerTool> {
-    let members = place.members(&[
-        "Name",
-        "Description",
-        "Parameters",
-        "Strict",
-        "OnError",
-        "Http",
-    ])?;
+    let members =
+        place.members(&["Name", "Description", "Parameters", "Strict", "OnError", "Http"])?;
     let name = members.required("Name", tool_name);
     let description = members.required("Description", stated_prose);
     let strict = members.optional("Strict", Place::flag);
     let is_strict = strict.flatten().unwrap_or(false);
     let parameters = members.optional("Parameters", |place| parameters::read(place, is_strict));
     let on_error = members.optional("OnError", |place| {
-        place.choice(&[
-            ("FailTurn", OnError::FailTurn),
-            ("ReportToModel", OnError::ReportToModel),
-        ])
+        place.choice(&[("FailTurn", OnError::FailTurn), ("ReportToModel", OnError::ReportToModel)])
     });
     let http = members.required("Http", http_tool);
     strict?;

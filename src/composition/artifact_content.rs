@@ -53,9 +53,10 @@ pub(super) fn data_url(mime: &str, encoded: &str) -> String {
 }
 
 fn media_type(artifact: &InputArtifact) -> String {
-    let given = artifact.mime_type.as_deref().map(|mime| {
-        mime.split(';').next().unwrap_or(mime).trim().to_ascii_lowercase()
-    });
+    let given = artifact
+        .mime_type
+        .as_deref()
+        .map(|mime| mime.split(';').next().unwrap_or(mime).trim().to_ascii_lowercase());
     match given.as_deref() {
         Some("image/jpg") => "image/jpeg".to_owned(),
         None | Some("" | "application/octet-stream") => {

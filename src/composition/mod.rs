@@ -7,6 +7,7 @@
 mod artifact_content;
 mod context_block;
 mod model_request;
+mod tool_definition;
 mod tool_list;
 mod trace;
 mod user_message;
@@ -14,6 +15,7 @@ mod user_message;
 pub use artifact_content::{ArtifactKind, classify};
 pub use context_block::{Chunk, context_block};
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
+pub use tool_definition::{ToolDefinition, client_tool_definitions, default_tool_definitions};
 pub use tool_list::{MergedTools, ToolList, merge_tools};
 pub use trace::Block;
 pub use user_message::{ComposedTurn, TurnMaterial, compose_turn};

@@ -57,15 +57,27 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         Block::sent("input", format!("conversation: {} items", request.input.len()), input_bytes),
         match &tools {
             Some(tools) => Block::sent("tools", "Turn.Tools", tools.get().len()),
-            None => Block::left_out("tools", "Turn.Tools", "none, or unchanged since they were last sent"),
+            None => Block::left_out(
+                "tools",
+                "Turn.Tools",
+                "none, or unchanged since they were last sent",
+            ),
         },
         match request.tool_choice {
             Some(name) => Block::sent("tool_choice", "ToolChoiceName", name.len()),
-            None => Block::left_out("tool_choice", "ToolChoiceName", "not given, or sent with the turn's first call"),
+            None => Block::left_out(
+                "tool_choice",
+                "ToolChoiceName",
+                "not given, or sent with the turn's first call",
+            ),
         },
         match request.previous_response_id {
             Some(id) => Block::sent("previous_response_id", "Session", id.len()),
-            None => Block::left_out("previous_response_id", "Session", "the input is the whole conversation"),
+            None => Block::left_out(
+                "previous_response_id",
+                "Session",
+                "the input is the whole conversation",
+            ),
         },
     ];
     let body = ResponsesRequest {
@@ -85,5 +97,8 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
 }
 
 fn unwritable(_: serde_json::Error) -> Fault {
-    Fault::new(ErrorCode::Internal, "The request to the model service could not be written as JSON.")
+    Fault::new(
+        ErrorCode::Internal,
+        "The request to the model service could not be written as JSON.",
+    )
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::tool_definition::ToolDefinition;
 use crate::contract::Warning;
 
 /// A tool's name, its definition as the model service takes it, and who runs it.
@@ -39,17 +40,16 @@ pub struct MergedTools {
 
 /// Client tools in their order, then server tools. One name, one tool: the server's wins, because
 /// what it does has been approved by the operator.
-pub fn merge_tools(
-    client: Vec<(String, Box<RawValue>)>,
-    server: Vec<(String, Box<RawValue>)>,
-) -> MergedTools {
+pub fn merge_tools(client: Vec<ToolDefinition>, server: Vec<ToolDefinition>) -> MergedTools {
     let mut warnings = Vec::new();
     let mut list = Vec::with_capacity(client.len() + server.len());
     for (name, definition) in client {
         if server.iter().any(|(taken, _)| *taken == name) {
             warnings.push(Warning::new(
                 "tool_replaced",
-                format!("The client's tool {name} was replaced by the server's tool of the same name."),
+                format!(
+                    "The client's tool {name} was replaced by the server's tool of the same name."
+                ),
             ));
         } else {
             list.push(OfferedTool { name, on_server: false, definition });

@@ -27,6 +27,11 @@ impl Block {
 
     /// A block that is not sent, and why.
     pub fn left_out(block: &str, source: impl Into<String>, why: &str) -> Self {
-        Self { block: block.to_owned(), source: source.into(), bytes: 0, left_out: Some(why.to_owned()) }
+        Self {
+            block: block.to_owned(),
+            source: source.into(),
+            bytes: 0,
+            left_out: Some(why.to_owned()),
+        }
     }
 }

@@ -45,11 +45,17 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
 
     let boot_prompt = material.boot_prompt.filter(|prompt| !prompt.is_empty());
     match boot_prompt {
-        Some(prompt) => trace.push(Block::sent("system", "ConversationContext.BootPrompt", prompt.len())),
+        Some(prompt) => {
+            trace.push(Block::sent("system", "ConversationContext.BootPrompt", prompt.len()))
+        }
         None => trace.push(Block::left_out(
             "system",
             "ConversationContext.BootPrompt",
-            if material.boot_prompt.is_some() { "empty" } else { "sent with the session's first turn" },
+            if material.boot_prompt.is_some() {
+                "empty"
+            } else {
+                "sent with the session's first turn"
+            },
         )),
     }
 
@@ -79,7 +85,11 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
         trace.push(Block::sent("solution_context", "Session.SolutionContextText", context.len()));
         parts.push(ContentPart::text(format!("[SOLUTION CONTEXT]\n{context}")));
     } else {
-        trace.push(Block::left_out("solution_context", "Session.SolutionContextText", "none, or unchanged since it was last sent"));
+        trace.push(Block::left_out(
+            "solution_context",
+            "Session.SolutionContextText",
+            "none, or unchanged since it was last sent",
+        ));
     }
 
     for url in artifacts.images {
@@ -135,7 +145,11 @@ fn sort_artifacts(turn: &UserTurn, trace: &mut Vec<Block>) -> Artifacts {
                 artifacts.documents.push((artifact.file_name.clone(), url));
             }
             ArtifactKind::Binary => {
-                trace.push(Block::left_out("chunk", source, "binary content the model cannot read"));
+                trace.push(Block::left_out(
+                    "chunk",
+                    source,
+                    "binary content the model cannot read",
+                ));
                 artifacts.warnings.push(format!(
                     "{path} was left out: it is neither text nor an image (PNG, JPEG, WebP, GIF) nor a PDF."
                 ));

@@ -492,10 +492,8 @@ mod tests {
 
     #[test]
     fn the_dictionary_is_the_published_table() {
-        let published: Vec<&str> = TABLE
-            .iter()
-            .flat_map(|(_, names)| names.split_whitespace())
-            .collect();
+        let published: Vec<&str> =
+            TABLE.iter().flat_map(|(_, names)| names.split_whitespace()).collect();
         let ours: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
         assert_eq!(ours, published);
         for (statuses, names) in TABLE {
@@ -540,10 +538,7 @@ mod tests {
     #[test]
     fn a_dictionary_row_has_the_published_members() {
         let rows = dictionary();
-        let row = rows
-            .iter()
-            .find(|row| row.error_code == ErrorCode::ToolResultsMismatch)
-            .unwrap();
+        let row = rows.iter().find(|row| row.error_code == ErrorCode::ToolResultsMismatch).unwrap();
         assert_eq!(
             serde_json::to_string(row).unwrap(),
             concat!(
@@ -553,19 +548,12 @@ mod tests {
                 r#""TurnStatusAfter":"awaiting_tools"}"#
             )
         );
-        assert!(
-            serde_json::to_string(&rows[0])
-                .unwrap()
-                .ends_with(r#""TurnStatusAfter":null}"#)
-        );
+        assert!(serde_json::to_string(&rows[0]).unwrap().ends_with(r#""TurnStatusAfter":null}"#));
     }
 
     #[test]
     fn a_name_outside_the_dictionary_is_refused() {
-        assert_eq!(
-            "Internal".parse::<ErrorCode>(),
-            Err(UnknownErrorCode("Internal".into()))
-        );
+        assert_eq!("Internal".parse::<ErrorCode>(), Err(UnknownErrorCode("Internal".into())));
         assert!(serde_json::from_str::<ErrorCode>(r#""nope""#).is_err());
         for code in ErrorCode::ALL {
             let json = serde_json::to_string(code).unwrap();

@@ -53,12 +53,7 @@ pub struct Warning {
 impl Fault {
     /// A fault that concerns the request as a whole.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            path: None,
-            details: None,
-        }
+        Self { code, message: message.into(), path: None, details: None }
     }
 
     /// The same fault, at a place in the request (`path` is a JSON Pointer).
@@ -71,9 +66,7 @@ impl Fault {
     /// The same fault, with one more fact in `Details`.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.details
-            .get_or_insert_default()
-            .insert(key.into(), value.into());
+        self.details.get_or_insert_default().insert(key.into(), value.into());
         self
     }
 
@@ -87,12 +80,7 @@ impl Fault {
 impl Warning {
     /// A warning that concerns the request as a whole.
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self {
-            code: code.into(),
-            message: message.into(),
-            path: None,
-            details: None,
-        }
+        Self { code: code.into(), message: message.into(), path: None, details: None }
     }
 
     /// The same warning, at a place in the request (`path` is a JSON Pointer).
@@ -105,9 +93,7 @@ impl Warning {
     /// The same warning, with one more fact in `Details`.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.details
-            .get_or_insert_default()
-            .insert(key.into(), value.into());
+        self.details.get_or_insert_default().insert(key.into(), value.into());
         self
     }
 }
@@ -172,9 +158,7 @@ mod tests {
 
     #[test]
     fn a_fault_prints_its_code_and_message_only() {
-        let fault = Fault::new(ErrorCode::Internal, "Broken.")
-            .at("/X")
-            .with("K", "v");
+        let fault = Fault::new(ErrorCode::Internal, "Broken.").at("/X").with("K", "v");
         assert_eq!(fault.to_string(), "internal: Broken.");
     }
 }

@@ -37,12 +37,7 @@ pub fn of_request(request: &ExecuteRequest) -> String {
             content.tool_continuation(continuation);
         }
     }
-    content
-        .0
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    content.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The hash so far. Every shape is taken apart by name, so a new field does not compile until it
@@ -114,25 +109,15 @@ impl Content {
     }
 
     fn tool_continuation(&mut self, continuation: &ToolContinuation) {
-        let ToolContinuation {
-            session_id,
-            turn_id,
-            tool_results,
-        } = continuation;
+        let ToolContinuation { session_id, turn_id, tool_results } = continuation;
         self.text(session_id.as_str());
         self.text(turn_id.as_str());
         self.list(tool_results, Self::tool_result);
     }
 
     fn input_artifact(&mut self, artifact: &InputArtifact) {
-        let InputArtifact {
-            relative_path,
-            file_name,
-            content,
-            origin,
-            mime_type,
-            language,
-        } = artifact;
+        let InputArtifact { relative_path, file_name, content, origin, mime_type, language } =
+            artifact;
         self.text(relative_path);
         self.text(file_name);
         match content {
@@ -151,34 +136,21 @@ impl Content {
     }
 
     fn clipboard_image(&mut self, image: &ClipboardImage) {
-        let ClipboardImage {
-            id,
-            mime_type,
-            data_base64,
-        } = image;
+        let ClipboardImage { id, mime_type, data_base64 } = image;
         self.text(id);
         self.text(mime_type.as_str());
         self.text(data_base64);
     }
 
     fn rag_condition(&mut self, condition: &RagCondition) {
-        let RagCondition {
-            key,
-            operator,
-            values,
-        } = condition;
+        let RagCondition { key, operator, values } = condition;
         self.text(key);
         self.text(operator.as_str());
         self.list(values, |content, value| content.text(value));
     }
 
     fn client_tool(&mut self, tool: &ClientTool) {
-        let ClientTool {
-            name,
-            description,
-            parameters,
-            strict,
-        } = tool;
+        let ClientTool { name, description, parameters, strict } = tool;
         self.text(name);
         self.optional_text(description.as_deref());
         self.optional_text(parameters.as_ref().map(ToolParameters::as_json));
@@ -186,11 +158,7 @@ impl Content {
     }
 
     fn tool_result(&mut self, result: &ToolResult) {
-        let ToolResult {
-            tool_call_id,
-            execution_ms,
-            outcome,
-        } = result;
+        let ToolResult { tool_call_id, execution_ms, outcome } = result;
         self.text(tool_call_id);
         self.number(*execution_ms);
         match outcome {

@@ -87,9 +87,7 @@ identifier! {
 
 fn is_identifier(text: &str) -> bool {
     (1..=128).contains(&text.len())
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-'))
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-'))
 }
 
 /// The status of a turn.
@@ -110,13 +108,8 @@ pub enum TurnStatus {
 
 impl TurnStatus {
     /// Every status.
-    pub const ALL: &'static [Self] = &[
-        Self::Running,
-        Self::AwaitingTools,
-        Self::Completed,
-        Self::Failed,
-        Self::Aborted,
-    ];
+    pub const ALL: &'static [Self] =
+        &[Self::Running, Self::AwaitingTools, Self::Completed, Self::Failed, Self::Aborted];
 
     /// The name on the wire.
     #[must_use]
@@ -190,14 +183,8 @@ mod tests {
     fn a_status_has_one_name_everywhere() {
         for status in TurnStatus::ALL {
             assert_eq!(status.as_str().parse(), Ok(*status));
-            assert_eq!(
-                serde_json::to_string(status).unwrap(),
-                format!("\"{status}\"")
-            );
+            assert_eq!(serde_json::to_string(status).unwrap(), format!("\"{status}\""));
         }
-        assert_eq!(
-            "done".parse::<TurnStatus>(),
-            Err(UnknownTurnStatus("done".into()))
-        );
+        assert_eq!("done".parse::<TurnStatus>(), Err(UnknownTurnStatus("done".into())));
     }
 }

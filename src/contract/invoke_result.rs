@@ -34,12 +34,9 @@ impl InvokeResult {
     /// A successful invocation. Warnings never make it unsuccessful.
     pub fn success(result: impl Serialize, warnings: Vec<Warning>) -> Self {
         match to_raw_value(&result) {
-            Ok(result) => Self {
-                successful: true,
-                result: Some(result),
-                errors: Vec::new(),
-                warnings,
-            },
+            Ok(result) => {
+                Self { successful: true, result: Some(result), errors: Vec::new(), warnings }
+            }
             Err(_) => Self::failure(vec![Fault::new(
                 ErrorCode::Internal,
                 "The result could not be written as JSON.",
@@ -52,19 +49,11 @@ impl InvokeResult {
     #[must_use]
     pub fn failure(faults: Vec<Fault>) -> Self {
         let errors = if faults.is_empty() {
-            vec![Fault::new(
-                ErrorCode::Internal,
-                "The invocation failed without naming a fault.",
-            )]
+            vec![Fault::new(ErrorCode::Internal, "The invocation failed without naming a fault.")]
         } else {
             faults
         };
-        Self {
-            successful: false,
-            result: None,
-            errors,
-            warnings: Vec::new(),
-        }
+        Self { successful: false, result: None, errors, warnings: Vec::new() }
     }
 
     /// 200, or the status of the first fault.

@@ -152,9 +152,7 @@ impl Usage {
         Self {
             prompt_tokens: self.prompt_tokens.saturating_add(other.prompt_tokens),
             cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
-            completion_tokens: self
-                .completion_tokens
-                .saturating_add(other.completion_tokens),
+            completion_tokens: self.completion_tokens.saturating_add(other.completion_tokens),
             reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
             total_tokens: self.total_tokens.saturating_add(other.total_tokens),
         }
@@ -192,10 +190,7 @@ mod tests {
         let without_calls = r#"{"Kind":"client_tool_continuation","SessionId":"s","TurnId":"t","ModeDisplayName":"G","ToolCalls":[]}"#;
         let final_with_calls = r#"{"Kind":"final","SessionId":"s","TurnId":"t","ModeDisplayName":"G","PrimaryOutputText":"x","ToolCalls":[]}"#;
         for json in [with_usage, without_calls, final_with_calls] {
-            assert!(
-                serde_json::from_str::<AgentExecuteResponse>(json).is_err(),
-                "{json}"
-            );
+            assert!(serde_json::from_str::<AgentExecuteResponse>(json).is_err(), "{json}");
         }
     }
 }

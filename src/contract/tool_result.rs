@@ -51,11 +51,7 @@ impl TryFrom<WireToolResult> for ToolResult {
                 return Err("a tool result has exactly one of ResultJson and ErrorMessage");
             }
         };
-        Ok(Self {
-            tool_call_id: wire.tool_call_id,
-            execution_ms: wire.execution_ms,
-            outcome,
-        })
+        Ok(Self { tool_call_id: wire.tool_call_id, execution_ms: wire.execution_ms, outcome })
     }
 }
 
@@ -75,11 +71,7 @@ mod tests {
                 r#"{"ToolCallId":"c1","ExecutionMs":7,"ErrorMessage":"gone"}"#,
             ),
         ] {
-            let result = ToolResult {
-                tool_call_id: "c1".into(),
-                execution_ms: 7,
-                outcome,
-            };
+            let result = ToolResult { tool_call_id: "c1".into(), execution_ms: 7, outcome };
             assert_eq!(serde_json::to_string(&result).unwrap(), json);
             assert_eq!(serde_json::from_str::<ToolResult>(json).unwrap(), result);
         }

@@ -3,12 +3,13 @@
 //! Everything here runs in one stretch without an await, so that of two equal requests the second
 //! always meets what the first has stored.
 
-use serde_json::value::{RawValue, to_raw_value};
-
 use super::session_host::Environment;
-use crate::composition::{ToolList, TurnMaterial, compose_turn, merge_tools};
+use crate::composition::{
+    ToolList, TurnMaterial, client_tool_definitions, compose_turn, default_tool_definitions,
+    merge_tools,
+};
 use crate::contract::{
-    ClientTool, ErrorCode, Fault, ToolCall, ToolContinuation, ToolResult, TurnStatus, UserTurn,
+    ErrorCode, Fault, ToolCall, ToolContinuation, ToolResult, TurnStatus, UserTurn,
 };
 use crate::persistence::{
     Call, Database, EntryKind, NewTurn, OpenCalls, Progress, RunsOn, Session, SessionStore,
@@ -16,7 +17,7 @@ use crate::persistence::{
 };
 use crate::pipeline::Platform;
 use crate::reasoner::{outputs_of, settle_open_calls, tool_call};
-use crate::responses_api::FunctionTool;
+use crate::responses_api::array_of;
 use crate::server_tools;
 
 /// How often a turn that lost its instance is taken up, the first run included.
@@ -53,11 +54,17 @@ pub(super) struct Door<'a, P, D> {
 
 impl<P: Platform, D: Database> Door<'_, P, D> {
     /// Admits a user turn.
-    pub(super) fn user_turn(&self, request: &UserTurn, fingerprint: &str) -> Result<Admission, Fault> {
+    pub(super) fn user_turn(
+        &self,
+        request: &UserTurn,
+        fingerprint: &str,
+    ) -> Result<Admission, Fault> {
         let session = self.store.session()?;
         if let Some(session) = session {
             if let Some(turn) = self.store.turn(&request.turn_id)? {
-                return self.repeat(session, turn, fingerprint)?.ok_or_else(|| conflict(request.turn_id.as_str()));
+                return self
+                    .repeat(session, turn, fingerprint)?
+                    .ok_or_else(|| conflict(request.turn_id.as_str()));
             }
             self.refuse_when_live(&session)?;
             self.refuse_other_contexts(&session, request)?;
@@ -177,7 +184,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             let said_again = if own_calls || speaks {
                 None
             } else {
-                self.store.said_by(turn.ordinal)?.map(|entry| array(&entry.items))
+                self.store.said_by(turn.ordinal)?.map(|entry| array_of(&entry.items))
             };
             self.store.take_up(session, turn, said_again.as_deref(), self.platform.now_ms())
         })
@@ -191,19 +198,21 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         fingerprint: &str,
     ) -> Result<Admission, Fault> {
         let catalog = &self.environment.catalog;
-        let conversation =
-            catalog.conversation_context(&session.conversation_context).ok_or_else(|| {
-                unknown_context("ConversationContext", &session.conversation_context)
-            })?;
+        let conversation = catalog
+            .conversation_context(&session.conversation_context)
+            .ok_or_else(|| unknown_context("ConversationContext", &session.conversation_context))?;
         if catalog.agent_context(&session.agent_context).is_none() {
             return Err(unknown_context("AgentContext", &session.agent_context));
         }
 
         let client_tools = match (&request.tools, &session.client_tools) {
-            (Some(tools), _) => client_definitions(tools)?,
-            (None, Some(latched)) => serde_json::from_str(&self.store.text(latched)?)
-                .map_err(|_| Fault::new(ErrorCode::Internal, "The session's client tools are unreadable."))?,
-            (None, None) => default_definitions(&conversation.tools)?,
+            (Some(tools), _) => client_tool_definitions(tools)?,
+            (None, Some(latched)) => {
+                serde_json::from_str(&self.store.text(latched)?).map_err(|_| {
+                    Fault::new(ErrorCode::Internal, "The session's client tools are unreadable.")
+                })?
+            }
+            (None, None) => default_tool_definitions(&conversation.tools)?,
         };
         let latched_tools = match &request.tools {
             Some(_) => Some(json(&client_tools)?),
@@ -229,8 +238,10 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
                 session.client_tools = Some(self.store.keep_text(&tools)?);
             }
             if request.solution_context_text.is_some() {
-                session.solution_context =
-                    solution_context.as_deref().map(|text| self.store.keep_text(text)).transpose()?;
+                session.solution_context = solution_context
+                    .as_deref()
+                    .map(|text| self.store.keep_text(text))
+                    .transpose()?;
             }
             let unsent = session.solution_context != session.solution_context_sent;
             let composed = compose_turn(
@@ -246,9 +257,9 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             settle_open_calls(self.store, &mut session, "the turn that asked for it has ended")?;
             let mut entries = Vec::with_capacity(2);
             if let Some(system) = &composed.system {
-                entries.push((EntryKind::System, array(std::slice::from_ref(system))));
+                entries.push((EntryKind::System, array_of(std::slice::from_ref(system))));
             }
-            entries.push((EntryKind::User, array(std::slice::from_ref(&composed.user))));
+            entries.push((EntryKind::User, array_of(std::slice::from_ref(&composed.user))));
             let turn = self.store.begin_turn(
                 &mut session,
                 NewTurn {
@@ -277,7 +288,8 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         let conversation = catalog
             .conversation_context(conversation_id)
             .ok_or_else(|| unknown_context("ConversationContext", conversation_id))?;
-        let agent_id = request.agent_context_id.as_deref().unwrap_or(&conversation.agent_context_id);
+        let agent_id =
+            request.agent_context_id.as_deref().unwrap_or(&conversation.agent_context_id);
         let now = self.platform.now_ms();
         Ok(Session {
             session_id: request.session_id.clone(),
@@ -315,8 +327,10 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             )
             .with("TurnId", turn.turn_id.as_str()));
         }
-        let calls = serde_json::to_value(pending_calls(self.store, session, &turn)?)
-            .map_err(|_| Fault::new(ErrorCode::Internal, "The pending calls could not be written."))?;
+        let calls =
+            serde_json::to_value(pending_calls(self.store, session, &turn)?).map_err(|_| {
+                Fault::new(ErrorCode::Internal, "The pending calls could not be written.")
+            })?;
         Err(Fault::new(
             ErrorCode::TurnAwaitingTools,
             "Another turn of this session awaits tool results. Send them, or cancel it.",
@@ -377,7 +391,9 @@ pub(super) fn pending_calls<D: Database>(
         .filter(|open| turn.status == TurnStatus::AwaitingTools && open.turn == turn.ordinal);
     match open {
         None => Ok(Vec::new()),
-        Some(open) => Ok(store.calls(open)?.iter().filter(|call| is_pending(call)).map(tool_call).collect()),
+        Some(open) => {
+            Ok(store.calls(open)?.iter().filter(|call| is_pending(call)).map(tool_call).collect())
+        }
     }
 }
 
@@ -440,51 +456,8 @@ fn refuse_unoffered_choice(choice: Option<&str>, tools: &ToolList) -> Result<(),
     }
 }
 
-fn client_definitions(tools: &[ClientTool]) -> Result<Vec<(String, Box<RawValue>)>, Fault> {
-    tools
-        .iter()
-        .map(|tool| {
-            let none = no_parameters()?;
-            let parameters = tool.parameters.as_ref().map_or(none.as_ref(), |given| given.as_raw());
-            definition(&tool.name, tool.description.as_deref(), parameters, tool.strict.unwrap_or(false))
-        })
-        .collect()
-}
-
-fn default_definitions(
-    tools: &[crate::catalog::FunctionTool],
-) -> Result<Vec<(String, Box<RawValue>)>, Fault> {
-    tools
-        .iter()
-        .map(|tool| {
-            let parameters = to_raw_value(&tool.parameters).map_err(unwritable)?;
-            definition(&tool.name, tool.description.as_deref(), &parameters, tool.strict)
-        })
-        .collect()
-}
-
-fn definition(
-    name: &str,
-    description: Option<&str>,
-    parameters: &RawValue,
-    strict: bool,
-) -> Result<(String, Box<RawValue>), Fault> {
-    let tool = FunctionTool { name, description, parameters, strict };
-    Ok((name.to_owned(), to_raw_value(&tool).map_err(unwritable)?))
-}
-
-/// A tool that takes nothing; the service wants `parameters` all the same.
-fn no_parameters() -> Result<Box<RawValue>, Fault> {
-    to_raw_value(&serde_json::json!({ "type": "object", "properties": {} })).map_err(unwritable)
-}
-
 fn json(value: &impl serde::Serialize) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(unwritable)
-}
-
-fn array(items: &[Box<RawValue>]) -> String {
-    let texts: Vec<&str> = items.iter().map(|item| item.get()).collect();
-    format!("[{}]", texts.join(","))
 }
 
 fn unwritable(_: serde_json::Error) -> Fault {

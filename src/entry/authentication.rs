@@ -139,7 +139,8 @@ mod tests {
     const HASH: &str = "c2d17c3fb0ec4fbc6fc5f2cbc1cb8ee6cd1d1eeeea3a8b8ff2ff4c7ec1ef6d8b";
 
     fn ring(key: &str) -> Keyring {
-        let hash: String = Sha256::digest(key.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
+        let hash: String =
+            Sha256::digest(key.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
         Keyring::parse(&format!(r#"[{{"Id":"k1","Tenant":"acme","Sha256":"{hash}"}}]"#)).unwrap()
     }
 
@@ -156,7 +157,9 @@ mod tests {
         let ring = ring("opens");
         let refusal = ring.admit(None).unwrap_err();
         assert_eq!(refusal.code, ErrorCode::Unauthenticated);
-        for header in ["", "Bearer", "Bearer ", "Bearer open", "Bearer opens2", "Basic opens", "opens", HASH] {
+        for header in
+            ["", "Bearer", "Bearer ", "Bearer open", "Bearer opens2", "Basic opens", "opens", HASH]
+        {
             assert_eq!(ring.admit(Some(header)).unwrap_err(), refusal, "{header}");
         }
         assert_eq!(Keyring::default().admit(Some("Bearer opens")).unwrap_err(), refusal);
@@ -165,7 +168,10 @@ mod tests {
     #[test]
     fn malformed_keys_are_named_by_place_and_never_by_value() {
         for (text, fault) in [
-            ("", "API_KEYS is not a JSON array of {\"Id\",\"Tenant\",\"Sha256\"} (line 1, column 0)"),
+            (
+                "",
+                "API_KEYS is not a JSON array of {\"Id\",\"Tenant\",\"Sha256\"} (line 1, column 0)",
+            ),
             (r#"[{"Id":"","Tenant":"a","Sha256":"x"}]"#, "API_KEYS[0]: Id is empty"),
             (
                 r#"[{"Id":"k","Tenant":"a/b","Sha256":"x"}]"#,

@@ -108,7 +108,11 @@ mod tests {
             ("POST", "/execute", Route::Execute),
             ("GET", "/sessions/s:1", Route::Session(session(), SessionRoute::Session)),
             ("GET", "/sessions/s:1/modes", Route::Session(session(), SessionRoute::Modes)),
-            ("GET", "/sessions/s:1/turns/t.1", Route::Session(session(), SessionRoute::Turn(turn()))),
+            (
+                "GET",
+                "/sessions/s:1/turns/t.1",
+                Route::Session(session(), SessionRoute::Turn(turn())),
+            ),
             (
                 "GET",
                 "/sessions/s:1/turns/t.1/stream",
@@ -126,7 +130,16 @@ mod tests {
 
     #[test]
     fn everything_else_is_refused_with_its_reason() {
-        for path in ["/", "", "/execute/", "//execute", "/sessions", "/sessions/a/b", "/Execute", "/health/x"] {
+        for path in [
+            "/",
+            "",
+            "/execute/",
+            "//execute",
+            "/sessions",
+            "/sessions/a/b",
+            "/Execute",
+            "/health/x",
+        ] {
             assert_eq!(code("GET", path), ErrorCode::NotFound, "{path}");
         }
         assert_eq!(code("GET", "/execute"), ErrorCode::MethodNotAllowed);

@@ -79,7 +79,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let door = Door { given_up, ..self.door(environment) };
         let admission = match request {
             ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint),
-            ExecuteRequest::ToolContinuation(results) => door.tool_continuation(results, &fingerprint),
+            ExecuteRequest::ToolContinuation(results) => {
+                door.tool_continuation(results, &fingerprint)
+            }
         }?;
         let (stream, turn, replayed) = match admission {
             Admission::Run(turn) => (self.run(environment, &turn), turn, false),
@@ -189,7 +191,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.recover(environment)?;
         let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
         let submission = self.store.submission_at(turn.ordinal, turn.progress.submission)?;
-        let outcome = submission.answer.map(|answer| RawValue::from_string(answer.body)).transpose();
+        let outcome =
+            submission.answer.map(|answer| RawValue::from_string(answer.body)).transpose();
         Ok(TurnView {
             session_id: session.session_id.clone(),
             turn_id: turn.turn_id.clone(),
@@ -237,7 +240,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// The same, and says which turn was given up.
-    fn take_up_interrupted(self: &Rc<Self>, environment: &Environment) -> Result<Option<u64>, Fault> {
+    fn take_up_interrupted(
+        self: &Rc<Self>,
+        environment: &Environment,
+    ) -> Result<Option<u64>, Fault> {
         if self.is_running() {
             return Ok(None);
         }

@@ -130,7 +130,10 @@ impl CallFailure {
                 request_id,
             )),
             Self::Unreadable { fault, request_id } => attempted(identified(
-                Fault::new(ErrorCode::UpstreamProtocol, format!("{}.", sentence(&fault.to_string()))),
+                Fault::new(
+                    ErrorCode::UpstreamProtocol,
+                    format!("{}.", sentence(&fault.to_string())),
+                ),
                 request_id,
             )),
             Self::Failed { code, kind, request_id } => attempted(identified(
@@ -213,7 +216,9 @@ fn plain(text: String) -> Option<String> {
 
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 #[cfg(test)]
@@ -263,11 +268,13 @@ mod tests {
                 let message = format!("The model service answered with status {status}.");
                 Fault::new(ErrorCode::UpstreamUnavailable, message)
             } else {
-                let message = format!("The model service refused the request with status {status}.");
+                let message =
+                    format!("The model service refused the request with status {status}.");
                 Fault::new(ErrorCode::UpstreamRejected, message)
             };
             let fault = code.into_iter().fold(fault, |fault, code| fault.with("Code", code));
-            let fault = fault.with("HttpStatus", status).with("Type", "t").with("RequestId", "req_1");
+            let fault =
+                fault.with("HttpStatus", status).with("Type", "t").with("RequestId", "req_1");
             assert_eq!(failure.into_fault(3), fault.with("Attempts", 3), "{status} {code:?}");
         }
     }
@@ -304,7 +311,12 @@ mod tests {
         let body = ErrorBody { code: words(), kind: words(), param: words(), message: words() };
         let refusal = |status| {
             let body = body.clone();
-            CallFailure::Refused(Box::new(Refusal { status, body, request_id: words(), retry_after_ms: None }))
+            CallFailure::Refused(Box::new(Refusal {
+                status,
+                body,
+                request_id: words(),
+                retry_after_ms: None,
+            }))
         };
         let fault = StreamFault::EndedEarly;
         for (failure, details) in [

@@ -12,12 +12,15 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 
 use crate::pipeline::{HttpRequest, HttpResponse, Platform, ResponseBody};
-use crate::responses_api::{ErrorBody, ModelAnswer, Outcome, Progress, ResponseStream, StreamLimits};
+use crate::responses_api::{
+    ErrorBody, ModelAnswer, Outcome, Progress, ResponseStream, StreamLimits,
+};
 
 pub use failure::{CallFailure, Refusal};
 
 /// Sizes that an answer may have. A terminal event repeats the answer, instructions and tools.
-const LIMITS: StreamLimits = StreamLimits { event_bytes: 32 * 1024 * 1024, answer_bytes: 16 * 1024 * 1024 };
+const LIMITS: StreamLimits =
+    StreamLimits { event_bytes: 32 * 1024 * 1024, answer_bytes: 16 * 1024 * 1024 };
 
 /// The longest error body that is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -93,10 +96,9 @@ async fn exchange<P: Platform>(
             Err(_) => return Err(CallFailure::BrokenOff { request_id }),
         };
         last_heard.set(platform.now_ms());
-        let progress = stream.push(&chunk).map_err(|fault| CallFailure::Unreadable {
-            fault,
-            request_id: request_id.clone(),
-        })?;
+        let progress = stream
+            .push(&chunk)
+            .map_err(|fault| CallFailure::Unreadable { fault, request_id: request_id.clone() })?;
         report(on_progress, progress);
     }
     let (progress, outcome) = stream
@@ -163,9 +165,15 @@ async fn refusal<P: Platform>(platform: &P, mut response: HttpResponse<P::Body>)
 
 fn retry_after_ms<B>(response: &HttpResponse<B>) -> Option<u64> {
     let number = |name: &str| {
-        response.header(name)?.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
+        response
+            .header(name)?
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite() && *number >= 0.0)
     };
-    let milliseconds = number("retry-after-ms").or_else(|| number("retry-after").map(|s| s * 1000.0))?;
+    let milliseconds =
+        number("retry-after-ms").or_else(|| number("retry-after").map(|s| s * 1000.0))?;
     // A float saturates when it is cast.
     Some(milliseconds as u64)
 }
@@ -240,7 +248,10 @@ mod tests {
     fn a_call_is_one_post_with_the_body_as_it_is_and_a_key_when_there_is_one() {
         let double = Double::answering([1, 2].map(|_| Answer::new(200, &completed(MESSAGE))));
         let body = "{ \"model\": \"m\" }";
-        for endpoint in [endpoint(), Endpoint { api_key: None, base_url: "http://m/v1".to_owned(), ..endpoint() }] {
+        for endpoint in [
+            endpoint(),
+            Endpoint { api_key: None, base_url: "http://m/v1".to_owned(), ..endpoint() },
+        ] {
             double.run(call(&double, &endpoint, body.to_owned(), &mut |_| ())).unwrap();
         }
         let accept = ("Accept".to_owned(), "text/event-stream".to_owned());
@@ -269,7 +280,8 @@ mod tests {
         let (first, rest) = end.split_at(40);
         let (told, Answered { answer, cut_off }) = answered(Answer::in_pieces(
             200,
-            [": hello\n\n", &delta("Hel"), &delta("lo"), first, rest, "after the end"].map(Piece::text),
+            [": hello\n\n", &delta("Hel"), &delta("lo"), first, rest, "after the end"]
+                .map(Piece::text),
         ));
         assert_eq!(told, [Progress::Text("Hel".to_owned()), Progress::Text("lo".to_owned())]);
         assert_eq!(
@@ -315,15 +327,20 @@ mod tests {
         let silent_head = Answer::new(200, &completed(MESSAGE)).after(1001);
         let silent_body =
             [Piece::text(&delta("Hel")), Piece::Silence(1001), Piece::text(&completed(MESSAGE))];
-        for (answer, at) in [(silent_head, 1000), (Answer::in_pieces(200, silent_body).after(500), 1500)] {
+        for (answer, at) in
+            [(silent_head, 1000), (Answer::in_pieces(200, silent_body).after(500), 1500)]
+        {
             let double = Double::answering([answer]);
             let failure = called(&double).1.unwrap_err();
             assert_eq!(double.now_ms(), at);
             assert!(!failure.retryable());
             assert_eq!(
                 failure.into_fault(3),
-                Fault::new(ErrorCode::UpstreamTimeout, "The model service sent nothing for 1000 ms.")
-                    .with("Attempts", 3)
+                Fault::new(
+                    ErrorCode::UpstreamTimeout,
+                    "The model service sent nothing for 1000 ms."
+                )
+                .with("Attempts", 3)
             );
         }
     }
@@ -343,7 +360,8 @@ mod tests {
     fn the_wait_that_the_service_asks_for_is_read_in_either_unit() {
         let asked = |headers: &[(&str, &str)]| {
             let answer = Answer::new(429, "");
-            let answer = headers.iter().fold(answer, |answer, (name, value)| answer.with(name, value));
+            let answer =
+                headers.iter().fold(answer, |answer, (name, value)| answer.with(name, value));
             called(&Double::answering([answer])).1.unwrap_err().retry_after_ms()
         };
         for (headers, ms) in [
@@ -424,7 +442,8 @@ mod tests {
     #[test]
     fn a_failure_inside_an_answer_is_the_service_s_and_is_not_tried_again() {
         let error = r#""error":{"code":"server_error","message":"m"}"#;
-        let answer = Answer::in_pieces(200, [delta("Hel"), ended("failed", error)].map(|p| Piece::text(&p)));
+        let answer =
+            Answer::in_pieces(200, [delta("Hel"), ended("failed", error)].map(|p| Piece::text(&p)));
         assert_eq!(
             failed(answer.with("x-request-id", "req_1")),
             (
@@ -453,6 +472,4 @@ mod tests {
             assert_eq!(failed(cut(why, items)), (false, fault), "{items}");
         }
     }
-
-
 }

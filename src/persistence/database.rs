@@ -23,10 +23,7 @@ pub trait Database {
     ///
     /// # Errors
     /// Whatever `writes` fails with.
-    fn atomically(
-        &self,
-        writes: &mut dyn FnMut() -> Result<(), Fault>,
-    ) -> Result<(), Fault>;
+    fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault>;
 }
 
 /// A value that goes into or comes out of the database.

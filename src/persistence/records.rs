@@ -292,7 +292,10 @@ impl ModeChange {
 }
 
 /// Reads JSON that we wrote ourselves.
-pub(super) fn from_json<T: for<'de> Deserialize<'de>>(column: &str, text: &str) -> Result<T, Fault> {
+pub(super) fn from_json<T: for<'de> Deserialize<'de>>(
+    column: &str,
+    text: &str,
+) -> Result<T, Fault> {
     serde_json::from_str(text).map_err(|_| unreadable(column))
 }
 

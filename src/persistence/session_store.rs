@@ -64,7 +64,10 @@ impl<D: Database> SessionStore<D> {
             }
             self.migrate()?;
         }
-        self.first("SELECT * FROM session WHERE id = 1", &[])?.as_ref().map(Session::from_row).transpose()
+        self.first("SELECT * FROM session WHERE id = 1", &[])?
+            .as_ref()
+            .map(Session::from_row)
+            .transpose()
     }
 
     /// A turn by the client's id.
@@ -103,10 +106,9 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn submission(&self, turn: u64, fingerprint: &str) -> Result<Option<Submission>, Fault> {
-        let rows = self.database.run(
-            "SELECT * FROM submissions WHERE turn = ? ORDER BY number",
-            &[turn.into()],
-        )?;
+        let rows = self
+            .database
+            .run("SELECT * FROM submissions WHERE turn = ? ORDER BY number", &[turn.into()])?;
         for row in &rows {
             if row.text("fingerprint")? == fingerprint {
                 return self.submission_from_row(row).map(Some);
@@ -124,8 +126,9 @@ impl<D: Database> SessionStore<D> {
             "SELECT * FROM submissions WHERE turn = ? AND number = ?",
             &[turn.into(), number.into()],
         )?;
-        let row = row
-            .ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage lost a submission."))?;
+        let row = row.ok_or_else(|| {
+            Fault::new(ErrorCode::Internal, "The session's storage lost a submission.")
+        })?;
         self.submission_from_row(&row)
     }
 
@@ -149,10 +152,8 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn latest_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
-        let row = self.first(
-            "SELECT MAX(model_call) AS newest FROM calls WHERE turn = ?",
-            &[turn.into()],
-        )?;
+        let row = self
+            .first("SELECT MAX(model_call) AS newest FROM calls WHERE turn = ?", &[turn.into()])?;
         let newest = row.map_or(Ok(None), |row| row.optional_number("newest"))?;
         newest.map_or(Ok(Vec::new()), |model_call| self.calls(OpenCalls { turn, model_call }))
     }
@@ -280,8 +281,10 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn has_tables(&self) -> Result<bool, Fault> {
-        let tables =
-            self.first("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'session'", &[])?;
+        let tables = self.first(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'session'",
+            &[],
+        )?;
         Ok(tables.is_some())
     }
 

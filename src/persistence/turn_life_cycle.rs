@@ -6,9 +6,7 @@
 //! ```
 
 use super::database::{Database, Value};
-use super::records::{
-    Call, EntryKind, OpenCalls, Session, StoredAnswer, Turn, to_json,
-};
+use super::records::{Call, EntryKind, OpenCalls, Session, StoredAnswer, Turn, to_json};
 use super::session_store::SessionStore;
 use super::{schema, texts};
 use crate::contract::{Fault, TurnId, TurnStatus};
@@ -372,12 +370,7 @@ impl<D: Database> SessionStore<D> {
     fn save_call_answer(&self, turn: u64, call: &Call) -> Result<(), Fault> {
         self.database.run(
             "UPDATE calls SET answer = ? WHERE turn = ? AND model_call = ? AND position = ?",
-            &[
-                self.answer_column(call)?,
-                turn.into(),
-                call.model_call.into(),
-                call.position.into(),
-            ],
+            &[self.answer_column(call)?, turn.into(), call.model_call.into(), call.position.into()],
         )?;
         Ok(())
     }

@@ -48,12 +48,14 @@ impl Deployment {
         let defaults = Self::default();
         let number = |name: &str, default: u64| match variable(name) {
             None => Ok(default),
-            Some(text) => text.trim().parse::<u64>().ok().filter(|number| *number > 0).ok_or_else(|| {
-                Fault::new(
-                    ErrorCode::Internal,
-                    format!("The deployment's variable {name} must be a whole number above 0."),
-                )
-            }),
+            Some(text) => {
+                text.trim().parse::<u64>().ok().filter(|number| *number > 0).ok_or_else(|| {
+                    Fault::new(
+                        ErrorCode::Internal,
+                        format!("The deployment's variable {name} must be a whole number above 0."),
+                    )
+                })
+            }
         };
         let text = |name: &str, default: String| {
             variable(name).filter(|value| !value.is_empty()).unwrap_or(default)
@@ -61,10 +63,16 @@ impl Deployment {
         Ok(Self {
             base_url: text("OPENAI_BASE_URL", defaults.base_url),
             model: text("OPENAI_MODEL", defaults.model),
-            max_body_bytes: usize::try_from(number("MAX_BODY_BYTES", defaults.max_body_bytes as u64)?)
-                .unwrap_or(usize::MAX),
-            max_iterations: u32::try_from(number("MAX_ITERATIONS", defaults.max_iterations.into())?)
-                .unwrap_or(u32::MAX),
+            max_body_bytes: usize::try_from(number(
+                "MAX_BODY_BYTES",
+                defaults.max_body_bytes as u64,
+            )?)
+            .unwrap_or(usize::MAX),
+            max_iterations: u32::try_from(number(
+                "MAX_ITERATIONS",
+                defaults.max_iterations.into(),
+            )?)
+            .unwrap_or(u32::MAX),
             upstream_idle_timeout_ms: number(
                 "UPSTREAM_IDLE_TIMEOUT_MS",
                 defaults.upstream_idle_timeout_ms,
@@ -155,7 +163,8 @@ mod tests {
     #[test]
     fn a_number_that_is_too_large_for_its_member_is_the_largest_that_fits() {
         let largest = u64::MAX.to_string();
-        let deployment = read(&[("MAX_ITERATIONS", &largest), ("MAX_BODY_BYTES", &largest)]).unwrap();
+        let deployment =
+            read(&[("MAX_ITERATIONS", &largest), ("MAX_BODY_BYTES", &largest)]).unwrap();
         assert_eq!((deployment.max_iterations, deployment.max_body_bytes), (u32::MAX, usize::MAX));
     }
 }

@@ -35,12 +35,7 @@ impl Answer {
     }
 
     pub(crate) fn in_pieces(status: u16, body: impl IntoIterator<Item = Piece>) -> Self {
-        Self {
-            head_after_ms: 0,
-            status,
-            headers: Vec::new(),
-            body: body.into_iter().collect(),
-        }
+        Self { head_after_ms: 0, status, headers: Vec::new(), body: body.into_iter().collect() }
     }
 
     pub(crate) fn with(mut self, header: &str, value: &str) -> Self {
@@ -90,10 +85,7 @@ pub(crate) struct Double {
 
 impl Double {
     pub(crate) fn answering(answers: impl IntoIterator<Item = Answer>) -> Self {
-        Self {
-            answers: RefCell::new(answers.into_iter().collect()),
-            ..Self::default()
-        }
+        Self { answers: RefCell::new(answers.into_iter().collect()), ..Self::default() }
     }
 
     pub(crate) fn with_secret(mut self, name: &'static str, value: &'static str) -> Self {
@@ -109,16 +101,13 @@ impl Double {
     pub(crate) fn run<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         loop {
-            if let Poll::Ready(value) = future
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()))
+            if let Poll::Ready(value) =
+                future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
             {
                 return value;
             }
             let next = self.clock.deadlines.borrow_mut().pop_first();
-            self.clock
-                .now
-                .set(next.expect("it waits for something that never comes"));
+            self.clock.now.set(next.expect("it waits for something that never comes"));
         }
     }
 }
@@ -148,15 +137,8 @@ impl Platform for Double {
         let answer = self.answers.borrow_mut().pop_front();
         let answer = answer.ok_or_else(|| HttpFault("10.0.0.1 refused".to_owned()))?;
         self.clock.sleep(answer.head_after_ms).await;
-        let body = Body {
-            clock: Rc::clone(&self.clock),
-            pieces: answer.body,
-        };
-        Ok(HttpResponse {
-            status: answer.status,
-            headers: answer.headers,
-            body,
-        })
+        let body = Body { clock: Rc::clone(&self.clock), pieces: answer.body };
+        Ok(HttpResponse { status: answer.status, headers: answer.headers, body })
     }
 
     fn spawn(&self, _: Pin<Box<dyn Future<Output = ()>>>) {

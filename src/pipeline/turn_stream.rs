@@ -113,7 +113,12 @@ impl TurnStream {
     /// The text that has not been taken back.
     pub fn text(&self) -> String {
         let growth = self.growth.borrow();
-        growth.segments.iter().filter(|segment| !segment.discarded).map(|segment| segment.text.as_str()).collect()
+        growth
+            .segments
+            .iter()
+            .filter(|segment| !segment.discarded)
+            .map(|segment| segment.text.as_str())
+            .collect()
     }
 
     /// Completes when the submission has ended.
@@ -186,7 +191,10 @@ impl StreamCursor {
             return frames;
         }
         if let Some(held) = self.position
-            && !growth.segments.iter().any(|segment| segment.number == held.segment && !segment.discarded)
+            && !growth
+                .segments
+                .iter()
+                .any(|segment| segment.number == held.segment && !segment.discarded)
         {
             // The watcher has text of a segment that was taken back, or that belongs to an attempt
             // or a submission which this stream no longer holds.
@@ -235,7 +243,8 @@ struct Delta<'a> {
 
 fn write_delta(frames: &mut String, segment: &Segment, text: &str) {
     // Neither serializing two plain members nor writing to a String can fail.
-    let data = serde_json::to_string(&Delta { segment: segment.number, delta: text }).unwrap_or_default();
+    let data =
+        serde_json::to_string(&Delta { segment: segment.number, delta: text }).unwrap_or_default();
     let _ = write!(
         frames,
         "event: output_text.delta\nid: {}.{}\ndata: {data}\n\n",
@@ -280,12 +289,15 @@ mod tests {
                 assert_eq!(self.result, None, "nothing follows the result");
                 let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
                 let data = field("data: ").unwrap();
-                let read = |member: &str| serde_json::from_str::<Value>(data).unwrap()[member].clone();
+                let read =
+                    |member: &str| serde_json::from_str::<Value>(data).unwrap()[member].clone();
                 match field("event: ").unwrap() {
                     "output_text.delta" => {
                         let segment = read("Segment").as_u64().unwrap();
                         let text = self.segments.entry(segment).or_default();
-                        text.push_str(read("Delta").as_str().filter(|delta| !delta.is_empty()).unwrap());
+                        text.push_str(
+                            read("Delta").as_str().filter(|delta| !delta.is_empty()).unwrap(),
+                        );
                         let id = format!("{segment}.{}", text.len());
                         assert_eq!(field("id: "), Some(id.as_str()));
                         self.last_id = Some(id);

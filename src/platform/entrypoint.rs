@@ -6,13 +6,16 @@ use std::cell::Cell;
 use serde_json::json;
 use worker::js_sys::Uint8Array;
 use worker::{
-    Context, Env, Headers, Method, Request, RequestInit, Response, console_error, console_warn, event,
+    Context, Env, Headers, Method, Request, RequestInit, Response, console_error, console_warn,
+    event,
 };
 
 use super::answer::{refusal, result};
 use super::environment::deployment;
 use super::runtime::variable;
-use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id};
+use crate::contract::{
+    ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id,
+};
 use crate::entry::{AuthenticationMode, Keyring, Route, Tenant};
 
 thread_local! {
@@ -65,9 +68,13 @@ fn public_view(route: &Route) -> Option<InvokeResult> {
 }
 
 fn admit(request: &Request, env: &Env) -> Result<Tenant, Fault> {
-    if AuthenticationMode::from_variable(variable(env, "AUTH").as_deref()) == AuthenticationMode::None {
+    if AuthenticationMode::from_variable(variable(env, "AUTH").as_deref())
+        == AuthenticationMode::None
+    {
         if !OPEN_DOOR_SAID.replace(true) {
-            console_warn!("AUTH=none: everyone who reaches this service may use it. For local work only.");
+            console_warn!(
+                "AUTH=none: everyone who reaches this service may use it. For local work only."
+            );
         }
         return Ok(Tenant::local());
     }
@@ -101,7 +108,8 @@ async fn read_body(request: &mut Request, cap: usize) -> Result<Vec<u8>, Vec<Fau
             return Err(unsupported("Send the request as Content-Type: application/json."));
         }
     }
-    if header("Content-Encoding").is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
+    if header("Content-Encoding").is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity"))
+    {
         return Err(unsupported("Send the request without Content-Encoding."));
     }
     let announced = header("Content-Length").and_then(|length| length.parse::<usize>().ok());
@@ -133,7 +141,8 @@ async fn forward(
     body: Option<Vec<u8>>,
     last_event_id: Option<String>,
 ) -> worker::Result<Response> {
-    let object = env.durable_object("SESSIONS")?.get_by_name(&tenant.session_name(session.as_str()))?;
+    let object =
+        env.durable_object("SESSIONS")?.get_by_name(&tenant.session_name(session.as_str()))?;
     let headers = Headers::new();
     if let Some(position) = last_event_id {
         headers.set("Last-Event-ID", &position)?;
@@ -142,7 +151,9 @@ async fn forward(
     init.with_method(method)
         .with_headers(headers)
         .with_body(body.map(|body| Uint8Array::from(body.as_slice()).into()));
-    object.fetch_with_request(Request::new_with_init(&format!("https://session{path}"), &init)?).await
+    object
+        .fetch_with_request(Request::new_with_init(&format!("https://session{path}"), &init)?)
+        .await
 }
 
 fn one(fault: Fault) -> Vec<Fault> {
@@ -154,10 +165,16 @@ fn unsupported(remedy: &str) -> Vec<Fault> {
 }
 
 fn too_large(cap: usize) -> Vec<Fault> {
-    one(Fault::new(ErrorCode::BodyTooLarge, format!("The body may be {cap} bytes long. Send less."))
-        .with("MaxBytes", cap))
+    one(Fault::new(
+        ErrorCode::BodyTooLarge,
+        format!("The body may be {cap} bytes long. Send less."),
+    )
+    .with("MaxBytes", cap))
 }
 
 fn unreadable() -> Vec<Fault> {
-    one(Fault::new(ErrorCode::MalformedJson, "The body could not be read to its end. Send the request again."))
+    one(Fault::new(
+        ErrorCode::MalformedJson,
+        "The body could not be read to its end. Send the request again.",
+    ))
 }

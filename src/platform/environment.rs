@@ -55,12 +55,18 @@ fn has_override(env: &Env) -> bool {
 async fn override_text(env: &Env) -> Result<Option<String>, Fault> {
     let Ok(kv) = env.kv("CATALOG") else { return Ok(None) };
     kv.get("catalog").text().await.map_err(|_| {
-        Fault::new(ErrorCode::Internal, "The catalog could not be read from the KV namespace CATALOG.")
+        Fault::new(
+            ErrorCode::Internal,
+            "The catalog could not be read from the KV namespace CATALOG.",
+        )
     })
 }
 
 fn invalid(faults: Vec<CatalogFault>) -> Fault {
     let faults = serde_json::to_value(&faults).unwrap_or_default();
-    Fault::new(ErrorCode::CatalogInvalid, "The catalog in KV is invalid; Details.Faults names every fault.")
-        .with("Faults", faults)
+    Fault::new(
+        ErrorCode::CatalogInvalid,
+        "The catalog in KV is invalid; Details.Faults names every fault.",
+    )
+    .with("Faults", faults)
 }

@@ -5,7 +5,8 @@ use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::ReadableStreamDefaultReader;
 use worker::{
-    AbortController, Fetch, Headers, Method, Request, RequestInit, RequestRedirect, ResponseBody as RuntimeBody,
+    AbortController, Fetch, Headers, Method, Request, RequestInit, RequestRedirect,
+    ResponseBody as RuntimeBody,
 };
 
 use crate::pipeline::{HttpFault, HttpRequest, HttpResponse, ResponseBody};
@@ -31,14 +32,21 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
     };
     let response = sent.map_err(worker_fault)?;
     let reader = match response.body() {
-        RuntimeBody::Stream(stream) => {
-            Some(stream.get_reader().dyn_into().map_err(|_| HttpFault("The body has no reader.".to_owned()))?)
-        }
+        RuntimeBody::Stream(stream) => Some(
+            stream
+                .get_reader()
+                .dyn_into()
+                .map_err(|_| HttpFault("The body has no reader.".to_owned()))?,
+        ),
         RuntimeBody::Empty | RuntimeBody::Body(_) => None,
     };
     Ok(HttpResponse {
         status: response.status_code(),
-        headers: response.headers().entries().map(|(name, value)| (name.to_lowercase(), value)).collect(),
+        headers: response
+            .headers()
+            .entries()
+            .map(|(name, value)| (name.to_lowercase(), value))
+            .collect(),
         body: FetchBody { reader, _abort: abort },
     })
 }
@@ -53,12 +61,15 @@ impl ResponseBody for FetchBody {
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, HttpFault> {
         let Some(reader) = &self.reader else { return Ok(None) };
         let read = JsFuture::from(reader.read()).await.map_err(|fault| js_fault(&fault))?;
-        let member = |name: &str| Reflect::get(&read, &JsValue::from_str(name)).map_err(|fault| js_fault(&fault));
+        let member = |name: &str| {
+            Reflect::get(&read, &JsValue::from_str(name)).map_err(|fault| js_fault(&fault))
+        };
         if member("done")?.is_truthy() {
             return Ok(None);
         }
-        let chunk: Uint8Array =
-            member("value")?.dyn_into().map_err(|_| HttpFault("A chunk is not bytes.".to_owned()))?;
+        let chunk: Uint8Array = member("value")?
+            .dyn_into()
+            .map_err(|_| HttpFault("A chunk is not bytes.".to_owned()))?;
         Ok(Some(chunk.to_vec()))
     }
 }

@@ -44,19 +44,21 @@ impl Database for ObjectStorage {
         let mut failure = None;
         let storage = self.state.storage();
         let storage: &JsValue = storage.as_raw().as_ref();
-        let committed = storage.unchecked_ref::<TransactionalStorage>().transaction_sync(&mut || {
-            writes().map(|()| JsValue::UNDEFINED).map_err(|fault| {
-                failure = Some(fault);
-                // What is thrown rolls the transaction back.
-                JsValue::from_str("rolled back")
-            })
-        });
+        let committed =
+            storage.unchecked_ref::<TransactionalStorage>().transaction_sync(&mut || {
+                writes().map(|()| JsValue::UNDEFINED).map_err(|fault| {
+                    failure = Some(fault);
+                    // What is thrown rolls the transaction back.
+                    JsValue::from_str("rolled back")
+                })
+            });
         match (committed, failure) {
             (Ok(_), None) => Ok(()),
             (_, Some(fault)) => Err(fault),
-            (Err(fault), None) => {
-                Err(Fault::new(ErrorCode::Internal, format!("The session's storage failed: {fault:?}")))
-            }
+            (Err(fault), None) => Err(Fault::new(
+                ErrorCode::Internal,
+                format!("The session's storage failed: {fault:?}"),
+            )),
         }
     }
 }

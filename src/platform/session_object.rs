@@ -75,7 +75,9 @@ impl SessionObject {
             Route::Session(session, SessionRoute::Stream(turn)) => {
                 self.host.watch(&environment, &session, &turn)
             }
-            Route::Session(session, route) => return self.view(&environment, &session, route).await,
+            Route::Session(session, route) => {
+                return self.view(&environment, &session, route).await;
+            }
             Route::Health | Route::Errors => {
                 Err(Fault::new(ErrorCode::NotFound, "This is not answered by a session."))
             }

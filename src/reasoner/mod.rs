@@ -98,10 +98,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let timed_out = pin!(self.platform.sleep(self.deployment.turn_timeout_ms));
         let stopped = select(cancelled, timed_out);
         match select(stopped, pin!(self.advance(ordinal, stream))).await {
-            Either::Left((Either::Left(_), _)) => Err(Fault::new(
-                ErrorCode::TurnAborted,
-                "The turn was cancelled.",
-            )),
+            Either::Left((Either::Left(_), _)) => {
+                Err(Fault::new(ErrorCode::TurnAborted, "The turn was cancelled."))
+            }
             Either::Left((Either::Right(_), _)) => Err(Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The turn did not end within {} ms.", self.deployment.turn_timeout_ms),
@@ -128,20 +127,21 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let turn = self.store.turn_at(ordinal)?;
         let tools = serde_json::from_str(&self.store.text(&turn.tools)?)
             .map_err(|_| Fault::new(ErrorCode::Internal, "The turn's tool list is unreadable."))?;
-        let agent = self.catalog.agent_context(&session.agent_context).ok_or_else(|| {
-            context_gone("AgentContext", &session.agent_context)
-        })?;
-        let conversation =
-            self.catalog.conversation_context(&session.conversation_context).ok_or_else(|| {
-                context_gone("ConversationContext", &session.conversation_context)
-            })?;
+        let agent = self
+            .catalog
+            .agent_context(&session.agent_context)
+            .ok_or_else(|| context_gone("AgentContext", &session.agent_context))?;
+        let conversation = self
+            .catalog
+            .conversation_context(&session.conversation_context)
+            .ok_or_else(|| context_gone("ConversationContext", &session.conversation_context))?;
         Ok(Work { session, turn, tools, agent, conversation, stream })
     }
 
     fn stored_session(&self) -> Result<Session, Fault> {
-        self.store
-            .session()?
-            .ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage lost the session."))
+        self.store.session()?.ok_or_else(|| {
+            Fault::new(ErrorCode::Internal, "The session's storage lost the session.")
+        })
     }
 
     /// Ends the turn with its final answer. `last` is recorded in the same step.
@@ -178,7 +178,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
     /// Stops for the client's tools: everything that a continuation needs is stored by now.
     fn pause(&self, work: &mut Work<'_>, calls: &[Call]) -> Result<Pause, Fault> {
-        let waiting = calls.iter().filter(|call| call.runs_on == RunsOn::Client && call.answer.is_none());
+        let waiting =
+            calls.iter().filter(|call| call.runs_on == RunsOn::Client && call.answer.is_none());
         let tool_calls = ToolCalls::new(waiting.map(tool_call).collect())
             .ok_or_else(|| Fault::new(ErrorCode::Internal, "There is no call to wait for."))?;
         let said = work.turn.progress.said_with_calls.clone();

@@ -11,7 +11,7 @@ use crate::contract::{ErrorCode, Fault, Usage, Warning};
 use crate::llm_call::{self, Answered, CallFailure, Endpoint};
 use crate::persistence::{Call, Database, Entry, EntryKind, ModelAnswerRecord, RunsOn, texts};
 use crate::pipeline::Platform;
-use crate::responses_api::{FunctionCall, ModelAnswer, Progress, for_replay};
+use crate::responses_api::{FunctionCall, ModelAnswer, Progress, array_of, for_replay};
 
 /// The transcript of one model call: what was sent (its input by place in the conversation), what
 /// came back, and how it went. The content itself stands in the conversation, once.
@@ -159,7 +159,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 rebuilt: false,
                 withheld: Vec::new(),
             }),
-            (Continuation::Stored, None) | (Continuation::Replay, _) => self.whole_conversation(false),
+            (Continuation::Stored, None) | (Continuation::Replay, _) => {
+                self.whole_conversation(false)
+            }
         }
     }
 
@@ -210,8 +212,16 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             fault: None,
         };
         let endpoint = Endpoint {
-            base_url: work.agent.base_url.clone().unwrap_or_else(|| self.deployment.base_url.clone()),
-            api_key: work.agent.api_key_secret.as_deref().and_then(|name| self.platform.secret(name)),
+            base_url: work
+                .agent
+                .base_url
+                .clone()
+                .unwrap_or_else(|| self.deployment.base_url.clone()),
+            api_key: work
+                .agent
+                .api_key_secret
+                .as_deref()
+                .and_then(|name| self.platform.secret(name)),
             idle_timeout_ms: self.deployment.upstream_idle_timeout_ms,
         };
         let welcome = self.welcome(work);
@@ -239,7 +249,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 work.stream.append(transcript.segment, &text);
             };
             let ending =
-                llm_call::call(self.platform.as_ref(), &endpoint, composed.body.clone(), &mut show).await;
+                llm_call::call(self.platform.as_ref(), &endpoint, composed.body.clone(), &mut show)
+                    .await;
             let Err(failure) = &ending else { break ending };
             let Some(wait) = retry::wait_ms(failure, attempts, self.platform.random()) else {
                 break ending;
@@ -324,7 +335,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
     fn welcome(&self, work: &Work<'_>) -> Option<&str> {
         let key = work.turn.progress.welcome.as_ref()?;
-        self.catalog.mode(key).map(|mode| mode.welcome_message.as_str()).filter(|text| !text.is_empty())
+        self.catalog
+            .mode(key)
+            .map(|mode| mode.welcome_message.as_str())
+            .filter(|text| !text.is_empty())
     }
 }
 
@@ -388,7 +402,10 @@ fn calls_of(work: &Work<'_>, answer: &ModelAnswer) -> Vec<Call> {
             };
             match offered {
                 Some(_) => made,
-                None => without_result(&made, &format!("There is no tool {}. Use an offered one.", call.name)),
+                None => without_result(
+                    &made,
+                    &format!("There is no tool {}. Use an offered one.", call.name),
+                ),
             }
         })
         .collect()
@@ -422,13 +439,8 @@ fn usage(counted: crate::responses_api::Usage) -> Usage {
     }
 }
 
-/// A JSON array of raw items.
-fn array_of(items: &[Box<RawValue>]) -> String {
-    let texts: Vec<&str> = items.iter().map(|item| item.get()).collect();
-    format!("[{}]", texts.join(","))
-}
-
 fn to_json(transcript: &Transcript) -> Result<String, Fault> {
-    serde_json::to_string(transcript)
-        .map_err(|_| Fault::new(ErrorCode::Internal, "The transcript could not be written as JSON."))
+    serde_json::to_string(transcript).map_err(|_| {
+        Fault::new(ErrorCode::Internal, "The transcript could not be written as JSON.")
+    })
 }

@@ -35,7 +35,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             call.answer = Some(run.result);
             let new_mode = run.new_mode.and_then(|requested| self.change_mode(work, requested));
             let now = self.platform.now_ms();
-            self.store.record_call_answer(&mut work.session, &mut work.turn, call, new_mode, now)?;
+            self.store.record_call_answer(
+                &mut work.session,
+                &mut work.turn,
+                call,
+                new_mode,
+                now,
+            )?;
         }
         if calls.iter().any(|call| call.answer.is_none()) {
             return self.pause(work, &calls).map(Some);
@@ -45,11 +51,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// Applies a mode change (AGN-011 §5.3): the last successful one wins.
-    fn change_mode(
-        &self,
-        work: &mut Work<'_>,
-        requested: RequestedMode,
-    ) -> Option<NewMode> {
+    fn change_mode(&self, work: &mut Work<'_>, requested: RequestedMode) -> Option<NewMode> {
         if requested.key == work.session.mode {
             return None;
         }

@@ -95,24 +95,14 @@ impl ResponseAccumulator {
         match event {
             ResponseEvent::ItemAdded { output_index, item } => self.add_item(output_index, item)?,
             ResponseEvent::ItemDone { output_index, item } => self.end_item(output_index, item)?,
-            ResponseEvent::TextDelta {
-                place,
-                content_index,
-                delta,
-                refusal,
-            } => {
+            ResponseEvent::TextDelta { place, content_index, delta, refusal } => {
                 self.count_streamed(delta.len())?;
                 if let Some(index) = self.place(&place, ItemKind::Message)? {
                     self.text.append(index, content_index, &delta, refusal);
                     self.check_parts(index)?;
                 }
             }
-            ResponseEvent::TextDone {
-                place,
-                content_index,
-                text,
-                refusal,
-            } => {
+            ResponseEvent::TextDone { place, content_index, text, refusal } => {
                 if let Some(index) = self.place(&place, ItemKind::Message)? {
                     self.settle_text(index, content_index, &text, refusal)?;
                 }
@@ -144,11 +134,9 @@ impl ResponseAccumulator {
             ResponseEvent::Error { error, nested } => {
                 let outcome = match (failure_of(error.get()), nested) {
                     // The flat shape's `type` is the event's.
-                    (Outcome::Failed { code, message, .. }, false) => Outcome::Failed {
-                        code,
-                        kind: None,
-                        message,
-                    },
+                    (Outcome::Failed { code, message, .. }, false) => {
+                        Outcome::Failed { code, kind: None, message }
+                    }
                     (outcome, _) => outcome,
                 };
                 return Ok(self.end(outcome));
@@ -202,9 +190,7 @@ impl ResponseAccumulator {
         let head = ItemHead::read(raw)?;
         let bytes = self.item_bytes.saturating_add(raw.get().len());
         if bytes > self.answer_bytes {
-            return Err(StreamFault::AnswerTooLarge {
-                limit: self.answer_bytes,
-            });
+            return Err(StreamFault::AnswerTooLarge { limit: self.answer_bytes });
         }
         self.item_bytes = bytes;
         let kind = head.kind();
@@ -239,9 +225,7 @@ impl ResponseAccumulator {
 
     fn call_at(&mut self, place: &ItemPlace) -> Result<Option<&mut Item>, StreamFault> {
         let index = self.place(place, ItemKind::FunctionCall)?;
-        Ok(index
-            .and_then(|index| self.items.get_mut(&index))
-            .filter(|item| item.whole.is_none()))
+        Ok(index.and_then(|index| self.items.get_mut(&index)).filter(|item| item.whole.is_none()))
     }
 
     /// The item that an event of a kind speaks of, made when it is new. `None` when the
@@ -274,29 +258,20 @@ impl ResponseAccumulator {
     /// is not whole yet.
     fn unfinished(&self, id: Option<&str>, kind: ItemKind) -> Option<u64> {
         let candidates = || {
-            self.items
-                .iter()
-                .rev()
-                .filter(|(_, item)| item.whole.is_none() && item.kind == kind)
+            self.items.iter().rev().filter(|(_, item)| item.whole.is_none() && item.kind == kind)
         };
         let by_id = || candidates().find(|(_, item)| id.is_some() && item.id.as_deref() == id);
-        by_id()
-            .or_else(|| candidates().next())
-            .map(|(index, _)| *index)
+        by_id().or_else(|| candidates().next()).map(|(index, _)| *index)
     }
 
     fn next_index(&self) -> u64 {
-        self.items
-            .last_key_value()
-            .map_or(0, |(index, _)| index.saturating_add(1))
+        self.items.last_key_value().map_or(0, |(index, _)| index.saturating_add(1))
     }
 
     fn count_streamed(&mut self, bytes: usize) -> Result<(), StreamFault> {
         self.streamed_bytes = self.streamed_bytes.saturating_add(bytes);
         if self.streamed_bytes > self.answer_bytes {
-            return Err(StreamFault::AnswerTooLarge {
-                limit: self.answer_bytes,
-            });
+            return Err(StreamFault::AnswerTooLarge { limit: self.answer_bytes });
         }
         Ok(())
     }
@@ -312,9 +287,7 @@ impl ResponseAccumulator {
     /// make them. A call that stayed without its arguments' end counts as cut.
     fn streamed_items(&self) -> Vec<Box<RawValue>> {
         let items = self.items.iter();
-        items
-            .filter_map(|(index, item)| self.streamed_item(*index, item))
-            .collect()
+        items.filter_map(|(index, item)| self.streamed_item(*index, item)).collect()
     }
 
     fn streamed_item(&self, index: u64, item: &Item) -> Option<Box<RawValue>> {
@@ -327,28 +300,17 @@ impl ResponseAccumulator {
                     if refusal {
                         DraftPart::Refusal { refusal: text }
                     } else {
-                        DraftPart::OutputText {
-                            text,
-                            annotations: [],
-                        }
+                        DraftPart::OutputText { text, annotations: [] }
                     }
                 };
                 let content = self.text.parts(index).map(part).collect();
-                to_raw_value(&DraftItem::Message {
-                    role: "assistant",
-                    content,
-                })
-                .ok()
+                to_raw_value(&DraftItem::Message { role: "assistant", content }).ok()
             }
             ItemKind::FunctionCall => to_raw_value(&DraftItem::FunctionCall {
                 call_id: item.call_id.as_deref(),
                 name: item.name.as_deref(),
                 arguments: &item.arguments,
-                status: if item.arguments_done {
-                    "completed"
-                } else {
-                    "incomplete"
-                },
+                status: if item.arguments_done { "completed" } else { "incomplete" },
             })
             .ok(),
             ItemKind::Other => None,
@@ -388,10 +350,7 @@ mod tests {
         let mut accumulator = ResponseAccumulator::new(limit);
         let mut told = Vec::new();
         for data in events {
-            let event = SseEvent {
-                event: None,
-                data: (*data).to_owned(),
-            };
+            let event = SseEvent { event: None, data: (*data).to_owned() };
             let progress = accumulator.apply(ResponseEvent::read(&event)?)?;
             if progress != Progress::Nothing {
                 told.push(progress);
@@ -462,11 +421,7 @@ mod tests {
                 serde_json::to_string(arguments).unwrap()
             );
             let items = vec![RawValue::from_string(item).unwrap()];
-            ModelAnswer {
-                calls: vec![call],
-                items,
-                ..ModelAnswer::default()
-            }
+            ModelAnswer { calls: vec![call], items, ..ModelAnswer::default() }
         };
         assert_eq!(
             run(1000, &[added, piece, whole, piece, EMPTY_END]),
@@ -476,11 +431,7 @@ mod tests {
             run(1000, &[added, piece, EMPTY_END]),
             Ok((
                 vec![],
-                Outcome::Incomplete {
-                    answer: answer("{\"a", true),
-                    reason: None,
-                    cut_call: true
-                }
+                Outcome::Incomplete { answer: answer("{\"a", true), reason: None, cut_call: true }
             ))
         );
     }
@@ -500,31 +451,19 @@ mod tests {
             .map(|index| delta(&format!(r#""output_index":{index}"#), "x"))
             .collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(
-            run(10_000, &many),
-            Err(StreamFault::TooManyItems { limit: MAX_ITEMS })
-        );
+        assert_eq!(run(10_000, &many), Err(StreamFault::TooManyItems { limit: MAX_ITEMS }));
         let parts: Vec<String> = (0..=MAX_ITEMS)
             .map(|part| delta(&format!(r#""output_index":0,"content_index":{part}"#), "x"))
             .collect();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        assert_eq!(
-            run(10_000, &parts),
-            Err(StreamFault::TooManyItems { limit: MAX_ITEMS })
-        );
+        assert_eq!(run(10_000, &parts), Err(StreamFault::TooManyItems { limit: MAX_ITEMS }));
     }
 
     #[test]
     fn progress_adds_up() {
         let replaced = |text: &str| Progress::Replaced(text.to_owned());
-        assert_eq!(
-            Progress::Nothing.then(text("a")).then(text("b")),
-            text("ab")
-        );
-        assert_eq!(
-            text("a").then(replaced("b")).then(text("c")),
-            replaced("bc")
-        );
+        assert_eq!(Progress::Nothing.then(text("a")).then(text("b")), text("ab"));
+        assert_eq!(text("a").then(replaced("b")).then(text("c")), replaced("bc"));
         assert_eq!(text("a").then(Progress::Nothing), text("a"));
     }
 }

@@ -75,11 +75,7 @@ impl PartialEq for ModelAnswer {
     /// Items are equal when their texts are.
     fn eq(&self, other: &Self) -> bool {
         let texts = |answer: &Self| -> Vec<String> {
-            answer
-                .items
-                .iter()
-                .map(|item| item.get().to_owned())
-                .collect()
+            answer.items.iter().map(|item| item.get().to_owned()).collect()
         };
         self.response_id == other.response_id
             && self.text == other.text
@@ -95,28 +91,12 @@ impl PartialEq for Outcome {
         match (self, other) {
             (Self::Completed(one), Self::Completed(two)) => one == two,
             (
-                Self::Incomplete {
-                    answer: one,
-                    reason: why,
-                    cut_call: cut,
-                },
-                Self::Incomplete {
-                    answer: two,
-                    reason,
-                    cut_call,
-                },
+                Self::Incomplete { answer: one, reason: why, cut_call: cut },
+                Self::Incomplete { answer: two, reason, cut_call },
             ) => one == two && why == reason && cut == cut_call,
             (
-                Self::Failed {
-                    code: a,
-                    kind: b,
-                    message: c,
-                },
-                Self::Failed {
-                    code,
-                    kind,
-                    message,
-                },
+                Self::Failed { code: a, kind: b, message: c },
+                Self::Failed { code, kind, message },
             ) => a == code && b == kind && c == message,
             _ => false,
         }
@@ -193,9 +173,7 @@ impl<'a> ResponseView<'a> {
             Some(output) if !output.is_empty() => {
                 let bytes = output.iter().map(|item| item.get().len()).sum::<usize>();
                 if bytes > answer_bytes {
-                    return Err(StreamFault::AnswerTooLarge {
-                        limit: answer_bytes,
-                    });
+                    return Err(StreamFault::AnswerTooLarge { limit: answer_bytes });
                 }
                 output.into_iter().map(RawValue::to_owned).collect()
             }
@@ -209,11 +187,7 @@ impl<'a> ResponseView<'a> {
             return Ok(Outcome::Completed(answer));
         }
         let reason = self.incomplete_details.and_then(|details| details.reason);
-        Ok(Outcome::Incomplete {
-            answer,
-            reason,
-            cut_call,
-        })
+        Ok(Outcome::Incomplete { answer, reason, cut_call })
     }
 
     fn failure(&self, status: TerminalStatus) -> Outcome {
@@ -231,11 +205,7 @@ impl<'a> ResponseView<'a> {
 /// The outcome that an error object, or an error that is no more than a string, tells of.
 pub(super) fn failure_of(error: &str) -> Outcome {
     let body = super::ErrorBody::of_error(error);
-    Outcome::Failed {
-        code: body.code,
-        kind: body.kind,
-        message: body.message,
-    }
+    Outcome::Failed { code: body.code, kind: body.kind, message: body.message }
 }
 
 impl ModelAnswer {
@@ -244,11 +214,7 @@ impl ModelAnswer {
         items: Vec<Box<RawValue>>,
         usage: Option<Usage>,
     ) -> Result<Self, StreamFault> {
-        let mut answer = Self {
-            response_id,
-            usage,
-            ..Self::default()
-        };
+        let mut answer = Self { response_id, usage, ..Self::default() };
         for item in &items {
             match OutputItem::read(item)? {
                 OutputItem::Message(parts) => {
@@ -293,18 +259,13 @@ fn usage(raw: &RawValue) -> Option<Usage> {
     let output = view.output_tokens.unwrap_or(0);
     Some(Usage {
         input,
-        cached: view
-            .input_tokens_details
-            .and_then(|details| details.cached_tokens)
-            .unwrap_or(0),
+        cached: view.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
         output,
         reasoning: view
             .output_tokens_details
             .and_then(|details| details.reasoning_tokens)
             .unwrap_or(0),
-        total: view
-            .total_tokens
-            .unwrap_or_else(|| input.saturating_add(output)),
+        total: view.total_tokens.unwrap_or_else(|| input.saturating_add(output)),
     })
 }
 
@@ -325,11 +286,7 @@ mod tests {
 
     fn failed(code: Option<&str>, kind: Option<&str>, message: Option<&str>) -> Outcome {
         let own = |text: Option<&str>| text.map(str::to_owned);
-        Outcome::Failed {
-            code: own(code),
-            kind: own(kind),
-            message: own(message),
-        }
+        Outcome::Failed { code: own(code), kind: own(kind), message: own(message) }
     }
 
     #[test]
@@ -354,23 +311,14 @@ mod tests {
                     cut: false,
                 }],
                 items: vec![raw(search), raw(MESSAGE), raw(call)],
-                usage: Some(Usage {
-                    input: 7,
-                    cached: 2,
-                    output: 5,
-                    reasoning: 3,
-                    total: 12
-                }),
+                usage: Some(Usage { input: 7, cached: 2, output: 5, reasoning: 3, total: 12 }),
             }))
         );
     }
 
     #[test]
     fn an_answer_with_a_cut_call_is_incomplete_whatever_its_status_says() {
-        for (status, reason) in [
-            ("incomplete", Some("max_output_tokens")),
-            ("completed", None),
-        ] {
+        for (status, reason) in [("incomplete", Some("max_output_tokens")), ("completed", None)] {
             let details =
                 reason.map_or("null".to_owned(), |why| format!(r#"{{"reason":"{why}"}}"#));
             let body = format!(
@@ -382,11 +330,8 @@ mod tests {
                 arguments: "{\"a".to_owned(),
                 cut: true,
             };
-            let answer = ModelAnswer {
-                calls: vec![call],
-                items: vec![raw(CUT)],
-                ..ModelAnswer::default()
-            };
+            let answer =
+                ModelAnswer { calls: vec![call], items: vec![raw(CUT)], ..ModelAnswer::default() };
             assert_eq!(
                 outcome(&body),
                 Ok(Outcome::Incomplete {
@@ -406,12 +351,7 @@ mod tests {
             Ok(Outcome::Completed(answer)) => answer.usage,
             other => panic!("{other:?}"),
         };
-        let sum = Usage {
-            input: 10,
-            output: 4,
-            total: 14,
-            ..Usage::default()
-        };
+        let sum = Usage { input: 10, output: 4, total: 14, ..Usage::default() };
         assert_eq!(of(r#"{"input_tokens":10,"output_tokens":4}"#), Some(sum));
         assert_eq!(of("null"), None);
         assert_eq!(of(r#"{"input_tokens":-1}"#), None);
@@ -423,10 +363,7 @@ mod tests {
             outcome(r#"{"status":"failed","error":{"code":"server_error","message":"m"}}"#),
             Ok(failed(Some("server_error"), None, Some("m")))
         );
-        assert_eq!(
-            outcome(r#"{"status":"cancelled"}"#),
-            Ok(failed(None, Some("cancelled"), None))
-        );
+        assert_eq!(outcome(r#"{"status":"cancelled"}"#), Ok(failed(None, Some("cancelled"), None)));
         assert_eq!(
             outcome(r#"{"error":{"type":"t","code":429,"message":"m"}}"#),
             Ok(failed(Some("429"), Some("t"), Some("m")))
@@ -441,26 +378,14 @@ mod tests {
     fn what_is_no_finished_response_is_a_fault() {
         for (body, fault) in [
             (r#"{"status":"queued"}"#, StreamFault::EndedEarly),
-            (
-                r#"{"status":"in_progress","output":[]}"#,
-                StreamFault::EndedEarly,
-            ),
+            (r#"{"status":"in_progress","output":[]}"#, StreamFault::EndedEarly),
             (r#"{"status":"comp"#, StreamFault::EndedEarly),
             ("", StreamFault::EndedEarly),
             ("<html>", StreamFault::Malformed("a JSON answer")),
-            (
-                r#"{"status":"new"}"#,
-                StreamFault::Malformed("a response's status"),
-            ),
-            (
-                r#"{"output":[]}"#,
-                StreamFault::Malformed("a response's status"),
-            ),
+            (r#"{"status":"new"}"#, StreamFault::Malformed("a response's status")),
+            (r#"{"output":[]}"#, StreamFault::Malformed("a response's status")),
             ("[]", StreamFault::Malformed("a response object")),
-            (
-                r#"{"status":"completed","output":{}}"#,
-                StreamFault::Malformed("a response object"),
-            ),
+            (r#"{"status":"completed","output":{}}"#, StreamFault::Malformed("a response object")),
         ] {
             assert_eq!(outcome(body), Err(fault), "{body}");
         }

@@ -49,10 +49,9 @@ impl ErrorBody {
             Value::Array(items) => items.first().map(Self::of_body).unwrap_or_default(),
             Value::Object(body) => match (body.get("error"), body.get("detail")) {
                 (Some(Value::Object(error)), _) => Self::of_object(error),
-                (Some(Value::String(message)), _) | (None, Some(Value::String(message))) => Self {
-                    message: text(message),
-                    ..Self::of_object(body)
-                },
+                (Some(Value::String(message)), _) | (None, Some(Value::String(message))) => {
+                    Self { message: text(message), ..Self::of_object(body) }
+                }
                 (None, Some(Value::Object(error))) => Self::of_object(error),
                 (None, Some(Value::Array(faults))) => Self::of_validation(faults),
                 _ => Self::of_object(body),
@@ -83,10 +82,8 @@ impl ErrorBody {
         };
         let place = fault.get("loc").and_then(Value::as_array).map(|steps| {
             let steps = steps.iter().filter(|step| step.as_str() != Some("body"));
-            let names = steps.map(|step| {
-                step.as_str()
-                    .map_or_else(|| step.to_string(), str::to_owned)
-            });
+            let names =
+                steps.map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned));
             names.collect::<Vec<_>>().join(".")
         });
         let member = |name: &str| fault.get(name).and_then(Value::as_str).and_then(text);
@@ -101,10 +98,7 @@ impl ErrorBody {
     fn of_text(body: &str) -> Self {
         let body = body.trim();
         let end = body.floor_char_boundary(PLAIN_MESSAGE_BYTES);
-        Self {
-            message: body.get(..end).and_then(text),
-            ..Self::default()
-        }
+        Self { message: body.get(..end).and_then(text), ..Self::default() }
     }
 }
 
@@ -122,10 +116,7 @@ pub fn concerns_previous_response(status: u16, error: &ErrorBody) -> bool {
     let message = error.message.as_deref().unwrap_or_default().to_lowercase();
     let speaks_of_it = message.contains("previous_response_id")
         || (message.contains("previous response")
-            && mentions(
-                &message,
-                &["not found", "support", "expired", "deleted", "exist"],
-            ));
+            && mentions(&message, &["not found", "support", "expired", "deleted", "exist"]));
     speaks_of_it && matches!(status, 400 | 404 | 405 | 409 | 410 | 422 | 501)
 }
 
@@ -145,11 +136,7 @@ pub fn concerns_input(status: u16, error: &ErrorBody) -> bool {
         let rest = param.strip_prefix("input");
         return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']));
     }
-    if error
-        .code
-        .as_deref()
-        .is_some_and(|code| mentions(code, SETTING_WORDS))
-    {
+    if error.code.as_deref().is_some_and(|code| mentions(code, SETTING_WORDS)) {
         return false;
     }
     // Without a code or a parameter only the words are left. Those for the input go first:
@@ -229,12 +216,7 @@ mod tests {
     use super::*;
 
     fn error(code: &str, kind: &str, param: &str, message: &str) -> ErrorBody {
-        ErrorBody {
-            code: text(code),
-            kind: text(kind),
-            param: text(param),
-            message: text(message),
-        }
+        ErrorBody { code: text(code), kind: text(kind), param: text(param), message: text(message) }
     }
 
     #[test]
@@ -248,32 +230,20 @@ mod tests {
                 r#"{"error":{"message":"m","type":"t","param":null,"code":null},"status":401}"#,
                 error("", "t", "", "m"),
             ),
-            (
-                r#"{"code":"invalid-argument","error":"m"}"#,
-                error("invalid-argument", "", "", "m"),
-            ),
+            (r#"{"code":"invalid-argument","error":"m"}"#, error("invalid-argument", "", "", "m")),
             (r#"{"detail":"m"}"#, error("", "", "", "m")),
             (
                 r#"{"detail":[{"type":"missing","loc":["body","input",0,"content"],"msg":"m"}]}"#,
                 error("", "missing", "input.0.content", "m"),
             ),
-            (
-                r#"{"detail":{"code":"c","message":"m"}}"#,
-                error("c", "", "", "m"),
-            ),
+            (r#"{"detail":{"code":"c","message":"m"}}"#, error("c", "", "", "m")),
             (
                 r#"{"object":"error","message":"m","type":"t","param":null,"code":400}"#,
                 error("400", "t", "", "m"),
             ),
-            (
-                r#"[{"error":{"code":400,"message":"m"}}]"#,
-                error("400", "", "", "m"),
-            ),
+            (r#"[{"error":{"code":400,"message":"m"}}]"#, error("400", "", "", "m")),
             (r#""m""#, error("", "", "", "m")),
-            (
-                " upstream connect error\n",
-                error("", "", "", "upstream connect error"),
-            ),
+            (" upstream connect error\n", error("", "", "", "upstream connect error")),
             ("[]", ErrorBody::default()),
             ("7", ErrorBody::default()),
             ("", ErrorBody::default()),
@@ -288,10 +258,7 @@ mod tests {
         let kept = ErrorBody::read(body.as_bytes()).message.unwrap();
         assert_eq!(kept.len(), PLAIN_MESSAGE_BYTES - 1);
         assert!(body.starts_with(&kept));
-        assert_eq!(
-            ErrorBody::read(b"\xff\xfe").message.as_deref(),
-            Some("\u{fffd}\u{fffd}")
-        );
+        assert_eq!(ErrorBody::read(b"\xff\xfe").message.as_deref(), Some("\u{fffd}\u{fffd}"));
     }
 
     #[test]
@@ -299,139 +266,47 @@ mod tests {
         for (status, body, expected) in [
             (400, error("previous_response_not_found", "", "", ""), true),
             (404, error("", "", "previous_response_id", "x"), true),
-            (
-                400,
-                error(
-                    "",
-                    "",
-                    "",
-                    "llama.cpp does not support 'previous_response_id'.",
-                ),
-                true,
-            ),
-            (
-                404,
-                error("", "", "", "Previous response with id 'resp_1' not found."),
-                true,
-            ),
-            (
-                501,
-                error("", "", "", "Previous responses are not supported"),
-                true,
-            ),
-            (
-                400,
-                error("", "", "input", "No tool output found for function call c."),
-                false,
-            ),
-            (
-                400,
-                error("", "", "", "The previous response was too long"),
-                false,
-            ),
-            (
-                429,
-                error("", "", "", "previous_response_id used too often"),
-                false,
-            ),
-            (
-                500,
-                error("", "", "", "previous_response_id lookup crashed"),
-                false,
-            ),
+            (400, error("", "", "", "llama.cpp does not support 'previous_response_id'."), true),
+            (404, error("", "", "", "Previous response with id 'resp_1' not found."), true),
+            (501, error("", "", "", "Previous responses are not supported"), true),
+            (400, error("", "", "input", "No tool output found for function call c."), false),
+            (400, error("", "", "", "The previous response was too long"), false),
+            (429, error("", "", "", "previous_response_id used too often"), false),
+            (500, error("", "", "", "previous_response_id lookup crashed"), false),
             (400, ErrorBody::default(), false),
         ] {
-            assert_eq!(
-                concerns_previous_response(status, &body),
-                expected,
-                "{status} {body:?}"
-            );
+            assert_eq!(concerns_previous_response(status, &body), expected, "{status} {body:?}");
         }
     }
 
     #[test]
     fn a_refusal_of_the_input_is_told_from_a_refusal_of_a_setting() {
         for (status, body, expected) in [
-            (
-                400,
-                error("context_length_exceeded", "", "input", "m"),
-                true,
-            ),
+            (400, error("context_length_exceeded", "", "input", "m"), true),
             (400, error("invalid_prompt", "", "", "m"), true),
             (400, error("invalid_image_format", "", "url", "m"), true),
             (400, error("unsupported_file", "", "file_data", "m"), true),
-            (
-                400,
-                error("invalid_value", "", "input[0].content[0].type", "m"),
-                true,
-            ),
+            (400, error("invalid_value", "", "input[0].content[0].type", "m"), true),
             (422, error("", "missing", "input.0.content", "m"), true),
             (413, ErrorBody::default(), true),
             (400, ErrorBody::default(), true),
+            (400, error("", "", "", "This model's maximum context length is 8192 tokens."), true),
+            (400, error("", "", "input", "No tool call found for call_id c."), true),
+            (400, error("", "", "", "No tool output found for tool call c."), true),
             (
                 400,
-                error(
-                    "",
-                    "",
-                    "",
-                    "This model's maximum context length is 8192 tokens.",
-                ),
-                true,
-            ),
-            (
-                400,
-                error("", "", "input", "No tool call found for call_id c."),
-                true,
-            ),
-            (
-                400,
-                error("", "", "", "No tool output found for tool call c."),
-                true,
-            ),
-            (
-                400,
-                error(
-                    "model_not_found",
-                    "",
-                    "model",
-                    "The model 'input' does not exist.",
-                ),
+                error("model_not_found", "", "model", "The model 'input' does not exist."),
                 false,
             ),
             (400, error("invalid_value", "", "tools[0].name", "m"), false),
             (400, error("", "", "tool_choice", "m"), false),
             (400, error("", "", "inputs", "m"), false),
-            (
-                400,
-                error("decimal_below_min_value", "", "temperature", "m"),
-                false,
-            ),
-            (
-                400,
-                error("invalid-argument", "", "", "Incorrect API key provided."),
-                false,
-            ),
-            (
-                400,
-                error("invalid-argument", "", "", "Model not found: grok-0"),
-                false,
-            ),
-            (
-                400,
-                error("", "", "", "Unsupported parameter: 'top_p'"),
-                false,
-            ),
+            (400, error("decimal_below_min_value", "", "temperature", "m"), false),
+            (400, error("invalid-argument", "", "", "Incorrect API key provided."), false),
+            (400, error("invalid-argument", "", "", "Model not found: grok-0"), false),
+            (400, error("", "", "", "Unsupported parameter: 'top_p'"), false),
             (400, error("insufficient_quota", "", "", ""), false),
-            (
-                400,
-                error(
-                    "previous_response_not_found",
-                    "",
-                    "previous_response_id",
-                    "m",
-                ),
-                false,
-            ),
+            (400, error("previous_response_not_found", "", "previous_response_id", "m"), false),
             (401, error("invalid_prompt", "", "", ""), false),
             (429, error("", "", "input", ""), false),
             (500, error("", "", "input", ""), false),

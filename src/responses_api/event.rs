@@ -132,69 +132,26 @@ impl<'a> ResponseEvent<'a> {
             Some("response.output_text.delta") => text_delta(data, false),
             Some("response.refusal.delta") => text_delta(data, true),
             Some("response.output_text.done") => {
-                let TextDone {
-                    output_index,
-                    item_id,
-                    content_index,
-                    text,
-                } = read(data, "an output_text event")?;
-                let place = ItemPlace {
-                    output_index,
-                    item_id,
-                };
-                Ok(Self::TextDone {
-                    place,
-                    content_index,
-                    text,
-                    refusal: false,
-                })
+                let TextDone { output_index, item_id, content_index, text } =
+                    read(data, "an output_text event")?;
+                let place = ItemPlace { output_index, item_id };
+                Ok(Self::TextDone { place, content_index, text, refusal: false })
             }
             Some("response.refusal.done") => {
-                let RefusalDone {
-                    output_index,
-                    item_id,
-                    content_index,
-                    refusal,
-                } = read(data, "a refusal event")?;
-                let place = ItemPlace {
-                    output_index,
-                    item_id,
-                };
-                Ok(Self::TextDone {
-                    place,
-                    content_index,
-                    text: refusal,
-                    refusal: true,
-                })
+                let RefusalDone { output_index, item_id, content_index, refusal } =
+                    read(data, "a refusal event")?;
+                let place = ItemPlace { output_index, item_id };
+                Ok(Self::TextDone { place, content_index, text: refusal, refusal: true })
             }
             Some("response.function_call_arguments.delta") => {
-                let Delta {
-                    output_index,
-                    item_id,
-                    delta,
-                    ..
-                } = read(data, "a function_call_arguments event")?;
-                Ok(Self::ArgumentsDelta {
-                    place: ItemPlace {
-                        output_index,
-                        item_id,
-                    },
-                    delta,
-                })
+                let Delta { output_index, item_id, delta, .. } =
+                    read(data, "a function_call_arguments event")?;
+                Ok(Self::ArgumentsDelta { place: ItemPlace { output_index, item_id }, delta })
             }
             Some("response.function_call_arguments.done") => {
-                let ArgumentsDone {
-                    output_index,
-                    item_id,
-                    arguments,
-                } = read(data, "a function_call_arguments event")?;
-                Ok(Self::ArgumentsDone {
-                    place: ItemPlace {
-                        output_index,
-                        item_id,
-                    },
-                    arguments,
-                })
+                let ArgumentsDone { output_index, item_id, arguments } =
+                    read(data, "a function_call_arguments event")?;
+                Ok(Self::ArgumentsDone { place: ItemPlace { output_index, item_id }, arguments })
             }
             Some("response.completed") => terminal(data, TerminalStatus::Completed),
             Some("response.incomplete") => terminal(data, TerminalStatus::Incomplete),
@@ -275,27 +232,10 @@ fn read<'a, T: Deserialize<'a>>(data: &'a str, what: &'static str) -> Result<T, 
 }
 
 fn text_delta(data: &str, refusal: bool) -> Result<ResponseEvent<'_>, StreamFault> {
-    let what = if refusal {
-        "a refusal event"
-    } else {
-        "an output_text event"
-    };
-    let Delta {
-        output_index,
-        item_id,
-        content_index,
-        delta,
-    } = read(data, what)?;
-    let place = ItemPlace {
-        output_index,
-        item_id,
-    };
-    Ok(ResponseEvent::TextDelta {
-        place,
-        content_index,
-        delta,
-        refusal,
-    })
+    let what = if refusal { "a refusal event" } else { "an output_text event" };
+    let Delta { output_index, item_id, content_index, delta } = read(data, what)?;
+    let place = ItemPlace { output_index, item_id };
+    Ok(ResponseEvent::TextDelta { place, content_index, delta, refusal })
 }
 
 fn terminal(data: &str, status: TerminalStatus) -> Result<ResponseEvent<'_>, StreamFault> {
@@ -308,14 +248,8 @@ fn error<'a>(
     nested: Option<&'a RawValue>,
 ) -> Result<ResponseEvent<'a>, StreamFault> {
     match nested {
-        Some(error) => Ok(ResponseEvent::Error {
-            error,
-            nested: true,
-        }),
-        None => Ok(ResponseEvent::Error {
-            error: read(data, "an error event")?,
-            nested: false,
-        }),
+        Some(error) => Ok(ResponseEvent::Error { error, nested: true }),
+        None => Ok(ResponseEvent::Error { error: read(data, "an error event")?, nested: false }),
     }
 }
 
@@ -324,10 +258,7 @@ mod tests {
     use super::*;
 
     fn sse(event: Option<&str>, data: &str) -> SseEvent {
-        SseEvent {
-            event: event.map(str::to_owned),
-            data: data.to_owned(),
-        }
+        SseEvent { event: event.map(str::to_owned), data: data.to_owned() }
     }
 
     /// What an event with this data reads as, in a form that can be compared.
@@ -343,21 +274,14 @@ mod tests {
         let data = r#"{"delta":"a\nb","type":"response.output_text.delta","output_index":1}"#;
         let expected = "TextDelta { place: ItemPlace { output_index: Some(1), item_id: None }, \
                         content_index: 0, delta: \"a\\nb\", refusal: false }";
-        for event in [
-            None,
-            Some("response.output_text.delta"),
-            Some("something.else"),
-        ] {
+        for event in [None, Some("response.output_text.delta"), Some("something.else")] {
             assert_eq!(seen(event, data), expected);
         }
     }
 
     #[test]
     fn unknown_types_are_ignored_and_keep_alives_too() {
-        assert_eq!(
-            seen(None, r#"{"type":"response.new.thing","delta":{"a":[1,2]}}"#),
-            "Ignored"
-        );
+        assert_eq!(seen(None, r#"{"type":"response.new.thing","delta":{"a":[1,2]}}"#), "Ignored");
         assert_eq!(seen(Some("ping"), ""), "Ignored");
         assert_eq!(seen(None, " [DONE] "), "Done");
     }
@@ -365,14 +289,7 @@ mod tests {
     #[test]
     fn what_is_no_typed_json_object_is_a_fault_that_quotes_nothing() {
         let unreadable = "the model service sent an event that could not be read";
-        for data in [
-            "secret",
-            "{\"type\":",
-            "[1]",
-            "7",
-            r#"{"type":7}"#,
-            r#"{"type":"x"}y"#,
-        ] {
+        for data in ["secret", "{\"type\":", "[1]", "7", r#"{"type":7}"#, r#"{"type":"x"}y"#] {
             assert_eq!(seen(None, data), unreadable, "{data}");
         }
         assert_eq!(
@@ -380,10 +297,7 @@ mod tests {
             "the model service sent an event without a type that could not be read"
         );
         assert_eq!(
-            seen(
-                None,
-                r#"{"type":"response.output_text.delta","output_index":0}"#
-            ),
+            seen(None, r#"{"type":"response.output_text.delta","output_index":0}"#),
             "the model service sent an output_text event that could not be read"
         );
     }
@@ -391,12 +305,7 @@ mod tests {
     #[test]
     fn an_error_is_recognised_nested_flat_and_without_a_type() {
         for (event, data, nested, error) in [
-            (
-                None,
-                r#"{"type":"error","error":{"code":"x"}}"#,
-                true,
-                r#"{"code":"x"}"#,
-            ),
+            (None, r#"{"type":"error","error":{"code":"x"}}"#, true, r#"{"code":"x"}"#),
             (None, r#"{"error":"x"}"#, true, r#""x""#),
             (Some("error"), r#"{"code":"x"}"#, false, r#"{"code":"x"}"#),
             (
@@ -407,10 +316,7 @@ mod tests {
             ),
         ] {
             match ResponseEvent::read(&sse(event, data)) {
-                Ok(ResponseEvent::Error {
-                    error: found,
-                    nested: how,
-                }) => {
+                Ok(ResponseEvent::Error { error: found, nested: how }) => {
                     assert_eq!((found.get(), how), (error, nested));
                 }
                 other => panic!("{other:?}"),

@@ -28,7 +28,7 @@ pub use output_item::FunctionCall;
 pub use replay_item::for_replay;
 pub use request::{
     ContentPart, ENCRYPTED_REASONING, FunctionTool, ImageDetail, ResponsesRequest, ToolChoice,
-    function_call_output, system_message, user_message,
+    array_of, function_call_output, system_message, user_message,
 };
 pub use sse::{SseDecoder, SseEvent, SseFault, SseLimits};
 pub use stream::{ResponseStream, StreamLimits};

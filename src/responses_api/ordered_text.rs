@@ -76,10 +76,7 @@ impl OrderedText {
         };
         let is_late = index < self.open_message || part < message.open_part;
         let part = message.parts.entry(part).or_default();
-        let extends_told = part
-            .text
-            .get(..part.told)
-            .is_some_and(|told| text.starts_with(told));
+        let extends_told = part.text.get(..part.told).is_some_and(|told| text.starts_with(told));
         if part.text != text {
             self.diverged |= !extends_told || is_late;
             text.clone_into(&mut part.text);
@@ -102,21 +99,13 @@ impl OrderedText {
             self.collect(&mut news);
             self.told.push_str(&news);
         }
-        if news.is_empty() {
-            Progress::Nothing
-        } else {
-            Progress::Text(news)
-        }
+        if news.is_empty() { Progress::Nothing } else { Progress::Text(news) }
     }
 
     fn collect(&mut self, news: &mut String) {
         for (index, message) in self.messages.range_mut(self.open_message..) {
             self.open_message = *index;
-            let Message {
-                parts,
-                open_part,
-                closed,
-            } = message;
+            let Message { parts, open_part, closed } = message;
             for (number, part) in parts.range_mut(*open_part..) {
                 *open_part = *number;
                 if let Some(untold) = part.text.get(part.told..).filter(|text| !text.is_empty()) {
@@ -154,18 +143,13 @@ impl OrderedText {
 
     /// How many bytes of text a part has so far.
     pub(super) fn part_bytes(&self, index: u64, part: u64) -> usize {
-        let part = self
-            .messages
-            .get(&index)
-            .and_then(|message| message.parts.get(&part));
+        let part = self.messages.get(&index).and_then(|message| message.parts.get(&part));
         part.map_or(0, |part| part.text.len())
     }
 
     /// How many parts are held, which the accumulator bounds.
     pub(super) fn part_count(&self, index: u64) -> usize {
-        self.messages
-            .get(&index)
-            .map_or(0, |message| message.parts.len())
+        self.messages.get(&index).map_or(0, |message| message.parts.len())
     }
 }
 
@@ -191,10 +175,7 @@ mod tests {
         assert_eq!(order.advance(), told("stthird"));
         assert_eq!(order.clone().reconcile("firstthird"), Progress::Nothing);
         assert_eq!(order.clone().reconcile("firstthird!"), told("!"));
-        assert_eq!(
-            order.reconcile("third"),
-            Progress::Replaced("third".to_owned())
-        );
+        assert_eq!(order.reconcile("third"), Progress::Replaced("third".to_owned()));
     }
 
     #[test]
@@ -226,10 +207,7 @@ mod tests {
         assert_eq!(order.advance(), Progress::Nothing);
         order.append(3, 0, "!", false);
         assert_eq!(order.advance(), Progress::Nothing);
-        assert_eq!(
-            order.reconcile("onethree!"),
-            Progress::Replaced("onethree!".to_owned())
-        );
+        assert_eq!(order.reconcile("onethree!"), Progress::Replaced("onethree!".to_owned()));
     }
 
     #[test]
@@ -248,9 +226,6 @@ mod tests {
         assert_eq!(contradicted.advance(), told("wrong"));
         contradicted.settle(0, 0, "right", false);
         assert_eq!(contradicted.advance(), Progress::Nothing);
-        assert_eq!(
-            contradicted.reconcile("right"),
-            Progress::Replaced("right".to_owned())
-        );
+        assert_eq!(contradicted.reconcile("right"), Progress::Replaced("right".to_owned()));
     }
 }

@@ -50,12 +50,7 @@ impl OutputItem {
         match ItemHead::read(raw)?.kind() {
             ItemKind::Message => {
                 let view: MessageView<'_> = read(raw, "a message item")?;
-                Ok(Self::Message(
-                    view.content
-                        .map(message_parts)
-                        .transpose()?
-                        .unwrap_or_default(),
-                ))
+                Ok(Self::Message(view.content.map(message_parts).transpose()?.unwrap_or_default()))
             }
             ItemKind::FunctionCall => {
                 let view: CallView<'_> = read(raw, "a function_call item")?;
@@ -145,10 +140,7 @@ struct PartView<'a> {
 pub(super) fn message_parts(content: &RawValue) -> Result<Vec<MessagePart>, StreamFault> {
     const WHAT: &str = "a message's content";
     if content.get().starts_with('"') {
-        return Ok(vec![MessagePart {
-            text: read(content, WHAT)?,
-            refusal: false,
-        }]);
+        return Ok(vec![MessagePart { text: read(content, WHAT)?, refusal: false }]);
     }
     let views: Vec<PartView<'_>> = read(content, WHAT)?;
     let part = |view: PartView<'_>| {
@@ -159,16 +151,10 @@ pub(super) fn message_parts(content: &RawValue) -> Result<Vec<MessagePart>, Stre
                 return Err(StreamFault::Malformed(WHAT));
             }
             _ => {
-                return Ok(MessagePart {
-                    text: String::new(),
-                    refusal: false,
-                });
+                return Ok(MessagePart { text: String::new(), refusal: false });
             }
         };
-        Ok(MessagePart {
-            text: read(text, WHAT)?,
-            refusal,
-        })
+        Ok(MessagePart { text: read(text, WHAT)?, refusal })
     };
     views.into_iter().map(part).collect()
 }
@@ -197,20 +183,13 @@ mod tests {
 
     #[test]
     fn a_message_gives_its_text_and_refusals_in_order_and_keeps_the_place_of_other_parts() {
-        let part = |text: &str, refusal| MessagePart {
-            text: text.to_owned(),
-            refusal,
-        };
+        let part = |text: &str, refusal| MessagePart { text: text.to_owned(), refusal };
         assert_eq!(
             item(
                 r#"{"type":"message","id":"m","content":[{"type":"output_text","text":"\u00e4","annotations":[]},
                 {"type":"sound","text":{"a":1}},{"type":"refusal","refusal":"No."}]}"#
             ),
-            Ok(OutputItem::Message(vec![
-                part("ä", false),
-                part("", false),
-                part("No.", true)
-            ]))
+            Ok(OutputItem::Message(vec![part("ä", false), part("", false), part("No.", true)]))
         );
         assert_eq!(
             item(r#"{"type":"message","content":"plain"}"#),
@@ -227,9 +206,7 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(
-                item(&format!(
-                    r#"{{"type":"function_call","call_id":"c","name":"f"{wire}}}"#
-                )),
+                item(&format!(r#"{{"type":"function_call","call_id":"c","name":"f"{wire}}}"#)),
                 Ok(OutputItem::FunctionCall(FunctionCall {
                     call_id: "c".to_owned(),
                     name: "f".to_owned(),
@@ -243,18 +220,9 @@ mod tests {
     #[test]
     fn an_item_that_cannot_be_answered_or_shown_is_a_fault() {
         for (json, what) in [
-            (
-                r#"{"type":"function_call","name":"f","arguments":"{}"}"#,
-                "a function_call item",
-            ),
-            (
-                r#"{"type":"function_call","call_id":"c"}"#,
-                "a function_call item",
-            ),
-            (
-                r#"{"type":"message","content":[{"type":"output_text"}]}"#,
-                "a message's content",
-            ),
+            (r#"{"type":"function_call","name":"f","arguments":"{}"}"#, "a function_call item"),
+            (r#"{"type":"function_call","call_id":"c"}"#, "a function_call item"),
+            (r#"{"type":"message","content":[{"type":"output_text"}]}"#, "a message's content"),
             (r#"{"id":"m"}"#, "an output item"),
             ("7", "an output item"),
         ] {

@@ -24,11 +24,7 @@ pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
         OutputItem::Message(parts) => {
             let PhaseView { phase } = serde_json::from_str(item.get()).ok()?;
             let phase = phase.filter(|phase| *phase != Phase::Unknown);
-            InputItem::Message {
-                role: "assistant",
-                content: joined(&parts),
-                phase,
-            }
+            InputItem::Message { role: "assistant", content: joined(&parts), phase }
         }
         OutputItem::FunctionCall(call) if call.cut => return None,
         OutputItem::FunctionCall(call) => InputItem::FunctionCall {
@@ -152,15 +148,9 @@ mod tests {
                 r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"s"}],"encrypted_content":"e"}"#
             )
         );
-        for rest in [
-            r#""summary":[]"#,
-            r#""encrypted_content":null"#,
-            r#""encrypted_content":"""#,
-        ] {
-            assert_eq!(
-                replayed(&format!(r#"{{"type":"reasoning","id":"rs_1",{rest}}}"#)),
-                None
-            );
+        for rest in [r#""summary":[]"#, r#""encrypted_content":null"#, r#""encrypted_content":"""#]
+        {
+            assert_eq!(replayed(&format!(r#"{{"type":"reasoning","id":"rs_1",{rest}}}"#)), None);
         }
     }
 

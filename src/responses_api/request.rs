@@ -106,18 +106,12 @@ impl<'a> ContentPart<'a> {
 
     /// An image part with `detail: "auto"`; `image_url` is an https or a `data:` URL.
     pub fn image(image_url: impl Into<Cow<'a, str>>) -> Self {
-        Self::InputImage {
-            image_url: image_url.into(),
-            detail: ImageDetail::Auto,
-        }
+        Self::InputImage { image_url: image_url.into(), detail: ImageDetail::Auto }
     }
 
     /// A file part; `file_data` is a base64 `data:` URL with a MIME type.
     pub fn file(filename: impl Into<Cow<'a, str>>, file_data: impl Into<Cow<'a, str>>) -> Self {
-        Self::InputFile {
-            filename: filename.into(),
-            file_data: file_data.into(),
-        }
+        Self::InputFile { filename: filename.into(), file_data: file_data.into() }
     }
 }
 
@@ -131,24 +125,24 @@ pub enum ImageDetail {
 
 /// `{"role":"system","content":[{"type":"input_text","text"}]}`: the boot prompt.
 pub fn system_message(text: &str) -> serde_json::Result<Box<RawValue>> {
-    to_raw_value(&Message {
-        role: "system",
-        content: &[ContentPart::text(text)],
-    })
+    to_raw_value(&Message { role: "system", content: &[ContentPart::text(text)] })
 }
 
 /// `{"role":"user","content":[…]}`.
 pub fn user_message(content: &[ContentPart<'_>]) -> serde_json::Result<Box<RawValue>> {
-    to_raw_value(&Message {
-        role: "user",
-        content,
-    })
+    to_raw_value(&Message { role: "user", content })
 }
 
 /// `{"type":"function_call_output","call_id","output"}`; `call_id` is the call's, never its
 /// item id, and `output` is text, usually JSON.
 pub fn function_call_output(call_id: &str, output: &str) -> serde_json::Result<Box<RawValue>> {
     to_raw_value(&FunctionCallOutput { call_id, output })
+}
+
+/// The JSON text of an array of items, each written as it is.
+pub fn array_of(items: &[Box<RawValue>]) -> String {
+    let texts: Vec<&str> = items.iter().map(|item| item.get()).collect();
+    format!("[{}]", texts.join(","))
 }
 
 #[derive(Serialize)]

@@ -88,8 +88,7 @@ impl SseDecoder {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        self.read(chunk)
-            .inspect_err(|fault| self.fault = Some(*fault))
+        self.read(chunk).inspect_err(|fault| self.fault = Some(*fault))
     }
 
     /// The next whole event, oldest first.
@@ -105,8 +104,7 @@ impl SseDecoder {
         }
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
-            self.read_line(&line)
-                .inspect_err(|fault| self.fault = Some(*fault))?;
+            self.read_line(&line).inspect_err(|fault| self.fault = Some(*fault))?;
         }
         self.dispatch();
         Ok(self.next_event())
@@ -150,11 +148,7 @@ impl SseDecoder {
 
     fn check_line(&self, bytes: usize) -> Result<(), SseFault> {
         let limit = self.limits.line_bytes;
-        if bytes > limit {
-            Err(SseFault::LineTooLong { limit })
-        } else {
-            Ok(())
-        }
+        if bytes > limit { Err(SseFault::LineTooLong { limit }) } else { Ok(()) }
     }
 
     /// Takes one whole line. Line ends are ASCII, so a line never cuts a character.
@@ -180,10 +174,7 @@ impl SseDecoder {
 
     fn add_data(&mut self, value: &str) -> Result<(), SseFault> {
         let limit = self.limits.event_bytes;
-        let held = self
-            .data
-            .as_ref()
-            .map_or(0, |data| data.len().saturating_add(1));
+        let held = self.data.as_ref().map_or(0, |data| data.len().saturating_add(1));
         if held.saturating_add(value.len()) > limit {
             return Err(SseFault::EventTooLong { limit });
         }
@@ -208,9 +199,7 @@ impl SseDecoder {
 
 /// The text before the first line end, the line end's first byte, and what follows it.
 fn split_line(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
-    let at = bytes
-        .iter()
-        .position(|byte| matches!(byte, b'\n' | b'\r'))?;
+    let at = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
     let (head, rest) = bytes.split_at_checked(at)?;
     let (end, tail) = rest.split_first()?;
     Some((head, *end, tail))
@@ -220,16 +209,10 @@ fn split_line(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
 mod tests {
     use super::*;
 
-    const ROOMY: SseLimits = SseLimits {
-        line_bytes: 1 << 20,
-        event_bytes: 1 << 20,
-    };
+    const ROOMY: SseLimits = SseLimits { line_bytes: 1 << 20, event_bytes: 1 << 20 };
 
     fn event(event: &str, data: &str) -> SseEvent {
-        SseEvent {
-            event: (!event.is_empty()).then(|| event.to_owned()),
-            data: data.to_owned(),
-        }
+        SseEvent { event: (!event.is_empty()).then(|| event.to_owned()), data: data.to_owned() }
     }
 
     fn drain(decoder: &mut SseDecoder) -> Vec<SseEvent> {
@@ -251,11 +234,7 @@ mod tests {
         for cut in 0..=body.len() {
             let (head, tail) = body.split_at(cut);
             assert_eq!(run(&mut [head, tail].into_iter()), whole, "cut at {cut}");
-            assert_eq!(
-                run(&mut [head, b"", tail].into_iter()),
-                whole,
-                "empty chunk at {cut}"
-            );
+            assert_eq!(run(&mut [head, b"", tail].into_iter()), whole, "empty chunk at {cut}");
         }
         whole
     }
@@ -274,10 +253,7 @@ mod tests {
     #[test]
     fn a_byte_order_mark_counts_at_the_start_and_nowhere_else() {
         let body = "\u{feff}data: 1\n\n\u{feff}data: 2\n\ndata: \u{feff}3\n\n";
-        assert_eq!(
-            decode(body.as_bytes()),
-            (vec![event("", "1"), event("", "\u{feff}3")], None)
-        );
+        assert_eq!(decode(body.as_bytes()), (vec![event("", "1"), event("", "\u{feff}3")], None));
     }
 
     #[test]
@@ -289,10 +265,7 @@ mod tests {
     #[test]
     fn a_block_without_data_is_no_event_and_its_name_does_not_leak_into_the_next() {
         let body = "event: lost\n\n\n\ndata:\n\nevent: x\nevent:\ndata: 1\n\n";
-        assert_eq!(
-            decode(body.as_bytes()),
-            (vec![event("", ""), event("", "1")], None)
-        );
+        assert_eq!(decode(body.as_bytes()), (vec![event("", ""), event("", "1")], None));
     }
 
     #[test]
@@ -302,10 +275,7 @@ mod tests {
             let expected = (vec![event("", "1")], Some(event("e", "[DONE]")));
             assert_eq!(decode(body.as_bytes()), expected, "{tail:?}");
         }
-        assert_eq!(
-            decode(b"data: 1\n\nevent: e\n"),
-            (vec![event("", "1")], None)
-        );
+        assert_eq!(decode(b"data: 1\n\nevent: e\n"), (vec![event("", "1")], None));
         assert_eq!(decode(b""), (vec![], None));
     }
 
@@ -326,33 +296,20 @@ mod tests {
 
     #[test]
     fn a_line_and_an_event_may_be_as_large_as_their_limit_and_no_larger() {
-        let limits = SseLimits {
-            line_bytes: 8,
-            event_bytes: 5,
-        };
+        let limits = SseLimits { line_bytes: 8, event_bytes: 5 };
         let run = |body: &[u8], size: usize| {
             let mut decoder = SseDecoder::new(limits);
-            body.chunks(size)
-                .try_for_each(|chunk| decoder.push(chunk))?;
+            body.chunks(size).try_for_each(|chunk| decoder.push(chunk))?;
             Ok(drain(&mut decoder))
         };
         for size in [1, 3, 100] {
-            assert_eq!(
-                run(b"data: 12\ndata:34\n\n", size),
-                Ok(vec![event("", "12\n34")])
-            );
+            assert_eq!(run(b"data: 12\ndata:34\n\n", size), Ok(vec![event("", "12\n34")]));
             assert_eq!(
                 run(b"data: 12\ndata:345\n\n", size),
                 Err(SseFault::EventTooLong { limit: 5 })
             );
-            assert_eq!(
-                run(b"data: 123", size),
-                Err(SseFault::LineTooLong { limit: 8 })
-            );
-            assert_eq!(
-                run(b": a long comment\n", size),
-                Err(SseFault::LineTooLong { limit: 8 })
-            );
+            assert_eq!(run(b"data: 123", size), Err(SseFault::LineTooLong { limit: 8 }));
+            assert_eq!(run(b": a long comment\n", size), Err(SseFault::LineTooLong { limit: 8 }));
         }
     }
 }

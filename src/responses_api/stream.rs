@@ -39,11 +39,7 @@ impl ResponseStream {
     /// A reader at the start of a body.
     pub fn new(limits: StreamLimits) -> Self {
         let accumulator = ResponseAccumulator::new(limits.answer_bytes);
-        Self {
-            limits,
-            body: Body::Blank(Vec::new()),
-            accumulator,
-        }
+        Self { limits, body: Body::Blank(Vec::new()), accumulator }
     }
 
     /// Takes the next bytes and gives all the progress in them as one. After a fault the
@@ -145,19 +141,14 @@ fn apply_last(
 /// while only white space has come.
 fn recognise(start: &[u8], limits: StreamLimits) -> Result<Option<Body>, StreamFault> {
     let limit = limits.event_bytes;
-    Ok(
-        match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'{') => Some(Body::Json(Vec::new())),
-            Some(_) => {
-                // A line is a field name, a colon, a space and the data.
-                let line_bytes = limit.saturating_add("event: ".len());
-                Some(Body::Events(SseDecoder::new(SseLimits {
-                    line_bytes,
-                    event_bytes: limit,
-                })))
-            }
-            None if start.len() > limit => return Err(StreamFault::AnswerTooLarge { limit }),
-            None => None,
-        },
-    )
+    Ok(match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'{') => Some(Body::Json(Vec::new())),
+        Some(_) => {
+            // A line is a field name, a colon, a space and the data.
+            let line_bytes = limit.saturating_add("event: ".len());
+            Some(Body::Events(SseDecoder::new(SseLimits { line_bytes, event_bytes: limit })))
+        }
+        None if start.len() > limit => return Err(StreamFault::AnswerTooLarge { limit }),
+        None => None,
+    })
 }

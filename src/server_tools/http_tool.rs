@@ -97,15 +97,16 @@ fn request<P: Platform>(
     .map_err(|_| ToolFailure::Arguments)?;
     let mut headers = Vec::with_capacity(tool.http.headers.len());
     for header in &tool.http.headers {
-        let value = header
-            .value
-            .expand(|name| platform.secret(name))?;
+        let value = header.value.expand(|name| platform.secret(name))?;
         headers.push((header.name.clone(), value));
     }
     Ok(HttpRequest { url: tool.http.url.clone(), headers, body })
 }
 
-async fn exchange<P: Platform>(platform: &P, mut request: HttpRequest) -> Result<String, ToolFailure> {
+async fn exchange<P: Platform>(
+    platform: &P,
+    mut request: HttpRequest,
+) -> Result<String, ToolFailure> {
     for _ in 0..=MAX_REDIRECTS {
         let response = platform.send(request.clone()).await?;
         match response.status {
@@ -113,7 +114,8 @@ async fn exchange<P: Platform>(platform: &P, mut request: HttpRequest) -> Result
             // The other redirects would turn the call into a GET.
             307 | 308 => {
                 let location = response.header("location").unwrap_or_default();
-                request.url = same_host(&request.url, location).ok_or(ToolFailure::RedirectedAway)?;
+                request.url =
+                    same_host(&request.url, location).ok_or(ToolFailure::RedirectedAway)?;
             }
             status => return Err(ToolFailure::Status(status)),
         }
@@ -244,8 +246,12 @@ mod tests {
     #[test]
     fn a_redirect_that_keeps_the_method_is_followed_with_the_same_call() {
         let to = |status, location| Answer::new(status, "").with("location", location);
-        let hops =
-            [to(307, "/a"), to(308, "https://tools.example:8443/b"), to(307, "/c"), Answer::new(200, "1")];
+        let hops = [
+            to(307, "/a"),
+            to(308, "https://tools.example:8443/b"),
+            to(307, "/c"),
+            Answer::new(200, "1"),
+        ];
         let double = answering(hops);
         assert_eq!(called_with(&double, "{}").unwrap(), "1");
         let urls = [
@@ -327,7 +333,10 @@ mod tests {
             ("//evil.example/b", None),
             ("/\\evil.example", None),
             ("https://tools.example:8443@evil.example/b", None),
-            ("https://tools.example:8443\\@evil.example/b", Some("https://tools.example:8443\\@evil.example/b")),
+            (
+                "https://tools.example:8443\\@evil.example/b",
+                Some("https://tools.example:8443\\@evil.example/b"),
+            ),
             ("b", None),
             ("", None),
         ] {

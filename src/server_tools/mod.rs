@@ -67,7 +67,9 @@ pub async fn run<P: Platform>(
             }
             Some(tool) => match http_tool::call(platform, tool, invocation).await {
                 Ok(result) => (ToolOutcome::Result(result), None),
-                Err(failure) if tool.on_error == OnError::ReportToModel || failure.models_fault() => {
+                Err(failure)
+                    if tool.on_error == OnError::ReportToModel || failure.models_fault() =>
+                {
                     (ToolOutcome::Error(failure.to_string()), None)
                 }
                 Err(failure) => {
@@ -98,7 +100,8 @@ pub async fn run<P: Platform>(
 /// `internal` if a definition cannot be written as JSON.
 pub fn definitions(catalog: &Catalog, mode: &Mode) -> Result<Vec<(String, Box<RawValue>)>, Fault> {
     let names = mode.tools.iter().map(String::as_str);
-    let always = (!mode.tools.iter().any(|name| name == AGENT_CHANGE_MODE)).then_some(AGENT_CHANGE_MODE);
+    let always =
+        (!mode.tools.iter().any(|name| name == AGENT_CHANGE_MODE)).then_some(AGENT_CHANGE_MODE);
     let mut definitions = Vec::new();
     for name in names.chain(always) {
         let definition = match name {
@@ -117,8 +120,9 @@ pub fn definitions(catalog: &Catalog, mode: &Mode) -> Result<Vec<(String, Box<Ra
                 }),
             },
         };
-        let definition = definition
-            .map_err(|_| Fault::new(ErrorCode::Internal, "A tool definition could not be written as JSON."))?;
+        let definition = definition.map_err(|_| {
+            Fault::new(ErrorCode::Internal, "A tool definition could not be written as JSON.")
+        })?;
         definitions.push((name.to_owned(), definition));
     }
     Ok(definitions)

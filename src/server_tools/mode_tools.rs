@@ -28,7 +28,10 @@ struct Changed<'a> {
 }
 
 /// Checks a requested mode. An unknown one is answered with the valid ones and changes nothing.
-pub(super) fn change_mode(catalog: &Catalog, arguments: &str) -> (ToolOutcome, Option<RequestedMode>) {
+pub(super) fn change_mode(
+    catalog: &Catalog,
+    arguments: &str,
+) -> (ToolOutcome, Option<RequestedMode>) {
     let refused = |why: String| {
         let valid: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
         let answer = json!({ "success": false, "error": why, "validModes": valid });
@@ -40,12 +43,8 @@ pub(super) fn change_mode(catalog: &Catalog, arguments: &str) -> (ToolOutcome, O
     let Some(mode) = catalog.mode(&wanted.mode) else {
         return refused(format!("There is no mode {}.", wanted.mode));
     };
-    let answer = Changed {
-        success: true,
-        mode: &mode.key,
-        branch: wanted.branch,
-        reason: &wanted.reason,
-    };
+    let answer =
+        Changed { success: true, mode: &mode.key, branch: wanted.branch, reason: &wanted.reason };
     match serde_json::to_string(&answer) {
         Ok(text) => (
             ToolOutcome::Result(text),
@@ -105,7 +104,9 @@ pub(super) fn list_modes_definition() -> serde_json::Result<Box<RawValue>> {
     }))?;
     to_raw_value(&FunctionTool {
         name: AGENT_LIST_MODES,
-        description: Some("Lists the modes of this service: key, display name, and when to use each."),
+        description: Some(
+            "Lists the modes of this service: key, display name, and when to use each.",
+        ),
         parameters: &parameters,
         strict: false,
     })

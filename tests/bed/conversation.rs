@@ -28,31 +28,20 @@ impl Conversation {
     /// What users said, in their order.
     pub(crate) fn user_texts(&self) -> Vec<String> {
         let user = |said| {
-            if let Said::User(text) = said {
-                Some(text)
-            } else {
-                None
-            }
+            if let Said::User(text) = said { Some(text) } else { None }
         };
         self.said().into_iter().filter_map(user).collect()
     }
 
     /// How often users said this.
     pub(crate) fn heard(&self, words: &str) -> usize {
-        self.user_texts()
-            .iter()
-            .map(|text| text.matches(words).count())
-            .sum()
+        self.user_texts().iter().map(|text| text.matches(words).count()).sum()
     }
 
     /// The outputs of calls, in their order: call id, output.
     pub(crate) fn outputs(&self) -> Vec<(String, String)> {
         let output = |said| {
-            if let Said::Output(id, text) = said {
-                Some((id, text))
-            } else {
-                None
-            }
+            if let Said::Output(id, text) = said { Some((id, text)) } else { None }
         };
         self.said().into_iter().filter_map(output).collect()
     }

@@ -73,14 +73,10 @@ impl Disk {
 
     /// SQLite's plan for a statement, one line per step.
     pub(crate) fn plan(&self, statement: &str) -> Vec<String> {
-        let mut explained = self
-            .connection
-            .prepare(&format!("EXPLAIN QUERY PLAN {statement}"))
-            .unwrap();
+        let mut explained =
+            self.connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
         let rows = explained.raw_query();
-        rows.mapped(|row| row.get::<_, String>("detail"))
-            .collect::<Result<_, _>>()
-            .unwrap()
+        rows.mapped(|row| row.get::<_, String>("detail")).collect::<Result<_, _>>().unwrap()
     }
 
     /// The test's own look at the storage. Nothing when its tables do not exist yet.
@@ -99,11 +95,7 @@ impl Disk {
                 other => panic!("no column holds {other:?}"),
             };
             read.push(
-                names
-                    .iter()
-                    .enumerate()
-                    .map(|(place, name)| (name.clone(), cell(place)))
-                    .collect(),
+                names.iter().enumerate().map(|(place, name)| (name.clone(), cell(place))).collect(),
             );
         }
         read
@@ -116,10 +108,7 @@ impl Disk {
 
     /// Entries that an inserted row adds to secondary indexes.
     fn index_entries(&self, statement: &str) -> u64 {
-        let mut words = statement
-            .split_whitespace()
-            .skip_while(|word| *word != "INTO")
-            .skip(1);
+        let mut words = statement.split_whitespace().skip_while(|word| *word != "INTO").skip(1);
         let Some(table) = words.next() else { return 0 };
         self.connection
             .prepare_cached("SELECT COUNT(*) FROM pragma_index_list(?) WHERE origin <> 'pk'")
@@ -132,11 +121,7 @@ impl Disk {
 
 impl SqliteDatabase {
     pub(crate) fn new(disk: Rc<Disk>, instance: Rc<Instance>) -> Self {
-        Self {
-            disk,
-            instance,
-            depth: Cell::new(0),
-        }
+        Self { disk, instance, depth: Cell::new(0) }
     }
 
     /// A durable step is complete; the instance may be told to end right after it.
@@ -170,18 +155,13 @@ impl Database for SqliteDatabase {
         }
         let bound: Vec<types::Value> = parameters.iter().map(bound).collect();
         let bytes: usize = parameters.iter().map(length).sum();
-        assert!(
-            !writes || bytes < ROW_BYTES,
-            "a row of {bytes} bytes: {statement}"
-        );
+        assert!(!writes || bytes < ROW_BYTES, "a row of {bytes} bytes: {statement}");
 
         let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
         let changed = disk.connection.total_changes();
         let mut given = Vec::new();
         {
-            let mut rows = prepared
-                .query(rusqlite::params_from_iter(bound))
-                .map_err(fault)?;
+            let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
             while let Some(row) = rows.next().map_err(fault)? {
                 let mut cells = BTreeMap::new();
                 for (place, name) in names.iter().enumerate() {
@@ -195,8 +175,7 @@ impl Database for SqliteDatabase {
             disk.rows_written
                 .set(disk.rows_written.get() + changed * (1 + disk.index_entries(statement)));
         }
-        disk.rows_returned
-            .set(disk.rows_returned.get() + given.len() as u64);
+        disk.rows_returned.set(disk.rows_returned.get() + given.len() as u64);
         let scanned = prepared.reset_status(StatementStatus::FullscanStep);
         let mut statements = disk.statements.borrow_mut();
         let seen = statements.entry(statement.to_owned()).or_default();
@@ -218,22 +197,14 @@ impl Database for SqliteDatabase {
         let depth = self.depth.get();
         let connection = &self.disk.connection;
         let before = self.disk.writes.get();
-        connection
-            .execute_batch(&format!("SAVEPOINT depth_{depth}"))
-            .unwrap();
+        connection.execute_batch(&format!("SAVEPOINT depth_{depth}")).unwrap();
         self.depth.set(depth + 1);
         let done = writes();
         self.depth.set(depth);
         // A transaction that its instance did not live to commit is rolled back.
         let kept = done.is_ok() && self.instance.alive();
-        let undo = if kept {
-            String::new()
-        } else {
-            format!("ROLLBACK TO depth_{depth};")
-        };
-        connection
-            .execute_batch(&format!("{undo} RELEASE depth_{depth}"))
-            .unwrap();
+        let undo = if kept { String::new() } else { format!("ROLLBACK TO depth_{depth};") };
+        connection.execute_batch(&format!("{undo} RELEASE depth_{depth}")).unwrap();
         if kept && depth == 0 && self.disk.writes.get() > before {
             self.committed()?;
         }
@@ -249,10 +220,7 @@ fn bound(value: &Value) -> types::Value {
     match value {
         Value::Null => types::Value::Null,
         Value::Integer(number) => {
-            assert!(
-                number.unsigned_abs() <= 1 << 53,
-                "{number} would not read back"
-            );
+            assert!(number.unsigned_abs() <= 1 << 53, "{number} would not read back");
             types::Value::Integer(*number)
         }
         Value::Real(number) => types::Value::Real(*number),

@@ -94,14 +94,8 @@ impl Executor {
         let Some((instance, mut work)) = self.tasks.borrow_mut().remove(&task) else {
             return true;
         };
-        let waker = Waker::from(Arc::new(TaskWaker {
-            task,
-            ready: Arc::clone(&self.ready),
-        }));
-        let pending = work
-            .as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending();
+        let waker = Waker::from(Arc::new(TaskWaker { task, ready: Arc::clone(&self.ready) }));
+        let pending = work.as_mut().poll(&mut Context::from_waker(&waker)).is_pending();
         if pending && alive(instance) {
             self.tasks.borrow_mut().insert(task, (instance, work));
         }
@@ -109,11 +103,7 @@ impl Executor {
     }
 
     pub(crate) fn sleep(self: &Rc<Self>, ms: u64) -> Sleep {
-        Sleep {
-            executor: Rc::clone(self),
-            ms,
-            timer: None,
-        }
+        Sleep { executor: Rc::clone(self), ms, timer: None }
     }
 
     fn advance(&self) -> bool {
@@ -151,10 +141,7 @@ impl Future for Sleep {
             return Poll::Ready(());
         }
         self.timer = Some(timer);
-        self.executor
-            .timers
-            .borrow_mut()
-            .insert(timer, context.waker().clone());
+        self.executor.timers.borrow_mut().insert(timer, context.waker().clone());
         Poll::Pending
     }
 }

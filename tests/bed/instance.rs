@@ -24,12 +24,7 @@ pub(crate) struct Instance {
 
 impl Instance {
     pub(crate) fn new(number: u64, crash: Option<Crash>, executor: Rc<Executor>) -> Rc<Self> {
-        Rc::new(Self {
-            number,
-            alive: Cell::new(true),
-            crash,
-            executor,
-        })
+        Rc::new(Self { number, alive: Cell::new(true), crash, executor })
     }
 
     pub(crate) fn alive(&self) -> bool {

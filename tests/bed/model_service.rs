@@ -136,9 +136,7 @@ impl ModelService {
             Ok(before) => before,
             Err(Refusal(error)) => {
                 if !(self.forgot.get() && error["code"] == "previous_response_not_found") {
-                    self.refusals
-                        .borrow_mut()
-                        .push(error["message"].to_string());
+                    self.refusals.borrow_mut().push(error["message"].to_string());
                 }
                 return (http_error(400, error, &[]), None);
             }
@@ -190,16 +188,10 @@ impl ModelService {
                 open_calls.insert(item["call_id"].as_str().unwrap().to_owned());
             }
         }
-        let kept = Rc::new(Kept {
-            before,
-            items,
-            open_calls,
-        });
+        let kept = Rc::new(Kept { before, items, open_calls });
         self.latest.replace(Some(Rc::clone(&kept)));
         if body["store"] == true {
-            self.kept
-                .borrow_mut()
-                .insert(told.response["id"].as_str().unwrap().to_owned(), kept);
+            self.kept.borrow_mut().insert(told.response["id"].as_str().unwrap().to_owned(), kept);
         }
     }
 
@@ -222,10 +214,7 @@ impl ModelService {
                 Value::Null,
             ));
         }
-        let mut open = before
-            .as_ref()
-            .map(|kept| kept.open_calls.clone())
-            .unwrap_or_default();
+        let mut open = before.as_ref().map(|kept| kept.open_calls.clone()).unwrap_or_default();
         for item in input {
             let id = item["call_id"].as_str().unwrap_or_default();
             match item["type"].as_str() {
@@ -290,16 +279,10 @@ fn check_shape(body: &Value) -> Result<(), Refusal> {
         }
     }
     if body["model"].as_str().is_none_or(str::is_empty) {
-        return Err(refused(
-            "Missing required parameter: 'model'.",
-            "model".into(),
-        ));
+        return Err(refused("Missing required parameter: 'model'.", "model".into()));
     }
     let Some(input) = body["input"].as_array() else {
-        return Err(refused(
-            "Missing required parameter: 'input'.",
-            "input".into(),
-        ));
+        return Err(refused("Missing required parameter: 'input'.", "input".into()));
     };
     for item in input {
         check_item(item)?;
@@ -317,10 +300,7 @@ fn check_shape(body: &Value) -> Result<(), Refusal> {
             ));
         }
         if !names.insert(name) {
-            return Err(refused(
-                &format!("Tool names must be unique: '{name}'."),
-                "tools".into(),
-            ));
+            return Err(refused(&format!("Tool names must be unique: '{name}'."), "tools".into()));
         }
     }
     match body["tool_choice"]["name"].as_str() {
@@ -334,10 +314,7 @@ fn check_shape(body: &Value) -> Result<(), Refusal> {
 
 fn check_item(item: &Value) -> Result<(), Refusal> {
     let wrong = |what: &str| {
-        Err(refused(
-            &format!("Invalid input item ({what}): {item}"),
-            "input[0]".into(),
-        ))
+        Err(refused(&format!("Invalid input item ({what}): {item}"), "input[0]".into()))
     };
     let kind = item["type"].as_str().unwrap_or("message");
     let (required, optional): (&[&str], &[&str]) = match kind {
@@ -359,14 +336,9 @@ fn check_item(item: &Value) -> Result<(), Refusal> {
     }
     if kind == "message" && item["role"] != "assistant" {
         let known = ["input_text", "input_image", "input_file"];
-        let parts = item["content"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
+        let parts = item["content"].as_array().map(Vec::as_slice).unwrap_or_default();
         if parts.is_empty()
-            || parts
-                .iter()
-                .any(|part| !known.iter().any(|kind| part["type"] == *kind))
+            || parts.iter().any(|part| !known.iter().any(|kind| part["type"] == *kind))
         {
             return wrong("an unknown part");
         }

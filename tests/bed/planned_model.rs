@@ -13,19 +13,11 @@ use super::reply::{Item, Reply, call, say, says};
 /// (server, client, server, client), `mode:<key>`, `modes` (three changes), `unoffered`, `fragile`.
 pub(crate) fn planned(conversation: &Conversation) -> Reply {
     let said = conversation.said();
-    let latest = said
-        .iter()
-        .rposition(|said| matches!(said, Said::User(_)))
-        .expect("a user spoke");
-    let Said::User(text) = &said[latest] else {
-        panic!("that place is a user message")
-    };
-    let plan = text
-        .split_once("[plan:")
-        .and_then(|(_, rest)| rest.split_once(']'));
-    let steps: Vec<&str> = plan
-        .map(|(plan, _)| plan.split(',').map(str::trim).collect())
-        .unwrap_or_default();
+    let latest = said.iter().rposition(|said| matches!(said, Said::User(_))).expect("a user spoke");
+    let Said::User(text) = &said[latest] else { panic!("that place is a user message") };
+    let plan = text.split_once("[plan:").and_then(|(_, rest)| rest.split_once(']'));
+    let steps: Vec<&str> =
+        plan.map(|(plan, _)| plan.split(',').map(str::trim).collect()).unwrap_or_default();
     // Outputs stand together after the calls of one answer.
     let taken = said[latest..]
         .windows(2)
@@ -34,9 +26,7 @@ pub(crate) fn planned(conversation: &Conversation) -> Reply {
         )
         .count();
     let Some(step) = steps.get(taken) else {
-        let instruction = text
-            .split_once("[INSTRUCTION]\n")
-            .map_or("", |(_, rest)| rest);
+        let instruction = text.split_once("[INSTRUCTION]\n").map_or("", |(_, rest)| rest);
         return say(&format!(
             "Answer to {}.",
             instruction.split_whitespace().next().unwrap_or("nothing")
@@ -46,10 +36,7 @@ pub(crate) fn planned(conversation: &Conversation) -> Reply {
     let server = || call("lookup", json!({ "of": "x" }));
     let client = || call("ask", json!({ "what": "y" }));
     let mode = |key: &str| {
-        call(
-            "agent_change_mode",
-            json!({ "mode": key, "branch": false, "reason": "r" }),
-        )
+        call("agent_change_mode", json!({ "mode": key, "branch": false, "reason": "r" }))
     };
     let items: Vec<Item> = match *step {
         "server" => vec![server()],

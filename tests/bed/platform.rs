@@ -75,11 +75,7 @@ impl World {
     /// How long the next thing takes.
     pub(crate) fn delay_ms(&self) -> u64 {
         let mut random = self.random.borrow_mut();
-        if self.slow.get() && random.chance(60) {
-            random.below(40)
-        } else {
-            0
-        }
+        if self.slow.get() && random.chance(60) { random.below(40) } else { 0 }
     }
 }
 
@@ -99,21 +95,14 @@ impl TestPlatform {
                 Err(HttpFault("connection refused".to_owned()))
             }
             Reply::Silence => std::future::pending().await,
-            Reply::Http {
-                status,
-                headers,
-                chunks,
-            } => {
+            Reply::Http { status, headers, chunks } => {
                 let coming = chunks.into_iter().map(Coming::Chunk).collect();
                 Ok(self.response(status, headers, coming, Some(call)))
             }
             Reply::Answer(answer) => {
                 let told = told.expect("an answer was told");
-                let whole = if answer.as_json {
-                    told.response.to_string()
-                } else {
-                    told.events.concat()
-                };
+                let whole =
+                    if answer.as_json { told.response.to_string() } else { told.events.concat() };
                 let chunks: Vec<Vec<u8>> = match answer.chunk_bytes {
                     Some(bytes) => whole.as_bytes().chunks(bytes).map(<[u8]>::to_vec).collect(),
                     None if answer.as_json => vec![whole.into_bytes()],
@@ -131,11 +120,7 @@ impl TestPlatform {
                     coming.push_back(Coming::Chunk(chunk));
                 }
                 coming.extend(end);
-                let kind = if answer.as_json {
-                    "application/json"
-                } else {
-                    "text/event-stream"
-                };
+                let kind = if answer.as_json { "application/json" } else { "text/event-stream" };
                 let headers = vec![
                     ("content-type".to_owned(), kind.to_owned()),
                     ("x-request-id".to_owned(), "req_1".to_owned()),
@@ -172,11 +157,7 @@ impl TestPlatform {
         HttpResponse {
             status,
             headers,
-            body: TestBody {
-                world: Rc::clone(&self.world),
-                coming,
-                call,
-            },
+            body: TestBody { world: Rc::clone(&self.world), coming, call },
         }
     }
 
@@ -271,9 +252,7 @@ impl OpenCall {
     fn new(world: &Rc<World>) -> Self {
         let model = &world.model;
         model.open.set(model.open.get() + 1);
-        model
-            .most_open
-            .set(model.most_open.get().max(model.open.get()));
+        model.most_open.set(model.most_open.get().max(model.open.get()));
         Self(Rc::clone(world))
     }
 

@@ -94,53 +94,32 @@ pub(crate) fn says(items: Vec<Item>) -> Answer {
 
 /// An answer of one text, streamed word by word.
 pub(crate) fn say(text: &str) -> Answer {
-    says(vec![Item::Text(
-        text.split_inclusive(' ').map(str::to_owned).collect(),
-    )])
+    says(vec![Item::Text(text.split_inclusive(' ').map(str::to_owned).collect())])
 }
 
 /// A function call.
 pub(crate) fn call(name: &str, arguments: Value) -> Item {
-    Item::Call {
-        name: name.to_owned(),
-        arguments: arguments.to_string(),
-    }
+    Item::Call { name: name.to_owned(), arguments: arguments.to_string() }
 }
 
 /// Half a text, then `response.failed`.
 pub(crate) fn failed(code: &'static str) -> Reply {
-    Answer {
-        ending: Ending::Failed(code),
-        ..say("Half an ")
-    }
-    .into()
+    Answer { ending: Ending::Failed(code), ..say("Half an ") }.into()
 }
 
 /// Half a text, then an error event.
 pub(crate) fn error_event(code: &'static str, nested: bool) -> Reply {
-    Answer {
-        ending: Ending::ErrorEvent { code, nested },
-        ..say("Half an ")
-    }
-    .into()
+    Answer { ending: Ending::ErrorEvent { code, nested }, ..say("Half an ") }.into()
 }
 
 /// An answer that is cut at its last item.
 pub(crate) fn incomplete(item: Item, reason: &'static str) -> Reply {
-    Answer {
-        ending: Ending::Incomplete(reason),
-        ..says(vec![item])
-    }
-    .into()
+    Answer { ending: Ending::Incomplete(reason), ..says(vec![item]) }.into()
 }
 
 /// An answer that is cut before it says anything.
 pub(crate) fn incomplete_without_items(reason: &'static str) -> Reply {
-    Answer {
-        ending: Ending::Incomplete(reason),
-        ..says(Vec::new())
-    }
-    .into()
+    Answer { ending: Ending::Incomplete(reason), ..says(Vec::new()) }.into()
 }
 
 /// An HTTP error in the service's envelope.
@@ -162,44 +141,25 @@ pub(crate) fn http_error(status: u16, error: Value, headers: &[(&str, &str)]) ->
 
 /// These bytes under status 200.
 pub(crate) fn raw(chunks: &[&str]) -> Reply {
-    let chunks = chunks
-        .iter()
-        .map(|chunk| chunk.as_bytes().to_vec())
-        .collect();
-    Reply::Http {
-        status: 200,
-        headers: Vec::new(),
-        chunks,
-    }
+    let chunks = chunks.iter().map(|chunk| chunk.as_bytes().to_vec()).collect();
+    Reply::Http { status: 200, headers: Vec::new(), chunks }
 }
 
 impl Answer {
     pub(crate) fn breaks_after(self, chunks: usize) -> Self {
-        Self {
-            connection: Connection::Breaks(chunks),
-            ..self
-        }
+        Self { connection: Connection::Breaks(chunks), ..self }
     }
 
     pub(crate) fn ends_after(self, chunks: usize) -> Self {
-        Self {
-            connection: Connection::Ends(chunks),
-            ..self
-        }
+        Self { connection: Connection::Ends(chunks), ..self }
     }
 
     pub(crate) fn silent_after(self, chunks: usize) -> Self {
-        Self {
-            connection: Connection::Silent(chunks),
-            ..self
-        }
+        Self { connection: Connection::Silent(chunks), ..self }
     }
 
     pub(crate) fn in_chunks_of(self, bytes: usize) -> Self {
-        Self {
-            chunk_bytes: Some(bytes),
-            ..self
-        }
+        Self { chunk_bytes: Some(bytes), ..self }
     }
 
     pub(crate) fn paced(self, pause_ms: u64) -> Self {
@@ -207,10 +167,7 @@ impl Answer {
     }
 
     pub(crate) fn in_one_json(self) -> Self {
-        Self {
-            as_json: true,
-            ..self
-        }
+        Self { as_json: true, ..self }
     }
 }
 

@@ -41,41 +41,23 @@ pub(crate) fn tell(answer: &Answer, id: &str, mut call_ids: impl Iterator<Item =
         let done = match item {
             Item::Text(pieces) => {
                 let empty = json!({ "type": "message", "id": item_id, "status": "in_progress", "role": "assistant", "content": [] });
-                send(
-                    "response.output_item.added",
-                    json!({ "output_index": place, "item": empty }),
-                );
+                send("response.output_item.added", json!({ "output_index": place, "item": empty }));
                 let part =
                     |text: &str| json!({ "type": "output_text", "annotations": [], "text": text });
-                send(
-                    "response.content_part.added",
-                    with(json!({ "part": part("") })),
-                );
+                send("response.content_part.added", with(json!({ "part": part("") })));
                 for piece in pieces {
-                    send(
-                        "response.output_text.delta",
-                        with(json!({ "delta": piece })),
-                    );
+                    send("response.output_text.delta", with(json!({ "delta": piece })));
                 }
                 let text = pieces.concat();
                 send("response.output_text.done", with(json!({ "text": text })));
-                send(
-                    "response.content_part.done",
-                    with(json!({ "part": part(&text) })),
-                );
+                send("response.content_part.done", with(json!({ "part": part(&text) })));
                 json!({ "type": "message", "id": item_id, "status": status, "role": "assistant", "content": [part(&text)] })
             }
             Item::Refusal(text) => {
                 let empty = json!({ "type": "message", "id": item_id, "status": "in_progress", "role": "assistant", "content": [] });
-                send(
-                    "response.output_item.added",
-                    json!({ "output_index": place, "item": empty }),
-                );
+                send("response.output_item.added", json!({ "output_index": place, "item": empty }));
                 let part = |text: &str| json!({ "type": "refusal", "refusal": text });
-                send(
-                    "response.content_part.added",
-                    with(json!({ "part": part("") })),
-                );
+                send("response.content_part.added", with(json!({ "part": part("") })));
                 send("response.refusal.delta", with(json!({ "delta": text })));
                 send("response.refusal.done", with(json!({ "refusal": text })));
                 json!({ "type": "message", "id": item_id, "status": status, "role": "assistant", "content": [part(text)] })
@@ -87,10 +69,7 @@ pub(crate) fn tell(answer: &Answer, id: &str, mut call_ids: impl Iterator<Item =
                     "response.output_item.added",
                     json!({ "output_index": place, "item": call("in_progress", "") }),
                 );
-                send(
-                    "response.function_call_arguments.delta",
-                    with(json!({ "delta": arguments })),
-                );
+                send("response.function_call_arguments.delta", with(json!({ "delta": arguments })));
                 send(
                     "response.function_call_arguments.done",
                     with(json!({ "arguments": arguments })),
@@ -106,10 +85,7 @@ pub(crate) fn tell(answer: &Answer, id: &str, mut call_ids: impl Iterator<Item =
                 thought
             }
         };
-        send(
-            "response.output_item.done",
-            json!({ "output_index": place, "item": done }),
-        );
+        send("response.output_item.done", json!({ "output_index": place, "item": done }));
         response["output"].as_array_mut().unwrap().push(done);
     }
     let [input, cached, output, reasoning] = answer.usage;

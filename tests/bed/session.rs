@@ -114,8 +114,7 @@ impl Bed {
         let (_, host) = self.life.borrow().clone();
         self.deliver(position, |environment| {
             let request = contract::parse(request.to_string().as_bytes())?;
-            host.execute(environment, &request)
-                .map_err(|fault| vec![fault])
+            host.execute(environment, &request).map_err(|fault| vec![fault])
         })
     }
 
@@ -133,8 +132,7 @@ impl Bed {
     pub(crate) fn attach(&self, turn: &str, position: Option<Position>) -> Pending {
         let (_, host) = self.life.borrow().clone();
         self.deliver(position, |environment| {
-            host.watch(environment, &session_id(), &turn_id(turn))
-                .map_err(|fault| vec![fault])
+            host.watch(environment, &session_id(), &turn_id(turn)).map_err(|fault| vec![fault])
         })
     }
 
@@ -142,10 +140,7 @@ impl Bed {
     pub(crate) fn send_cancel(&self, turn: &str) -> Pending {
         let (instance, host) = self.life.borrow().clone();
         let environment = self.environment.borrow().clone();
-        let pending = Pending {
-            instance,
-            heard: Rc::default(),
-        };
+        let pending = Pending { instance, heard: Rc::default() };
         let (slot, alive) = (Rc::clone(&pending.heard), Rc::clone(&pending.instance));
         let turn = turn_id(turn);
         self.world.executor.spawn(
@@ -180,10 +175,7 @@ impl Bed {
 
     /// The stored status of a turn.
     pub(crate) fn status(&self, turn: &str) -> String {
-        self.turn(turn).result()["Status"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        self.turn(turn).result()["Status"].as_str().unwrap().to_owned()
     }
 
     /// `GET /sessions/{SessionId}`
@@ -238,9 +230,7 @@ impl Bed {
             let life = self.life.borrow();
             (life.0.number, life.0.alive())
         };
-        self.world.executor.step(move_clock, |instance| {
-            instance == number && alive && self.alive()
-        })
+        self.world.executor.step(move_clock, |instance| instance == number && alive && self.alive())
     }
 
     /// The model service never refused a request for what it said.
@@ -263,16 +253,12 @@ impl Bed {
         match taken {
             Err(faults) => {
                 let refusal = InvokeResult::failure(faults);
-                pending
-                    .heard
-                    .replace(Some(Heard::of(refusal.http_status(), &refusal.to_json())));
+                pending.heard.replace(Some(Heard::of(refusal.http_status(), &refusal.to_json())));
             }
             Ok(delivery) => {
                 let slot = Rc::clone(&pending.heard);
                 let listen = listen(delivery, position, slot);
-                self.world
-                    .executor
-                    .spawn(pending.instance.number, Box::pin(listen));
+                self.world.executor.spawn(pending.instance.number, Box::pin(listen));
             }
         }
         pending
@@ -280,11 +266,7 @@ impl Bed {
 }
 
 async fn listen(delivery: Delivery, position: Option<Position>, slot: Rc<RefCell<Option<Heard>>>) {
-    let Delivery {
-        stream,
-        streaming,
-        replayed,
-    } = delivery;
+    let Delivery { stream, streaming, replayed } = delivery;
     let mut frames = None;
     if streaming {
         let mut cursor = StreamCursor::new(position);
@@ -299,11 +281,7 @@ async fn listen(delivery: Delivery, position: Option<Position>, slot: Rc<RefCell
         frames = Some(text);
     }
     let outcome = stream.ended_with().await;
-    slot.replace(Some(Heard {
-        replayed,
-        frames,
-        ..Heard::of(outcome.http_status, &outcome.body)
-    }));
+    slot.replace(Some(Heard { replayed, frames, ..Heard::of(outcome.http_status, &outcome.body) }));
 }
 
 impl Pending {
@@ -321,13 +299,7 @@ impl Pending {
 impl Heard {
     fn of(status: u16, text: &str) -> Self {
         let body = serde_json::from_str(text).unwrap();
-        Self {
-            status,
-            body,
-            text: text.to_owned(),
-            replayed: false,
-            frames: None,
-        }
+        Self { status, body, text: text.to_owned(), replayed: false, frames: None }
     }
 
     /// `Result` of a success.
@@ -338,12 +310,7 @@ impl Heard {
 
     /// Status and code of a failure; 200 and nothing else.
     pub(crate) fn failure(&self) -> (u16, &str) {
-        (
-            self.status,
-            self.body["Errors"][0]["ErrorCode"]
-                .as_str()
-                .unwrap_or_default(),
-        )
+        (self.status, self.body["Errors"][0]["ErrorCode"].as_str().unwrap_or_default())
     }
 
     /// `Details` of a failure.
@@ -359,17 +326,9 @@ impl Heard {
 
     /// The ids of the calls that a continuation asks for.
     pub(crate) fn calls(&self) -> Vec<String> {
-        assert_eq!(
-            self.result()["Kind"],
-            "client_tool_continuation",
-            "{}",
-            self.text
-        );
+        assert_eq!(self.result()["Kind"], "client_tool_continuation", "{}", self.text);
         let calls = self.result()["ToolCalls"].as_array().unwrap();
-        calls
-            .iter()
-            .map(|call| call["ToolCallId"].as_str().unwrap().to_owned())
-            .collect()
+        calls.iter().map(|call| call["ToolCallId"].as_str().unwrap().to_owned()).collect()
     }
 }
 

@@ -45,10 +45,7 @@ impl ToolService {
 
     pub(super) fn take(&self, body: &str) -> ToolAnswer {
         let body: Value = serde_json::from_str(body).expect("a tool call is JSON");
-        let id = body["ToolCallId"]
-            .as_str()
-            .expect("a tool call has its id")
-            .to_owned();
+        let id = body["ToolCallId"].as_str().expect("a tool call has its id").to_owned();
         self.calls.borrow_mut().push(body);
         *self.executions.borrow_mut().entry(id.clone()).or_default() += 1;
         let scripted = self.script.borrow_mut().pop_front();

@@ -92,10 +92,7 @@ pub(crate) fn with(pointer: &str, value: Value) -> Value {
 pub(crate) fn without(pointer: &str) -> Value {
     let mut document = full();
     let (parent, name) = pointer.rsplit_once('/').expect("a pointer to a member");
-    let members = document
-        .pointer_mut(parent)
-        .and_then(Value::as_object_mut)
-        .expect("an object");
+    let members = document.pointer_mut(parent).and_then(Value::as_object_mut).expect("an object");
     members.remove(name).expect("the member exists");
     document
 }

@@ -44,12 +44,7 @@ fn spoil() -> impl Strategy<Value = (prop::sample::Index, Spoil)> {
         prop::sample::select(vec![0.5, 1e300, -0.0, 1.0]).prop_map(|number| json!(number)),
         prop::sample::select(texts.to_vec()).prop_map(Value::from),
         ".{0,8}".prop_map(Value::from),
-        prop::sample::select(vec![
-            json!([]),
-            json!({}),
-            json!([{}]),
-            json!({ "": [null] })
-        ]),
+        prop::sample::select(vec![json!([]), json!({}), json!([{}]), json!({ "": [null] })]),
         Just(json!({ "Index": {} })),
         Just(json!({ "type": "object", "required": [1] })),
     ];
@@ -70,14 +65,11 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<(String, String)>) {
         pointers(child, &format!("{at}/{escaped}"), found);
     };
     match value {
-        Value::Object(members) => members
-            .iter()
-            .for_each(|(name, child)| visit(name.clone(), child)),
+        Value::Object(members) => {
+            members.iter().for_each(|(name, child)| visit(name.clone(), child))
+        }
         Value::Array(items) => {
-            items
-                .iter()
-                .enumerate()
-                .for_each(|(index, child)| visit(index.to_string(), child));
+            items.iter().enumerate().for_each(|(index, child)| visit(index.to_string(), child));
         }
         _ => {}
     }

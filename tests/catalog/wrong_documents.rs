@@ -20,19 +20,11 @@ impl Wrong {
 }
 
 fn shape(document: Value, path: &str, message: &str) -> Wrong {
-    Wrong {
-        document,
-        faults: vec![fault(path, message)],
-        seen_by_schema: true,
-    }
+    Wrong { document, faults: vec![fault(path, message)], seen_by_schema: true }
 }
 
 fn meaning(document: Value, path: &str, message: &str) -> Wrong {
-    Wrong {
-        document,
-        faults: vec![fault(path, message)],
-        seen_by_schema: false,
-    }
+    Wrong { document, faults: vec![fault(path, message)], seen_by_schema: false }
 }
 
 pub(crate) fn all() -> Vec<Wrong> {
@@ -55,19 +47,11 @@ pub(crate) fn all() -> Vec<Wrong> {
         |path: &str, value: Value, message: &str| meaning(with(path, value), path, message);
     let missing = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or_default();
-        shape(
-            without(path),
-            path,
-            &format!("the member {name:?} is missing; add it"),
-        )
+        shape(without(path), path, &format!("the member {name:?} is missing; add it"))
     };
     let strict = |pointer: &str, value: Value, path: &str, message: &str| {
         let pointer = format!("{conversation}/Tools/0/parameters{pointer}");
-        meaning(
-            with(&pointer, value),
-            &format!("{conversation}/Tools/0/parameters{path}"),
-            message,
-        )
+        meaning(with(&pointer, value), &format!("{conversation}/Tools/0/parameters{path}"), message)
     };
     vec![
         missing("/Modes"),
@@ -199,8 +183,5 @@ pub(crate) fn all() -> Vec<Wrong> {
 }
 
 pub(crate) fn fault(path: &str, message: &str) -> CatalogFault {
-    CatalogFault {
-        path: path.to_owned(),
-        message: message.to_owned(),
-    }
+    CatalogFault { path: path.to_owned(), message: message.to_owned() }
 }

@@ -42,10 +42,7 @@ pub(crate) fn assert_golden(name: &str, body: &str) {
 }
 
 fn in_crate(path: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join(path)
-        .display()
-        .to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path).display().to_string()
 }
 
 /// The same JSON text, one member or item to a line. Tokens and their order stay as they are, which

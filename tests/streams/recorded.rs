@@ -32,19 +32,14 @@ struct Exchange {
 }
 
 fn shared(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../shared")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(name)
 }
 
 /// Every recorded exchange, or `None` where the recordings are not at hand.
 fn exchanges() -> Option<Vec<Exchange>> {
     let folder = shared("fixtures");
     if !folder.join("manifest.json").is_file() {
-        println!(
-            "skipped: the recorded exchanges are not at {}",
-            folder.display()
-        );
+        println!("skipped: the recorded exchanges are not at {}", folder.display());
         return None;
     }
     let json =
@@ -69,9 +64,7 @@ fn exchanges() -> Option<Vec<Exchange>> {
 /// A recording may hold several responses in a row; the expectation is about the last.
 fn last_response(mut body: Vec<u8>) -> Vec<u8> {
     let start = b"event: response.created\n";
-    let starts: Vec<usize> = (0..body.len())
-        .filter(|at| body[*at..].starts_with(start))
-        .collect();
+    let starts: Vec<usize> = (0..body.len()).filter(|at| body[*at..].starts_with(start)).collect();
     match starts.as_slice() {
         [_, .., last] => body.split_off(*last),
         _ => body,
@@ -134,11 +127,7 @@ fn every_recorded_refusal_is_understood() {
     let Some(exchanges) = exchanges() else { return };
     let mut compared = 0;
     for exchange in exchanges.iter().filter(|exchange| is_refusal(exchange)) {
-        let Exchange {
-            name,
-            body,
-            expected,
-        } = exchange;
+        let Exchange { name, body, expected } = exchange;
         let found = ErrorBody::read(body);
         let raw = &expected["error_body"];
         let (error, message) = match (&raw["error"], &raw["detail"]) {
@@ -156,11 +145,7 @@ fn every_recorded_refusal_is_understood() {
         assert_eq!(found, expectation, "{name}");
         let status = u16::try_from(expected["http_status"].as_u64().unwrap()).unwrap();
         let is_about_previous = found.code.as_deref() == Some("previous_response_not_found");
-        assert_eq!(
-            concerns_previous_response(status, &found),
-            is_about_previous,
-            "{name}"
-        );
+        assert_eq!(concerns_previous_response(status, &found), is_about_previous, "{name}");
         let is_about_input = name.contains("rejects-interleaved-function-calls");
         assert_eq!(concerns_input(status, &found), is_about_input, "{name}");
         compared += 1;
@@ -181,10 +166,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
     };
     let mut schema: Value = serde_json::from_slice(&schema).unwrap();
     // A keyword of an older draft, which the current one refuses.
-    schema["$defs"]["CompoundFilter"]
-        .as_object_mut()
-        .unwrap()
-        .remove("$recursiveAnchor");
+    schema["$defs"]["CompoundFilter"].as_object_mut().unwrap().remove("$recursiveAnchor");
     let schema = jsonschema::validator_for(&schema).unwrap();
     let (mut replayed, mut dropped) = (0, 0);
     for exchange in exchanges.iter().filter(|exchange| !is_refusal(exchange)) {
@@ -194,11 +176,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
         let Some(answer) = answer_of(&outcome) else {
             continue;
         };
-        let items: Vec<_> = answer
-            .items
-            .iter()
-            .filter_map(|item| for_replay(item))
-            .collect();
+        let items: Vec<_> = answer.items.iter().filter_map(|item| for_replay(item)).collect();
         let request = ResponsesRequest {
             model: "m",
             instructions: None,
@@ -211,10 +189,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
             stream: true,
         };
         let request: Value = serde_json::from_str(&request.to_json().unwrap()).unwrap();
-        let faults: Vec<String> = schema
-            .iter_errors(&request)
-            .map(|e| e.to_string())
-            .collect();
+        let faults: Vec<String> = schema.iter_errors(&request).map(|e| e.to_string()).collect();
         assert_eq!(faults, Vec::<String>::new(), "{}", exchange.name);
         replayed += items.len();
         dropped += answer.items.len() - items.len();
@@ -225,11 +200,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
 
 /// Compares a reading with the expectation of the independent parser.
 fn check(exchange: &Exchange, (told, end): &Reading) {
-    let Exchange {
-        name,
-        body,
-        expected,
-    } = exchange;
+    let Exchange { name, body, expected } = exchange;
     let status = expected["status"].as_str();
     if status.is_none() {
         // The independent parser is strict: it found no terminal event, as the stream is cut,
@@ -239,67 +210,35 @@ fn check(exchange: &Exchange, (told, end): &Reading) {
             Ok(Outcome::Completed(answer)) => {
                 assert_eq!(expected["ends_without_blank_line"], json!(true), "{name}");
                 let strict = expected["output_text"].as_str().unwrap();
-                assert!(
-                    answer.text.ends_with(strict) && !strict.is_empty(),
-                    "{name}"
-                );
-                assert!(
-                    body.ends_with(b"}\n"),
-                    "{name}: the terminal event is whole"
-                );
+                assert!(answer.text.ends_with(strict) && !strict.is_empty(), "{name}");
+                assert!(body.ends_with(b"}\n"), "{name}: the terminal event is whole");
             }
             other => panic!("{name}: {other:?}"),
         }
         return;
     }
-    let outcome = end
-        .as_ref()
-        .unwrap_or_else(|fault| panic!("{name}: {fault:?}"));
+    let outcome = end.as_ref().unwrap_or_else(|fault| panic!("{name}: {fault:?}"));
     let found = match outcome {
         Outcome::Completed(_) => "completed",
         Outcome::Incomplete { .. } => "incomplete",
         Outcome::Failed { .. } => "failed",
     };
     assert_eq!(Some(found), status, "{name}");
-    if let Outcome::Failed {
-        code,
-        kind,
-        message,
-    } = outcome
-    {
+    if let Outcome::Failed { code, kind, message } = outcome {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         assert_eq!(*code, text(&expected["response_error"]["code"]), "{name}");
-        assert_eq!(
-            *message,
-            text(&expected["response_error"]["message"]),
-            "{name}"
-        );
-        assert_eq!(
-            *kind,
-            text(&expected["error_event"]["error"]["type"]),
-            "{name}"
-        );
+        assert_eq!(*message, text(&expected["response_error"]["message"]), "{name}");
+        assert_eq!(*kind, text(&expected["error_event"]["error"]["type"]), "{name}");
     }
     let Some(answer) = answer_of(outcome) else {
         return;
     };
-    if let Outcome::Incomplete {
-        reason, cut_call, ..
-    } = outcome
-    {
+    if let Outcome::Incomplete { reason, cut_call, .. } = outcome {
         assert_eq!(json!(reason), expected["incomplete_reason"], "{name}");
-        assert_eq!(
-            *cut_call,
-            answer.calls.iter().any(|call| call.cut),
-            "{name}"
-        );
+        assert_eq!(*cut_call, answer.calls.iter().any(|call| call.cut), "{name}");
     }
     let refusal = expected["refusal"].as_str();
-    let text = format!(
-        "{}{}",
-        expected["output_text"].as_str().unwrap(),
-        refusal.unwrap_or("")
-    );
+    let text = format!("{}{}", expected["output_text"].as_str().unwrap(), refusal.unwrap_or(""));
     let calls: Vec<Value> = expected["function_calls"]
         .as_array()
         .unwrap()
@@ -318,13 +257,7 @@ fn check(exchange: &Exchange, (told, end): &Reading) {
             let count = |member: &str| usage[member].as_u64().unwrap_or(0);
             let (input, output) = (count("input_tokens"), count("output_tokens"));
             let total = usage["total_tokens"].as_u64().unwrap_or(input + output);
-            json!([
-                input,
-                count("cached_tokens"),
-                output,
-                count("reasoning_tokens"),
-                total
-            ])
+            json!([input, count("cached_tokens"), output, count("reasoning_tokens"), total])
         }
         _ => Value::Null,
     };
@@ -355,17 +288,12 @@ fn check(exchange: &Exchange, (told, end): &Reading) {
         }),
         "{name}"
     );
-    let was_taken_back = told
-        .iter()
-        .any(|progress| matches!(progress, Progress::Replaced(_)));
+    let was_taken_back = told.iter().any(|progress| matches!(progress, Progress::Replaced(_)));
     assert!(!was_taken_back, "{name}: text was taken back");
 }
 
 fn decoder() -> SseDecoder {
-    SseDecoder::new(SseLimits {
-        line_bytes: 1 << 20,
-        event_bytes: 1 << 20,
-    })
+    SseDecoder::new(SseLimits { line_bytes: 1 << 20, event_bytes: 1 << 20 })
 }
 
 /// The decoder after one more chunk, and the events in it.
@@ -394,10 +322,7 @@ fn check_every_cut(name: &str, body: &[u8]) -> Vec<SseEvent> {
                 break;
             };
             let (state, new) = events_of(state, &body[start..end]);
-            assert!(
-                state == current && new == events[count..],
-                "{name}, bytes {start} to {end}"
-            );
+            assert!(state == current && new == events[count..], "{name}, bytes {start} to {end}");
         }
     }
     events

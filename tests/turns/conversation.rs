@@ -7,29 +7,17 @@ use super::bed::*;
 #[test]
 fn in_replay_mode_the_whole_conversation_is_sent_each_time_and_nothing_is_stored_there() {
     let bed = Bed::new();
-    let request = with(
-        turn("t1", "Look [plan: mixed]"),
-        json!({ "ConversationContextId": "replay" }),
-    );
+    let request =
+        with(turn("t1", "Look [plan: mixed]"), json!({ "ConversationContextId": "replay" }));
     let asked = bed.post(&request).calls();
     bed.restart();
-    bed.post(&results(
-        "t1",
-        &[(&asked[0], json!(1)), (&asked[1], json!(2))],
-    ))
-    .final_text();
+    bed.post(&results("t1", &[(&asked[0], json!(1)), (&asked[1], json!(2))])).final_text();
     bed.world.model.spoil_after(0, Reply::Unreachable);
-    assert_eq!(
-        bed.post(&turn("t2", "Lost?")).failure(),
-        (502, "upstream_unavailable")
-    );
+    assert_eq!(bed.post(&turn("t2", "Lost?")).failure(), (502, "upstream_unavailable"));
     bed.world.model.mend();
     bed.post(&turn("t3", "Last")).final_text();
     for body in bed.world.model.bodies() {
-        assert_eq!(
-            (&body["store"], body.get("previous_response_id")),
-            (&false.into(), None)
-        );
+        assert_eq!((&body["store"], body.get("previous_response_id")), (&false.into(), None));
     }
     let said = bed.world.model.conversation().said();
     assert_eq!(said.len(), 1 + 1 + 4 + 4 + 1 + 1 + 1 + 1, "{said:?}");
@@ -44,11 +32,7 @@ fn a_lost_chain_is_built_again_from_what_is_kept() {
     let asked = bed.post(&turn("t2", "Two [plan: mixed]")).calls();
     let before = bed.world.model.conversation().said();
     bed.world.model.forget();
-    bed.post(&results(
-        "t2",
-        &[(&asked[0], json!(1)), (&asked[1], json!(2))],
-    ))
-    .final_text();
+    bed.post(&results("t2", &[(&asked[0], json!(1)), (&asked[1], json!(2))])).final_text();
     let after = bed.world.model.conversation().said();
     assert_eq!(after[..before.len()], before);
     bed.post(&turn("t3", "Three")).final_text();
@@ -59,13 +43,8 @@ fn a_lost_chain_is_built_again_from_what_is_kept() {
 #[test]
 fn refused_words_leave_the_conversation_and_nothing_else_does() {
     let bed = Bed::new();
-    let no = || {
-        http_error(
-            400,
-            json!({ "param": "input[0].content[0]", "code": "invalid_value" }),
-            &[],
-        )
-    };
+    let no =
+        || http_error(400, json!({ "param": "input[0].content[0]", "code": "invalid_value" }), &[]);
     bed.post(&turn("t1", "One")).final_text();
     bed.world.model.spoil_after(0, Reply::Unreachable);
     bed.post(&turn("t2", "Innocent")).failure();
@@ -79,10 +58,7 @@ fn refused_words_leave_the_conversation_and_nothing_else_does() {
         // Whatever of the script was not needed.
         while bed.world.model.drop_scripted() {}
     }
-    assert_eq!(
-        bed.post(&turn("t4", "Next")).final_text(),
-        "Answer to Next."
-    );
+    assert_eq!(bed.post(&turn("t4", "Next")).final_text(), "Answer to Next.");
     let conversation = bed.world.model.conversation();
     let heard = ["One", "Innocent", "Guilty", "Next", "[SOLUTION CONTEXT]\nS"]
         .map(|words| conversation.heard(words));
@@ -96,16 +72,10 @@ fn words_that_were_never_answered_and_are_then_refused_do_not_block_the_session(
     let bed = Bed::new();
     let refuse = |conversation: &Conversation| match conversation.heard("Poison") {
         0 => planned(conversation),
-        _ => http_error(
-            400,
-            json!({ "param": "input", "code": "context_length_exceeded" }),
-            &[],
-        ),
+        _ => http_error(400, json!({ "param": "input", "code": "context_length_exceeded" }), &[]),
     };
     bed.world.model.think(refuse);
-    bed.world
-        .model
-        .script([say("Slow.").silent_after(1).into()]);
+    bed.world.model.script([say("Slow.").silent_after(1).into()]);
     let running = bed.send(&turn("t1", "Poison"));
     bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
     bed.try_cancel("t1").unwrap();
@@ -114,26 +84,17 @@ fn words_that_were_never_answered_and_are_then_refused_do_not_block_the_session(
     assert_eq!(bed.post(&turn("t2", "Two")).final_text(), "Answer to Two.");
     assert_eq!(bed.world.model.requests(), 3);
     bed.world.model.forget();
-    assert_eq!(
-        bed.post(&turn("t3", "Three")).final_text(),
-        "Answer to Three."
-    );
+    assert_eq!(bed.post(&turn("t3", "Three")).final_text(), "Answer to Three.");
     let conversation = bed.world.model.conversation();
-    assert_eq!(
-        ["Poison", "Two", "Three"].map(|words| conversation.heard(words)),
-        [0, 1, 1]
-    );
+    assert_eq!(["Poison", "Two", "Three"].map(|words| conversation.heard(words)), [0, 1, 1]);
     bed.assert_chain_held();
 }
 
 #[test]
 fn a_tool_result_that_the_service_refuses_is_withheld_and_the_session_goes_on() {
-    for (plan, repeated_first) in [
-        ("server", true),
-        ("server", false),
-        ("client", true),
-        ("client", false),
-    ] {
+    for (plan, repeated_first) in
+        [("server", true), ("server", false), ("client", true), ("client", false)]
+    {
         let bed = Bed::new();
         let refuse = |conversation: &Conversation| match conversation
             .outputs()
@@ -160,10 +121,7 @@ fn a_tool_result_that_the_service_refuses_is_withheld_and_the_session_goes_on() 
         if repeated_first {
             assert_eq!(bed.post(&request).final_text(), "Answer to Look.");
         }
-        assert_eq!(
-            bed.post(&turn("t2", "Next")).final_text(),
-            "Answer to Next."
-        );
+        assert_eq!(bed.post(&turn("t2", "Next")).final_text(), "Answer to Next.");
         let outputs = bed.world.model.conversation().outputs();
         assert!(outputs[0].1.starts_with(r#"{"error":"#), "{outputs:?}");
         bed.assert_chain_held();
@@ -173,20 +131,14 @@ fn a_tool_result_that_the_service_refuses_is_withheld_and_the_session_goes_on() 
 #[test]
 fn words_of_a_failed_turn_are_carried_by_the_next() {
     let bed = Bed::new();
-    bed.world
-        .model
-        .spoil_after(0, http_error(500, json!({}), &[]));
+    bed.world.model.spoil_after(0, http_error(500, json!({}), &[]));
     for id in ["t1", "t2"] {
         assert_eq!(
             bed.post(&turn(id, &format!("Words of {id}"))).failure(),
             (502, "upstream_unavailable")
         );
     }
-    assert_eq!(
-        bed.world.model.requests(),
-        6,
-        "each call was made three times"
-    );
+    assert_eq!(bed.world.model.requests(), 6, "each call was made three times");
     bed.world.model.mend();
     bed.restart();
     bed.post(&turn("t3", "Words of t3")).final_text();
@@ -207,8 +159,7 @@ fn a_failed_turn_can_be_repeated_after_others_and_says_its_words_again() {
     bed.post(&turn("t2", "Next")).final_text();
     let paused = bed.post(&turn("t3", "Ask [plan: client]"));
     assert_eq!(bed.post(&request).failure(), (409, "turn_awaiting_tools"));
-    bed.post(&results("t3", &[(&paused.calls()[0], json!(1))]))
-        .final_text();
+    bed.post(&results("t3", &[(&paused.calls()[0], json!(1))])).final_text();
     let heard = bed.post(&request);
     assert_eq!(heard.final_text(), "Answer to Late.");
     assert_eq!(bed.post(&request).text, heard.text);

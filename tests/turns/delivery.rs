@@ -18,37 +18,17 @@ fn a_plain_turn_is_one_call_and_a_follow_up_continues_it() {
             r#""ReasoningTokens":5,"TotalTokens":120}},"Errors":[],"Warnings":[]}"#
         )
     );
-    assert_eq!(
-        bed.post(&turn("t2", "Bye now.")).final_text(),
-        "Answer to Bye."
-    );
+    assert_eq!(bed.post(&turn("t2", "Bye now.")).final_text(), "Answer to Bye.");
 
-    let [one, two] = &bed.world.model.bodies()[..] else {
-        panic!("there are other requests")
-    };
+    let [one, two] = &bed.world.model.bodies()[..] else { panic!("there are other requests") };
     assert_eq!(
         input(one),
-        [
-            Said::System("Boot.".to_owned()),
-            user("[MODE: general]\n\n[INSTRUCTION]\nHello there.")
-        ]
+        [Said::System("Boot.".to_owned()), user("[MODE: general]\n\n[INSTRUCTION]\nHello there.")]
     );
-    assert_eq!(
-        input(two),
-        [user("[MODE: general]\n\n[INSTRUCTION]\nBye now.")]
-    );
+    assert_eq!(input(two), [user("[MODE: general]\n\n[INSTRUCTION]\nBye now.")]);
     assert_eq!(one["previous_response_id"], Value::Null);
     assert_eq!(two["previous_response_id"], "resp_1");
-    assert_eq!(
-        names(one),
-        [
-            "ask",
-            "lookup",
-            "fragile",
-            "agent_list_modes",
-            "agent_change_mode"
-        ]
-    );
+    assert_eq!(names(one), ["ask", "lookup", "fragile", "agent_list_modes", "agent_change_mode"]);
     assert_eq!(names(two), names(one));
     bed.assert_chain_held();
 }
@@ -57,10 +37,9 @@ fn a_plain_turn_is_one_call_and_a_follow_up_continues_it() {
 fn a_streamed_turn_says_the_same_as_json_delivery_however_it_is_cut() {
     for bytes in [1, 7, 4096] {
         let bed = Bed::new();
-        bed.world.model.script([say("Größer wird’s nicht: 😀.")
-            .in_chunks_of(bytes)
-            .paced(1)
-            .into()]);
+        bed.world
+            .model
+            .script([say("Größer wird’s nicht: 😀.").in_chunks_of(bytes).paced(1).into()]);
         let request = with(turn("t1", "Hello"), json!({ "Streaming": true }));
         let heard = bed.post(&request);
         let (kept, result) = watched(heard.frames.as_ref().unwrap());
@@ -71,14 +50,8 @@ fn a_streamed_turn_says_the_same_as_json_delivery_however_it_is_cut() {
         bed.restart();
         let again = bed.wait(&bed.attach("t1", None)).unwrap();
         assert_eq!(watched(again.frames.as_ref().unwrap()), (kept, result));
-        let rest = bed
-            .wait(&bed.attach("t1", Position::parse("0.10")))
-            .unwrap();
-        assert!(
-            rest.frames
-                .unwrap()
-                .contains(r#"{"Segment":0,"Delta":"ird’s nicht: 😀."}"#)
-        );
+        let rest = bed.wait(&bed.attach("t1", Position::parse("0.10"))).unwrap();
+        assert!(rest.frames.unwrap().contains(r#"{"Segment":0,"Delta":"ird’s nicht: 😀."}"#));
     }
 }
 
@@ -97,18 +70,10 @@ fn a_watcher_of_an_attempt_that_was_lost_or_failed_is_made_right_by_the_next() {
             bed.run_at_once();
             bed.restart();
         } else {
-            assert!(
-                bed.wait(&first)
-                    .unwrap()
-                    .frames
-                    .unwrap()
-                    .contains("id: 0.8")
-            );
+            assert!(bed.wait(&first).unwrap().frames.unwrap().contains("id: 0.8"));
         }
         // The watcher has eight bytes of text that nobody will finish.
-        let heard = bed
-            .wait(&bed.send_from(&request, Position::parse("0.8")))
-            .unwrap();
+        let heard = bed.wait(&bed.send_from(&request, Position::parse("0.8"))).unwrap();
         let frames = heard.frames.as_ref().unwrap();
         assert!(
             frames.starts_with("event: output_text.discard\ndata: {\"Segment\":0}\n\n"),
@@ -138,21 +103,8 @@ fn values_of_more_than_a_megabyte_survive_a_restart() {
     bed.world.model.forget();
     bed.post(&turn("t2", "Next")).final_text();
     let conversation = bed.world.model.conversation();
-    assert_eq!(
-        (
-            conversation.heard(&said),
-            conversation.heard(&long("Context"))
-        ),
-        (1, 1)
-    );
-    assert_eq!(
-        conversation.outputs()[0].1,
-        json!(long("Result")).to_string()
-    );
-    assert!(
-        conversation
-            .said()
-            .contains(&Said::Assistant(long("Answer")))
-    );
+    assert_eq!((conversation.heard(&said), conversation.heard(&long("Context"))), (1, 1));
+    assert_eq!(conversation.outputs()[0].1, json!(long("Result")).to_string());
+    assert!(conversation.said().contains(&Said::Assistant(long("Answer"))));
     bed.assert_chain_held();
 }

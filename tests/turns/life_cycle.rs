@@ -8,27 +8,16 @@ use super::watched;
 #[test]
 fn a_repeat_attaches_while_the_turn_runs_and_replays_when_it_has_ended() {
     let bed = Bed::new();
-    bed.world
-        .model
-        .script([say("One by one.").paced(10).into()]);
+    bed.world.model.script([say("One by one.").paced(10).into()]);
     let request = with(turn("t1", "Hello"), json!({ "Streaming": true }));
     let first = bed.send(&request);
     bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
     let beside = bed.send(&request);
     let plain = bed.send(&with(request.clone(), json!({ "Streaming": true })));
-    let (first, beside, plain) = (
-        bed.wait(&first).unwrap(),
-        bed.wait(&beside).unwrap(),
-        bed.wait(&plain).unwrap(),
-    );
-    assert_eq!(
-        (&first.text, first.replayed),
-        (&beside.text, beside.replayed)
-    );
-    assert_eq!(
-        watched(beside.frames.as_ref().unwrap()),
-        watched(plain.frames.as_ref().unwrap())
-    );
+    let (first, beside, plain) =
+        (bed.wait(&first).unwrap(), bed.wait(&beside).unwrap(), bed.wait(&plain).unwrap());
+    assert_eq!((&first.text, first.replayed), (&beside.text, beside.replayed));
+    assert_eq!(watched(beside.frames.as_ref().unwrap()), watched(plain.frames.as_ref().unwrap()));
     let again = bed.post(&request);
     assert_eq!((again.replayed, &again.text), (true, &first.text));
     bed.restart();
@@ -67,15 +56,8 @@ fn a_failed_turn_runs_again_from_its_last_durable_step_when_it_is_repeated() {
     bed.world.model.mend();
     bed.restart();
     let heard = bed.post(&request);
-    assert_eq!(
-        (heard.final_text(), heard.replayed),
-        ("Answer to Look.", false)
-    );
-    assert_eq!(
-        bed.world.tools.calls().len(),
-        1,
-        "the tool's result was durable"
-    );
+    assert_eq!((heard.final_text(), heard.replayed), ("Answer to Look.", false));
+    assert_eq!(bed.world.tools.calls().len(), 1, "the tool's result was durable");
     assert_eq!(bed.world.model.conversation().heard("Look"), 1);
     bed.assert_chain_held();
 }
@@ -105,10 +87,7 @@ fn a_cancelled_turn_takes_no_results_and_no_repeat_and_blocks_nothing() {
     for request in [&request, &results("t1", &[(&asked[0], json!(1))])] {
         assert_eq!(bed.post(request).failure(), (409, "turn_aborted"));
     }
-    assert_eq!(
-        bed.post(&turn("t2", "Next")).final_text(),
-        "Answer to Next."
-    );
+    assert_eq!(bed.post(&turn("t2", "Next")).final_text(), "Answer to Next.");
     let conversation = bed.world.model.conversation();
     assert_eq!(conversation.heard("Ask"), 1);
     let why = r#"{"error":"The tool was not executed: the turn was cancelled."}"#;
@@ -120,9 +99,7 @@ fn a_cancelled_turn_takes_no_results_and_no_repeat_and_blocks_nothing() {
 fn a_running_turn_is_cancelled_wherever_it_is_and_gives_up_what_it_waits_for() {
     // While the model speaks.
     let bed = Bed::new();
-    bed.world
-        .model
-        .script([say("Much to say.").silent_after(6).into()]);
+    bed.world.model.script([say("Much to say.").silent_after(6).into()]);
     let running = bed.send(&turn("t1", "Talk"));
     bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
     let watcher = bed.attach("t1", None);
@@ -138,47 +115,29 @@ fn a_running_turn_is_cancelled_wherever_it_is_and_gives_up_what_it_waits_for() {
 
 "#
     ));
-    assert_eq!(
-        (bed.world.model.aborted.get(), bed.world.model.open.get()),
-        (1, 0)
-    );
-    assert_eq!(
-        bed.post(&turn("t2", "Next")).final_text(),
-        "Answer to Next."
-    );
+    assert_eq!((bed.world.model.aborted.get(), bed.world.model.open.get()), (1, 0));
+    assert_eq!(bed.post(&turn("t2", "Next")).final_text(), "Answer to Next.");
     assert_eq!(bed.world.model.conversation().heard("Talk"), 1);
 
     // While a server tool works: nobody knows what became of it.
     bed.world.tools.script([ToolAnswer::Never]);
     let running = bed.send(&turn("t3", "Look [plan: two-servers]"));
-    bed.run_until(
-        |bed| bed.world.tools.calls().len() == 1,
-        "the tool is called",
-    );
+    bed.run_until(|bed| bed.world.tools.calls().len() == 1, "the tool is called");
     bed.try_cancel("t3").unwrap();
     assert_eq!(bed.wait(&running).unwrap().failure(), (409, "turn_aborted"));
-    assert_eq!(
-        bed.post(&turn("t4", "Last")).final_text(),
-        "Answer to Last."
-    );
+    assert_eq!(bed.post(&turn("t4", "Last")).final_text(), "Answer to Last.");
     assert_eq!(bed.world.tools.calls().len(), 1);
     let unknown =
         r#"{"error":"It is not known whether the tool was executed: the turn was cancelled."}"#;
     let outputs = bed.world.model.conversation().outputs();
-    assert_eq!(
-        outputs.iter().map(|(_, output)| output).collect::<Vec<_>>(),
-        [unknown, unknown]
-    );
+    assert_eq!(outputs.iter().map(|(_, output)| output).collect::<Vec<_>>(), [unknown, unknown]);
     bed.assert_chain_held();
 }
 
 #[test]
 fn a_repeat_of_an_older_turn_closes_the_calls_that_another_failed_turn_left_open() {
     let bed = Bed::new();
-    let (one, two) = (
-        turn("t1", "One [plan: server]"),
-        turn("t2", "Two [plan: two-servers]"),
-    );
+    let (one, two) = (turn("t1", "One [plan: server]"), turn("t2", "Two [plan: two-servers]"));
     for request in [&one, &two] {
         bed.world.tools.script([ToolAnswer::Status(500)]);
         assert_eq!(bed.post(request).failure(), (500, "server_tool_failed"));
@@ -191,26 +150,18 @@ fn a_repeat_of_an_older_turn_closes_the_calls_that_another_failed_turn_left_open
 #[test]
 fn an_interrupted_turn_is_taken_up_once_by_itself_then_it_fails_and_can_be_repeated() {
     let bed = Bed::new();
-    bed.world
-        .model
-        .spoil_after(0, say("Never.").silent_after(3).into());
+    bed.world.model.spoil_after(0, say("Never.").silent_after(3).into());
     let request = turn("t1", "Hello");
     bed.send(&request);
     bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
     bed.restart();
     bed.alarm();
-    bed.run_until(
-        |bed| bed.world.model.requests() == 2,
-        "the turn is taken up",
-    );
+    bed.run_until(|bed| bed.world.model.requests() == 2, "the turn is taken up");
     assert_eq!(bed.turn("t1").result()["Attempts"], 2);
     bed.restart();
     // The repeat finds it running, and hears how that ended.
     let heard = bed.post(&request);
-    assert_eq!(
-        (heard.failure(), heard.replayed),
-        ((500, "turn_interrupted"), false)
-    );
+    assert_eq!((heard.failure(), heard.replayed), ((500, "turn_interrupted"), false));
     assert_eq!(bed.status("t1"), "failed");
     bed.world.model.mend();
     assert_eq!(bed.post(&request).final_text(), "Answer to Hello.");
@@ -224,10 +175,7 @@ fn a_turn_interrupted_for_good_frees_the_session() {
     bed.world.model.spoil_after(0, Reply::Silence);
     bed.send(&turn("t1", "Hello"));
     for life in 1..=2 {
-        bed.run_until(
-            |bed| bed.world.model.requests() == life,
-            "the model is called",
-        );
+        bed.run_until(|bed| bed.world.model.requests() == life, "the model is called");
         bed.restart();
         bed.alarm();
     }
@@ -243,17 +191,9 @@ fn a_turn_interrupted_for_good_frees_the_session() {
 fn a_turn_that_takes_too_long_is_ended() {
     let bed = Bed::new();
     bed.deploy(|deployment| deployment.turn_timeout_ms = 1000);
-    bed.world
-        .model
-        .script([say("Very slow indeed.").paced(300).into()]);
-    assert_eq!(
-        bed.post(&turn("t1", "Hello")).failure(),
-        (504, "upstream_timeout")
-    );
-    assert_eq!(
-        (bed.world.model.aborted.get(), bed.world.model.open.get()),
-        (1, 0)
-    );
+    bed.world.model.script([say("Very slow indeed.").paced(300).into()]);
+    assert_eq!(bed.post(&turn("t1", "Hello")).failure(), (504, "upstream_timeout"));
+    assert_eq!((bed.world.model.aborted.get(), bed.world.model.open.get()), (1, 0));
 }
 
 #[test]
@@ -287,12 +227,7 @@ fn a_turn_that_begins_while_the_last_outcome_is_made_durable_runs_once() {
         bed.world.shake(seed);
         let first = bed.send(&turn("t1", "One"));
         bed.run_until(
-            |bed| {
-                bed.disk
-                    .read("SELECT 1 FROM turns WHERE status = 'completed'")
-                    .len()
-                    == 1
-            },
+            |bed| bed.disk.read("SELECT 1 FROM turns WHERE status = 'completed'").len() == 1,
             "it ends",
         );
         let second = bed.send(&turn("t2", "Two"));
@@ -301,9 +236,6 @@ fn a_turn_that_begins_while_the_last_outcome_is_made_durable_runs_once() {
         bed.session();
         bed.wait(&second).unwrap().final_text();
         bed.settle();
-        assert_eq!(
-            (bed.world.model.requests(), bed.world.model.most_open.get()),
-            (2, 1)
-        );
+        assert_eq!((bed.world.model.requests(), bed.world.model.most_open.get()), (2, 1));
     }
 }

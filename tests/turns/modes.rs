@@ -8,40 +8,20 @@ use super::{input, names, user, watched};
 #[test]
 fn a_mode_change_shows_at_once_and_its_tools_with_the_next_turn() {
     let bed = Bed::new();
-    let request = with(
-        turn("t1", "Change [plan: mode:ddr]"),
-        json!({ "Streaming": true }),
-    );
+    let request = with(turn("t1", "Change [plan: mode:ddr]"), json!({ "Streaming": true }));
     let heard = bed.post(&request);
-    assert_eq!(
-        heard.final_text(),
-        "Welcome to records.\n\nAnswer to Change."
-    );
-    assert_eq!(
-        watched(heard.frames.as_ref().unwrap()).0,
-        heard.final_text()
-    );
+    assert_eq!(heard.final_text(), "Welcome to records.\n\nAnswer to Change.");
+    assert_eq!(watched(heard.frames.as_ref().unwrap()).0, heard.final_text());
     assert_eq!(heard.result()["ModeDisplayName"], "Records");
     bed.restart();
-    assert_eq!(
-        bed.post(&turn("t2", "Next")).final_text(),
-        "Answer to Next."
-    );
+    assert_eq!(bed.post(&turn("t2", "Next")).final_text(), "Answer to Next.");
 
     let [one, two, three] = &bed.world.model.bodies()[..] else {
         panic!("there are other requests")
     };
     assert_eq!(
-        [
-            &one["instructions"],
-            &two["instructions"],
-            &three["instructions"]
-        ],
-        [
-            &Value::Null,
-            &"Write records.".into(),
-            &"Write records.".into()
-        ]
+        [&one["instructions"], &two["instructions"], &three["instructions"]],
+        [&Value::Null, &"Write records.".into(), &"Write records.".into()]
     );
     assert_eq!(names(two), names(one));
     assert_eq!(names(three), ["ask", "file_record", "agent_change_mode"]);
@@ -61,28 +41,14 @@ fn a_mode_change_shows_at_once_and_its_tools_with_the_next_turn() {
 fn of_several_mode_changes_each_is_answered_and_the_last_good_one_holds() {
     let bed = Bed::new();
     let heard = bed.post(&turn("t1", "Change [plan: modes]"));
-    assert_eq!(
-        heard.final_text(),
-        "Welcome to records.\n\nAnswer to Change."
-    );
-    assert_eq!(
-        heard.body["Warnings"][0]["ErrorCode"],
-        "several_mode_changes"
-    );
+    assert_eq!(heard.final_text(), "Welcome to records.\n\nAnswer to Change.");
+    assert_eq!(heard.body["Warnings"][0]["ErrorCode"], "several_mode_changes");
     let outputs = bed.world.model.conversation().outputs();
-    let answers: Vec<Value> = outputs
-        .iter()
-        .map(|(_, output)| serde_json::from_str(output).unwrap())
-        .collect();
+    let answers: Vec<Value> =
+        outputs.iter().map(|(_, output)| serde_json::from_str(output).unwrap()).collect();
     assert_eq!(
-        answers
-            .iter()
-            .map(|answer| &answer["success"])
-            .collect::<Vec<_>>(),
-        [true, false, true]
-            .map(Value::from)
-            .iter()
-            .collect::<Vec<_>>()
+        answers.iter().map(|answer| &answer["success"]).collect::<Vec<_>>(),
+        [true, false, true].map(Value::from).iter().collect::<Vec<_>>()
     );
     assert_eq!(answers[1]["validModes"], json!(["general", "ddr", "plain"]));
     assert_eq!(bed.modes().result()["History"].as_array().unwrap().len(), 2);

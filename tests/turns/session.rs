@@ -24,35 +24,23 @@ fn a_busy_session_says_which_turn_it_is_busy_with() {
         refused.details(),
         &json!({ "TurnId": "t3", "ToolCalls": asked.result()["ToolCalls"] })
     );
-    assert_eq!(
-        bed.session().result()["LiveTurn"]["ToolCalls"],
-        asked.result()["ToolCalls"]
-    );
+    assert_eq!(bed.session().result()["LiveTurn"]["ToolCalls"], asked.result()["ToolCalls"]);
     assert_eq!(bed.disk.writes.get(), before);
-    let failed = bed.post(&with(
-        turn("t4", "x"),
-        json!({ "ToolChoiceName": "nowhere" }),
-    ));
+    let failed = bed.post(&with(turn("t4", "x"), json!({ "ToolChoiceName": "nowhere" })));
     assert_eq!(failed.failure(), (409, "turn_awaiting_tools"));
 }
 
 #[test]
 fn the_first_turn_binds_the_contexts() {
     let bed = Bed::new();
-    let unknown = with(
-        turn("t1", "Hello"),
-        json!({ "ConversationContextId": "nowhere" }),
-    );
+    let unknown = with(turn("t1", "Hello"), json!({ "ConversationContextId": "nowhere" }));
     assert_eq!(bed.post(&unknown).failure(), (404, "context_not_found"));
     assert_eq!(bed.disk.writes.get(), 0, "a refused request writes nothing");
     let bound = with(turn("t1", "Hello"), json!({ "AgentContextId": "replay" }));
     bed.post(&bound).final_text();
     for (members, path) in [
         (json!({ "AgentContextId": "default" }), "/AgentContextId"),
-        (
-            json!({ "ConversationContextId": "replay" }),
-            "/ConversationContextId",
-        ),
+        (json!({ "ConversationContextId": "replay" }), "/ConversationContextId"),
     ] {
         let heard = bed.post(&with(turn("t2", "Hello"), members));
         assert_eq!(
@@ -91,10 +79,7 @@ fn client_tools_are_latched_and_the_server_s_win() {
         let heard = bed.post(&request);
         heard.final_text();
         let warnings = heard.body["Warnings"].as_array().unwrap().len();
-        (
-            names(bed.world.model.bodies().last().unwrap())[..2].join(" "),
-            warnings,
-        )
+        (names(bed.world.model.bodies().last().unwrap())[..2].join(" "), warnings)
     };
     let given =
         |id: &str, tools: Value| with(turn(id, "x"), json!({ "ToolsJson": tools.to_string() }));
@@ -105,32 +90,22 @@ fn client_tools_are_latched_and_the_server_s_win() {
         ("build lookup".to_owned(), 1)
     );
     assert_eq!(offered(turn("t3", "x")), ("build lookup".to_owned(), 1));
-    assert_eq!(
-        offered(given("t4", json!([]))),
-        ("lookup fragile".to_owned(), 0)
-    );
+    assert_eq!(offered(given("t4", json!([]))), ("lookup fragile".to_owned(), 0));
     assert_eq!(offered(turn("t5", "x")), ("lookup fragile".to_owned(), 0));
 }
 
 #[test]
 fn tools_are_sent_again_only_when_they_changed_if_the_context_says_so() {
     let bed = Bed::new();
-    let request = with(
-        turn("t1", "Change [plan: mode:ddr]"),
-        json!({ "ConversationContextId": "frugal" }),
-    );
+    let request =
+        with(turn("t1", "Change [plan: mode:ddr]"), json!({ "ConversationContextId": "frugal" }));
     bed.post(&request).final_text();
     bed.post(&turn("t2", "Two")).final_text();
     bed.post(&turn("t3", "Three")).final_text();
     bed.world.model.forget();
     bed.post(&turn("t4", "Four")).final_text();
-    let sent: Vec<bool> = bed
-        .world
-        .model
-        .bodies()
-        .iter()
-        .map(|body| body["tools"].is_array())
-        .collect();
+    let sent: Vec<bool> =
+        bed.world.model.bodies().iter().map(|body| body["tools"].is_array()).collect();
     // t1 and its second call; t2 in another mode; t3; t4 in vain, then anew.
     assert_eq!(sent, [true, false, true, false, false, true]);
     bed.assert_chain_held();
@@ -140,29 +115,17 @@ fn tools_are_sent_again_only_when_they_changed_if_the_context_says_so() {
 fn a_session_whose_context_left_the_catalog_fails_its_turn_and_says_why() {
     let bed = Bed::new();
     bed.world.model.script([Reply::Silence]);
-    bed.send(&with(
-        turn("t1", "Hello"),
-        json!({ "ConversationContextId": "frugal" }),
-    ));
+    bed.send(&with(turn("t1", "Hello"), json!({ "ConversationContextId": "frugal" })));
     bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
     bed.configure(|document| {
-        document["ConversationContexts"]
-            .as_object_mut()
-            .unwrap()
-            .remove("frugal");
+        document["ConversationContexts"].as_object_mut().unwrap().remove("frugal");
     });
     bed.restart();
     bed.alarm();
     bed.settle();
-    assert_eq!(
-        bed.turn("t1").result()["Outcome"]["Errors"][0]["ErrorCode"],
-        "context_not_found"
-    );
+    assert_eq!(bed.turn("t1").result()["Outcome"]["Errors"][0]["ErrorCode"], "context_not_found");
     assert_eq!(bed.status("t1"), "failed");
-    assert_eq!(
-        bed.post(&turn("t2", "Next")).failure(),
-        (404, "context_not_found")
-    );
+    assert_eq!(bed.post(&turn("t2", "Next")).failure(), (404, "context_not_found"));
     bed.configure(|_| ());
     bed.post(&turn("t2", "Next")).final_text();
     assert_eq!(bed.world.model.conversation().heard("Hello"), 1);

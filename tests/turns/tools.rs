@@ -16,18 +16,10 @@ fn a_server_tool_runs_once_and_its_result_goes_to_the_model_and_to_the_client() 
         .map(|result| result["ToolCallId"].as_str().unwrap())
         .collect();
     assert_eq!(ids.len(), 3);
-    let told: Vec<(String, String)> = ids
-        .iter()
-        .map(|id| ((*id).to_owned(), json!({ "found": id }).to_string()))
-        .collect();
+    let told: Vec<(String, String)> =
+        ids.iter().map(|id| ((*id).to_owned(), json!({ "found": id }).to_string())).collect();
     assert_eq!(bed.world.model.conversation().outputs(), told);
-    assert!(
-        bed.world
-            .tools
-            .executions()
-            .values()
-            .all(|times| *times == 1)
-    );
+    assert!(bed.world.tools.executions().values().all(|times| *times == 1));
     assert_eq!(bed.world.tools.calls()[0]["TurnId"], "t1");
     bed.assert_chain_held();
 }
@@ -37,10 +29,7 @@ fn client_tools_pause_the_turn_until_their_results_come() {
     let bed = Bed::new();
     let request = turn("t1", "Ask [plan: client, client]");
     let first = bed.post(&request);
-    assert_eq!(
-        first.result()["ToolCalls"][0]["ArgumentsJson"],
-        r#"{"what":"y"}"#
-    );
+    assert_eq!(first.result()["ToolCalls"][0]["ArgumentsJson"], r#"{"what":"y"}"#);
     assert_eq!(bed.status("t1"), "awaiting_tools");
     bed.restart();
     let second = bed.post(&results("t1", &[(&first.calls()[0], json!({ "a": 1 }))]));
@@ -48,14 +37,8 @@ fn client_tools_pause_the_turn_until_their_results_come() {
     assert_eq!(third.final_text(), "Answer to Ask.");
     assert_eq!(third.result()["Usage"]["TotalTokens"], 360);
     assert_eq!(third.result().get("ToolResults"), None);
-    let outputs: Vec<String> = bed
-        .world
-        .model
-        .conversation()
-        .outputs()
-        .into_iter()
-        .map(|(_, output)| output)
-        .collect();
+    let outputs: Vec<String> =
+        bed.world.model.conversation().outputs().into_iter().map(|(_, output)| output).collect();
     assert_eq!(outputs, [r#"{"a":1}"#, "[2]"]);
     assert_eq!(bed.world.model.bodies()[1].get("tool_choice"), None);
     bed.assert_chain_held();
@@ -66,24 +49,14 @@ fn calls_of_server_and_client_go_back_together_in_the_model_s_order() {
     let bed = Bed::new();
     let paused = bed.post(&turn("t1", "Both [plan: mixed]"));
     let asked = paused.calls();
-    assert_eq!(
-        bed.world.tools.executions().len(),
-        2,
-        "the server's calls have run"
-    );
+    assert_eq!(bed.world.tools.executions().len(), 2, "the server's calls have run");
     let given: Vec<(&str, Value)> = asked.iter().map(|id| (id.as_str(), json!(id))).collect();
     let heard = bed.post(&results("t1", &given));
     assert_eq!(heard.final_text(), "Answer to Both.");
     let said = bed.world.model.conversation().said();
     let called: Vec<&String> = said
         .iter()
-        .filter_map(|said| {
-            if let Said::Call(id, ..) = said {
-                Some(id)
-            } else {
-                None
-            }
-        })
+        .filter_map(|said| if let Said::Call(id, ..) = said { Some(id) } else { None })
         .collect();
     let outputs = bed.world.model.conversation().outputs();
     assert_eq!(called, outputs.iter().map(|(id, _)| id).collect::<Vec<_>>());
@@ -97,32 +70,21 @@ fn a_tool_that_was_not_offered_is_answered_to_the_model_and_counts() {
     let heard = bed.post(&turn("t1", "Try [plan: unoffered]"));
     assert_eq!(heard.final_text(), "Answer to Try.");
     let outputs = bed.world.model.conversation().outputs();
-    assert_eq!(
-        outputs[0].1,
-        r#"{"error":"There is no tool nowhere. Use an offered one."}"#
-    );
+    assert_eq!(outputs[0].1, r#"{"error":"There is no tool nowhere. Use an offered one."}"#);
     assert_eq!(heard.result().get("ToolResults"), None);
 }
 
 #[test]
 fn a_failing_server_tool_fails_the_turn_unless_it_is_to_be_reported() {
     let bed = Bed::new();
-    bed.world
-        .tools
-        .script([ToolAnswer::Status(500), ToolAnswer::Status(500)]);
+    bed.world.tools.script([ToolAnswer::Status(500), ToolAnswer::Status(500)]);
     let request = turn("t1", "Look [plan: server]");
     let heard = bed.post(&request);
     assert_eq!(heard.failure(), (500, "server_tool_failed"));
     assert_eq!(heard.details()["ToolName"], "lookup");
-    assert_eq!(
-        bed.post(&turn("t2", "Try [plan: fragile]")).final_text(),
-        "Answer to Try."
-    );
+    assert_eq!(bed.post(&turn("t2", "Try [plan: fragile]")).final_text(), "Answer to Try.");
     let outputs = bed.world.model.conversation().outputs();
-    assert!(
-        outputs[0].1.contains("error"),
-        "the first call is answered as well: {outputs:?}"
-    );
+    assert!(outputs[0].1.contains("error"), "the first call is answered as well: {outputs:?}");
     assert_eq!(outputs[1].1, r#"{"error":"it answered with status 500"}"#);
     // The turn that failed says its words again, and its tool works now.
     assert_eq!(bed.post(&request).final_text(), "Answer to Look.");
@@ -134,21 +96,12 @@ fn a_turn_that_only_calls_tools_ends_at_the_limit_and_can_go_on() {
     let bed = Bed::new();
     bed.deploy(|deployment| deployment.max_iterations = 3);
     let request = turn("t1", "Look [plan: server, server, server, server]");
-    assert_eq!(
-        bed.post(&request).failure(),
-        (500, "iteration_limit_exceeded")
-    );
+    assert_eq!(bed.post(&request).failure(), (500, "iteration_limit_exceeded"));
     assert_eq!(bed.world.model.requests(), 3);
     let heard = bed.post(&request);
     assert_eq!(heard.final_text(), "Answer to Look.");
     assert_eq!(heard.result()["ToolResults"].as_array().unwrap().len(), 4);
-    assert!(
-        bed.world
-            .tools
-            .executions()
-            .values()
-            .all(|times| *times == 1)
-    );
+    assert!(bed.world.tools.executions().values().all(|times| *times == 1));
     bed.assert_chain_held();
 }
 
@@ -168,10 +121,7 @@ fn results_that_do_not_match_change_nothing_and_the_right_ones_are_still_taken()
         assert_eq!(heard.failure(), (409, "tool_results_mismatch"));
         assert_eq!(heard.details()["Expected"], json!(asked));
     }
-    assert_eq!(
-        (bed.disk.writes.get(), bed.world.model.requests()),
-        (before, 1)
-    );
+    assert_eq!((bed.disk.writes.get(), bed.world.model.requests()), (before, 1));
     assert_eq!(bed.status("t1"), "awaiting_tools");
     let heard = bed.post(&results("t1", &[(one, json!(1)), (two, json!(2))]));
     assert_eq!(heard.final_text(), "Answer to Both.");
@@ -180,20 +130,12 @@ fn results_that_do_not_match_change_nothing_and_the_right_ones_are_still_taken()
 #[test]
 fn a_chosen_tool_is_forced_once() {
     let bed = Bed::new();
-    let request = with(
-        turn("t1", "Ask [plan: server, client]"),
-        json!({ "ToolChoiceName": "lookup" }),
-    );
+    let request =
+        with(turn("t1", "Ask [plan: server, client]"), json!({ "ToolChoiceName": "lookup" }));
     let asked = bed.post(&request).calls();
-    bed.post(&results("t1", &[(&asked[0], json!(1))]))
-        .final_text();
-    let choices: Vec<Value> = bed
-        .world
-        .model
-        .bodies()
-        .iter()
-        .map(|body| body["tool_choice"]["name"].clone())
-        .collect();
+    bed.post(&results("t1", &[(&asked[0], json!(1))])).final_text();
+    let choices: Vec<Value> =
+        bed.world.model.bodies().iter().map(|body| body["tool_choice"]["name"].clone()).collect();
     assert_eq!(choices, ["lookup".into(), Value::Null, Value::Null]);
     let unknown = with(turn("t2", "x"), json!({ "ToolChoiceName": "nowhere" }));
     assert_eq!(bed.post(&unknown).failure(), (400, "invalid_field"));

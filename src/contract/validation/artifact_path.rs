@@ -17,10 +17,7 @@ pub fn relative_path_problem(path: &str) -> Option<&'static str> {
     if has_scheme(start) {
         return Some("must be relative: it must not begin with a drive letter or a URL scheme");
     }
-    if path
-        .split(['/', '\\'])
-        .any(|segment| segment.trim() == "..")
-    {
+    if path.split(['/', '\\']).any(|segment| segment.trim() == "..") {
         return Some("must stay inside the root: it must not hold a \"..\" segment");
     }
     None
@@ -42,9 +39,7 @@ pub fn file_name_problem(name: &str) -> Option<&'static str> {
 fn has_scheme(path: &str) -> bool {
     path.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     })
 }
 

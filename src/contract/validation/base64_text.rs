@@ -20,9 +20,7 @@ pub fn canonical_base64(mut text: String) -> Option<String> {
         (1, Some(last)) => b"AEIMQUYcgkosw048".contains(&last),
         _ => true,
     };
-    let alphabet = digits
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'));
+    let alphabet = digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'));
     if !last_fits || !alphabet || (padding != 0 && padding != missing) {
         return None;
     }
@@ -48,10 +46,7 @@ mod tests {
             ("QUI", "QUI="),
             ("+/+/", "+/+/"),
         ] {
-            assert_eq!(
-                canonical_base64(given.to_owned()).as_deref(),
-                Some(canonical)
-            );
+            assert_eq!(canonical_base64(given.to_owned()).as_deref(), Some(canonical));
         }
         for bad in [
             "Q",

@@ -22,11 +22,8 @@ const FLAT: ObjectShape = ObjectShape {
     forbidden: &[],
 };
 
-const NESTED: ObjectShape = ObjectShape {
-    required: &["type", "function"],
-    optional: &[],
-    forbidden: &[],
-};
+const NESTED: ObjectShape =
+    ObjectShape { required: &["type", "function"], optional: &[], forbidden: &[] };
 
 const FUNCTION: ObjectShape = ObjectShape {
     required: &["name"],
@@ -41,11 +38,7 @@ const FUNCTION: ObjectShape = ObjectShape {
 /// Every violation, each naming the tool by its index.
 pub fn parse_client_tools(tools_json: &str) -> Result<Vec<ClientTool>, Vec<Fault>> {
     let mut violations = Violations::new();
-    let tools = client_tools(
-        tools_json,
-        &Place::Embedded(&Place::Body, "tools"),
-        &mut violations,
-    );
+    let tools = client_tools(tools_json, &Place::Embedded(&Place::Body, "tools"), &mut violations);
     violations.settle(tools)
 }
 
@@ -73,11 +66,7 @@ pub fn client_tools(
         tools.extend(client_tool(value, &place, &mut names, violations));
     });
     if walked.is_err() {
-        invalid(
-            violations,
-            place,
-            "must hold a JSON array of function tools",
-        );
+        invalid(violations, place, "must hold a JSON array of function tools");
         return None;
     }
     Some(tools)
@@ -91,26 +80,16 @@ fn client_tool(
 ) -> Option<ClientTool> {
     let mut tool = Draft::default();
     if is_nested(value) {
-        NESTED.read(
-            value.get(),
-            place,
-            violations,
-            |name, value, place, found| match name {
-                "type" => tool_type(value, place, found),
-                _ => FUNCTION.read(value.get(), place, found, |name, value, place, found| {
-                    tool.take(name, value, place, names, found);
-                }),
-            },
-        );
-    } else {
-        FLAT.read(
-            value.get(),
-            place,
-            violations,
-            |name, value, place, found| {
+        NESTED.read(value.get(), place, violations, |name, value, place, found| match name {
+            "type" => tool_type(value, place, found),
+            _ => FUNCTION.read(value.get(), place, found, |name, value, place, found| {
                 tool.take(name, value, place, names, found);
-            },
-        );
+            }),
+        });
+    } else {
+        FLAT.read(value.get(), place, violations, |name, value, place, found| {
+            tool.take(name, value, place, names, found);
+        });
     }
     Some(ClientTool {
         name: tool.name?,
@@ -170,9 +149,7 @@ fn tool_name(
 ) -> Option<String> {
     let name = full_text(value, place, violations)?;
     let is_name = name.len() <= 64
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if !is_name {
         invalid(
             violations,
@@ -182,11 +159,7 @@ fn tool_name(
         return None;
     }
     if !names.insert(name.clone()) {
-        invalid(
-            violations,
-            place,
-            "repeats the name of an earlier tool; give each tool its own",
-        );
+        invalid(violations, place, "repeats the name of an earlier tool; give each tool its own");
     }
     Some(name)
 }

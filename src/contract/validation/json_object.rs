@@ -108,19 +108,15 @@ impl ObjectShape {
     }
 
     fn forbidden(&self, name: &str) -> Option<&'static ForbiddenMembers> {
-        self.forbidden
-            .iter()
-            .find(|forbidden| forbidden.names.contains(&name))
+        self.forbidden.iter().find(|forbidden| forbidden.names.contains(&name))
     }
 
     fn report_unknown(&self, name: &str, place: &Place<'_>, violations: &mut Violations) {
         violations.add(ErrorCode::UnknownField, || {
             let known = self.required.iter().chain(self.optional).copied();
             let near = nearest_name(name, known);
-            let hint = near.map_or_else(
-                || "remove it.".to_owned(),
-                |near| format!("did you mean {near}?"),
-            );
+            let hint = near
+                .map_or_else(|| "remove it.".to_owned(), |near| format!("did you mean {near}?"));
             let fault = Fault::new(
                 ErrorCode::UnknownField,
                 format!("{} is not a known member; {hint}", place.label()),
@@ -213,10 +209,7 @@ pub fn first_text(body: &[u8], name: &str) -> Option<String> {
     let mut found = None;
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     // The walk ends in an error once the member is found: there is no other way to stop it.
-    let _ = deserializer.deserialize_map(FirstText {
-        name,
-        found: &mut found,
-    });
+    let _ = deserializer.deserialize_map(FirstText { name, found: &mut found });
     found
 }
 

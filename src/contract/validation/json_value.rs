@@ -24,11 +24,7 @@ pub fn text(value: &RawValue, place: &Place<'_>, violations: &mut Violations) ->
     let text = serde_json::from_str(value.get()).ok();
     if text.is_none() {
         // The body is JSON, so it can only be an escape for half a character.
-        invalid(
-            violations,
-            place,
-            "is not valid Unicode; escape no lone surrogates",
-        );
+        invalid(violations, place, "is not valid Unicode; escape no lone surrogates");
     }
     text
 }

@@ -89,7 +89,5 @@ fn identifier<T>(
     violations: &mut Violations,
 ) -> Option<T> {
     let text = json_value::text(value, place, violations)?;
-    parse(&text)
-        .map_err(|fault| violations.add(fault.code, || fault.at(place.pointer())))
-        .ok()
+    parse(&text).map_err(|fault| violations.add(fault.code, || fault.at(place.pointer()))).ok()
 }

@@ -24,10 +24,7 @@ pub(super) fn nearest_name<'k>(
 }
 
 fn folded(name: &str) -> Vec<char> {
-    name.chars()
-        .filter(|c| !matches!(c, '_' | '-'))
-        .flat_map(char::to_lowercase)
-        .collect()
+    name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }
 
 /// The Levenshtein distance, one row at a time.
@@ -42,9 +39,7 @@ fn edits(from: &[char], to: &[char]) -> usize {
         }
         for (cell, b) in cells.zip(to) {
             let above = *cell;
-            left = (above + 1)
-                .min(left + 1)
-                .min(diagonal + usize::from(a != b));
+            left = (above + 1).min(left + 1).min(diagonal + usize::from(a != b));
             diagonal = above;
             *cell = left;
         }

@@ -14,17 +14,10 @@ use crate::contract::request::{RagCondition, RagScope};
 /// strings would cost several times its size.
 pub const VALUES_LIMIT: usize = 10_000;
 
-const SCOPE: ObjectShape = ObjectShape {
-    required: &["Conditions"],
-    optional: &[],
-    forbidden: &[],
-};
+const SCOPE: ObjectShape = ObjectShape { required: &["Conditions"], optional: &[], forbidden: &[] };
 
-const CONDITION: ObjectShape = ObjectShape {
-    required: &["Key", "Operator", "Values"],
-    optional: &[],
-    forbidden: &[],
-};
+const CONDITION: ObjectShape =
+    ObjectShape { required: &["Key", "Operator", "Values"], optional: &[], forbidden: &[] };
 
 /// Reads the scope at `place`.
 pub fn rag_scope(
@@ -39,9 +32,7 @@ pub fn rag_scope(
             condition(value, place, &mut room, found)
         });
     });
-    Some(RagScope {
-        conditions: conditions?,
-    })
+    Some(RagScope { conditions: conditions? })
 }
 
 fn condition(
@@ -51,23 +42,14 @@ fn condition(
     violations: &mut Violations,
 ) -> Option<RagCondition> {
     let (mut key, mut operator, mut values) = (None, None, None);
-    CONDITION.read(
-        value.get(),
-        place,
-        violations,
-        |name, value, place, found| match name {
-            "Key" => key = full_text(value, place, found),
-            "Operator" => {
-                operator = one_of("==, !=, contains, does_not_contain", value, place, found);
-            }
-            _ => values = alternatives(value, place, room, found),
-        },
-    );
-    Some(RagCondition {
-        key: key?,
-        operator: operator?,
-        values: values?,
-    })
+    CONDITION.read(value.get(), place, violations, |name, value, place, found| match name {
+        "Key" => key = full_text(value, place, found),
+        "Operator" => {
+            operator = one_of("==, !=, contains, does_not_contain", value, place, found);
+        }
+        _ => values = alternatives(value, place, room, found),
+    });
+    Some(RagCondition { key: key?, operator: operator?, values: values? })
 }
 
 fn alternatives(
@@ -79,9 +61,7 @@ fn alternatives(
     let mut count = 0_usize;
     let values = list(value, place, violations, |value, place, found| {
         count += 1;
-        (count <= *room)
-            .then(|| text(value, place, found))
-            .flatten()
+        (count <= *room).then(|| text(value, place, found)).flatten()
     })?;
     if count == 0 {
         invalid(violations, place, "must hold at least one value");

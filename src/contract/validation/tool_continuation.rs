@@ -58,16 +58,11 @@ pub(super) fn tool_continuation(
     violations: &mut Violations,
 ) -> Option<ToolContinuation> {
     let (mut session_id, mut turn_id, mut tool_results) = (None, None, None);
-    TOOL_CONTINUATION.read(
-        body,
-        &Place::Body,
-        violations,
-        |name, value, at, found| match name {
-            "SessionId" => session_id = identifier(SessionId::parse, value, at, found),
-            "TurnId" => turn_id = identifier(TurnId::parse, value, at, found),
-            _ => tool_results = results(value, at, found),
-        },
-    );
+    TOOL_CONTINUATION.read(body, &Place::Body, violations, |name, value, at, found| match name {
+        "SessionId" => session_id = identifier(SessionId::parse, value, at, found),
+        "TurnId" => turn_id = identifier(TurnId::parse, value, at, found),
+        _ => tool_results = results(value, at, found),
+    });
     Some(ToolContinuation {
         session_id: session_id?,
         turn_id: turn_id?,
@@ -102,30 +97,25 @@ fn tool_result(
     // What stands there counts, right or wrong, so that one mistake is reported once.
     let mut outcomes = 0_usize;
     let is_object = value.get().starts_with('{');
-    TOOL_RESULT.read(
-        value.get(),
-        place,
-        violations,
-        |name, value, at, found| match name {
-            "ToolCallId" => tool_call_id = unique_id(value, at, ids, found),
-            "ExecutionMs" => execution_ms = integer(value, at, found),
-            _ => {
-                outcomes += 1;
-                if outcomes > 1 {
-                    invalid(
-                        found,
-                        at,
-                        "stands beside the other outcome; send exactly one of ResultJson and \
+    TOOL_RESULT.read(value.get(), place, violations, |name, value, at, found| match name {
+        "ToolCallId" => tool_call_id = unique_id(value, at, ids, found),
+        "ExecutionMs" => execution_ms = integer(value, at, found),
+        _ => {
+            outcomes += 1;
+            if outcomes > 1 {
+                invalid(
+                    found,
+                    at,
+                    "stands beside the other outcome; send exactly one of ResultJson and \
                          ErrorMessage",
-                    );
-                } else if name == "ResultJson" {
-                    outcome = json_text(value, at, found).map(ToolOutcome::Result);
-                } else {
-                    outcome = full_text(value, at, found).map(ToolOutcome::Error);
-                }
+                );
+            } else if name == "ResultJson" {
+                outcome = json_text(value, at, found).map(ToolOutcome::Result);
+            } else {
+                outcome = full_text(value, at, found).map(ToolOutcome::Error);
             }
-        },
-    );
+        }
+    });
     if is_object && outcomes == 0 {
         violations.report(
             ErrorCode::MissingField,
@@ -133,11 +123,7 @@ fn tool_result(
             "or ErrorMessage is required; add exactly one of them",
         );
     }
-    Some(ToolResult {
-        tool_call_id: tool_call_id?,
-        execution_ms: execution_ms?,
-        outcome: outcome?,
-    })
+    Some(ToolResult { tool_call_id: tool_call_id?, execution_ms: execution_ms?, outcome: outcome? })
 }
 
 fn unique_id(

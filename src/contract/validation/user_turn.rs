@@ -47,11 +47,8 @@ const INPUT_ARTIFACT: ObjectShape = ObjectShape {
     forbidden: &[],
 };
 
-const CLIPBOARD_IMAGE: ObjectShape = ObjectShape {
-    required: &["Id", "MimeType", "DataBase64"],
-    optional: &[],
-    forbidden: &[],
-};
+const CLIPBOARD_IMAGE: ObjectShape =
+    ObjectShape { required: &["Id", "MimeType", "DataBase64"], optional: &[], forbidden: &[] };
 
 const BASE64_PROBLEM: &str = "must be base64 in the standard alphabet (A-Z a-z 0-9 + /), without \
                               white space, line breaks or a data: prefix";
@@ -66,42 +63,37 @@ pub(super) fn user_turn(body: &str, violations: &mut Violations) -> Option<UserT
     let (mut tools, mut tool_choice_name) = (None, None);
     // Input that is there and wrong is reported as wrong, not as missing too.
     let mut has_input = false;
-    USER_TURN.read(
-        body,
-        &Place::Body,
-        violations,
-        |name, value, at, found| match name {
-            "SessionId" => session_id = identifier(SessionId::parse, value, at, found),
-            "TurnId" => turn_id = identifier(TurnId::parse, value, at, found),
-            "Instruction" => {
-                let text = text(value, at, found);
-                let is_blank = text.as_ref().is_some_and(|text| text.trim().is_empty());
-                has_input |= !is_blank;
-                instruction = text.filter(|_| !is_blank);
-            }
-            "InputArtifacts" => {
-                has_input |= !is_empty_array(value);
-                input_artifacts = list(value, at, found, input_artifact);
-            }
-            "ClipboardImages" => {
-                has_input |= !is_empty_array(value);
-                clipboard_images = list(value, at, found, clipboard_image);
-            }
-            "RagScope" => rag = rag_scope(value, at, found),
-            "SolutionContextText" => solution_context_text = text(value, at, found),
-            "WorkspaceId" => workspace_id = hint(value, at, found),
-            "Repo" => repo = hint(value, at, found),
-            "Language" => language = hint(value, at, found),
-            "Streaming" => streaming = flag(value, at, found),
-            "AgentContextId" => agent_context_id = full_text(value, at, found),
-            "ConversationContextId" => conversation_context_id = full_text(value, at, found),
-            "ToolsJson" => {
-                tools = text(value, at, found).and_then(|text| client_tools(&text, at, found));
-            }
-            "ToolChoiceName" => tool_choice_name = full_text(value, at, found),
-            _ => {}
-        },
-    );
+    USER_TURN.read(body, &Place::Body, violations, |name, value, at, found| match name {
+        "SessionId" => session_id = identifier(SessionId::parse, value, at, found),
+        "TurnId" => turn_id = identifier(TurnId::parse, value, at, found),
+        "Instruction" => {
+            let text = text(value, at, found);
+            let is_blank = text.as_ref().is_some_and(|text| text.trim().is_empty());
+            has_input |= !is_blank;
+            instruction = text.filter(|_| !is_blank);
+        }
+        "InputArtifacts" => {
+            has_input |= !is_empty_array(value);
+            input_artifacts = list(value, at, found, input_artifact);
+        }
+        "ClipboardImages" => {
+            has_input |= !is_empty_array(value);
+            clipboard_images = list(value, at, found, clipboard_image);
+        }
+        "RagScope" => rag = rag_scope(value, at, found),
+        "SolutionContextText" => solution_context_text = text(value, at, found),
+        "WorkspaceId" => workspace_id = hint(value, at, found),
+        "Repo" => repo = hint(value, at, found),
+        "Language" => language = hint(value, at, found),
+        "Streaming" => streaming = flag(value, at, found),
+        "AgentContextId" => agent_context_id = full_text(value, at, found),
+        "ConversationContextId" => conversation_context_id = full_text(value, at, found),
+        "ToolsJson" => {
+            tools = text(value, at, found).and_then(|text| client_tools(&text, at, found));
+        }
+        "ToolChoiceName" => tool_choice_name = full_text(value, at, found),
+        _ => {}
+    });
     if !has_input {
         violations.add(ErrorCode::EmptyTurn, || {
             Fault::new(
@@ -138,23 +130,18 @@ fn input_artifact(
     let (mut relative_path, mut file_name, mut contents) = (None, None, None);
     let (mut origin, mut mime_type, mut language) = (None, None, None);
     let is_base64 = declares_base64(value);
-    INPUT_ARTIFACT.read(
-        value.get(),
-        place,
-        violations,
-        |name, value, at, found| match name {
-            "RelativePath" => relative_path = path(relative_path_problem, value, at, found),
-            "FileName" => file_name = path(file_name_problem, value, at, found),
-            "Contents" if is_base64 => {
-                contents = base64(value, at, found).map(ArtifactContent::Base64);
-            }
-            "Contents" => contents = text(value, at, found).map(ArtifactContent::Text),
-            "Origin" => origin = one_of("ide, user", value, at, found),
-            "MimeType" => mime_type = media_type(value, at, found),
-            "Language" => language = hint(value, at, found),
-            _ => encoding(value, at, found),
-        },
-    );
+    INPUT_ARTIFACT.read(value.get(), place, violations, |name, value, at, found| match name {
+        "RelativePath" => relative_path = path(relative_path_problem, value, at, found),
+        "FileName" => file_name = path(file_name_problem, value, at, found),
+        "Contents" if is_base64 => {
+            contents = base64(value, at, found).map(ArtifactContent::Base64);
+        }
+        "Contents" => contents = text(value, at, found).map(ArtifactContent::Text),
+        "Origin" => origin = one_of("ide, user", value, at, found),
+        "MimeType" => mime_type = media_type(value, at, found),
+        "Language" => language = hint(value, at, found),
+        _ => encoding(value, at, found),
+    });
     Some(InputArtifact {
         relative_path: relative_path?,
         file_name: file_name?,
@@ -171,29 +158,20 @@ fn clipboard_image(
     violations: &mut Violations,
 ) -> Option<ClipboardImage> {
     let (mut id, mut mime_type, mut data_base64) = (None, None, None);
-    CLIPBOARD_IMAGE.read(
-        value.get(),
-        place,
-        violations,
-        |name, value, at, found| match name {
-            "Id" => id = full_text(value, at, found),
-            "MimeType" => {
-                let kinds = "image/png, image/jpeg, image/webp, image/gif";
-                mime_type = one_of(kinds, value, at, found);
+    CLIPBOARD_IMAGE.read(value.get(), place, violations, |name, value, at, found| match name {
+        "Id" => id = full_text(value, at, found),
+        "MimeType" => {
+            let kinds = "image/png, image/jpeg, image/webp, image/gif";
+            mime_type = one_of(kinds, value, at, found);
+        }
+        _ => {
+            data_base64 = base64(value, at, found);
+            if data_base64.as_deref() == Some("") {
+                invalid(found, at, "must not be empty");
             }
-            _ => {
-                data_base64 = base64(value, at, found);
-                if data_base64.as_deref() == Some("") {
-                    invalid(found, at, "must not be empty");
-                }
-            }
-        },
-    );
-    Some(ClipboardImage {
-        id: id?,
-        mime_type: mime_type?,
-        data_base64: data_base64?,
-    })
+        }
+    });
+    Some(ClipboardImage { id: id?, mime_type: mime_type?, data_base64: data_base64? })
 }
 
 fn path(
@@ -242,9 +220,7 @@ fn media_type(value: &RawValue, place: &Place<'_>, violations: &mut Violations) 
     let essence = given.split(';').next().unwrap_or_default().trim_end();
     let is_token = |token: &str| {
         !token.is_empty()
-            && token
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
+            && token.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
     };
     let is_media_type = given.len() <= 255
         && !given.chars().any(char::is_control)
@@ -268,8 +244,5 @@ fn is_text(value: &RawValue, text: &str) -> bool {
 }
 
 fn is_empty_array(value: &RawValue) -> bool {
-    value
-        .get()
-        .strip_prefix('[')
-        .is_some_and(|rest| rest.trim_ascii_start().starts_with(']'))
+    value.get().strip_prefix('[').is_some_and(|rest| rest.trim_ascii_start().starts_with(']'))
 }

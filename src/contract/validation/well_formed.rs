@@ -44,9 +44,7 @@ pub fn object_text(body: &[u8]) -> Result<&str, Fault> {
     if text.trim_ascii_start().starts_with('{') {
         Ok(text)
     } else {
-        Err(malformed(
-            "is JSON, but not an object; send one JSON object",
-        ))
+        Err(malformed("is JSON, but not an object; send one JSON object"))
     }
 }
 
@@ -64,15 +62,9 @@ pub fn not_json(error: &serde_json::Error) -> String {
     let reason = if error.is_data() {
         "not as expected"
     } else {
-        shown
-            .split_once(" at line ")
-            .map_or(shown.as_str(), |(reason, _)| reason)
+        shown.split_once(" at line ").map_or(shown.as_str(), |(reason, _)| reason)
     };
-    format!(
-        "not valid JSON at line {}, column {} ({reason})",
-        error.line(),
-        error.column()
-    )
+    format!("not valid JSON at line {}, column {} ({reason})", error.line(), error.column())
 }
 
 /// The offset of the bracket that goes below [`DEPTH_LIMIT`], when there is one.
@@ -109,12 +101,7 @@ pub fn too_deep_at(text: &str) -> Option<usize> {
 /// Line and column, from 1, of the byte that follows these.
 fn position_after(bytes: &[u8]) -> (usize, usize) {
     let line = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let column = bytes
-        .iter()
-        .rev()
-        .take_while(|byte| **byte != b'\n')
-        .count()
-        + 1;
+    let column = bytes.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
     (line, column)
 }
 
@@ -180,13 +167,8 @@ mod tests {
 
     #[test]
     fn nesting_is_accepted_to_the_limit_and_refused_below_it() {
-        let nested = |depth: usize| {
-            format!(
-                "{{\"a\":{}{}}}",
-                "[".repeat(depth - 1),
-                "]".repeat(depth - 1)
-            )
-        };
+        let nested =
+            |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
         assert!(object_text(nested(DEPTH_LIMIT).as_bytes()).is_ok());
         assert_eq!(
             problem(nested(DEPTH_LIMIT + 1).as_bytes()),
