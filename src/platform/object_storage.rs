@@ -1,5 +1,6 @@
 //! The object's SQLite storage as a [`Database`].
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use worker::wasm_bindgen::prelude::wasm_bindgen;
@@ -9,16 +10,24 @@ use worker::{SqlStorage, SqlStorageValue, State};
 use crate::contract::{ErrorCode, Fault};
 use crate::persistence::{Database, DatabaseFault, Row, Value};
 
+/// Rows that the object's statements touched since the last line of the log: what storage costs.
+#[derive(Default)]
+pub(super) struct RowCount {
+    pub(super) read: Cell<usize>,
+    pub(super) written: Cell<usize>,
+}
+
 /// The storage of one object.
 pub(super) struct ObjectStorage {
     state: Rc<State>,
     sql: SqlStorage,
+    rows: Rc<RowCount>,
 }
 
 impl ObjectStorage {
-    pub(super) fn new(state: Rc<State>) -> Self {
+    pub(super) fn new(state: Rc<State>, rows: Rc<RowCount>) -> Self {
         let sql = state.storage().sql();
-        Self { state, sql }
+        Self { state, sql, rows }
     }
 }
 
@@ -37,7 +46,10 @@ impl Database for ObjectStorage {
     fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
         let bindings: Vec<SqlStorageValue> = parameters.iter().map(binding).collect();
         let cursor = self.sql.exec(statement, bindings).map_err(|fault| database_fault(&fault))?;
-        cursor.to_array().map_err(|fault| database_fault(&fault))
+        let rows = cursor.to_array().map_err(|fault| database_fault(&fault));
+        self.rows.read.set(self.rows.read.get() + cursor.rows_read());
+        self.rows.written.set(self.rows.written.get() + cursor.rows_written());
+        rows
     }
 
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {

@@ -9,17 +9,19 @@ use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Date, Delay, Env, State, console_log};
 
 use super::fetch::{FetchBody, fetch};
+use super::object_storage::RowCount;
 use crate::pipeline::{HttpFault, HttpRequest, HttpResponse, Platform};
 
 /// The machine that a session's object runs on.
 pub(super) struct Runtime {
     env: Env,
     state: Rc<State>,
+    rows: Rc<RowCount>,
 }
 
 impl Runtime {
-    pub(super) fn new(env: Env, state: Rc<State>) -> Self {
-        Self { env, state }
+    pub(super) fn new(env: Env, state: Rc<State>, rows: Rc<RowCount>) -> Self {
+        Self { env, state, rows }
     }
 }
 
@@ -65,6 +67,11 @@ impl Platform for Runtime {
     }
 
     fn log(&self, line: &serde_json::Value) {
+        let mut line = line.clone();
+        if let Some(members) = line.as_object_mut() {
+            members.insert("rows_read".to_owned(), self.rows.read.take().into());
+            members.insert("rows_written".to_owned(), self.rows.written.take().into());
+        }
         console_log!("{line}");
     }
 }

@@ -15,7 +15,7 @@ use worker::{DurableObject, Env, Request, Response, State, durable_object};
 use super::answer::{json, refusal, result};
 use super::environment::environment;
 use super::event_stream::event_stream;
-use super::object_storage::ObjectStorage;
+use super::object_storage::{ObjectStorage, RowCount};
 use super::runtime::Runtime;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse};
 use crate::entry::{Delivery, Environment, Route, SessionHost, SessionRoute};
@@ -33,8 +33,9 @@ pub struct SessionObject {
 impl DurableObject for SessionObject {
     fn new(state: State, env: Env) -> Self {
         let state = Rc::new(state);
-        let runtime = Rc::new(Runtime::new(env.clone(), Rc::clone(&state)));
-        let host = SessionHost::new(runtime, ObjectStorage::new(Rc::clone(&state)));
+        let rows = Rc::new(RowCount::default());
+        let runtime = Rc::new(Runtime::new(env.clone(), Rc::clone(&state), Rc::clone(&rows)));
+        let host = SessionHost::new(runtime, ObjectStorage::new(Rc::clone(&state), rows));
         Self { env, state, host, alarm_set: Cell::new(false) }
     }
 

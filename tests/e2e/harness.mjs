@@ -83,6 +83,8 @@ export const clientTool = (name, more = {}) => ({
 export class Rig {
   /** Every answer of the Worker so far: `{path, status, text}`. */
   answers = [];
+  /** Every line that the Worker has logged. */
+  logs = [];
   model;
   tools;
   url;
@@ -170,6 +172,9 @@ export class Rig {
   /** Fails when the finished test left the script unspoken, or when any answer shows what none may show. */
   check() {
     assert.deepEqual(this.model.leftovers, []);
+    for (const line of this.logs) {
+      for (const secret of [API_KEY, TOOL_SECRET, BOOT_PROMPT]) assert.ok(!line.includes(secret), `the log says ${line}`);
+    }
     for (const { path: route, text } of this.answers) {
       for (const secret of [API_KEY, TOOL_SECRET]) assert.ok(!text.includes(secret), `a secret in the answer of ${route}`);
       if (!/^\/execute|\/stream$/.test(route)) continue;
@@ -182,6 +187,7 @@ export class Rig {
 
   clear() {
     this.answers.length = 0;
+    this.logs.length = 0;
     this.model.clear();
     this.tools.clear();
   }
@@ -212,6 +218,9 @@ export class Rig {
     const declared = await declaration();
     this.#miniflare = new Miniflare({
       log: new Log(LogLevel.ERROR),
+      handleStructuredLogs: ({ message }) => {
+        this.logs.push(message);
+      },
       cf: false,
       host: '127.0.0.1',
       port: 0,

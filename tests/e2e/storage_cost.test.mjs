@@ -1,0 +1,28 @@
+// What a turn costs in storage, as the object's own cursors count it: nothing that grows with the session.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { answer, text } from './scripted_model.mjs';
+
+const rig = rigForFile();
+
+test('a plain follow-up turn writes at most 10 rows, and reads no more at turn 1000 than at turn 2', async () => {
+  rig.model.otherwise(answer(text('Noted.')));
+  const { SessionId } = userTurn();
+  const cost = new Map();
+  for (let number = 1; number <= 1000; number += 1) {
+    rig.logs.length = 0;
+    resultOf(await rig.post({ SessionId, TurnId: `turn-${number}`, Instruction: 'One more.' }));
+    if (![1, 2, 100, 1000].includes(number)) continue;
+    const logged = () => rig.logs.find((line) => line.includes('submission_ended'));
+    const { rows_read: read, rows_written: written } = JSON.parse(await eventually(logged, 'the turn is logged'));
+    cost.set(number, { read, written });
+    rig.model.clear();
+    rig.model.otherwise(answer(text('Noted.')));
+  }
+  console.log('rows of a turn:', JSON.stringify(Object.fromEntries(cost)));
+  for (const number of [2, 100, 1000]) {
+    assert.ok(cost.get(number).written <= 10, `turn ${number} writes ${cost.get(number).written} rows`);
+    assert.equal(cost.get(number).read, cost.get(2).read, `turn ${number}`);
+  }
+});
