@@ -122,6 +122,7 @@ fn call(id: &str, outcome: ToolOutcome) -> Call {
         model_call: 0,
         position: 0,
         call_id: id.to_owned(),
+        tool_call_id: id.to_owned(),
         name: "ddr_document".to_owned(),
         arguments: "{}".to_owned(),
         runs_on: RunsOn::Client,

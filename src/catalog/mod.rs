@@ -253,6 +253,13 @@ impl Catalog {
         &self.default_mode
     }
 
+    /// What clients see of a mode; of the default one when the key is no longer known, because a
+    /// key is never shown.
+    #[must_use]
+    pub fn display_name(&self, key: &str) -> &str {
+        &self.mode(key).unwrap_or_else(|| self.default_mode()).display_name
+    }
+
     /// The server tool of that name; built-in tools are not among them.
     #[must_use]
     pub fn server_tool(&self, name: &str) -> Option<&ServerTool> {

@@ -219,6 +219,8 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             None => None,
         };
         let mode = catalog.mode(&session.mode).unwrap_or_else(|| catalog.default_mode());
+        // A mode that the catalog no longer holds gives way to the default one.
+        session.mode.clone_from(&mode.key);
         let merged = merge_tools(client_tools, server_tools::definitions(catalog, mode)?);
         refuse_unoffered_choice(request.tool_choice_name.as_deref(), &merged.list)?;
 
@@ -366,7 +368,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             .latest_calls(turn.ordinal)?
             .into_iter()
             .filter(|call| call.runs_on == RunsOn::Client)
-            .map(|call| call.call_id)
+            .map(|call| call.tool_call_id)
             .collect();
         let given = request.tool_results.iter().map(|result| &result.tool_call_id);
         if turn.progress.submission > 0 && asked.iter().eq(given) {
@@ -415,8 +417,11 @@ fn is_pending(call: &Call) -> bool {
 /// Puts the results into the calls that they answer. The set must match exactly, in count, ids and
 /// order (AGN-033 §3.3).
 fn match_results(calls: &mut [Call], results: &[ToolResult]) -> Result<Vec<Call>, Fault> {
-    let expected: Vec<String> =
-        calls.iter().filter(|call| is_pending(call)).map(|call| call.call_id.clone()).collect();
+    let expected: Vec<String> = calls
+        .iter()
+        .filter(|call| is_pending(call))
+        .map(|call| call.tool_call_id.clone())
+        .collect();
     let given: Vec<&str> = results.iter().map(|result| result.tool_call_id.as_str()).collect();
     if !expected.iter().map(String::as_str).eq(given.iter().copied()) {
         let mut differences = Vec::new();

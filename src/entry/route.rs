@@ -1,5 +1,7 @@
 //! Which endpoint a request means (interface.md section 1).
 
+use std::borrow::Cow;
+
 use crate::contract::{ErrorCode, Fault, SessionId, TurnId};
 
 /// An endpoint.
@@ -37,7 +39,8 @@ impl Route {
     /// `not_found` for a path that is no endpoint, `method_not_allowed` (with `Details.Allowed`)
     /// for another method than the endpoint's, `invalid_field` for a malformed id in the path.
     pub fn find(method: &str, path: &str) -> Result<Self, Fault> {
-        let segments: Vec<&str> = path.split('/').skip(1).collect();
+        let decoded: Vec<Cow<'_, str>> = path.split('/').skip(1).map(decoded).collect();
+        let segments: Vec<&str> = decoded.iter().map(AsRef::as_ref).collect();
         let (allowed, route) = match segments.as_slice() {
             ["health"] => ("GET", Ok(Self::Health)),
             ["errors"] => ("GET", Ok(Self::Errors)),
@@ -60,8 +63,9 @@ impl Route {
                 ));
             }
         };
-        // HEAD asks for GET's head; the runtime drops the body.
-        if method != allowed && !(method == "HEAD" && allowed == "GET") {
+        // HEAD asks for GET's head, and the runtime drops the body; a stream's would come at its end.
+        let streams = matches!(route, Ok(Self::Session(_, SessionRoute::Stream(_))));
+        if method != allowed && !(method == "HEAD" && allowed == "GET" && !streams) {
             return Err(Fault::new(
                 ErrorCode::MethodNotAllowed,
                 format!("This endpoint takes {allowed} only."),
@@ -78,6 +82,11 @@ impl Route {
             Self::Execute | Self::Session(..) => false,
         }
     }
+}
+
+/// An id may come percent-encoded; what then holds a `/` or is no UTF-8 is no id, and is refused as one.
+fn decoded(segment: &str) -> Cow<'_, str> {
+    percent_encoding::percent_decode_str(segment).decode_utf8_lossy()
 }
 
 fn below(
@@ -107,6 +116,7 @@ mod tests {
             ("GET", "/errors", Route::Errors),
             ("POST", "/execute", Route::Execute),
             ("GET", "/sessions/s:1", Route::Session(session(), SessionRoute::Session)),
+            ("GET", "/sessions/s%3A1", Route::Session(session(), SessionRoute::Session)),
             ("GET", "/sessions/s:1/modes", Route::Session(session(), SessionRoute::Modes)),
             (
                 "GET",
@@ -146,6 +156,7 @@ mod tests {
         assert_eq!(code("DELETE", "/health"), ErrorCode::MethodNotAllowed);
         assert_eq!(code("GET", "/sessions/"), ErrorCode::InvalidField);
         assert_eq!(code("GET", "/sessions/a%2Fb"), ErrorCode::InvalidField);
-        assert_eq!(code("GET", "/sessions/a/turns/.%2e"), ErrorCode::InvalidField);
+        assert_eq!(code("GET", "/sessions/a/turns/%ff"), ErrorCode::InvalidField);
+        assert_eq!(code("HEAD", "/sessions/a/turns/b/stream"), ErrorCode::MethodNotAllowed);
     }
 }

@@ -7,17 +7,18 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::admission::{Admission, Door, Interrupted, aborted, failure, pending_calls};
 use super::views::{ModesView, SessionView, TurnSummary, TurnView};
 use crate::catalog::Catalog;
-use crate::contract::{
-    AgentExecuteResponse, ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus,
-};
+use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
 use crate::persistence::{Database, Session, SessionStore, StoredAnswer, Turn};
-use crate::pipeline::{Cancellation, Deployment, Outcome, Platform, TurnStream};
+use crate::pipeline::{
+    Cancellation, Deployment, Outcome, Platform, Position, StreamCursor, TurnStream,
+};
 use crate::reasoner::{Reasoner, abort};
 
 /// What holds for every turn that is admitted now.
@@ -38,6 +39,15 @@ pub struct Delivery {
     pub streaming: bool,
     /// The answer is a stored one.
     pub replayed: bool,
+    /// Nothing of the turn was ever shown: a position in it cannot be meant.
+    begun: bool,
+}
+
+impl Delivery {
+    /// A watcher of the stream that has everything up to `position` (`Last-Event-ID`).
+    pub fn cursor(&self, position: Option<Position>) -> StreamCursor {
+        StreamCursor::new(position.filter(|_| !self.begun))
+    }
 }
 
 /// The object that owns a session.
@@ -83,8 +93,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 door.tool_continuation(results, &fingerprint)
             }
         }?;
+        let mut begun = false;
         let (stream, turn, replayed) = match admission {
-            Admission::Run(turn) => (self.run(environment, &turn), turn, false),
+            Admission::Run(turn) => {
+                begun = turn.progress.next_segment == 0;
+                (self.run(environment, &turn), turn, false)
+            }
             Admission::Attach(turn) => (self.attach(&turn)?, turn, false),
             Admission::Replay(turn, answer) => {
                 let told_before = given_up != Some(turn.ordinal);
@@ -96,7 +110,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             ExecuteRequest::UserTurn(user_turn) => user_turn.streaming,
             ExecuteRequest::ToolContinuation(_) => turn.progress.streaming,
         };
-        Ok(Delivery { stream, streaming, replayed })
+        Ok(Delivery { stream, streaming, replayed, begun })
     }
 
     /// Watches a turn (`GET …/stream`): its latest submission, running or ended.
@@ -116,7 +130,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => (self.attach(&turn)?, false),
             Some(answer) => (Rc::new(ended_stream(answer)?), true),
         };
-        Ok(Delivery { stream, streaming: true, replayed })
+        Ok(Delivery { stream, streaming: true, replayed, begun: false })
     }
 
     /// Aborts a turn (`POST …/cancel`), and gives the turn as it is then. Cancelling twice, or
@@ -167,7 +181,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         Ok(SessionView {
             session_id: session.session_id.clone(),
-            mode_display_name: display_name(&environment.catalog, &session.mode),
+            mode_display_name: environment.catalog.display_name(&session.mode).to_owned(),
             agent_context_id: session.agent_context.clone(),
             conversation_context_id: session.conversation_context.clone(),
             created_at: self.store.timestamp(session.created_at)?,
@@ -200,6 +214,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             streaming: turn.progress.streaming,
             started_at: self.store.timestamp(turn.started_at)?,
             updated_at: self.store.timestamp(turn.updated_at)?,
+            ended_at: match turn.status.is_live() {
+                true => None,
+                false => Some(self.store.timestamp(turn.updated_at)?),
+            },
             attempts: turn.attempts,
             model_calls: turn.progress.model_calls,
             usage: turn.progress.usage,
@@ -221,7 +239,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let session = self.known_session(session_id)?;
         Ok(ModesView {
             session_id: session.session_id,
-            mode_display_name: display_name(&environment.catalog, &session.mode),
+            mode_display_name: environment.catalog.display_name(&session.mode).to_owned(),
             history: self.store.mode_history()?,
         })
     }
@@ -318,31 +336,27 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
 /// The stream of an answer that was given before.
 fn ended_stream(answer: StoredAnswer) -> Result<TurnStream, Fault> {
-    #[derive(serde::Deserialize)]
-    struct Kept {
-        #[serde(rename = "Result")]
-        result: Option<AgentExecuteResponse>,
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Answered {
+        result: Option<Texts>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Texts {
+        primary_output_text: Option<String>,
+        tool_continuation_message: Option<String>,
     }
     let kept = match answer.kept_segment {
         None => None,
-        Some(segment) => {
-            let kept: Kept = serde_json::from_str(&answer.body).map_err(|_| unreadable_answer())?;
-            let text = match kept.result {
-                Some(AgentExecuteResponse::Final(response)) => Some(response.primary_output_text),
-                Some(AgentExecuteResponse::ClientToolContinuation(response)) => {
-                    response.tool_continuation_message
-                }
-                None => None,
-            };
-            text.map(|text| (segment, text))
-        }
+        Some(segment) => serde_json::from_str::<Answered>(&answer.body)
+            .map_err(|_| unreadable_answer())?
+            .result
+            .and_then(|texts| texts.primary_output_text.or(texts.tool_continuation_message))
+            .map(|text| (segment, text)),
     };
     let outcome = Outcome { http_status: answer.http_status, body: answer.body.into() };
     Ok(TurnStream::ended(kept, outcome))
-}
-
-fn display_name(catalog: &Catalog, key: &str) -> String {
-    catalog.mode(key).map_or_else(|| key.to_owned(), |mode| mode.display_name.clone())
 }
 
 fn unreadable_answer() -> Fault {

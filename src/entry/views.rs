@@ -61,6 +61,9 @@ pub struct TurnView {
     pub started_at: String,
     /// ISO 8601, UTC.
     pub updated_at: String,
+    /// ISO 8601, UTC; absent while the turn runs or awaits tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<String>,
     /// How often the latest submission was taken up.
     pub attempts: u32,
     /// Model calls that were answered.

@@ -13,7 +13,7 @@ use futures_util::future::{Either, select};
 
 use crate::pipeline::{HttpRequest, HttpResponse, Platform, ResponseBody};
 use crate::responses_api::{
-    ErrorBody, ModelAnswer, Outcome, Progress, ResponseStream, StreamLimits,
+    ErrorBody, ModelAnswer, Outcome, Progress, ResponseStream, StreamFault, StreamLimits,
 };
 
 pub use failure::{CallFailure, Refusal};
@@ -132,6 +132,12 @@ async fn silence<P: Platform>(platform: &P, limit_ms: u64, last_heard: &Cell<u64
 /// is not complete is never executed.
 fn usable(outcome: Outcome) -> Result<Answered, CallFailure> {
     match outcome {
+        Outcome::Completed(answer) if !has_distinct_calls(&answer) => {
+            Err(CallFailure::Unreadable {
+                fault: StreamFault::Malformed("calls without ids of their own"),
+                request_id: None,
+            })
+        }
         Outcome::Completed(answer) => Ok(Answered { answer, cut_off: None }),
         Outcome::Incomplete { answer, reason, cut_call } => {
             if cut_call || !answer.calls.is_empty() || answer.text.is_empty() {
@@ -143,6 +149,15 @@ fn usable(outcome: Outcome) -> Result<Answered, CallFailure> {
             Err(CallFailure::Failed { code, kind, request_id: None })
         }
     }
+}
+
+/// Results name their call by its id: without one of its own a call cannot be answered.
+fn has_distinct_calls(answer: &ModelAnswer) -> bool {
+    let mut ids: Vec<&str> = answer.calls.iter().map(|call| call.call_id.as_str()).collect();
+    ids.sort_unstable();
+    let count = ids.len();
+    ids.dedup();
+    ids.len() == count && ids.first() != Some(&"")
 }
 
 /// What cannot be read of an error body, or not in time, does not make the error another one.

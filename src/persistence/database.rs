@@ -5,8 +5,10 @@
 //! them are one atomic write of the object.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer};
 
 use crate::contract::{ErrorCode, Fault};
 
@@ -27,8 +29,7 @@ pub trait Database {
 }
 
 /// A value that goes into or comes out of the database.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// SQL NULL.
     Null,
@@ -38,6 +39,47 @@ pub enum Value {
     Real(f64),
     /// UTF-8 text.
     Text(String),
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+/// Takes a value as the runtime's cursor gives it, where every number is a double.
+struct ValueVisitor;
+
+impl Visitor<'_> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("NULL, a number or text")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::Integer(number))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
+            Value::Integer(number as i64)
+        } else {
+            Value::Real(number)
+        })
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::Text(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::Text(text))
+    }
 }
 
 impl From<&str> for Value {
@@ -133,6 +175,8 @@ pub struct DatabaseFault(pub String);
 
 impl From<DatabaseFault> for Fault {
     fn from(fault: DatabaseFault) -> Self {
-        Self::new(ErrorCode::Internal, fault.to_string())
+        // What the database said is for the operator, who finds it in the log.
+        let DatabaseFault(_) = fault;
+        Self::new(ErrorCode::Internal, "The session's storage failed.")
     }
 }

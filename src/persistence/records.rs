@@ -253,6 +253,8 @@ pub struct Call {
     pub position: u32,
     /// The model's id for it.
     pub call_id: String,
+    /// The id that clients and tools know it by: unique within the turn.
+    pub tool_call_id: String,
     /// Tool name.
     pub name: String,
     /// JSON text as the model wrote it.

@@ -49,8 +49,9 @@ pub(super) const VERSIONS: &[&[&str]] = &[&[
         PRIMARY KEY (turn, number)
     ) WITHOUT ROWID",
     // The conversation as the model service knows it or is still owed it: one row for each time
-    // something is added, `items` being a JSON array of Responses API items. `standing` is `kept`
-    // or `withheld` (refused by the model service, so that it is not sent any more).
+    // something is added, `items` being a JSON array of Responses API items. `standing` is `kept`,
+    // `withheld` (refused by the model service, so that it is not sent any more, or, of outputs, a
+    // stand-in) or `forgotten` (calls that could not be answered, with their outputs).
     "CREATE TABLE conversation (
         seq INTEGER PRIMARY KEY,
         turn INTEGER NOT NULL,
@@ -59,11 +60,14 @@ pub(super) const VERSIONS: &[&[&str]] = &[&[
         items TEXT NOT NULL
     )",
     // The calls that the model made, and what became of each. `answer` is NULL while it is open.
+    // `call_id` is the model's, `tool_call_id` the one that clients and tools know: some services
+    // number the calls of each response anew.
     "CREATE TABLE calls (
         turn INTEGER NOT NULL,
         model_call INTEGER NOT NULL,
         position INTEGER NOT NULL,
         call_id TEXT NOT NULL,
+        tool_call_id TEXT NOT NULL,
         name TEXT NOT NULL,
         arguments TEXT NOT NULL,
         runs_on TEXT NOT NULL,

@@ -10,7 +10,7 @@ use super::records::{
     from_json,
 };
 use super::{schema, texts};
-use crate::contract::{ErrorCode, Fault, ToolResult, TurnId};
+use crate::contract::{ErrorCode, Fault, TurnId};
 
 /// The storage of one session.
 #[derive(Debug)]
@@ -158,18 +158,29 @@ impl<D: Database> SessionStore<D> {
         newest.map_or(Ok(Vec::new()), |model_call| self.calls(OpenCalls { turn, model_call }))
     }
 
-    /// What server tools answered in a turn, in the order of the calls.
+    /// The ids by which clients and tools know the calls of a turn.
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub fn server_results(&self, turn: u64) -> Result<Vec<ToolResult>, Fault> {
-        let rows = self.database.run(
-            "SELECT * FROM calls WHERE turn = ? AND runs_on = 'server' AND answer IS NOT NULL
-             ORDER BY model_call, position",
-            &[turn.into()],
-        )?;
-        rows.iter()
-            .filter_map(|row| self.call_from_row(row).map(|call| call.answer).transpose())
+    pub fn tool_call_ids(&self, turn: u64) -> Result<Vec<String>, Fault> {
+        let rows =
+            self.database.run("SELECT tool_call_id FROM calls WHERE turn = ?", &[turn.into()])?;
+        rows.iter().map(|row| row.text("tool_call_id")).collect()
+    }
+
+    /// The calls of a turn that server tools answered, in the model's order.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn server_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
+        self.database
+            .run(
+                "SELECT * FROM calls WHERE turn = ? AND runs_on = 'server' AND answer IS NOT NULL
+                 ORDER BY model_call, position",
+                &[turn.into()],
+            )?
+            .iter()
+            .map(|row| self.call_from_row(row))
             .collect()
     }
 
@@ -182,7 +193,8 @@ impl<D: Database> SessionStore<D> {
         self.database
             .run(
                 "SELECT * FROM conversation
-                 WHERE seq > ? AND (standing = 'kept' OR kind = 'tool_outputs') ORDER BY seq",
+                 WHERE seq > ? AND (standing = 'kept' OR (standing = 'withheld' AND kind = 'tool_outputs'))
+                 ORDER BY seq",
                 &[seq.into()],
             )?
             .iter()
@@ -356,6 +368,7 @@ impl<D: Database> SessionStore<D> {
             model_call: row.number("model_call")?,
             position: row.number("position")?,
             call_id: row.text("call_id")?,
+            tool_call_id: row.text("tool_call_id")?,
             name: row.text("name")?,
             arguments,
             runs_on: RunsOn::parse(&row.text("runs_on")?)?,

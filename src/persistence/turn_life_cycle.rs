@@ -305,6 +305,32 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
+    /// Gives up the chain whose calls cannot be answered: not even the stand-ins for outputs that the
+    /// model service refused were accepted. The calls leave the conversation with their outputs,
+    /// and the next model call sends what remains as a whole.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn forget_refused_calls(&self, session: &mut Session) -> Result<(), Fault> {
+        session.chain_head = None;
+        self.step(|| {
+            self.database.run(
+                "UPDATE conversation SET standing = 'forgotten' WHERE seq IN (
+                    SELECT MAX(answers.seq) FROM conversation AS answers, conversation AS outputs
+                    WHERE outputs.kind = 'tool_outputs' AND outputs.standing = 'withheld'
+                        AND answers.kind = 'answer' AND answers.seq < outputs.seq
+                    GROUP BY outputs.seq)",
+                &[],
+            )?;
+            self.database.run(
+                "UPDATE conversation SET standing = 'forgotten'
+                 WHERE kind = 'tool_outputs' AND standing = 'withheld'",
+                &[],
+            )?;
+            self.save_session(session)
+        })
+    }
+
     fn write_answer(
         &self,
         session: &mut Session,
@@ -351,13 +377,15 @@ impl<D: Database> SessionStore<D> {
     fn insert_call(&self, turn: u64, call: &Call) -> Result<(), Fault> {
         let arguments = texts::to_column(&self.database, &to_json("arguments", &call.arguments)?)?;
         self.database.run(
-            "INSERT INTO calls (turn, model_call, position, call_id, name, arguments, runs_on, answer)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO calls (turn, model_call, position, call_id, tool_call_id, name, arguments,
+                runs_on, answer)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
                 turn.into(),
                 call.model_call.into(),
                 call.position.into(),
                 (&call.call_id).into(),
+                (&call.tool_call_id).into(),
                 (&call.name).into(),
                 arguments.into(),
                 call.runs_on.as_str().into(),

@@ -87,6 +87,11 @@ impl TurnStream {
         });
     }
 
+    /// The segment has been opened.
+    pub fn holds(&self, segment: u32) -> bool {
+        self.growth.borrow().segments.iter().any(|known| known.number == segment)
+    }
+
     /// Takes a segment back: its text was not the answer.
     pub fn discard(&self, segment: u32) {
         self.change(|growth| {

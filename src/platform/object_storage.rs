@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use serde_json::json;
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
-use worker::{SqlStorage, SqlStorageValue, State};
+use worker::{SqlStorage, SqlStorageValue, State, console_error};
 
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::Fault;
 use crate::persistence::{Database, DatabaseFault, Row, Value};
 
 /// Rows that the object's statements touched since the last line of the log: what storage costs.
@@ -67,10 +68,7 @@ impl Database for ObjectStorage {
         match (committed, failure) {
             (Ok(_), None) => Ok(()),
             (_, Some(fault)) => Err(fault),
-            (Err(fault), None) => Err(Fault::new(
-                ErrorCode::Internal,
-                format!("The session's storage failed: {fault:?}"),
-            )),
+            (Err(fault), None) => Err(logged(format!("{fault:?}")).into()),
         }
     }
 }
@@ -85,9 +83,14 @@ fn binding(value: &Value) -> SqlStorageValue {
 }
 
 fn database_fault(fault: &worker::Error) -> DatabaseFault {
-    let mut text = fault.to_string();
-    if let Some(source) = std::error::Error::source(fault) {
-        text = format!("{text}: {source}");
-    }
+    logged(match std::error::Error::source(fault) {
+        Some(source) => format!("{fault}: {source}"),
+        None => fault.to_string(),
+    })
+}
+
+/// The database's words are for the operator; statements carry no content, values are bound.
+fn logged(text: String) -> DatabaseFault {
+    console_error!("{}", json!({ "event": "storage_failed", "fault": text }));
     DatabaseFault(text)
 }

@@ -19,7 +19,7 @@ use super::object_storage::{ObjectStorage, RowCount};
 use super::runtime::Runtime;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse};
 use crate::entry::{Delivery, Environment, Route, SessionHost, SessionRoute};
-use crate::pipeline::{Position, StreamCursor};
+use crate::pipeline::Position;
 
 /// The Durable Object of one session.
 #[durable_object(alarm)]
@@ -121,11 +121,8 @@ impl SessionObject {
         position: Option<Position>,
     ) -> worker::Result<Response> {
         let mut response = if delivery.streaming {
-            event_stream(
-                delivery.stream,
-                StreamCursor::new(position),
-                environment.deployment.keep_alive_ms,
-            )?
+            let cursor = delivery.cursor(position);
+            event_stream(delivery.stream, cursor, environment.deployment.keep_alive_ms)?
         } else {
             let outcome = delivery.stream.ended_with().await;
             json(outcome.http_status, &outcome.body)?

@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 
-use crate::catalog::{AgentContext, Catalog, ConversationContext};
+use crate::catalog::{AgentContext, BUILT_IN_TOOLS, Catalog, ConversationContext};
 use crate::composition::ToolList;
 use crate::contract::{
     AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCall, ToolCalls,
@@ -53,6 +53,8 @@ struct Work<'a> {
     tools: ToolList,
     agent: &'a AgentContext,
     conversation: &'a ConversationContext,
+    /// When the run ends at the latest, in milliseconds since the epoch.
+    deadline_ms: u64,
     stream: &'a TurnStream,
 }
 
@@ -135,7 +137,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             .catalog
             .conversation_context(&session.conversation_context)
             .ok_or_else(|| context_gone("ConversationContext", &session.conversation_context))?;
-        Ok(Work { session, turn, tools, agent, conversation, stream })
+        let deadline_ms = self.platform.now_ms().saturating_add(self.deployment.turn_timeout_ms);
+        Ok(Work { session, turn, tools, agent, conversation, deadline_ms, stream })
     }
 
     fn stored_session(&self) -> Result<Session, Fault> {
@@ -156,11 +159,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let response = AgentExecuteResponse::Final(FinalResponse {
             session_id: work.session.session_id.clone(),
             turn_id: work.turn.turn_id.clone(),
-            mode_display_name: self.mode_display_name(&work.session.mode),
+            mode_display_name: self.catalog.display_name(&work.session.mode).to_owned(),
             primary_output_text: text,
             files: Vec::new(),
             tool_results: if progress.model_calls > 1 || progress.submission > 0 {
-                self.store.server_results(work.turn.ordinal)?
+                self.shown_results(work.turn.ordinal)?
             } else {
                 Vec::new()
             },
@@ -183,10 +186,16 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let tool_calls = ToolCalls::new(waiting.map(tool_call).collect())
             .ok_or_else(|| Fault::new(ErrorCode::Internal, "There is no call to wait for."))?;
         let said = work.turn.progress.said_with_calls.clone();
+        if let Some((segment, text)) = &said
+            && !work.stream.holds(*segment)
+        {
+            // It was said in an earlier attempt, whose watchers are gone.
+            work.stream.append(*segment, text);
+        }
         let response = AgentExecuteResponse::ClientToolContinuation(ToolContinuationResponse {
             session_id: work.session.session_id.clone(),
             turn_id: work.turn.turn_id.clone(),
-            mode_display_name: self.mode_display_name(&work.session.mode),
+            mode_display_name: self.catalog.display_name(&work.session.mode).to_owned(),
             tool_calls,
             tool_continuation_message: said.as_ref().map(|(_, text)| text.clone()),
         });
@@ -219,17 +228,25 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
     }
 
-    fn mode_display_name(&self, key: &str) -> String {
-        self.catalog.mode(key).map_or_else(|| key.to_owned(), |mode| mode.display_name.clone())
+    /// What server tools answered. The mode tools speak in mode keys, which no client sees; what
+    /// they did shows as `ModeDisplayName`.
+    fn shown_results(&self, turn: u64) -> Result<Vec<ToolResult>, Fault> {
+        let calls = self.store.server_calls(turn)?.into_iter();
+        let shown = calls.filter(|call| !BUILT_IN_TOOLS.contains(&call.name.as_str()));
+        Ok(shown.filter_map(|call| call.answer).collect())
     }
 }
 
 /// A call as the client sees it.
 pub fn tool_call(call: &Call) -> ToolCall {
     ToolCall {
-        tool_call_id: call.call_id.clone(),
+        tool_call_id: call.tool_call_id.clone(),
         name: call.name.clone(),
-        arguments_json: call.arguments.clone(),
+        // Some services write nothing for a call without arguments.
+        arguments_json: match call.arguments.trim() {
+            "" => "{}".to_owned(),
+            _ => call.arguments.clone(),
+        },
     }
 }
 
@@ -240,7 +257,7 @@ fn stored_answer(result: &InvokeResult, kept_segment: Option<u32>) -> StoredAnsw
 fn without_result(call: &Call, why: &str) -> Call {
     Call {
         answer: Some(ToolResult {
-            tool_call_id: call.call_id.clone(),
+            tool_call_id: call.tool_call_id.clone(),
             execution_ms: 0,
             outcome: ToolOutcome::Error(why.to_owned()),
         }),

@@ -71,6 +71,11 @@ impl Input {
         (places(own), places(others))
     }
 
+    /// It holds stand-ins for outputs that were refused before.
+    fn stands_in(&self) -> bool {
+        self.entries.iter().any(|entry| entry.withheld && entry.kind == EntryKind::ToolOutputs)
+    }
+
     fn without(mut self, entries: &[u64]) -> Self {
         for entry in self.entries.iter_mut().filter(|entry| entries.contains(&entry.seq)) {
             entry.withheld = true;
@@ -104,6 +109,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let mut exchange = self.exchange(work, &input).await?;
         if input.previous_response_id.is_some() && exchange.failed_with(CallFailure::lost_chain) {
             // The session has the whole conversation itself: a lost chain is built again from it.
+            input = self.whole_conversation(true)?;
+            exchange.take_back(work);
+            exchange = self.exchange(work, &input).await?;
+        }
+        if exchange.failed_with(CallFailure::refused_input) && input.stands_in() {
+            // The service does not even take the stand-ins for outputs that it refused.
+            self.store.forget_refused_calls(&mut work.session)?;
             input = self.whole_conversation(true)?;
             exchange.take_back(work);
             exchange = self.exchange(work, &input).await?;
@@ -252,9 +264,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 llm_call::call(self.platform.as_ref(), &endpoint, composed.body.clone(), &mut show)
                     .await;
             let Err(failure) = &ending else { break ending };
-            let Some(wait) = retry::wait_ms(failure, attempts, self.platform.random()) else {
-                break ending;
-            };
+            let wait = retry::wait_ms(failure, attempts, self.platform.random())
+                // A wait that outlasts the turn would only hide why it failed.
+                .filter(|wait| self.platform.now_ms().saturating_add(*wait) < work.deadline_ms);
+            let Some(wait) = wait else { break ending };
             transcript.retries.push(Retry { http_status: failure.http_status(), waited_ms: wait });
             self.platform.sleep(wait).await;
         };
@@ -274,7 +287,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let segment = transcript.segment;
         let usage = answer.usage.map(usage);
         transcript.usage = usage;
-        let calls = calls_of(work, &answer);
+        let calls = self.calls_of(work, &answer)?;
         let ends = calls.is_empty();
         let mode_changes = calls.iter().filter(|call| call.name == AGENT_CHANGE_MODE).count();
 
@@ -316,6 +329,49 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let now = self.platform.now_ms();
         self.store.record_answer(&mut work.session, &mut work.turn, &record, now)?;
         Ok(None)
+    }
+
+    /// The calls of an answer, and who answers each. One that nobody can run is answered at once.
+    fn calls_of(&self, work: &Work<'_>, answer: &ModelAnswer) -> Result<Vec<Call>, Fault> {
+        if answer.calls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = self.store.tool_call_ids(work.turn.ordinal)?;
+        let model_call = work.turn.progress.model_calls;
+        let calls = answer.calls.iter().zip(0..).map(|(made, position): (&FunctionCall, u32)| {
+            let tool_call_id = match known.contains(&made.call_id) {
+                false => made.call_id.clone(),
+                // The service numbers the calls of each response anew.
+                true => format!("{}.{model_call}.{position}", made.call_id),
+            };
+            let (runs_on, trouble) = match work.tools.get(&made.name) {
+                None => (
+                    RunsOn::Nobody,
+                    Some(format!("There is no tool {}. Use an offered one.", made.name)),
+                ),
+                Some(tool) if tool.on_server => (RunsOn::Server, None),
+                Some(_) if !is_json(&made.arguments) => (
+                    RunsOn::Nobody,
+                    Some("The arguments are not valid JSON. Write the call again.".to_owned()),
+                ),
+                Some(_) => (RunsOn::Client, None),
+            };
+            let call = Call {
+                model_call,
+                position,
+                call_id: made.call_id.clone(),
+                tool_call_id,
+                name: made.name.clone(),
+                arguments: made.arguments.clone(),
+                runs_on,
+                answer: None,
+            };
+            match trouble {
+                None => call,
+                Some(trouble) => without_result(&call, &trouble),
+            }
+        });
+        Ok(calls.collect())
     }
 
     /// The final text, with the welcome message of a mode that was entered in this turn.
@@ -379,36 +435,9 @@ fn input_items(entries: &[Entry]) -> Result<Vec<Box<RawValue>>, Fault> {
     Ok(items)
 }
 
-/// The calls of an answer, and who answers each. One that was not offered is answered at once.
-fn calls_of(work: &Work<'_>, answer: &ModelAnswer) -> Vec<Call> {
-    answer
-        .calls
-        .iter()
-        .zip(0..)
-        .map(|(call, position): (&FunctionCall, u32)| {
-            let offered = work.tools.get(&call.name);
-            let made = Call {
-                model_call: work.turn.progress.model_calls,
-                position,
-                call_id: call.call_id.clone(),
-                name: call.name.clone(),
-                arguments: call.arguments.clone(),
-                runs_on: match offered {
-                    Some(tool) if tool.on_server => RunsOn::Server,
-                    Some(_) => RunsOn::Client,
-                    None => RunsOn::Nobody,
-                },
-                answer: None,
-            };
-            match offered {
-                Some(_) => made,
-                None => without_result(
-                    &made,
-                    &format!("There is no tool {}. Use an offered one.", call.name),
-                ),
-            }
-        })
-        .collect()
+/// A client is given JSON, or nothing that would have to be.
+fn is_json(arguments: &str) -> bool {
+    arguments.trim().is_empty() || serde_json::from_str::<&RawValue>(arguments).is_ok()
 }
 
 fn warn_of_flaws(warnings: &mut Vec<String>, answer: &ModelAnswer, cut_off: Option<&str>) {

@@ -26,7 +26,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 ToolInvocation {
                     session_id: &work.session.session_id,
                     turn_id: &work.turn.turn_id,
-                    call_id: &call.call_id,
+                    call_id: &call.tool_call_id,
                     name: &call.name,
                     arguments: &call.arguments,
                 },

@@ -10,6 +10,9 @@ use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog};
 use crate::contract::ToolOutcome;
 use crate::responses_api::FunctionTool;
 
+/// The longest reason that the history keeps, in bytes.
+const MAX_REASON_BYTES: usize = 4096;
+
 #[derive(Deserialize)]
 struct ChangeMode {
     mode: String,
@@ -48,10 +51,16 @@ pub(super) fn change_mode(
     match serde_json::to_string(&answer) {
         Ok(text) => (
             ToolOutcome::Result(text),
-            Some(RequestedMode { key: mode.key.clone(), reason: wanted.reason }),
+            Some(RequestedMode { key: mode.key.clone(), reason: in_short(wanted.reason) }),
         ),
         Err(_) => refused("The answer could not be written.".to_owned()),
     }
+}
+
+/// For the history, which needs no more than a reason; the whole stands in the conversation.
+fn in_short(mut reason: String) -> String {
+    reason.truncate(reason.floor_char_boundary(MAX_REASON_BYTES));
+    reason
 }
 
 /// Key, display name and use of every mode.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use aptix_edge::catalog::Catalog;
 use aptix_edge::contract::{self, Fault, InvokeResult, SessionId, TurnId};
 use aptix_edge::entry::{Delivery, Environment, SessionHost};
-use aptix_edge::pipeline::{Deployment, Position, StreamCursor};
+use aptix_edge::pipeline::{Deployment, Position};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -266,10 +266,10 @@ impl Bed {
 }
 
 async fn listen(delivery: Delivery, position: Option<Position>, slot: Rc<RefCell<Option<Heard>>>) {
-    let Delivery { stream, streaming, replayed } = delivery;
+    let (stream, replayed) = (Rc::clone(&delivery.stream), delivery.replayed);
     let mut frames = None;
-    if streaming {
-        let mut cursor = StreamCursor::new(position);
+    if delivery.streaming {
+        let mut cursor = delivery.cursor(position);
         let mut text = String::new();
         loop {
             text.push_str(&cursor.frames(&stream));

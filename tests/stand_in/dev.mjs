@@ -27,9 +27,7 @@ const SETTINGS = [
   'UPSTREAM_IDLE_TIMEOUT_MS',
   'TURN_TIMEOUT_MS',
   'KEEP_ALIVE_MS',
-  'ALLOWED_ORIGINS',
-  'FILE_LINK_KEY',
-  'FILE_TTL_S',
+  'TURN_ALARM_MS',
 ];
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-dev-'));

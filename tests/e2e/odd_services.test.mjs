@@ -1,0 +1,86 @@
+// Services that speak the protocol in their own way: ids used again, calls without any, arguments that are none.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { answer, call, text } from './scripted_model.mjs';
+
+const rig = rigForFile({
+  catalog: (catalog, { toolUrl }) => {
+    catalog.ServerTools.push(httpTool('look', toolUrl));
+    catalog.Modes[0].Tools.push('look');
+  },
+});
+const tools = { ToolsJson: JSON.stringify([clientTool('read_file')]) };
+const results = ({ SessionId, TurnId }, ids) => ({
+  SessionId,
+  TurnId,
+  ToolResults: ids.map((ToolCallId) => ({ ToolCallId, ExecutionMs: 1, ResultJson: '"same"' })),
+});
+
+test('a service that numbers the calls of each response anew is answered call by call', async () => {
+  const turn = userTurn(tools);
+  rig.model.script(
+    answer(call('read_file', { path: 'a' }, { callId: 'call_0' })),
+    answer(call('read_file', { path: 'b' }, { callId: 'call_0' })),
+    answer(text('Both read.')),
+  );
+  const [first] = resultOf(await rig.post(turn)).ToolCalls;
+  const [second] = resultOf(await rig.post(results(turn, [first.ToolCallId]))).ToolCalls;
+  assert.notEqual(second.ToolCallId, first.ToolCallId);
+  assert.equal(second.ArgumentsJson, '{"path":"b"}');
+  // A repeat of the first continuation is still a repeat.
+  const again = await rig.post(results(turn, [first.ToolCallId]));
+  assert.equal(again.headers.get('idempotent-replayed'), 'true');
+  const last = await rig.post(results(turn, [second.ToolCallId]));
+  assert.equal(resultOf(last).PrimaryOutputText, 'Both read.');
+  assert.deepEqual(rig.model.bodies.slice(1).map(({ input }) => input[0].call_id), ['call_0', 'call_0']);
+});
+
+for (const [what, ids] of [['twice the same id', ['c', 'c']], ['an empty id', ['']]]) {
+  test(`calls with ${what} are a fault of the service, and the next turn works`, async () => {
+    const turn = userTurn({ ...tools, Instruction: 'Read it.' });
+    rig.model.script(answer(...ids.map((callId) => call('read_file', {}, { callId }))), answer(text('Next.')));
+    assert.deepEqual(refusalOf(await rig.post(turn)), [502, 'upstream_protocol']);
+    const next = await rig.post({ SessionId: turn.SessionId, TurnId: 'next', Instruction: 'Go on.' });
+    assert.equal(resultOf(next).PrimaryOutputText, 'Next.');
+    assert.match(rig.model.lastSeen, /Read it\.[^]*Go on\./);
+  });
+}
+
+test('a client is given JSON arguments: none become an empty object, broken ones go back to the model', async () => {
+  const turn = userTurn(tools);
+  rig.model.script(
+    answer(call('read_file', ['{"path":'])),
+    answer(call('read_file', [''])),
+    answer(text('Read.')),
+  );
+  const [asked] = resultOf(await rig.post(turn)).ToolCalls;
+  assert.equal(asked.ArgumentsJson, '{}');
+  assert.match(rig.model.bodies[1].input[0].output, /not valid JSON/);
+  assert.equal(resultOf(await rig.post(results(turn, [asked.ToolCallId]))).PrimaryOutputText, 'Read.');
+});
+
+test('mode keys stay inside: the mode tools are not among the shown results, other server tools are', async () => {
+  rig.tools.on('/look', '{"found":1}');
+  rig.model.script(
+    answer(call('look', {}), call('agent_change_mode', { mode: 'ddr_authoring', branch: false, reason: 'asked' })),
+    answer(text('Done.')),
+  );
+  const got = await rig.post(userTurn());
+  const { ToolResults, ModeDisplayName } = resultOf(got);
+  assert.deepEqual([ToolResults.map(({ ResultJson }) => ResultJson), ModeDisplayName], [['{"found":1}'], 'DDR Authoring']);
+  assert.ok(!got.text.includes('ddr_authoring'), got.text);
+});
+
+test('a position is meant for text that was shown: with a new turn it counts for nothing', async () => {
+  rig.model.script(answer(text('Hello.')));
+  const stream = await (await rig.stream(userTurn({ Streaming: true }), { headers: { 'last-event-id': '0.3' } })).end();
+  assert.deepEqual([stream.text, stream.of('output_text.discard')], ['Hello.', []]);
+});
+
+test('ids may come percent-encoded in a path', async () => {
+  rig.model.script(answer(text('Hello.')));
+  const turn = userTurn({ SessionId: 'project:1', TurnId: 'turn:1' });
+  resultOf(await rig.post(turn));
+  assert.equal(resultOf(await rig.get('/sessions/project%3A1/turns/turn%3A1')).Status, 'completed');
+});
