@@ -108,6 +108,8 @@ impl SessionObject {
                 Err(Fault::new(ErrorCode::Internal, "A stream is not a view."))
             }
         };
+        // Looking at a turn that lost its instance takes it up.
+        self.keep_alive(environment).await?;
         match view {
             Ok(view) => result(&view).map(Ok),
             Err(fault) => Ok(Err(vec![fault])),
