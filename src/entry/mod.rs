@@ -11,6 +11,6 @@ mod session_host;
 mod views;
 
 pub use authentication::{AuthenticationMode, Keyring, Tenant};
-pub use route::{Route, SessionRoute};
+pub use route::{Route, SessionRoute, TurnPage};
 pub use session_host::{Delivery, Environment, SessionHost};
-pub use views::{ModesView, SessionView, TurnView};
+pub use views::{ModesView, SessionView, TraceView, TurnView, TurnsView};

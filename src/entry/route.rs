@@ -24,21 +24,39 @@ pub enum SessionRoute {
     Session,
     /// `GET /sessions/{SessionId}/modes`
     Modes,
+    /// `GET /sessions/{SessionId}/turns?After=TurnId&Limit=1..100`
+    Turns(TurnPage),
     /// `GET /sessions/{SessionId}/turns/{TurnId}`
     Turn(TurnId),
     /// `GET /sessions/{SessionId}/turns/{TurnId}/stream`
     Stream(TurnId),
+    /// `GET /sessions/{SessionId}/turns/{TurnId}/trace`
+    Trace(TurnId),
     /// `POST /sessions/{SessionId}/turns/{TurnId}/cancel`
     Cancel(TurnId),
 }
 
+/// A part of a session's turns, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnPage {
+    /// Only turns after this one; from the first without it.
+    pub after: Option<TurnId>,
+    /// How many at most, 1 to 100.
+    pub limit: u32,
+}
+
+/// The largest, and the usual, page of turns.
+const MAX_TURNS: u32 = 100;
+
 impl Route {
-    /// Finds the endpoint for a method and a path.
+    /// Finds the endpoint for a method and a target: a path, and a query where the endpoint takes one.
     ///
     /// # Errors
     /// `not_found` for a path that is no endpoint, `method_not_allowed` (with `Details.Allowed`)
-    /// for another method than the endpoint's, `invalid_field` for a malformed id in the path.
-    pub fn find(method: &str, path: &str) -> Result<Self, Fault> {
+    /// for another method than the endpoint's, `invalid_field` for a malformed id in the path or a
+    /// malformed value in the query, `unknown_field` for a query member that the endpoint lacks.
+    pub fn find(method: &str, target: &str) -> Result<Self, Fault> {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let decoded: Vec<Cow<'_, str>> = path.split('/').skip(1).map(decoded).collect();
         let segments: Vec<&str> = decoded.iter().map(AsRef::as_ref).collect();
         let (allowed, route) = match segments.as_slice() {
@@ -47,6 +65,12 @@ impl Route {
             ["execute"] => ("POST", Ok(Self::Execute)),
             ["sessions", session] => ("GET", below(session, |_| Ok(SessionRoute::Session))),
             ["sessions", session, "modes"] => ("GET", below(session, |_| Ok(SessionRoute::Modes))),
+            ["sessions", session, "turns"] => {
+                ("GET", below(session, |_| Ok(SessionRoute::Turns(turn_page(query)?))))
+            }
+            ["sessions", session, "turns", turn, "trace"] => {
+                ("GET", below(session, |_| Ok(SessionRoute::Trace(TurnId::parse(turn)?))))
+            }
             ["sessions", session, "turns", turn] => {
                 ("GET", below(session, |_| Ok(SessionRoute::Turn(TurnId::parse(turn)?))))
             }
@@ -84,6 +108,36 @@ impl Route {
     }
 }
 
+fn turn_page(query: &str) -> Result<TurnPage, Fault> {
+    let mut page = TurnPage { after: None, limit: MAX_TURNS };
+    for member in query.split('&').filter(|member| !member.is_empty()) {
+        let (name, value) = member.split_once('=').unwrap_or((member, ""));
+        let value = decoded(value);
+        match name {
+            "After" => {
+                page.after = Some(TurnId::parse(&value).map_err(|fault| fault.at("/After"))?)
+            }
+            "Limit" => {
+                let limit = value.parse().ok().filter(|limit| (1..=MAX_TURNS).contains(limit));
+                page.limit = limit.ok_or_else(|| {
+                    Fault::new(
+                        ErrorCode::InvalidField,
+                        format!("Limit must be a whole number from 1 to {MAX_TURNS}."),
+                    )
+                    .at("/Limit")
+                })?;
+            }
+            _ => {
+                return Err(Fault::new(
+                    ErrorCode::UnknownField,
+                    "This endpoint takes After and Limit in its query, nothing else.",
+                ));
+            }
+        }
+    }
+    Ok(page)
+}
+
 /// An id may come percent-encoded; what then holds a `/` or is no UTF-8 is no id, and is refused as one.
 fn decoded(segment: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(segment).decode_utf8_lossy()
@@ -116,6 +170,27 @@ mod tests {
             ("GET", "/errors", Route::Errors),
             ("POST", "/execute", Route::Execute),
             ("GET", "/sessions/s:1", Route::Session(session(), SessionRoute::Session)),
+            (
+                "GET",
+                "/sessions/s:1/turns",
+                Route::Session(
+                    session(),
+                    SessionRoute::Turns(TurnPage { after: None, limit: 100 }),
+                ),
+            ),
+            (
+                "GET",
+                "/sessions/s:1/turns?Limit=7&After=t%2E1",
+                Route::Session(
+                    session(),
+                    SessionRoute::Turns(TurnPage { after: Some(turn()), limit: 7 }),
+                ),
+            ),
+            (
+                "GET",
+                "/sessions/s:1/turns/t.1/trace",
+                Route::Session(session(), SessionRoute::Trace(turn())),
+            ),
             ("GET", "/sessions/s%3A1", Route::Session(session(), SessionRoute::Session)),
             ("GET", "/sessions/s:1/modes", Route::Session(session(), SessionRoute::Modes)),
             (
@@ -157,6 +232,14 @@ mod tests {
         assert_eq!(code("GET", "/sessions/"), ErrorCode::InvalidField);
         assert_eq!(code("GET", "/sessions/a%2Fb"), ErrorCode::InvalidField);
         assert_eq!(code("GET", "/sessions/a/turns/%ff"), ErrorCode::InvalidField);
+        for query in ["Limit=0", "Limit=101", "Limit=x", "Limit=", "After=", "After=%20"] {
+            assert_eq!(
+                code("GET", &format!("/sessions/a/turns?{query}")),
+                ErrorCode::InvalidField,
+                "{query}"
+            );
+        }
+        assert_eq!(code("GET", "/sessions/a/turns?limit=1"), ErrorCode::UnknownField);
         assert_eq!(code("HEAD", "/sessions/a/turns/b/stream"), ErrorCode::MethodNotAllowed);
     }
 }

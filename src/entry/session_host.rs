@@ -12,10 +12,15 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::admission::{Admission, Door, Interrupted, aborted, failure, pending_calls};
-use super::views::{ModesView, SessionView, TurnSummary, TurnView};
+use super::route::TurnPage;
+use super::views::{
+    ModesView, SessionView, TraceView, TracedCall, TurnEntry, TurnSummary, TurnView, TurnsView,
+};
 use crate::catalog::Catalog;
-use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
-use crate::persistence::{Database, Session, SessionStore, StoredAnswer, Turn};
+use crate::contract::{
+    ErrorCode, ExecuteRequest, Fault, SessionId, ToolOutcome, TurnId, TurnStatus,
+};
+use crate::persistence::{Call, Database, Session, SessionStore, StoredAnswer, Turn};
 use crate::pipeline::{
     Cancellation, Deployment, Outcome, Platform, Position, StreamCursor, TurnStream,
 };
@@ -227,6 +232,72 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
+    /// `GET /sessions/{SessionId}/turns`
+    ///
+    /// # Errors
+    /// `session_not_found`, `turn_not_found` when there is no turn to begin after.
+    pub fn turns_view(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+        page: &TurnPage,
+    ) -> Result<TurnsView, Fault> {
+        self.recover(environment)?;
+        let session = self.known_session(session_id)?;
+        let after = match &page.after {
+            None => None,
+            Some(turn_id) => {
+                let (_, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+                Some(turn.ordinal)
+            }
+        };
+        // One more than is shown says whether there is more.
+        let mut turns = self.store.turns_after(after, page.limit.saturating_add(1))?;
+        let more = turns.len() > page.limit as usize;
+        turns.truncate(page.limit as usize);
+        let turns: Result<Vec<TurnEntry>, Fault> = turns
+            .into_iter()
+            .map(|turn| {
+                Ok(TurnEntry {
+                    status: turn.status,
+                    started_at: self.store.timestamp(turn.started_at)?,
+                    updated_at: self.store.timestamp(turn.updated_at)?,
+                    usage: turn.progress.usage,
+                    turn_id: turn.turn_id,
+                })
+            })
+            .collect();
+        Ok(TurnsView { session_id: session.session_id, turns: turns?, more })
+    }
+
+    /// `GET /sessions/{SessionId}/turns/{TurnId}/trace`
+    ///
+    /// # Errors
+    /// `session_not_found`, `turn_not_found`.
+    pub fn trace_view(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+    ) -> Result<TraceView, Fault> {
+        self.recover(environment)?;
+        let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+        let history = self.store.mode_history()?;
+        Ok(TraceView {
+            session_id: session.session_id,
+            status: turn.status,
+            attempts: turn.attempts,
+            composition: self.store.composition(turn.ordinal)?,
+            model_calls: self.store.model_calls(turn.ordinal)?,
+            tool_calls: self.store.turn_calls(turn.ordinal)?.into_iter().map(traced).collect(),
+            mode_changes: history
+                .into_iter()
+                .filter(|change| change.turn_id == turn.turn_id)
+                .collect(),
+            turn_id: turn.turn_id,
+        })
+    }
+
     /// `GET /sessions/{SessionId}/modes`
     ///
     /// # Errors
@@ -331,6 +402,20 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             status: turn.status,
             tool_calls: pending_calls(&self.store, session, turn)?,
         })
+    }
+}
+
+fn traced(call: Call) -> TracedCall {
+    TracedCall {
+        model_call: call.model_call,
+        tool_call_id: call.tool_call_id,
+        name: call.name,
+        runs_on: call.runs_on.as_str(),
+        execution_ms: call.answer.as_ref().map(|answer| answer.execution_ms),
+        successful: call
+            .answer
+            .as_ref()
+            .map(|answer| matches!(answer.outcome, ToolOutcome::Result(_))),
     }
 }
 

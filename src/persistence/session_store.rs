@@ -91,6 +91,47 @@ impl<D: Database> SessionStore<D> {
             .ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage lost a turn."))
     }
 
+    /// Turns after one, oldest first; from the first without it.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn turns_after(&self, ordinal: Option<u64>, limit: u32) -> Result<Vec<Turn>, Fault> {
+        self.database
+            .run(
+                "SELECT * FROM turns WHERE ordinal > ? ORDER BY ordinal LIMIT ?",
+                &[ordinal.unwrap_or(0).into(), limit.into()],
+            )?
+            .iter()
+            .map(|row| self.turn_from_row(row))
+            .collect()
+    }
+
+    /// What a turn's message was made of: the composition trace, JSON.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails or knows no such turn.
+    pub fn composition(&self, turn: u64) -> Result<Box<RawValue>, Fault> {
+        let row = self
+            .first("SELECT composition FROM turns WHERE ordinal = ?", &[turn.into()])?
+            .ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage lost a turn."))?;
+        from_json("composition", &texts::from_column(&self.database, row.text("composition")?)?)
+    }
+
+    /// All calls of a turn, in the model's order.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn turn_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
+        self.database
+            .run(
+                "SELECT * FROM calls WHERE turn = ? ORDER BY model_call, position",
+                &[turn.into()],
+            )?
+            .iter()
+            .map(|row| self.call_from_row(row))
+            .collect()
+    }
+
     /// The newest turn.
     ///
     /// # Errors
@@ -166,22 +207,6 @@ impl<D: Database> SessionStore<D> {
         let rows =
             self.database.run("SELECT tool_call_id FROM calls WHERE turn = ?", &[turn.into()])?;
         rows.iter().map(|row| row.text("tool_call_id")).collect()
-    }
-
-    /// The calls of a turn that server tools answered, in the model's order.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
-    pub fn server_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
-        self.database
-            .run(
-                "SELECT * FROM calls WHERE turn = ? AND runs_on = 'server' AND answer IS NOT NULL
-                 ORDER BY model_call, position",
-                &[turn.into()],
-            )?
-            .iter()
-            .map(|row| self.call_from_row(row))
-            .collect()
     }
 
     /// The entries of the conversation after `seq`, oldest first, without those that are withheld

@@ -10,7 +10,7 @@ use worker::{
     event,
 };
 
-use super::answer::{refusal, result};
+use super::answer::{refusal, result, target};
 use super::environment::deployment;
 use super::runtime::variable;
 use crate::contract::{
@@ -32,8 +32,8 @@ async fn fetch(mut request: Request, env: Env, _context: Context) -> worker::Res
 
 async fn answer(request: &mut Request, env: &Env) -> Result<worker::Result<Response>, Vec<Fault>> {
     let method = request.method();
-    let path = request.path();
-    let route = Route::find(method.as_ref(), &path).map_err(one)?;
+    let target = target(request);
+    let route = Route::find(method.as_ref(), &target).map_err(one)?;
     if let Some(view) = public_view(&route) {
         return Ok(result(&view));
     }
@@ -46,7 +46,7 @@ async fn answer(request: &mut Request, env: &Env) -> Result<worker::Result<Respo
         }
     };
     let last_event_id = request.headers().get("Last-Event-ID").ok().flatten();
-    let forwarded = forward(env, &tenant, &session, method, &path, body, last_event_id).await;
+    let forwarded = forward(env, &tenant, &session, method, &target, body, last_event_id).await;
     Ok(forwarded.or_else(|fault| {
         console_error!("{}", json!({ "event": "object_failed", "tenant": tenant.as_str(), "fault": fault.to_string() }));
         refusal(vec![Fault::new(
@@ -137,7 +137,7 @@ async fn forward(
     tenant: &Tenant,
     session: &SessionId,
     method: Method,
-    path: &str,
+    target: &str,
     body: Option<Vec<u8>>,
     last_event_id: Option<String>,
 ) -> worker::Result<Response> {
@@ -152,7 +152,7 @@ async fn forward(
         .with_headers(headers)
         .with_body(body.map(|body| Uint8Array::from(body.as_slice()).into()));
     object
-        .fetch_with_request(Request::new_with_init(&format!("https://session{path}"), &init)?)
+        .fetch_with_request(Request::new_with_init(&format!("https://session{target}"), &init)?)
         .await
 }
 

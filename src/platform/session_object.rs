@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::Serialize;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
-use super::answer::{json, refusal, result};
+use super::answer::{json, refusal, result, target};
 use super::environment::environment;
 use super::event_stream::event_stream;
 use super::object_storage::{ObjectStorage, RowCount};
@@ -60,7 +60,7 @@ impl DurableObject for SessionObject {
 impl SessionObject {
     async fn answer(&self, request: &mut Request) -> worker::Result<Result<Response, Vec<Fault>>> {
         let position = request.headers().get("Last-Event-ID")?.as_deref().and_then(Position::parse);
-        let route = match Route::find(request.method().as_ref(), &request.path()) {
+        let route = match Route::find(request.method().as_ref(), &target(request)) {
             Ok(route) => route,
             Err(fault) => return Ok(Err(vec![fault])),
         };
@@ -102,6 +102,8 @@ impl SessionObject {
         let view = match route {
             SessionRoute::Session => shown(host.session_view(environment, session)),
             SessionRoute::Modes => shown(host.modes_view(environment, session)),
+            SessionRoute::Turns(page) => shown(host.turns_view(environment, session, &page)),
+            SessionRoute::Trace(turn) => shown(host.trace_view(environment, session, &turn)),
             SessionRoute::Turn(turn) => shown(host.turn_view(environment, session, &turn)),
             SessionRoute::Cancel(turn) => shown(host.cancel(environment, session, &turn).await),
             SessionRoute::Stream(_) => {

@@ -231,8 +231,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     /// What server tools answered. The mode tools speak in mode keys, which no client sees; what
     /// they did shows as `ModeDisplayName`.
     fn shown_results(&self, turn: u64) -> Result<Vec<ToolResult>, Fault> {
-        let calls = self.store.server_calls(turn)?.into_iter();
-        let shown = calls.filter(|call| !BUILT_IN_TOOLS.contains(&call.name.as_str()));
+        let shown = self.store.turn_calls(turn)?.into_iter().filter(|call| {
+            call.runs_on == RunsOn::Server && !BUILT_IN_TOOLS.contains(&call.name.as_str())
+        });
         Ok(shown.filter_map(|call| call.answer).collect())
     }
 }
