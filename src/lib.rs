@@ -21,14 +21,17 @@
 //! Each is checked by `tests/architecture.rs`.
 //!
 //! - Only `platform` names `worker`, `wasm_bindgen` or `js_sys`; everything else runs natively.
-//! - `contract` and `responses_api` name nobody in the crate, and `catalog` neither, so that no field of the model
-//!   service can leak into the public contract.
+//! - `contract`, `responses_api` and `catalog` name nobody in the crate, so that no field of the
+//!   model service can leak into the public contract.
 //! - Layers 1, 2 and 3 never name each other; only the reasoner names all three.
 //! - Only `llm_call` calls the model service, and only the reasoner repeats a call.
 //! - An `InvokeResult` is built in one place, `contract::invoke_result`.
 //! - Clock, randomness and secrets come in through `pipeline::Platform`.
 //!
 //! # The documents' names and ours
+//!
+//! "The interface" in comments is the product's written promise to its clients, AGN-… are Aptix's
+//! design documents.
 //!
 //! | document | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What the model service is sent (interface.md section 4): one golden body for each variant, made
+//! What the model service is sent (the interface, section 4): one golden body for each variant, made
 //! through the public interface from what a client would send.
 
 // A test fails by panicking, in its helper functions too.

@@ -1,5 +1,5 @@
 //! Everything that the model service can do wrong, at the first and at a later call of a turn; and
-//! that the session outlives it (interface.md sections 2 and 3).
+//! that the session outlives it (the interface, sections 2 and 3).
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Whole turns, as a client and the model service see them (interface.md sections 2, 4 and 5).
+//! Whole turns, as a client and the model service see them (the interface, sections 2, 4 and 5).
 
 #![allow(
     clippy::unwrap_used,

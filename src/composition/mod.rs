@@ -1,5 +1,5 @@
 //! Layer 1, Composition: everything that a request to the model service is made of (AGN-003,
-//! interface.md section 4).
+//! the interface, section 4).
 //!
 //! Architecture Invariant: pure. Nothing here calls, executes, loops, retries or stores; and no
 //! other layer writes prompts, tools or context.

@@ -1,4 +1,4 @@
-//! What a user turn adds to the conversation (interface.md section 4): the boot prompt on the
+//! What a user turn adds to the conversation (the interface, section 4): the boot prompt on the
 //! session's first turn, and one user message made of labelled blocks.
 
 use serde_json::value::RawValue;

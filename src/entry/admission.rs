@@ -1,4 +1,4 @@
-//! What a submission is to its session: new, a repeat, or refused (interface.md section 2, *Turns*).
+//! What a submission is to its session: new, a repeat, or refused (the interface, section 2, *Turns*).
 //!
 //! Everything here runs in one stretch without an await, so that of two equal requests the second
 //! always meets what the first has stored.

@@ -1,4 +1,4 @@
-//! Who may come in (interface.md section 6): bearer keys, known by their hash; closed by default.
+//! Who may come in (the interface, section 6): bearer keys, known by their hash; closed by default.
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};

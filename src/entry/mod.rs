@@ -1,5 +1,5 @@
 //! Layer 6, Entry: routes, authentication, and the object that owns a session (AGN-027 §4, layer
-//! 6; interface.md sections 1, 2 and 6).
+//! 6; the interface, sections 1, 2 and 6).
 //!
 //! Architecture Invariant: pure like the layers before it; `crate::platform` carries what is
 //! decided here to the runtime.

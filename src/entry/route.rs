@@ -1,4 +1,4 @@
-//! Which endpoint a request means (interface.md section 1).
+//! Which endpoint a request means (the interface, section 1).
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
 //! The object that owns a session: it admits submissions, runs turns apart from their clients, and
-//! lets any number of clients watch (interface.md section 2).
+//! lets any number of clients watch (the interface, section 2).
 //!
 //! State: the session's storage, and in memory the one turn that runs. Keys: one object per
 //! `{tenant}/{SessionId}`. Atomic: admission runs without an await.

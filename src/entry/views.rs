@@ -1,4 +1,4 @@
-//! What the session's own endpoints show (interface.md section 1).
+//! What the session's own endpoints show (the interface, section 1).
 
 use serde::Serialize;
 use serde_json::value::RawValue;

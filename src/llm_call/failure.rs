@@ -1,4 +1,4 @@
-//! Why a model call gave no usable answer, and what that is in the dictionary (interface.md
+//! Why a model call gave no usable answer, and what that is in the dictionary (the interface
 //! section 3).
 //!
 //! The service's own words stay here: they can hold parts of a key or of a prompt.

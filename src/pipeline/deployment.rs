@@ -1,4 +1,4 @@
-//! The deployment's variables (interface.md section 6), read and checked in one place.
+//! The deployment's variables (the interface, section 6), read and checked in one place.
 
 use crate::contract::{ErrorCode, Fault};
 

@@ -1,4 +1,4 @@
-//! The text of one submission as it grows, and cursors that watch it (interface.md, *Delivery*).
+//! The text of one submission as it grows, and cursors that watch it (the interface, *Delivery*).
 //!
 //! The reasoner writes, any number of watchers read. A watcher holds a position, not a queue: what
 //! came while it was busy goes out together, a slow one holds up nobody, and its memory is constant.

@@ -1,7 +1,7 @@
 //! The Durable Object of one session, named `{tenant}/{SessionId}`.
 //!
 //! State: SQLite (see `persistence::schema`), and in memory the turn that runs. Routes: what
-//! `entry::Route` finds below `/execute` and `/sessions`. Statuses: interface.md section 3. Alarm:
+//! `entry::Route` finds below `/execute` and `/sessions`. Statuses: the interface, section 3. Alarm:
 //! every `TURN_ALARM_MS` while a turn runs, so that the object is not evicted under it, and so that a
 //! turn whose instance was lost is taken up.
 

@@ -1,4 +1,4 @@
-//! HTTP tools (interface.md section 6): one `POST` with the call, one JSON answer.
+//! HTTP tools (the interface, section 6): one `POST` with the call, one JSON answer.
 //!
 //! A tool's address, headers and secrets never appear in a failure: it may reach the client.
 

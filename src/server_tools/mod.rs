@@ -1,5 +1,5 @@
 //! Layer 3, Server Tools: runs what the server runs, one call at a time, and says what each call's
-//! output is to the model (AGN-027 §4, layer 3; interface.md section 5).
+//! output is to the model (AGN-027 §4, layer 3; the interface, section 5).
 //!
 //! Architecture Invariant: it knows neither the model service nor the store; a mode change is asked
 //! for here and applied by the reasoner.

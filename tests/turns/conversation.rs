@@ -1,4 +1,4 @@
-//! What the model service is told: all that was said, once, and nothing that it refused (interface.md sections 2 and 4).
+//! What the model service is told: all that was said, once, and nothing that it refused (the interface, sections 2 and 4).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What a turn's client gets: the answer, as JSON or as a stream, once or again (interface.md section 2).
+//! What a turn's client gets: the answer, as JSON or as a stream, once or again (the interface, section 2).
 
 use aptix_edge::pipeline::Position;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Mode changes (interface.md section 5; AGN-011).
+//! Mode changes (the interface, section 5; AGN-011).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a session keeps between turns, and whom it takes them from (interface.md sections 2 and 4).
+//! What a session keeps between turns, and whom it takes them from (the interface, sections 2 and 4).
 
 use serde_json::{Value, json};
 
