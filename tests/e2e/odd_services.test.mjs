@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { answer, call, text } from './scripted_model.mjs';
+import { answer, call, httpError, text } from './scripted_model.mjs';
 
 const rig = rigForFile({
   catalog: (catalog, { toolUrl }) => {
@@ -83,4 +83,18 @@ test('ids may come percent-encoded in a path', async () => {
   const turn = userTurn({ SessionId: 'project:1', TurnId: 'turn:1' });
   resultOf(await rig.post(turn));
   assert.equal(resultOf(await rig.get('/sessions/project%3A1/turns/turn%3A1')).Status, 'completed');
+});
+
+test('a service that takes no output for its own calls, not even a stand-in, blocks nothing', async () => {
+  const refused = httpError(400, { param: 'input', message: 'Not this input.' });
+  rig.tools.on('/look', '{"found":1}');
+  rig.model.script(answer(call('look', {})), refused, refused, answer(text('Fine.')));
+  const turn = userTurn({ Instruction: 'Look for it.' });
+  assert.deepEqual(refusalOf(await rig.post(turn)), [502, 'upstream_rejected']);
+  const next = await rig.post({ SessionId: turn.SessionId, TurnId: 'next', Instruction: 'Then tell me.' });
+  assert.equal(resultOf(next).PrimaryOutputText, 'Fine.');
+  const { input, previous_response_id: chain } = rig.model.bodies.at(-1);
+  assert.equal(chain, undefined);
+  assert.deepEqual(input.map(({ type, role }) => type ?? role), ['system', 'user', 'user']);
+  assert.match(JSON.stringify(input), /Look for it\.[^]*Then tell me\./);
 });
