@@ -9,11 +9,11 @@ use crate::composition::{
     merge_tools,
 };
 use crate::contract::{
-    ErrorCode, Fault, ToolCall, ToolContinuation, ToolResult, TurnStatus, UserTurn,
+    ErrorCode, Fault, SessionId, ToolCall, ToolContinuation, ToolResult, TurnId, TurnStatus,
+    UserTurn,
 };
 use crate::persistence::{
-    Call, Database, EntryKind, NewTurn, OpenCalls, Progress, RunsOn, Session, SessionStore,
-    StoredAnswer, Turn,
+    Call, Database, EntryKind, NewTurn, Progress, RunsOn, Session, SessionStore, StoredAnswer, Turn,
 };
 use crate::pipeline::Platform;
 use crate::reasoner::{outputs_of, settle_open_calls, tool_call};
@@ -87,8 +87,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         if turn.status == TurnStatus::Aborted {
             return Err(aborted());
         }
-        let open = session.open_calls.filter(|open| open.turn == turn.ordinal);
-        let open = match (turn.status, open) {
+        let open = match (turn.status, session.open_calls_of(turn.ordinal)) {
             (TurnStatus::AwaitingTools, Some(open)) => open,
             _ => return Err(self.not_awaiting(&turn, request)?),
         };
@@ -104,15 +103,20 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         })
     }
 
+    /// The session, when a turn of it was ever accepted.
+    pub(super) fn known_session(&self, session_id: &SessionId) -> Result<Session, Fault> {
+        self.store.session()?.ok_or_else(|| {
+            Fault::new(ErrorCode::SessionNotFound, format!("There is no session {session_id}."))
+        })
+    }
+
     /// A turn and its session.
     pub(super) fn known_turn(
         &self,
-        session_id: &crate::contract::SessionId,
-        turn_id: &crate::contract::TurnId,
+        session_id: &SessionId,
+        turn_id: &TurnId,
     ) -> Result<(Session, Turn), Fault> {
-        let session = self.store.session()?.ok_or_else(|| {
-            Fault::new(ErrorCode::SessionNotFound, format!("There is no session {session_id}."))
-        })?;
+        let session = self.known_session(session_id)?;
         let turn = self.store.turn(turn_id)?.ok_or_else(|| {
             Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {turn_id}."))
         })?;
@@ -137,7 +141,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             "The turn was interrupted more than once. Send the same request again to go on from its last step.",
         );
         turn.status = TurnStatus::Failed;
-        let stored = failure(fault);
+        let stored = StoredAnswer::of(&fault.into(), None);
         self.store.end(&mut session, &mut turn, None, &stored, self.platform.now_ms())?;
         Ok(Some(Interrupted::GivenUp(turn)))
     }
@@ -173,7 +177,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
     /// turns have told it, what the turn had said is said again.
     fn take_up(&self, session: &mut Session, turn: &mut Turn) -> Result<(), Fault> {
         self.store.step(|| {
-            let own_calls = session.open_calls.is_some_and(|open| open.turn == turn.ordinal);
+            let own_calls = session.open_calls_of(turn.ordinal).is_some();
             if !own_calls {
                 settle_open_calls(self.store, session, "another turn came in between")?;
             }
@@ -388,21 +392,12 @@ pub(super) fn pending_calls<D: Database>(
     session: &Session,
     turn: &Turn,
 ) -> Result<Vec<ToolCall>, Fault> {
-    let open: Option<OpenCalls> = session
-        .open_calls
-        .filter(|open| turn.status == TurnStatus::AwaitingTools && open.turn == turn.ordinal);
-    match open {
-        None => Ok(Vec::new()),
-        Some(open) => {
-            Ok(store.calls(open)?.iter().filter(|call| is_pending(call)).map(tool_call).collect())
+    match session.open_calls_of(turn.ordinal) {
+        Some(open) if turn.status == TurnStatus::AwaitingTools => {
+            Ok(store.calls(open)?.iter().filter(|call| call.is_pending()).map(tool_call).collect())
         }
+        _ => Ok(Vec::new()),
     }
-}
-
-/// The answer of a failure.
-pub(super) fn failure(fault: Fault) -> StoredAnswer {
-    let result = crate::contract::InvokeResult::from(fault);
-    StoredAnswer { http_status: result.http_status(), body: result.to_json(), kept_segment: None }
 }
 
 /// The fault of a turn that was cancelled.
@@ -410,16 +405,12 @@ pub(super) fn aborted() -> Fault {
     Fault::new(ErrorCode::TurnAborted, "The turn was cancelled. Start another one.")
 }
 
-fn is_pending(call: &Call) -> bool {
-    call.runs_on == RunsOn::Client && call.answer.is_none()
-}
-
 /// Puts the results into the calls that they answer. The set must match exactly, in count, ids and
 /// order (AGN-033 §3.3).
 fn match_results(calls: &mut [Call], results: &[ToolResult]) -> Result<Vec<Call>, Fault> {
     let expected: Vec<String> = calls
         .iter()
-        .filter(|call| is_pending(call))
+        .filter(|call| call.is_pending())
         .map(|call| call.tool_call_id.clone())
         .collect();
     let given: Vec<&str> = results.iter().map(|result| result.tool_call_id.as_str()).collect();
@@ -443,7 +434,7 @@ fn match_results(calls: &mut [Call], results: &[ToolResult]) -> Result<Vec<Call>
         .with("Expected", expected));
     }
     let mut answered = Vec::with_capacity(results.len());
-    for (call, result) in calls.iter_mut().filter(|call| is_pending(call)).zip(results) {
+    for (call, result) in calls.iter_mut().filter(|call| call.is_pending()).zip(results) {
         call.answer = Some(result.clone());
         answered.push(call.clone());
     }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::admission::{Admission, Door, Interrupted, aborted, failure, pending_calls};
+use super::admission::{Admission, Door, Interrupted, aborted, pending_calls};
 use super::route::TurnPage;
 use super::views::{
     ModesView, SessionView, TraceView, TracedCall, TurnEntry, TurnSummary, TurnView, TurnsView,
@@ -154,7 +154,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         match turn.status {
             TurnStatus::AwaitingTools => {
                 let now = self.platform.now_ms();
-                abort(&self.store, &mut session, &mut turn, &failure(aborted()), now)?;
+                abort(
+                    &self.store,
+                    &mut session,
+                    &mut turn,
+                    &StoredAnswer::of(&aborted().into(), None),
+                    now,
+                )?;
             }
             TurnStatus::Running => {
                 let live = self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal);
@@ -178,7 +184,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         session_id: &SessionId,
     ) -> Result<SessionView, Fault> {
         self.recover(environment)?;
-        let session = self.known_session(session_id)?;
+        let session = self.door(environment).known_session(session_id)?;
         let latest = self.store.newest_turn()?;
         let live = match session.live_turn {
             Some(ordinal) => Some(self.summary(&session, &self.store.turn_at(ordinal)?)?),
@@ -210,6 +216,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.recover(environment)?;
         let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
         let submission = self.store.submission_at(turn.ordinal, turn.progress.submission)?;
+        let updated_at = self.store.timestamp(turn.updated_at)?;
         let outcome =
             submission.answer.map(|answer| RawValue::from_string(answer.body)).transpose();
         Ok(TurnView {
@@ -218,11 +225,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             status: turn.status,
             streaming: turn.progress.streaming,
             started_at: self.store.timestamp(turn.started_at)?,
-            updated_at: self.store.timestamp(turn.updated_at)?,
-            ended_at: match turn.status.is_live() {
-                true => None,
-                false => Some(self.store.timestamp(turn.updated_at)?),
-            },
+            ended_at: (!turn.status.is_live()).then(|| updated_at.clone()),
+            updated_at,
             attempts: turn.attempts,
             model_calls: turn.progress.model_calls,
             usage: turn.progress.usage,
@@ -243,7 +247,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         page: &TurnPage,
     ) -> Result<TurnsView, Fault> {
         self.recover(environment)?;
-        let session = self.known_session(session_id)?;
+        let session = self.door(environment).known_session(session_id)?;
         let after = match &page.after {
             None => None,
             Some(turn_id) => {
@@ -307,7 +311,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         environment: &Environment,
         session_id: &SessionId,
     ) -> Result<ModesView, Fault> {
-        let session = self.known_session(session_id)?;
+        let session = self.door(environment).known_session(session_id)?;
         Ok(ModesView {
             session_id: session.session_id,
             mode_display_name: environment.catalog.display_name(&session.mode).to_owned(),
@@ -388,12 +392,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     fn door<'a>(&'a self, environment: &'a Environment) -> Door<'a, P, D> {
         Door { platform: &self.platform, store: &self.store, environment, given_up: None }
-    }
-
-    fn known_session(&self, session_id: &SessionId) -> Result<Session, Fault> {
-        self.store.session()?.ok_or_else(|| {
-            Fault::new(ErrorCode::SessionNotFound, format!("There is no session {session_id}."))
-        })
     }
 
     fn summary(&self, session: &Session, turn: &Turn) -> Result<TurnSummary, Fault> {

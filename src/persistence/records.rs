@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::database::{Row, unreadable};
-use crate::contract::{Fault, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning};
+use crate::contract::{
+    Fault, InvokeResult, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning,
+};
 
 /// The session's one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +39,13 @@ pub struct Session {
     pub live_turn: Option<u64>,
     /// The calls that the model service has made and has no outputs for.
     pub open_calls: Option<OpenCalls>,
+}
+
+impl Session {
+    /// The open calls, when they are that turn's.
+    pub fn open_calls_of(&self, turn: u64) -> Option<OpenCalls> {
+        self.open_calls.filter(|open| open.turn == turn)
+    }
 }
 
 /// Names the calls of one model call.
@@ -167,6 +176,13 @@ pub struct StoredAnswer {
     pub kept_segment: Option<u32>,
 }
 
+impl StoredAnswer {
+    /// The answer that an `InvokeResult` is, and the segment whose text it carries.
+    pub fn of(result: &InvokeResult, kept_segment: Option<u32>) -> Self {
+        Self { http_status: result.http_status(), body: result.to_json(), kept_segment }
+    }
+}
+
 /// Why an entry stands in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
@@ -263,6 +279,13 @@ pub struct Call {
     pub runs_on: RunsOn,
     /// The answer; `None` while it is open.
     pub answer: Option<ToolResult>,
+}
+
+impl Call {
+    /// It waits for the client.
+    pub fn is_pending(&self) -> bool {
+        self.runs_on == RunsOn::Client && self.answer.is_none()
+    }
 }
 
 /// A mode change, as `GET …/modes` shows it.

@@ -38,28 +38,20 @@ async fn catalog(env: &Env) -> Result<Rc<Catalog>, Fault> {
     if let Some(catalog) = known {
         return Ok(catalog);
     }
-    let (until, parsed) = match override_text(env).await? {
-        Some(text) => (now + CATALOG_AGE_MS, Catalog::parse(&text)),
-        None if has_override(env) => (now + CATALOG_AGE_MS, Catalog::builtin()),
-        None => (u64::MAX, Catalog::builtin()),
+    let (until, parsed) = match env.kv("CATALOG") {
+        Err(_) => (u64::MAX, Catalog::builtin()),
+        Ok(kv) => match kv.get("catalog").text().await.map_err(|_| unreadable())? {
+            None => (now + CATALOG_AGE_MS, Catalog::builtin()),
+            Some(text) => (now + CATALOG_AGE_MS, Catalog::parse(&text)),
+        },
     };
     let catalog = Rc::new(parsed.map_err(invalid)?);
     CATALOG.with_borrow_mut(|known| *known = Some((until, Rc::clone(&catalog))));
     Ok(catalog)
 }
 
-fn has_override(env: &Env) -> bool {
-    env.kv("CATALOG").is_ok()
-}
-
-async fn override_text(env: &Env) -> Result<Option<String>, Fault> {
-    let Ok(kv) = env.kv("CATALOG") else { return Ok(None) };
-    kv.get("catalog").text().await.map_err(|_| {
-        Fault::new(
-            ErrorCode::Internal,
-            "The catalog could not be read from the KV namespace CATALOG.",
-        )
-    })
+fn unreadable() -> Fault {
+    Fault::new(ErrorCode::Internal, "The catalog could not be read from the KV namespace CATALOG.")
 }
 
 fn invalid(faults: Vec<CatalogFault>) -> Fault {

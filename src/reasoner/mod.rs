@@ -60,16 +60,8 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn open_calls(&self) -> Option<OpenCalls> {
-        self.session.open_calls.filter(|open| open.turn == self.turn.ordinal)
+        self.session.open_calls_of(self.turn.ordinal)
     }
-}
-
-/// How the loop left off.
-enum Pause {
-    /// The model gave its answer; the turn is stored as completed.
-    Completed(StoredAnswer),
-    /// Calls wait for the client; the turn is stored as awaiting tools.
-    AwaitingTools(StoredAnswer),
 }
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
@@ -81,10 +73,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         stream: &TurnStream,
         cancellation: &Cancellation,
     ) -> Outcome {
-        let stored = match self.run_in_time(ordinal, stream, cancellation).await {
-            Ok(Pause::Completed(stored) | Pause::AwaitingTools(stored)) => stored,
-            Err(fault) => self.fail(ordinal, fault, stream),
-        };
+        let stored = self
+            .run_in_time(ordinal, stream, cancellation)
+            .await
+            .unwrap_or_else(|fault| self.fail(ordinal, fault, stream));
         Outcome { http_status: stored.http_status, body: stored.body.into() }
     }
 
@@ -93,7 +85,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         ordinal: u64,
         stream: &TurnStream,
         cancellation: &Cancellation,
-    ) -> Result<Pause, Fault> {
+    ) -> Result<StoredAnswer, Fault> {
         // Dropping the loop at an await aborts what it waits for; every durable step is complete.
         // The stop is looked at first, so that a cancelled turn calls nobody any more.
         let cancelled = pin!(cancellation.requested());
@@ -107,19 +99,19 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 ErrorCode::UpstreamTimeout,
                 format!("The turn did not end within {} ms.", self.deployment.turn_timeout_ms),
             )),
-            Either::Right((pause, _)) => pause,
+            Either::Right((answer, _)) => answer,
         }
     }
 
-    async fn advance(&self, ordinal: u64, stream: &TurnStream) -> Result<Pause, Fault> {
+    async fn advance(&self, ordinal: u64, stream: &TurnStream) -> Result<StoredAnswer, Fault> {
         let mut work = self.load(ordinal, stream)?;
         loop {
             if let Some(open) = work.open_calls() {
-                if let Some(pause) = self.answer_calls(&mut work, open).await? {
-                    return Ok(pause);
+                if let Some(answer) = self.answer_calls(&mut work, open).await? {
+                    return Ok(answer);
                 }
-            } else if let Some(pause) = self.call_model(&mut work).await? {
-                return Ok(pause);
+            } else if let Some(answer) = self.call_model(&mut work).await? {
+                return Ok(answer);
             }
         }
     }
@@ -154,7 +146,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         segment: u32,
         text: String,
         last: &ModelAnswerRecord<'_>,
-    ) -> Result<Pause, Fault> {
+    ) -> Result<StoredAnswer, Fault> {
         let progress = &work.turn.progress;
         let response = AgentExecuteResponse::Final(FinalResponse {
             session_id: work.session.session_id.clone(),
@@ -171,18 +163,17 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             usage: progress.usage,
         });
         let result = InvokeResult::success(&response, progress.warnings.clone());
-        let stored = stored_answer(&result, Some(segment));
+        let stored = StoredAnswer::of(&result, Some(segment));
         work.turn.status = TurnStatus::Completed;
         work.turn.progress.welcome = None;
         let now = self.platform.now_ms();
         self.store.end(&mut work.session, &mut work.turn, Some(last), &stored, now)?;
-        Ok(Pause::Completed(stored))
+        Ok(stored)
     }
 
     /// Stops for the client's tools: everything that a continuation needs is stored by now.
-    fn pause(&self, work: &mut Work<'_>, calls: &[Call]) -> Result<Pause, Fault> {
-        let waiting =
-            calls.iter().filter(|call| call.runs_on == RunsOn::Client && call.answer.is_none());
+    fn pause(&self, work: &mut Work<'_>, calls: &[Call]) -> Result<StoredAnswer, Fault> {
+        let waiting = calls.iter().filter(|call| call.is_pending());
         let tool_calls = ToolCalls::new(waiting.map(tool_call).collect())
             .ok_or_else(|| Fault::new(ErrorCode::Internal, "There is no call to wait for."))?;
         let said = work.turn.progress.said_with_calls.clone();
@@ -200,17 +191,17 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             tool_continuation_message: said.as_ref().map(|(_, text)| text.clone()),
         });
         let result = InvokeResult::success(&response, work.turn.progress.warnings.clone());
-        let stored = stored_answer(&result, said.map(|(segment, _)| segment));
+        let stored = StoredAnswer::of(&result, said.map(|(segment, _)| segment));
         work.turn.status = TurnStatus::AwaitingTools;
         let now = self.platform.now_ms();
         self.store.end(&mut work.session, &mut work.turn, None, &stored, now)?;
-        Ok(Pause::AwaitingTools(stored))
+        Ok(stored)
     }
 
     /// Fails (or aborts) the turn from its last durable step; the session stays usable.
     fn fail(&self, ordinal: u64, fault: Fault, stream: &TurnStream) -> StoredAnswer {
         let aborted = fault.code == ErrorCode::TurnAborted;
-        let stored = stored_answer(&InvokeResult::from(fault), None);
+        let stored = StoredAnswer::of(&fault.into(), None);
         let kept = self.stored_session().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
             let now = self.platform.now_ms();
@@ -224,7 +215,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         match kept {
             Ok(()) => stored,
             // The turn stays `running` in storage and is taken up again; the client is told.
-            Err(fault) => stored_answer(&InvokeResult::from(fault), None),
+            Err(fault) => StoredAnswer::of(&fault.into(), None),
         }
     }
 
@@ -249,10 +240,6 @@ pub fn tool_call(call: &Call) -> ToolCall {
             _ => call.arguments.clone(),
         },
     }
-}
-
-fn stored_answer(result: &InvokeResult, kept_segment: Option<u32>) -> StoredAnswer {
-    StoredAnswer { http_status: result.http_status(), body: result.to_json(), kept_segment }
 }
 
 fn without_result(call: &Call, why: &str) -> Call {

@@ -4,12 +4,14 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::settlement::refused_output;
-use super::{Pause, Reasoner, Work, retry, without_result};
+use super::{Reasoner, Work, retry, without_result};
 use crate::catalog::{AGENT_CHANGE_MODE, Continuation};
 use crate::composition::{Block, ModelRequest, compose_request};
 use crate::contract::{ErrorCode, Fault, Usage, Warning};
 use crate::llm_call::{self, Answered, CallFailure, Endpoint};
-use crate::persistence::{Call, Database, Entry, EntryKind, ModelAnswerRecord, RunsOn, texts};
+use crate::persistence::{
+    Call, Database, Entry, EntryKind, ModelAnswerRecord, RunsOn, StoredAnswer, texts,
+};
 use crate::pipeline::Platform;
 use crate::responses_api::{FunctionCall, ModelAnswer, Progress, array_of, for_replay};
 
@@ -97,7 +99,10 @@ struct Exchange {
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Calls the model and stores its answer. `None` when it made calls that are answered next.
-    pub(super) async fn call_model(&self, work: &mut Work<'_>) -> Result<Option<Pause>, Fault> {
+    pub(super) async fn call_model(
+        &self,
+        work: &mut Work<'_>,
+    ) -> Result<Option<StoredAnswer>, Fault> {
         let limit = self.deployment.max_iterations;
         if work.turn.progress.iterations >= limit {
             return Err(Fault::new(
@@ -282,7 +287,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         mut transcript: Transcript,
         answered: Answered,
         welcomed: bool,
-    ) -> Result<Option<Pause>, Fault> {
+    ) -> Result<Option<StoredAnswer>, Fault> {
         let Answered { answer, cut_off } = answered;
         let segment = transcript.segment;
         let usage = answer.usage.map(usage);

@@ -1,9 +1,9 @@
 //! One step of the loop: the calls of a model call are answered, by the server one after the other,
 //! or wait for the client.
 
-use super::{Pause, Reasoner, Work, outputs_of};
+use super::{Reasoner, Work, outputs_of};
 use crate::contract::Fault;
-use crate::persistence::{Database, NewMode, OpenCalls, RunsOn};
+use crate::persistence::{Database, NewMode, OpenCalls, RunsOn, StoredAnswer};
 use crate::pipeline::Platform;
 use crate::server_tools::{self, RequestedMode, ToolInvocation};
 
@@ -14,7 +14,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         &self,
         work: &mut Work<'_>,
         open: OpenCalls,
-    ) -> Result<Option<Pause>, Fault> {
+    ) -> Result<Option<StoredAnswer>, Fault> {
         let mut calls = self.store.calls(open)?;
         for call in &mut calls {
             if call.runs_on != RunsOn::Server || call.answer.is_some() {
