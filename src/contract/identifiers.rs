@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::error_code::ErrorCode;
 use super::fault::Fault;
+use super::limits;
 
 /// Declares an identifier of 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
 macro_rules! identifier {
@@ -86,7 +87,7 @@ identifier! {
 }
 
 fn is_identifier(text: &str) -> bool {
-    (1..=128).contains(&text.len())
+    (1..=limits::IDENTIFIER).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-'))
 }
 

@@ -13,6 +13,7 @@ pub mod fault;
 pub mod fingerprint;
 pub mod identifiers;
 pub mod invoke_result;
+pub mod limits;
 pub mod request;
 pub mod response;
 pub mod tool_result;

@@ -22,7 +22,7 @@ use crate::contract::{
 };
 use crate::persistence::{Call, Database, Session, SessionStore, StoredAnswer, Turn};
 use crate::pipeline::{
-    Cancellation, Deployment, Outcome, Platform, Position, StreamCursor, TurnStream,
+    Cancellation, Deployment, Outcome, Platform, Position, StreamCursor, Timings, TurnStream,
 };
 use crate::reasoner::{Reasoner, abort};
 
@@ -365,17 +365,29 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             store: Rc::clone(&self.store),
             catalog: Rc::clone(&environment.catalog),
             deployment: Rc::clone(&environment.deployment),
+            report: RefCell::default(),
         };
         let turn_id = turn.turn_id.clone();
+        let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
-            let outcome = reasoner.run(live.ordinal, &live.stream, &live.cancellation).await;
+            let mut outcome = reasoner.run(live.ordinal, &live.stream, &live.cancellation).await;
             // Write first, send after: nobody hears of an outcome that could still be lost.
+            let ended_at = host.platform.now_ms();
             host.platform.durable().await;
+            let now = host.platform.now_ms();
+            outcome.timings.persist += now.saturating_sub(ended_at);
             // First the object is free, then the watchers hear of it. The next turn may have begun
             // as soon as this one was stored as ended.
             host.live.borrow_mut().take_if(|running| Rc::ptr_eq(&running.stream, &live.stream));
+            let mut report = reasoner.report.take();
+            report.timings = outcome.timings;
             host.platform.log(&json!({
-                "event": "submission_ended", "turn": turn_id.as_str(), "status": outcome.http_status,
+                "event": "submission",
+                "level": if outcome.http_status < 500 { "info" } else { "error" },
+                "turn": turn_id.as_str(),
+                "http_status": outcome.http_status,
+                "duration_ms": now.saturating_sub(started_at),
+                "report": report,
             }));
             live.stream.end(outcome);
         }));
@@ -438,7 +450,11 @@ fn ended_stream(answer: StoredAnswer) -> Result<TurnStream, Fault> {
             .and_then(|texts| texts.primary_output_text.or(texts.tool_continuation_message))
             .map(|text| (segment, text)),
     };
-    let outcome = Outcome { http_status: answer.http_status, body: answer.body.into() };
+    let outcome = Outcome {
+        http_status: answer.http_status,
+        body: answer.body.into(),
+        timings: Timings::default(),
+    };
     Ok(TurnStream::ended(kept, outcome))
 }
 

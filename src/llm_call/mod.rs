@@ -11,6 +11,7 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 
+use crate::contract::limits;
 use crate::pipeline::{HttpRequest, HttpResponse, Platform, ResponseBody};
 use crate::responses_api::{
     ErrorBody, ModelAnswer, Outcome, Progress, ResponseStream, StreamFault, StreamLimits,
@@ -132,12 +133,10 @@ async fn silence<P: Platform>(platform: &P, limit_ms: u64, last_heard: &Cell<u64
 /// is not complete is never executed.
 fn usable(outcome: Outcome) -> Result<Answered, CallFailure> {
     match outcome {
-        Outcome::Completed(answer) if !has_distinct_calls(&answer) => {
-            Err(CallFailure::Unreadable {
-                fault: StreamFault::Malformed("calls without ids of their own"),
-                request_id: None,
-            })
-        }
+        Outcome::Completed(answer) if !can_be_answered(&answer) => Err(CallFailure::Unreadable {
+            fault: StreamFault::Malformed("calls that no result could name"),
+            request_id: None,
+        }),
         Outcome::Completed(answer) => Ok(Answered { answer, cut_off: None }),
         Outcome::Incomplete { answer, reason, cut_call } => {
             if cut_call || !answer.calls.is_empty() || answer.text.is_empty() {
@@ -151,13 +150,18 @@ fn usable(outcome: Outcome) -> Result<Answered, CallFailure> {
     }
 }
 
-/// Results name their call by its id: without one of its own a call cannot be answered.
-fn has_distinct_calls(answer: &ModelAnswer) -> bool {
+/// Results name their call by its id, and there are only so many of them: other calls cannot be
+/// answered.
+fn can_be_answered(answer: &ModelAnswer) -> bool {
     let mut ids: Vec<&str> = answer.calls.iter().map(|call| call.call_id.as_str()).collect();
     ids.sort_unstable();
     let count = ids.len();
     ids.dedup();
-    ids.len() == count && ids.first() != Some(&"")
+    ids.len() == count
+        && ids.first() != Some(&"")
+        && count <= limits::TOOL_RESULTS
+        // Ours can be longer than the model's.
+        && ids.iter().all(|id| id.len() <= limits::TOOL_CALL_ID / 2)
 }
 
 /// What cannot be read of an error body, or not in time, does not make the error another one.

@@ -7,8 +7,10 @@ mod deployment;
 #[cfg(test)]
 pub(crate) mod double;
 mod platform;
+mod run_report;
 mod turn_stream;
 
 pub use deployment::Deployment;
 pub use platform::{Cancellation, HttpFault, HttpRequest, HttpResponse, Platform, ResponseBody};
+pub use run_report::{RunReport, Timings};
 pub use turn_stream::{Outcome, Position, StreamCursor, TurnStream};

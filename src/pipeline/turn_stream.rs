@@ -14,6 +14,8 @@ use std::task::{Poll, Waker};
 
 use serde::Serialize;
 
+use super::Timings;
+
 /// The answer to a submission: what JSON delivery sends, and what `event: result` carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
@@ -21,6 +23,8 @@ pub struct Outcome {
     pub http_status: u16,
     /// The `InvokeResult`, as JSON text.
     pub body: Rc<str>,
+    /// Where the time of the run went; nothing for an answer that was stored.
+    pub timings: Timings,
 }
 
 /// A place in a submission's text: `{segment}.{byte offset}`, as `id:` and `Last-Event-ID` spell it.
@@ -327,7 +331,7 @@ mod tests {
     }
 
     fn outcome() -> Outcome {
-        Outcome { http_status: 200, body: "{}".into() }
+        Outcome { http_status: 200, body: "{}".into(), timings: Timings::default() }
     }
 
     fn at(segment: u32, offset: usize) -> StreamCursor {
@@ -350,7 +354,7 @@ mod tests {
         stream.discard(0);
         stream.append(1, "a\n");
         stream.end(outcome());
-        stream.end(Outcome { http_status: 500, body: "late".into() });
+        stream.end(Outcome { http_status: 500, body: "late".into(), timings: Timings::default() });
         assert_eq!(
             cursor.frames(&stream),
             concat!(

@@ -5,8 +5,9 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde_json::Value;
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::{Date, Delay, Env, State, console_log};
+use worker::{Date, Delay, Env, State, console_error, console_log, console_warn};
 
 use super::fetch::{FetchBody, fetch};
 use super::object_storage::RowCount;
@@ -17,11 +18,23 @@ pub(super) struct Runtime {
     env: Env,
     state: Rc<State>,
     rows: Rc<RowCount>,
+    /// `{tenant}/{SessionId}`.
+    name: Option<String>,
 }
 
 impl Runtime {
     pub(super) fn new(env: Env, state: Rc<State>, rows: Rc<RowCount>) -> Self {
-        Self { env, state, rows }
+        let name = state.id().name();
+        Self { env, state, rows, name }
+    }
+}
+
+/// Writes a line for Workers Logs; its `level` is the log's.
+pub(super) fn write_line(line: &Value) {
+    match line.get("level").and_then(Value::as_str) {
+        Some("error") => console_error!("{line}"),
+        Some("warn") => console_warn!("{line}"),
+        _ => console_log!("{line}"),
     }
 }
 
@@ -66,13 +79,19 @@ impl Platform for Runtime {
         let _ = self.state.storage().sync().await;
     }
 
-    fn log(&self, line: &serde_json::Value) {
+    fn log(&self, line: &Value) {
         let mut line = line.clone();
         if let Some(members) = line.as_object_mut() {
+            if let Some((tenant, session)) =
+                self.name.as_deref().and_then(|name| name.split_once('/'))
+            {
+                members.insert("tenant".to_owned(), tenant.into());
+                members.insert("session".to_owned(), session.into());
+            }
             members.insert("rows_read".to_owned(), self.rows.read.take().into());
             members.insert("rows_written".to_owned(), self.rows.written.take().into());
         }
-        console_log!("{line}");
+        write_line(&line);
     }
 }
 

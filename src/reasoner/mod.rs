@@ -14,6 +14,7 @@ mod retry;
 mod settlement;
 mod tool_step;
 
+use std::cell::RefCell;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -28,7 +29,7 @@ use crate::contract::{
 use crate::persistence::{
     Call, Database, ModelAnswerRecord, OpenCalls, RunsOn, Session, SessionStore, StoredAnswer, Turn,
 };
-use crate::pipeline::{Cancellation, Deployment, Outcome, Platform, TurnStream};
+use crate::pipeline::{Cancellation, Deployment, Outcome, Platform, RunReport, TurnStream};
 
 pub use settlement::{abort, outputs_of, settle_open_calls};
 
@@ -43,6 +44,8 @@ pub struct Reasoner<P, D> {
     pub catalog: Rc<Catalog>,
     /// The deployment's settings.
     pub deployment: Rc<Deployment>,
+    /// What the operator will hear of this run.
+    pub report: RefCell<RunReport>,
 }
 
 /// The working copy of a running turn.
@@ -77,7 +80,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             .run_in_time(ordinal, stream, cancellation)
             .await
             .unwrap_or_else(|fault| self.fail(ordinal, fault, stream));
-        Outcome { http_status: stored.http_status, body: stored.body.into() }
+        let timings = self.report.borrow().timings;
+        Outcome { http_status: stored.http_status, body: stored.body.into(), timings }
     }
 
     async fn run_in_time(
@@ -168,6 +172,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         work.turn.progress.welcome = None;
         let now = self.platform.now_ms();
         self.store.end(&mut work.session, &mut work.turn, Some(last), &stored, now)?;
+        self.ended(&work.turn);
         Ok(stored)
     }
 
@@ -195,28 +200,47 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         work.turn.status = TurnStatus::AwaitingTools;
         let now = self.platform.now_ms();
         self.store.end(&mut work.session, &mut work.turn, None, &stored, now)?;
+        self.ended(&work.turn);
         Ok(stored)
     }
 
     /// Fails (or aborts) the turn from its last durable step; the session stays usable.
     fn fail(&self, ordinal: u64, fault: Fault, stream: &TurnStream) -> StoredAnswer {
         let aborted = fault.code == ErrorCode::TurnAborted;
+        self.report.borrow_mut().code = Some(fault.code);
         let stored = StoredAnswer::of(&fault.into(), None);
         let kept = self.stored_session().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
             let now = self.platform.now_ms();
             if aborted {
                 turn.progress.text_so_far = Some(stream.text()).filter(|text| !text.is_empty());
-                return abort(&self.store, &mut session, &mut turn, &stored, now);
+                abort(&self.store, &mut session, &mut turn, &stored, now)?;
+            } else {
+                turn.status = TurnStatus::Failed;
+                self.store.end(&mut session, &mut turn, None, &stored, now)?;
             }
-            turn.status = TurnStatus::Failed;
-            self.store.end(&mut session, &mut turn, None, &stored, now)
+            self.ended(&turn);
+            Ok(())
         });
         match kept {
             Ok(()) => stored,
             // The turn stays `running` in storage and is taken up again; the client is told.
             Err(fault) => StoredAnswer::of(&fault.into(), None),
         }
+    }
+
+    fn ended(&self, turn: &Turn) {
+        let mut report = self.report.borrow_mut();
+        report.status = Some(turn.status);
+        report.submission = turn.progress.submission;
+        report.attempts = turn.attempts;
+        report.model_calls = turn.progress.iterations;
+        report.usage = turn.progress.usage;
+    }
+
+    /// Milliseconds since `earlier`.
+    fn since(&self, earlier: u64) -> u64 {
+        self.platform.now_ms().saturating_sub(earlier)
     }
 
     /// What server tools answered. The mode tools speak in mode keys, which no client sees; what

@@ -189,6 +189,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
     /// Composes the request and makes the call, with retries.
     async fn exchange(&self, work: &mut Work<'_>, input: &Input) -> Result<Exchange, Fault> {
+        let composing_since = self.platform.now_ms();
         let items = input_items(&input.entries)?;
         let mode = self.catalog.mode(&work.session.mode);
         let resend = work.agent.resend_tools
@@ -210,6 +211,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             previous_response_id: input.previous_response_id.as_deref(),
             store: work.agent.continuation == Continuation::Stored,
         })?;
+        self.report.borrow_mut().timings.compose += self.since(composing_since);
         let started_at = self.platform.now_ms();
         let mut transcript = Transcript {
             segment: work.turn.progress.next_segment,
@@ -276,7 +278,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             transcript.retries.push(Retry { http_status: failure.http_status(), waited_ms: wait });
             self.platform.sleep(wait).await;
         };
-        transcript.duration_ms = self.platform.now_ms().saturating_sub(started_at);
+        transcript.duration_ms = self.since(started_at);
+        let mut report = self.report.borrow_mut();
+        report.timings.model += transcript.duration_ms;
+        report.retries += attempts - 1;
+        drop(report);
         Ok(Exchange { transcript, ending, shown, welcomed })
     }
 

@@ -20,6 +20,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             if call.runs_on != RunsOn::Server || call.answer.is_some() {
                 continue;
             }
+            let started_at = self.platform.now_ms();
             let run = server_tools::run(
                 self.platform.as_ref(),
                 &self.catalog,
@@ -31,7 +32,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                     arguments: &call.arguments,
                 },
             )
-            .await?;
+            .await;
+            self.report.borrow_mut().timings.tools += self.since(started_at);
+            let run = run?;
             call.answer = Some(run.result);
             let new_mode = run.new_mode.and_then(|requested| self.change_mode(work, requested));
             let now = self.platform.now_ms();

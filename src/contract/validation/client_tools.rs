@@ -14,6 +14,7 @@ use super::place::Place;
 use super::violations::Violations;
 use super::well_formed::{DEPTH_LIMIT, not_json, too_deep_at};
 use crate::contract::fault::Fault;
+use crate::contract::limits;
 use crate::contract::request::{ClientTool, ToolParameters};
 
 const FLAT: ObjectShape = ObjectShape {
@@ -61,13 +62,22 @@ pub fn client_tools(
     let inside = Place::Embedded(place, "tools");
     let mut tools = Vec::new();
     let mut names = BTreeSet::new();
+    let mut count = 0;
     let walked = for_each_element(tools_json, |index, value| {
+        count = index + 1;
+        if index >= limits::TOOLS {
+            return;
+        }
         let place = Place::Element(&inside, index);
         tools.extend(client_tool(value, &place, &mut names, violations));
     });
     if walked.is_err() {
         invalid(violations, place, "must hold a JSON array of function tools");
         return None;
+    }
+    if count > limits::TOOLS {
+        let problem = format!("must hold at most {} tools, not {count}", limits::TOOLS);
+        invalid(violations, place, &problem);
     }
     Some(tools)
 }
@@ -120,7 +130,9 @@ impl Draft {
         match member {
             "type" => tool_type(value, place, violations),
             "name" => self.name = tool_name(value, place, names, violations),
-            "description" => self.description = text(value, place, violations),
+            "description" => {
+                self.description = text(limits::TOOL_DESCRIPTION, value, place, violations)
+            }
             "parameters" => self.parameters = parameters(value, place, violations),
             _ => self.strict = flag(value, place, violations),
         }
@@ -147,9 +159,8 @@ fn tool_name(
     names: &mut BTreeSet<String>,
     violations: &mut Violations,
 ) -> Option<String> {
-    let name = full_text(value, place, violations)?;
-    let is_name = name.len() <= 64
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    let name = full_text(limits::TOOL_NAME, value, place, violations)?;
+    let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if !is_name {
         invalid(
             violations,

@@ -11,31 +11,43 @@ use super::json_object::for_each_element;
 use super::place::Place;
 use super::violations::Violations;
 use crate::contract::error_code::ErrorCode;
+use crate::contract::limits;
 
 /// The largest integer that every JSON implementation can hold exactly.
 const LARGEST_INTEGER: u64 = 1 << 53;
 
-/// A string.
-pub fn text(value: &RawValue, place: &Place<'_>, violations: &mut Violations) -> Option<String> {
-    if !value.get().starts_with('"') {
-        invalid(violations, place, "must be a string");
-        return None;
-    }
-    let text = serde_json::from_str(value.get()).ok();
-    if text.is_none() {
-        // The body is JSON, so it can only be an escape for half a character.
-        invalid(violations, place, "is not valid Unicode; escape no lone surrogates");
-    }
-    text
-}
-
-/// A string that is not empty.
-pub fn full_text(
+/// A string of at most `longest` characters.
+pub fn text(
+    longest: usize,
     value: &RawValue,
     place: &Place<'_>,
     violations: &mut Violations,
 ) -> Option<String> {
-    let text = text(value, place, violations)?;
+    if !value.get().starts_with('"') {
+        invalid(violations, place, "must be a string");
+        return None;
+    }
+    let Ok(text) = serde_json::from_str::<String>(value.get()) else {
+        // The body is JSON, so it can only be an escape for half a character.
+        invalid(violations, place, "is not valid Unicode; escape no lone surrogates");
+        return None;
+    };
+    // A text has no more characters than bytes, so most are never counted.
+    if text.len() > longest && text.chars().count() > longest {
+        invalid(violations, place, &format!("must be at most {longest} characters long"));
+        return None;
+    }
+    Some(text)
+}
+
+/// A string that is not empty.
+pub fn full_text(
+    longest: usize,
+    value: &RawValue,
+    place: &Place<'_>,
+    violations: &mut Violations,
+) -> Option<String> {
+    let text = text(longest, value, place, violations)?;
     if text.is_empty() {
         invalid(violations, place, "must not be empty");
         return None;
@@ -45,7 +57,7 @@ pub fn full_text(
 
 /// A string of which an empty one says no more than an absent one.
 pub fn hint(value: &RawValue, place: &Place<'_>, violations: &mut Violations) -> Option<String> {
-    text(value, place, violations).filter(|text| !text.is_empty())
+    text(limits::HINT, value, place, violations).filter(|text| !text.is_empty())
 }
 
 /// `true` or `false`.
@@ -91,17 +103,20 @@ pub fn one_of<T: for<'a> Deserialize<'a>>(
     choice
 }
 
-/// An array, each element read by `element`. Elements that are not given are left out: they have
-/// been reported.
+/// An array of at most `most` elements, each read by `element`. Elements that are not given are
+/// left out: they have been reported.
 pub fn list<'a, T>(
+    most: usize,
     value: &'a RawValue,
     place: &Place<'_>,
     violations: &mut Violations,
     mut element: impl FnMut(&'a RawValue, &Place<'_>, &mut Violations) -> Option<T>,
 ) -> Option<Vec<T>> {
     let mut list = Vec::new();
+    let mut count = 0;
     let walked = for_each_element(value.get(), |index, value| {
-        if violations.overflowed() {
+        count = index + 1;
+        if index >= most || violations.overflowed() {
             return;
         }
         list.extend(element(value, &Place::Element(place, index), violations));
@@ -109,6 +124,9 @@ pub fn list<'a, T>(
     if walked.is_err() {
         invalid(violations, place, "must be an array");
         return None;
+    }
+    if count > most {
+        invalid(violations, place, &format!("must hold at most {most} elements, not {count}"));
     }
     Some(list)
 }

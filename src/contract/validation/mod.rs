@@ -88,6 +88,7 @@ fn identifier<T>(
     place: &Place<'_>,
     violations: &mut Violations,
 ) -> Option<T> {
-    let text = json_value::text(value, place, violations)?;
+    // The identifier itself says how long it may be.
+    let text = json_value::text(usize::MAX, value, place, violations)?;
     parse(&text).map_err(|fault| violations.add(fault.code, || fault.at(place.pointer()))).ok()
 }

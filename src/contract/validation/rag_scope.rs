@@ -8,11 +8,8 @@ use super::json_object::ObjectShape;
 use super::json_value::{full_text, invalid, list, one_of, text};
 use super::place::Place;
 use super::violations::Violations;
+use crate::contract::limits;
 use crate::contract::request::{RagCondition, RagScope};
-
-/// How many values a scope may hold in all. A scope is a hint: without a bound, a body of empty
-/// strings would cost several times its size.
-pub const VALUES_LIMIT: usize = 10_000;
 
 const SCOPE: ObjectShape = ObjectShape { required: &["Conditions"], optional: &[], forbidden: &[] };
 
@@ -26,9 +23,9 @@ pub fn rag_scope(
     violations: &mut Violations,
 ) -> Option<RagScope> {
     let mut conditions = None;
-    let mut room = VALUES_LIMIT;
+    let mut room = limits::CONDITION_VALUES;
     SCOPE.read(value.get(), place, violations, |_, value, place, found| {
-        conditions = list(value, place, found, |value, place, found| {
+        conditions = list(limits::CONDITIONS, value, place, found, |value, place, found| {
             condition(value, place, &mut room, found)
         });
     });
@@ -43,7 +40,7 @@ fn condition(
 ) -> Option<RagCondition> {
     let (mut key, mut operator, mut values) = (None, None, None);
     CONDITION.read(value.get(), place, violations, |name, value, place, found| match name {
-        "Key" => key = full_text(value, place, found),
+        "Key" => key = full_text(limits::CONDITION_KEY, value, place, found),
         "Operator" => {
             operator = one_of("==, !=, contains, does_not_contain", value, place, found);
         }
@@ -59,9 +56,11 @@ fn alternatives(
     violations: &mut Violations,
 ) -> Option<Vec<String>> {
     let mut count = 0_usize;
-    let values = list(value, place, violations, |value, place, found| {
+    // The scope's own limit is told below.
+    let values = list(usize::MAX, value, place, violations, |value, place, found| {
         count += 1;
-        (count <= *room).then(|| text(value, place, found)).flatten()
+        let within = count <= *room;
+        within.then(|| text(limits::CONDITION_VALUE, value, place, found)).flatten()
     })?;
     if count == 0 {
         invalid(violations, place, "must hold at least one value");
@@ -70,7 +69,10 @@ fn alternatives(
         invalid(
             violations,
             place,
-            &format!("must leave the scope at no more than {VALUES_LIMIT} values in all"),
+            &format!(
+                "must leave the scope at no more than {} values in all",
+                limits::CONDITION_VALUES
+            ),
         );
     }
     *room = room.saturating_sub(count);

@@ -16,6 +16,7 @@ use super::well_formed::not_json;
 use super::{SERVER_OWNED, identifier};
 use crate::contract::error_code::ErrorCode;
 use crate::contract::identifiers::{SessionId, TurnId};
+use crate::contract::limits;
 use crate::contract::request::ToolContinuation;
 use crate::contract::tool_result::{ToolOutcome, ToolResult};
 
@@ -77,7 +78,7 @@ fn results(
 ) -> Option<Vec<ToolResult>> {
     let mut ids = BTreeSet::new();
     let mut count = 0_usize;
-    let results = list(value, place, violations, |value, place, found| {
+    let results = list(limits::TOOL_RESULTS, value, place, violations, |value, place, found| {
         count += 1;
         tool_result(value, place, &mut ids, found)
     })?;
@@ -112,7 +113,8 @@ fn tool_result(
             } else if name == "ResultJson" {
                 outcome = json_text(value, at, found).map(ToolOutcome::Result);
             } else {
-                outcome = full_text(value, at, found).map(ToolOutcome::Error);
+                outcome =
+                    full_text(limits::ERROR_MESSAGE, value, at, found).map(ToolOutcome::Error);
             }
         }
     });
@@ -132,7 +134,7 @@ fn unique_id(
     ids: &mut BTreeSet<String>,
     violations: &mut Violations,
 ) -> Option<String> {
-    let id = full_text(value, place, violations)?;
+    let id = full_text(limits::TOOL_CALL_ID, value, place, violations)?;
     if !ids.insert(id.clone()) {
         invalid(
             violations,
@@ -144,7 +146,7 @@ fn unique_id(
 }
 
 fn json_text(value: &RawValue, place: &Place<'_>, violations: &mut Violations) -> Option<String> {
-    let json = text(value, place, violations)?;
+    let json = text(limits::RESULT_JSON, value, place, violations)?;
     if let Err(error) = serde_json::from_str::<IgnoredAny>(&json) {
         let problem = format!("must hold JSON; it is {}", not_json(&error));
         invalid(violations, place, &problem);

@@ -16,6 +16,7 @@ use super::{SERVER_OWNED, identifier};
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::contract::identifiers::{SessionId, TurnId};
+use crate::contract::limits;
 use crate::contract::request::{ArtifactContent, ClipboardImage, InputArtifact, UserTurn};
 
 const USER_TURN: ObjectShape = ObjectShape {
@@ -67,31 +68,36 @@ pub(super) fn user_turn(body: &str, violations: &mut Violations) -> Option<UserT
         "SessionId" => session_id = identifier(SessionId::parse, value, at, found),
         "TurnId" => turn_id = identifier(TurnId::parse, value, at, found),
         "Instruction" => {
-            let text = text(value, at, found);
+            let text = text(limits::INSTRUCTION, value, at, found);
             let is_blank = text.as_ref().is_some_and(|text| text.trim().is_empty());
             has_input |= !is_blank;
             instruction = text.filter(|_| !is_blank);
         }
         "InputArtifacts" => {
             has_input |= !is_empty_array(value);
-            input_artifacts = list(value, at, found, input_artifact);
+            input_artifacts = list(limits::INPUT_ARTIFACTS, value, at, found, input_artifact);
         }
         "ClipboardImages" => {
             has_input |= !is_empty_array(value);
-            clipboard_images = list(value, at, found, clipboard_image);
+            clipboard_images = list(limits::CLIPBOARD_IMAGES, value, at, found, clipboard_image);
         }
         "RagScope" => rag = rag_scope(value, at, found),
-        "SolutionContextText" => solution_context_text = text(value, at, found),
+        "SolutionContextText" => {
+            solution_context_text = text(limits::SOLUTION_CONTEXT, value, at, found);
+        }
         "WorkspaceId" => workspace_id = hint(value, at, found),
         "Repo" => repo = hint(value, at, found),
         "Language" => language = hint(value, at, found),
         "Streaming" => streaming = flag(value, at, found),
-        "AgentContextId" => agent_context_id = full_text(value, at, found),
-        "ConversationContextId" => conversation_context_id = full_text(value, at, found),
-        "ToolsJson" => {
-            tools = text(value, at, found).and_then(|text| client_tools(&text, at, found));
+        "AgentContextId" => agent_context_id = full_text(limits::IDENTIFIER, value, at, found),
+        "ConversationContextId" => {
+            conversation_context_id = full_text(limits::IDENTIFIER, value, at, found);
         }
-        "ToolChoiceName" => tool_choice_name = full_text(value, at, found),
+        "ToolsJson" => {
+            tools = text(limits::TOOLS_JSON, value, at, found)
+                .and_then(|text| client_tools(&text, at, found));
+        }
+        "ToolChoiceName" => tool_choice_name = full_text(limits::TOOL_NAME, value, at, found),
         _ => {}
     });
     if !has_input {
@@ -134,9 +140,11 @@ fn input_artifact(
         "RelativePath" => relative_path = path(relative_path_problem, value, at, found),
         "FileName" => file_name = path(file_name_problem, value, at, found),
         "Contents" if is_base64 => {
-            contents = base64(value, at, found).map(ArtifactContent::Base64);
+            contents = base64(limits::CONTENTS, value, at, found).map(ArtifactContent::Base64);
         }
-        "Contents" => contents = text(value, at, found).map(ArtifactContent::Text),
+        "Contents" => {
+            contents = text(limits::CONTENTS, value, at, found).map(ArtifactContent::Text)
+        }
         "Origin" => origin = one_of("ide, user", value, at, found),
         "MimeType" => mime_type = media_type(value, at, found),
         "Language" => language = hint(value, at, found),
@@ -159,13 +167,13 @@ fn clipboard_image(
 ) -> Option<ClipboardImage> {
     let (mut id, mut mime_type, mut data_base64) = (None, None, None);
     CLIPBOARD_IMAGE.read(value.get(), place, violations, |name, value, at, found| match name {
-        "Id" => id = full_text(value, at, found),
+        "Id" => id = full_text(limits::IMAGE_ID, value, at, found),
         "MimeType" => {
             let kinds = "image/png, image/jpeg, image/webp, image/gif";
             mime_type = one_of(kinds, value, at, found);
         }
         _ => {
-            data_base64 = base64(value, at, found);
+            data_base64 = base64(limits::IMAGE_DATA, value, at, found);
             if data_base64.as_deref() == Some("") {
                 invalid(found, at, "must not be empty");
             }
@@ -180,7 +188,7 @@ fn path(
     place: &Place<'_>,
     violations: &mut Violations,
 ) -> Option<String> {
-    let path = text(value, place, violations)?;
+    let path = text(limits::PATH, value, place, violations)?;
     if let Some(problem) = problem(&path) {
         invalid(violations, place, problem);
         return None;
@@ -188,8 +196,13 @@ fn path(
     Some(path)
 }
 
-fn base64(value: &RawValue, place: &Place<'_>, violations: &mut Violations) -> Option<String> {
-    let canonical = canonical_base64(text(value, place, violations)?);
+fn base64(
+    longest: usize,
+    value: &RawValue,
+    place: &Place<'_>,
+    violations: &mut Violations,
+) -> Option<String> {
+    let canonical = canonical_base64(text(longest, value, place, violations)?);
     if canonical.is_none() {
         invalid(violations, place, BASE64_PROBLEM);
     }
@@ -215,15 +228,14 @@ fn encoding(value: &RawValue, place: &Place<'_>, violations: &mut Violations) {
 }
 
 fn media_type(value: &RawValue, place: &Place<'_>, violations: &mut Violations) -> Option<String> {
-    let given = text(value, place, violations)?;
+    let given = text(limits::MIME_TYPE, value, place, violations)?;
     // Parameters such as `; charset=utf-8` may follow.
     let essence = given.split(';').next().unwrap_or_default().trim_end();
     let is_token = |token: &str| {
         !token.is_empty()
             && token.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
     };
-    let is_media_type = given.len() <= 255
-        && !given.chars().any(char::is_control)
+    let is_media_type = !given.chars().any(char::is_control)
         && essence
             .split_once('/')
             .is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype));

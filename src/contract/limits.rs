@@ -1,0 +1,65 @@
+//! How long a text and how many elements of a list a client may send. Published in
+//! `GET /openapi.json` by these names.
+//!
+//! Lengths are Unicode characters, as JSON Schema counts them. The body's cap
+//! (`MAX_BODY_BYTES`) holds above all of them; these keep one member from being refused by the
+//! model service, and the work for one request in bounds.
+
+macro_rules! limits {
+    ($($(#[$doc:meta])* $name:ident = $value:literal;)+) => {
+        $($(#[$doc])* pub const $name: usize = $value;)+
+
+        /// Every limit by its name.
+        pub const ALL: &[(&str, usize)] = &[$((stringify!($name), $name),)+];
+    };
+}
+
+limits! {
+    /// `SessionId`, `TurnId`, `AgentContextId`, `ConversationContextId`.
+    IDENTIFIER = 128;
+    /// `Instruction`: the model service takes 10,485,760 characters in one text.
+    INSTRUCTION = 10_000_000;
+    /// `SolutionContextText`, for the same reason.
+    SOLUTION_CONTEXT = 10_000_000;
+    /// `InputArtifacts`.
+    INPUT_ARTIFACTS = 1_000;
+    /// `Contents` of an artifact. The model service takes 20,971,520 characters of an image.
+    CONTENTS = 20_000_000;
+    /// `RelativePath`, `FileName`.
+    PATH = 1_024;
+    /// `MimeType`.
+    MIME_TYPE = 255;
+    /// `WorkspaceId`, `Repo`, `Language`.
+    HINT = 1_024;
+    /// `ClipboardImages`.
+    CLIPBOARD_IMAGES = 100;
+    /// `Id` of a clipboard image.
+    IMAGE_ID = 256;
+    /// `DataBase64`.
+    IMAGE_DATA = 20_000_000;
+    /// `Conditions` of a `RagScope`.
+    CONDITIONS = 100;
+    /// `Key` of a condition.
+    CONDITION_KEY = 256;
+    /// `Values` of all conditions together: without a bound, a body of empty strings would cost
+    /// several times its size.
+    CONDITION_VALUES = 10_000;
+    /// One of the `Values`.
+    CONDITION_VALUE = 4_096;
+    /// `ToolsJson`.
+    TOOLS_JSON = 4_000_000;
+    /// The tools in `ToolsJson`.
+    TOOLS = 512;
+    /// A tool's `name`, and `ToolChoiceName`.
+    TOOL_NAME = 64;
+    /// A tool's `description`.
+    TOOL_DESCRIPTION = 100_000;
+    /// `ToolResults`: a response with more calls than can be answered is not taken from the model.
+    TOOL_RESULTS = 1_000;
+    /// `ToolCallId`, likewise.
+    TOOL_CALL_ID = 256;
+    /// `ResultJson`: the model service takes 10,485,760 characters of output.
+    RESULT_JSON = 10_000_000;
+    /// `ErrorMessage`.
+    ERROR_MESSAGE = 1_000_000;
+}

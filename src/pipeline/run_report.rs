@@ -1,0 +1,40 @@
+//! What the operator hears of one run of a submission: how it ended, what it cost, where its time
+//! went. Ids, codes and numbers, never content.
+
+use serde::Serialize;
+
+use crate::contract::{ErrorCode, TurnStatus, Usage};
+
+/// One run of a submission.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunReport {
+    /// The turn's status after it; absent when the storage failed, and the turn is still `running`.
+    pub status: Option<TurnStatus>,
+    /// Why it failed.
+    pub code: Option<ErrorCode>,
+    /// Number of the submission within its turn.
+    pub submission: u32,
+    /// How often the submission has been taken up, this run included.
+    pub attempts: u32,
+    /// Model calls of the submission that were answered.
+    pub model_calls: u32,
+    /// Model calls that failed and were made again.
+    pub retries: u32,
+    /// Tokens of the turn so far.
+    pub usage: Option<Usage>,
+    /// Where the time went.
+    pub timings: Timings,
+}
+
+/// Milliseconds of one run, by what they were spent on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Timings {
+    /// Composing requests to the model service.
+    pub compose: u64,
+    /// Model calls, the waits between attempts included.
+    pub model: u64,
+    /// Server tools.
+    pub tools: u64,
+    /// Waiting for storage before the answer is sent.
+    pub persist: u64,
+}
