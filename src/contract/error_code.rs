@@ -50,7 +50,7 @@ error_codes! {
     EmptyTurn = "empty_turn",
     /// 401: no valid key.
     Unauthenticated = "unauthenticated",
-    /// 403: the key may not do this.
+    /// 403: the origin may not call, or a cap of the deployment is reached.
     Forbidden = "forbidden",
     /// 404: no such route.
     NotFound = "not_found",
@@ -205,7 +205,9 @@ impl ErrorCode {
                 "A user turn needs a non-empty Instruction, InputArtifacts or ClipboardImages."
             }
             Self::Unauthenticated => "The request carries no valid bearer key.",
-            Self::Forbidden => "The bearer key, link or origin does not permit this.",
+            Self::Forbidden => {
+                "The page's origin, or a cap of the deployment, does not permit this."
+            }
             Self::NotFound => "There is nothing at this address.",
             Self::SessionNotFound => "No such session exists, or it was erased.",
             Self::TurnNotFound => "The session has no such turn.",

@@ -44,6 +44,13 @@ impl InvokeResult {
         }
     }
 
+    /// What stands before and behind the result of a success without warnings, for a result that is
+    /// sent in pieces.
+    #[must_use]
+    pub fn around_success() -> (&'static str, &'static str) {
+        (r#"{"Successful":true,"Result":"#, r#","Errors":[],"Warnings":[]}"#)
+    }
+
     /// A failed invocation, with every fault that was found. A failure that names no fault is
     /// itself an `internal` one.
     #[must_use]
@@ -107,6 +114,15 @@ mod tests {
                 r#"{"Successful":true,"Result":{"Deleted":true},"Errors":[],"Warnings":"#,
                 r#"[{"ErrorCode":"late","Message":"Late.","SystemError":false}]}"#
             )
+        );
+    }
+
+    #[test]
+    fn a_success_in_pieces_is_the_same_as_in_one() {
+        let (opening, ending) = InvokeResult::around_success();
+        assert_eq!(
+            format!("{opening}[1]{ending}"),
+            InvokeResult::success([1], Vec::new()).to_json()
         );
     }
 

@@ -68,10 +68,11 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             }
             self.refuse_when_live(&session)?;
             self.refuse_other_contexts(&session, request)?;
-            return self.begin(session, false, request, fingerprint);
+            let ordinal = self.next_ordinal()?;
+            return self.begin(session, ordinal, request, fingerprint);
         }
         let session = self.new_session(request)?;
-        self.begin(session, true, request, fingerprint)
+        self.begin(session, 1, request, fingerprint)
     }
 
     /// Admits a tool continuation.
@@ -91,6 +92,14 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             (TurnStatus::AwaitingTools, Some(open)) => open,
             _ => return Err(self.not_awaiting(&turn, request)?),
         };
+        let most = self.environment.deployment.max_continuations;
+        if turn.progress.submission >= most {
+            return Err(Fault::new(
+                ErrorCode::Forbidden,
+                "The turn has had as many continuations as the deployment permits. Cancel it, and begin a new one.",
+            )
+            .with("MaxContinuations", most));
+        }
         let mut calls = self.store.calls(open)?;
         let answered = match_results(&mut calls, &request.tool_results)?;
         let now = self.platform.now_ms();
@@ -197,7 +206,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
     fn begin(
         &self,
         mut session: Session,
-        first_turn: bool,
+        ordinal: u64,
         request: &UserTurn,
         fingerprint: &str,
     ) -> Result<Admission, Fault> {
@@ -254,7 +263,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
                 request,
                 &TurnMaterial {
                     mode: &session.mode,
-                    boot_prompt: first_turn.then_some(conversation.boot_prompt.as_str()),
+                    boot_prompt: (ordinal == 1).then_some(conversation.boot_prompt.as_str()),
                     solution_context: solution_context.as_deref().filter(|_| unsent),
                     retrieved: &[],
                 },
@@ -269,6 +278,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             let turn = self.store.begin_turn(
                 &mut session,
                 NewTurn {
+                    ordinal,
                     turn_id: &request.turn_id,
                     fingerprint,
                     tools: &json(&merged.list)?,
@@ -343,6 +353,20 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         )
         .with("TurnId", turn.turn_id.as_str())
         .with("ToolCalls", calls))
+    }
+
+    /// A session has an end, so that its storage has one.
+    fn next_ordinal(&self) -> Result<u64, Fault> {
+        let most = self.environment.deployment.max_turns;
+        let newest = self.store.newest_ordinal()?;
+        if newest < most {
+            return Ok(newest + 1);
+        }
+        Err(Fault::new(
+            ErrorCode::Forbidden,
+            "The session has had as many turns as the deployment permits. Begin a new session.",
+        )
+        .with("MaxTurns", most))
     }
 
     fn refuse_other_contexts(&self, session: &Session, request: &UserTurn) -> Result<(), Fault> {

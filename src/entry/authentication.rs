@@ -27,6 +27,27 @@ impl Tenant {
     }
 }
 
+/// Who makes a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Whose sessions it may reach.
+    pub tenant: Tenant,
+    /// The `Id` of the key that let it in; for rates and for the log.
+    pub key_id: String,
+}
+
+impl Caller {
+    /// Everyone, while `AUTH` is `none`.
+    pub fn local() -> Self {
+        Self { tenant: Tenant::local(), key_id: "none".to_owned() }
+    }
+
+    /// Names the key in the whole deployment: what a rate is counted by.
+    pub fn rate_key(&self) -> String {
+        format!("{}/{}", self.tenant.as_str(), self.key_id)
+    }
+}
+
 /// The `AUTH` variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthenticationMode {
@@ -49,7 +70,7 @@ impl AuthenticationMode {
 /// The keys that open the door.
 #[derive(Clone, Debug, Default)]
 pub struct Keyring {
-    keys: Vec<(Tenant, Vec<u8>)>,
+    keys: Vec<(Caller, Vec<u8>)>,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +90,7 @@ impl Keyring {
         let entries: Vec<KeyEntry> = serde_json::from_str(text).map_err(|error| {
             format!("API_KEYS is not a JSON array of {{\"Id\",\"Tenant\",\"Sha256\"}} (line {}, column {})", error.line(), error.column())
         })?;
-        let mut keys = Vec::with_capacity(entries.len());
+        let mut keys: Vec<(Caller, Vec<u8>)> = Vec::with_capacity(entries.len());
         for (index, entry) in entries.into_iter().enumerate() {
             let named = |what: &str| format!("API_KEYS[{index}]: {what}");
             if entry.id.is_empty() {
@@ -81,16 +102,19 @@ impl Keyring {
             }
             let hash = from_hex(&entry.sha256)
                 .ok_or_else(|| named("Sha256 must be 64 characters of lower-case hex"))?;
-            keys.push((Tenant(entry.tenant), hash));
+            if keys.iter().any(|(_, known)| *known == hash) {
+                return Err(named("Sha256 is that of an earlier key; give each its own"));
+            }
+            keys.push((Caller { tenant: Tenant(entry.tenant), key_id: entry.id }, hash));
         }
         Ok(Self { keys })
     }
 
-    /// The tenant that the `Authorization` header opens the door for.
+    /// The caller that the `Authorization` header makes known.
     ///
     /// # Errors
     /// `unauthenticated`, the same for a missing, malformed and unknown key.
-    pub fn admit(&self, authorization: Option<&str>) -> Result<Tenant, Fault> {
+    pub fn admit(&self, authorization: Option<&str>) -> Result<Caller, Fault> {
         let presented = authorization
             .and_then(|header| header.split_once(' '))
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
@@ -100,9 +124,9 @@ impl Keyring {
         if let Some(key) = presented {
             let hash = Sha256::digest(key.as_bytes());
             // Every entry is compared, and in constant time: how long a refusal takes tells nothing.
-            for (tenant, known) in &self.keys {
+            for (caller, known) in &self.keys {
                 if same_bytes(known, &hash) {
-                    admitted = Some(tenant.clone());
+                    admitted = Some(caller.clone());
                 }
             }
         }
@@ -147,9 +171,10 @@ mod tests {
     #[test]
     fn a_known_key_opens_the_door_of_its_tenant_only() {
         let ring = ring("opens");
-        let tenant = ring.admit(Some("Bearer opens")).unwrap();
-        assert_eq!(tenant.session_name("s1"), "acme/s1");
-        assert_eq!(ring.admit(Some("bearer opens")).unwrap(), tenant);
+        let caller = ring.admit(Some("Bearer opens")).unwrap();
+        assert_eq!(caller.tenant.session_name("s1"), "acme/s1");
+        assert_eq!(caller.rate_key(), "acme/k1");
+        assert_eq!(ring.admit(Some("bearer opens")).unwrap(), caller);
     }
 
     #[test]
@@ -163,6 +188,16 @@ mod tests {
             assert_eq!(ring.admit(Some(header)).unwrap_err(), refusal, "{header}");
         }
         assert_eq!(Keyring::default().admit(Some("Bearer opens")).unwrap_err(), refusal);
+    }
+
+    #[test]
+    fn a_key_belongs_to_one_entry() {
+        let entry = format!(r#"{{"Id":"k","Tenant":"a","Sha256":"{HASH}"}}"#);
+        let other = format!(r#"{{"Id":"k","Tenant":"b","Sha256":"{HASH}"}}"#);
+        assert_eq!(
+            Keyring::parse(&format!("[{entry},{other}]")).unwrap_err(),
+            "API_KEYS[1]: Sha256 is that of an earlier key; give each its own"
+        );
     }
 
     #[test]

@@ -6,11 +6,18 @@
 
 mod admission;
 mod authentication;
+mod cross_origin;
+mod erasure;
+mod export;
+mod openapi;
 mod route;
 mod session_host;
 mod views;
 
-pub use authentication::{AuthenticationMode, Keyring, Tenant};
+pub use authentication::{AuthenticationMode, Caller, Keyring, Tenant};
+pub use cross_origin::{AllowedOrigins, answer_headers};
+pub use export::Export;
+pub use openapi::openapi;
 pub use route::{Route, SessionRoute, TurnPage};
 pub use session_host::{Delivery, Environment, SessionHost};
 pub use views::{ModesView, SessionView, TraceView, TurnView, TurnsView};

@@ -11,6 +11,8 @@ pub enum Route {
     Health,
     /// `GET /errors`
     Errors,
+    /// `GET /openapi.json`
+    OpenApi,
     /// `POST /execute`; the session's id stands in the body.
     Execute,
     /// An endpoint below `/sessions/{SessionId}`.
@@ -22,6 +24,10 @@ pub enum Route {
 pub enum SessionRoute {
     /// `GET /sessions/{SessionId}`
     Session,
+    /// `GET /sessions/{SessionId}/export`
+    Export,
+    /// `DELETE /sessions/{SessionId}`
+    Erase,
     /// `GET /sessions/{SessionId}/modes`
     Modes,
     /// `GET /sessions/{SessionId}/turns?After=TurnId&Limit=1..100`
@@ -62,8 +68,18 @@ impl Route {
         let (allowed, route) = match segments.as_slice() {
             ["health"] => ("GET", Ok(Self::Health)),
             ["errors"] => ("GET", Ok(Self::Errors)),
+            ["openapi.json"] => ("GET", Ok(Self::OpenApi)),
             ["execute"] => ("POST", Ok(Self::Execute)),
-            ["sessions", session] => ("GET", below(session, |_| Ok(SessionRoute::Session))),
+            ["sessions", session] => (
+                "GET, DELETE",
+                below(session, |_| match method {
+                    "DELETE" => Ok(SessionRoute::Erase),
+                    _ => Ok(SessionRoute::Session),
+                }),
+            ),
+            ["sessions", session, "export"] => {
+                ("GET", below(session, |_| Ok(SessionRoute::Export)))
+            }
             ["sessions", session, "modes"] => ("GET", below(session, |_| Ok(SessionRoute::Modes))),
             ["sessions", session, "turns"] => {
                 ("GET", below(session, |_| Ok(SessionRoute::Turns(turn_page(query)?))))
@@ -83,13 +99,16 @@ impl Route {
             _ => {
                 return Err(Fault::new(
                     ErrorCode::NotFound,
-                    "There is no such endpoint. The endpoints are listed in the README.",
+                    "There is no such endpoint. GET /openapi.json lists them.",
                 ));
             }
         };
+        let permits = |method| allowed.split(", ").any(|permitted| permitted == method);
         // HEAD asks for GET's head, and the runtime drops the body; a stream's would come at its end.
-        let streams = matches!(route, Ok(Self::Session(_, SessionRoute::Stream(_))));
-        if method != allowed && !(method == "HEAD" && allowed == "GET" && !streams) {
+        let streams =
+            matches!(route, Ok(Self::Session(_, SessionRoute::Stream(_) | SessionRoute::Export)));
+        let answers_head = permits("GET") && !streams;
+        if !permits(method) && (method != "HEAD" || !answers_head) {
             return Err(Fault::new(
                 ErrorCode::MethodNotAllowed,
                 format!("This endpoint takes {allowed} only."),
@@ -102,7 +121,7 @@ impl Route {
     /// Anyone may ask, without a key.
     pub fn is_public(&self) -> bool {
         match self {
-            Self::Health | Self::Errors => true,
+            Self::Health | Self::Errors | Self::OpenApi => true,
             Self::Execute | Self::Session(..) => false,
         }
     }
@@ -168,7 +187,10 @@ mod tests {
             ("GET", "/health", Route::Health),
             ("HEAD", "/health", Route::Health),
             ("GET", "/errors", Route::Errors),
+            ("GET", "/openapi.json", Route::OpenApi),
             ("POST", "/execute", Route::Execute),
+            ("DELETE", "/sessions/s:1", Route::Session(session(), SessionRoute::Erase)),
+            ("GET", "/sessions/s:1/export", Route::Session(session(), SessionRoute::Export)),
             ("GET", "/sessions/s:1", Route::Session(session(), SessionRoute::Session)),
             (
                 "GET",
@@ -229,6 +251,8 @@ mod tests {
         }
         assert_eq!(code("GET", "/execute"), ErrorCode::MethodNotAllowed);
         assert_eq!(code("DELETE", "/health"), ErrorCode::MethodNotAllowed);
+        assert_eq!(code("PUT", "/sessions/a"), ErrorCode::MethodNotAllowed);
+        assert_eq!(code("HEAD", "/sessions/a/export"), ErrorCode::MethodNotAllowed);
         assert_eq!(code("GET", "/sessions/"), ErrorCode::InvalidField);
         assert_eq!(code("GET", "/sessions/a%2Fb"), ErrorCode::InvalidField);
         assert_eq!(code("GET", "/sessions/a/turns/%ff"), ErrorCode::InvalidField);

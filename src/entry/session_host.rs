@@ -9,18 +9,13 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 
-use super::admission::{Admission, Door, Interrupted, aborted, pending_calls};
-use super::route::TurnPage;
-use super::views::{
-    ModesView, SessionView, TraceView, TracedCall, TurnEntry, TurnSummary, TurnView, TurnsView,
-};
+use super::admission::{Admission, Door, Interrupted, aborted};
+use super::export::Export;
+use super::views::TurnView;
 use crate::catalog::Catalog;
-use crate::contract::{
-    ErrorCode, ExecuteRequest, Fault, SessionId, ToolOutcome, TurnId, TurnStatus,
-};
-use crate::persistence::{Call, Database, Session, SessionStore, StoredAnswer, Turn};
+use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
+use crate::persistence::{Database, SessionStore, StoredAnswer, Turn};
 use crate::pipeline::{
     Cancellation, Deployment, Outcome, Platform, Position, StreamCursor, Timings, TurnStream,
 };
@@ -58,16 +53,16 @@ impl Delivery {
 /// The object that owns a session.
 #[derive(Debug)]
 pub struct SessionHost<P, D> {
-    platform: Rc<P>,
-    store: Rc<SessionStore<D>>,
-    live: RefCell<Option<LiveTurn>>,
+    pub(super) platform: Rc<P>,
+    pub(super) store: Rc<SessionStore<D>>,
+    pub(super) live: RefCell<Option<LiveTurn>>,
 }
 
 #[derive(Clone, Debug)]
-struct LiveTurn {
+pub(super) struct LiveTurn {
     ordinal: u64,
-    stream: Rc<TurnStream>,
-    cancellation: Rc<Cancellation>,
+    pub(super) stream: Rc<TurnStream>,
+    pub(super) cancellation: Rc<Cancellation>,
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -174,149 +169,18 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.turn_view(environment, session_id, turn_id)
     }
 
-    /// `GET /sessions/{SessionId}`
+    /// `GET /sessions/{SessionId}/export`
     ///
     /// # Errors
     /// `session_not_found`.
-    pub fn session_view(
+    pub fn export(
         self: &Rc<Self>,
         environment: &Environment,
         session_id: &SessionId,
-    ) -> Result<SessionView, Fault> {
+    ) -> Result<Export<D>, Fault> {
         self.recover(environment)?;
         let session = self.door(environment).known_session(session_id)?;
-        let latest = self.store.newest_turn()?;
-        let live = match session.live_turn {
-            Some(ordinal) => Some(self.summary(&session, &self.store.turn_at(ordinal)?)?),
-            None => None,
-        };
-        Ok(SessionView {
-            session_id: session.session_id.clone(),
-            mode_display_name: environment.catalog.display_name(&session.mode).to_owned(),
-            agent_context_id: session.agent_context.clone(),
-            conversation_context_id: session.conversation_context.clone(),
-            created_at: self.store.timestamp(session.created_at)?,
-            updated_at: self.store.timestamp(session.updated_at)?,
-            turn_count: latest.as_ref().map_or(0, |turn| turn.ordinal),
-            latest_turn: latest.map(|turn| self.summary(&session, &turn)).transpose()?,
-            live_turn: live,
-        })
-    }
-
-    /// `GET /sessions/{SessionId}/turns/{TurnId}`
-    ///
-    /// # Errors
-    /// `session_not_found`, `turn_not_found`.
-    pub fn turn_view(
-        self: &Rc<Self>,
-        environment: &Environment,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-    ) -> Result<TurnView, Fault> {
-        self.recover(environment)?;
-        let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
-        let submission = self.store.submission_at(turn.ordinal, turn.progress.submission)?;
-        let updated_at = self.store.timestamp(turn.updated_at)?;
-        let outcome =
-            submission.answer.map(|answer| RawValue::from_string(answer.body)).transpose();
-        Ok(TurnView {
-            session_id: session.session_id.clone(),
-            turn_id: turn.turn_id.clone(),
-            status: turn.status,
-            streaming: turn.progress.streaming,
-            started_at: self.store.timestamp(turn.started_at)?,
-            ended_at: (!turn.status.is_live()).then(|| updated_at.clone()),
-            updated_at,
-            attempts: turn.attempts,
-            model_calls: turn.progress.model_calls,
-            usage: turn.progress.usage,
-            tool_calls: pending_calls(&self.store, &session, &turn)?,
-            text_so_far: turn.progress.text_so_far.clone(),
-            outcome: outcome.map_err(|_| unreadable_answer())?,
-        })
-    }
-
-    /// `GET /sessions/{SessionId}/turns`
-    ///
-    /// # Errors
-    /// `session_not_found`, `turn_not_found` when there is no turn to begin after.
-    pub fn turns_view(
-        self: &Rc<Self>,
-        environment: &Environment,
-        session_id: &SessionId,
-        page: &TurnPage,
-    ) -> Result<TurnsView, Fault> {
-        self.recover(environment)?;
-        let session = self.door(environment).known_session(session_id)?;
-        let after = match &page.after {
-            None => None,
-            Some(turn_id) => {
-                let (_, turn) = self.door(environment).known_turn(session_id, turn_id)?;
-                Some(turn.ordinal)
-            }
-        };
-        // One more than is shown says whether there is more.
-        let mut turns = self.store.turns_after(after, page.limit.saturating_add(1))?;
-        let more = turns.len() > page.limit as usize;
-        turns.truncate(page.limit as usize);
-        let turns: Result<Vec<TurnEntry>, Fault> = turns
-            .into_iter()
-            .map(|turn| {
-                Ok(TurnEntry {
-                    status: turn.status,
-                    started_at: self.store.timestamp(turn.started_at)?,
-                    updated_at: self.store.timestamp(turn.updated_at)?,
-                    usage: turn.progress.usage,
-                    turn_id: turn.turn_id,
-                })
-            })
-            .collect();
-        Ok(TurnsView { session_id: session.session_id, turns: turns?, more })
-    }
-
-    /// `GET /sessions/{SessionId}/turns/{TurnId}/trace`
-    ///
-    /// # Errors
-    /// `session_not_found`, `turn_not_found`.
-    pub fn trace_view(
-        self: &Rc<Self>,
-        environment: &Environment,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-    ) -> Result<TraceView, Fault> {
-        self.recover(environment)?;
-        let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
-        let history = self.store.mode_history()?;
-        Ok(TraceView {
-            session_id: session.session_id,
-            status: turn.status,
-            attempts: turn.attempts,
-            composition: self.store.composition(turn.ordinal)?,
-            model_calls: self.store.model_calls(turn.ordinal)?,
-            tool_calls: self.store.turn_calls(turn.ordinal)?.into_iter().map(traced).collect(),
-            mode_changes: history
-                .into_iter()
-                .filter(|change| change.turn_id == turn.turn_id)
-                .collect(),
-            turn_id: turn.turn_id,
-        })
-    }
-
-    /// `GET /sessions/{SessionId}/modes`
-    ///
-    /// # Errors
-    /// `session_not_found`.
-    pub fn modes_view(
-        self: &Rc<Self>,
-        environment: &Environment,
-        session_id: &SessionId,
-    ) -> Result<ModesView, Fault> {
-        let session = self.door(environment).known_session(session_id)?;
-        Ok(ModesView {
-            session_id: session.session_id,
-            mode_display_name: environment.catalog.display_name(&session.mode).to_owned(),
-            history: self.store.mode_history()?,
-        })
+        Export::new(Rc::clone(&self.store), session)
     }
 
     /// A turn runs in this instance.
@@ -402,30 +266,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             .ok_or_else(|| Fault::new(ErrorCode::Internal, "The turn is running nowhere."))
     }
 
-    fn door<'a>(&'a self, environment: &'a Environment) -> Door<'a, P, D> {
+    pub(super) fn door<'a>(&'a self, environment: &'a Environment) -> Door<'a, P, D> {
         Door { platform: &self.platform, store: &self.store, environment, given_up: None }
-    }
-
-    fn summary(&self, session: &Session, turn: &Turn) -> Result<TurnSummary, Fault> {
-        Ok(TurnSummary {
-            turn_id: turn.turn_id.clone(),
-            status: turn.status,
-            tool_calls: pending_calls(&self.store, session, turn)?,
-        })
-    }
-}
-
-fn traced(call: Call) -> TracedCall {
-    TracedCall {
-        model_call: call.model_call,
-        tool_call_id: call.tool_call_id,
-        name: call.name,
-        runs_on: call.runs_on.as_str(),
-        execution_ms: call.answer.as_ref().map(|answer| answer.execution_ms),
-        successful: call
-            .answer
-            .as_ref()
-            .map(|answer| matches!(answer.outcome, ToolOutcome::Result(_))),
     }
 }
 
@@ -458,6 +300,6 @@ fn ended_stream(answer: StoredAnswer) -> Result<TurnStream, Fault> {
     Ok(TurnStream::ended(kept, outcome))
 }
 
-fn unreadable_answer() -> Fault {
+pub(super) fn unreadable_answer() -> Fault {
     Fault::new(ErrorCode::Internal, "The session's storage holds an unreadable answer.")
 }

@@ -1,10 +1,16 @@
 //! What the session's own endpoints show (the interface, section 1).
 
+use std::rc::Rc;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::contract::{SessionId, ToolCall, TurnId, TurnStatus, Usage};
-use crate::persistence::ModeChange;
+use super::admission::pending_calls;
+use super::route::TurnPage;
+use super::session_host::{Environment, SessionHost, unreadable_answer};
+use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
+use crate::persistence::{Call, Database, ModeChange, Session, Turn};
+use crate::pipeline::Platform;
 
 /// `GET /sessions/{SessionId}`
 #[derive(Debug, Serialize)]
@@ -164,4 +170,173 @@ pub struct ModesView {
     pub mode_display_name: String,
     /// Every change, oldest first.
     pub history: Vec<ModeChange>,
+}
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// `GET /sessions/{SessionId}`
+    ///
+    /// # Errors
+    /// `session_not_found`.
+    pub fn session_view(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+    ) -> Result<SessionView, Fault> {
+        self.recover(environment)?;
+        let session = self.door(environment).known_session(session_id)?;
+        let latest = self.store.newest_turn()?;
+        let live = match session.live_turn {
+            Some(ordinal) => Some(self.summary(&session, &self.store.turn_at(ordinal)?)?),
+            None => None,
+        };
+        Ok(SessionView {
+            session_id: session.session_id.clone(),
+            mode_display_name: environment.catalog.display_name(&session.mode).to_owned(),
+            agent_context_id: session.agent_context.clone(),
+            conversation_context_id: session.conversation_context.clone(),
+            created_at: self.store.timestamp(session.created_at)?,
+            updated_at: self.store.timestamp(session.updated_at)?,
+            turn_count: latest.as_ref().map_or(0, |turn| turn.ordinal),
+            latest_turn: latest.map(|turn| self.summary(&session, &turn)).transpose()?,
+            live_turn: live,
+        })
+    }
+
+    /// `GET /sessions/{SessionId}/turns/{TurnId}`
+    ///
+    /// # Errors
+    /// `session_not_found`, `turn_not_found`.
+    pub fn turn_view(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+    ) -> Result<TurnView, Fault> {
+        self.recover(environment)?;
+        let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+        let submission = self.store.submission_at(turn.ordinal, turn.progress.submission)?;
+        let updated_at = self.store.timestamp(turn.updated_at)?;
+        let outcome =
+            submission.answer.map(|answer| RawValue::from_string(answer.body)).transpose();
+        Ok(TurnView {
+            session_id: session.session_id.clone(),
+            turn_id: turn.turn_id.clone(),
+            status: turn.status,
+            streaming: turn.progress.streaming,
+            started_at: self.store.timestamp(turn.started_at)?,
+            ended_at: (!turn.status.is_live()).then(|| updated_at.clone()),
+            updated_at,
+            attempts: turn.attempts,
+            model_calls: turn.progress.model_calls,
+            usage: turn.progress.usage,
+            tool_calls: pending_calls(&self.store, &session, &turn)?,
+            text_so_far: turn.progress.text_so_far.clone(),
+            outcome: outcome.map_err(|_| unreadable_answer())?,
+        })
+    }
+
+    /// `GET /sessions/{SessionId}/turns`
+    ///
+    /// # Errors
+    /// `session_not_found`, `turn_not_found` when there is no turn to begin after.
+    pub fn turns_view(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+        page: &TurnPage,
+    ) -> Result<TurnsView, Fault> {
+        self.recover(environment)?;
+        let session = self.door(environment).known_session(session_id)?;
+        let after = match &page.after {
+            None => None,
+            Some(turn_id) => {
+                let (_, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+                Some(turn.ordinal)
+            }
+        };
+        // One more than is shown says whether there is more.
+        let mut turns = self.store.turns_after(after, page.limit.saturating_add(1))?;
+        let more = turns.len() > page.limit as usize;
+        turns.truncate(page.limit as usize);
+        let turns: Result<Vec<TurnEntry>, Fault> = turns
+            .into_iter()
+            .map(|turn| {
+                Ok(TurnEntry {
+                    status: turn.status,
+                    started_at: self.store.timestamp(turn.started_at)?,
+                    updated_at: self.store.timestamp(turn.updated_at)?,
+                    usage: turn.progress.usage,
+                    turn_id: turn.turn_id,
+                })
+            })
+            .collect();
+        Ok(TurnsView { session_id: session.session_id, turns: turns?, more })
+    }
+
+    /// `GET /sessions/{SessionId}/turns/{TurnId}/trace`
+    ///
+    /// # Errors
+    /// `session_not_found`, `turn_not_found`.
+    pub fn trace_view(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+    ) -> Result<TraceView, Fault> {
+        self.recover(environment)?;
+        let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+        let history = self.store.mode_history()?;
+        Ok(TraceView {
+            session_id: session.session_id,
+            status: turn.status,
+            attempts: turn.attempts,
+            composition: self.store.composition(turn.ordinal)?,
+            model_calls: self.store.model_calls(turn.ordinal)?,
+            tool_calls: self.store.turn_calls(turn.ordinal)?.into_iter().map(traced).collect(),
+            mode_changes: history
+                .into_iter()
+                .filter(|change| change.turn_id == turn.turn_id)
+                .collect(),
+            turn_id: turn.turn_id,
+        })
+    }
+
+    /// `GET /sessions/{SessionId}/modes`
+    ///
+    /// # Errors
+    /// `session_not_found`.
+    pub fn modes_view(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+    ) -> Result<ModesView, Fault> {
+        let session = self.door(environment).known_session(session_id)?;
+        Ok(ModesView {
+            session_id: session.session_id,
+            mode_display_name: environment.catalog.display_name(&session.mode).to_owned(),
+            history: self.store.mode_history()?,
+        })
+    }
+
+    fn summary(&self, session: &Session, turn: &Turn) -> Result<TurnSummary, Fault> {
+        Ok(TurnSummary {
+            turn_id: turn.turn_id.clone(),
+            status: turn.status,
+            tool_calls: pending_calls(&self.store, session, turn)?,
+        })
+    }
+}
+
+fn traced(call: Call) -> TracedCall {
+    TracedCall {
+        model_call: call.model_call,
+        tool_call_id: call.tool_call_id,
+        name: call.name,
+        runs_on: call.runs_on.as_str(),
+        execution_ms: call.answer.as_ref().map(|answer| answer.execution_ms),
+        successful: call
+            .answer
+            .as_ref()
+            .map(|answer| matches!(answer.outcome, ToolOutcome::Result(_))),
+    }
 }

@@ -12,7 +12,7 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 
 use crate::contract::limits;
-use crate::pipeline::{HttpRequest, HttpResponse, Platform, ResponseBody};
+use crate::pipeline::{HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
 use crate::responses_api::{
     ErrorBody, ModelAnswer, Outcome, Progress, ResponseStream, StreamFault, StreamLimits,
 };
@@ -38,6 +38,17 @@ pub struct Endpoint {
     pub api_key: Option<String>,
     /// The longest silence before the call is given up, in milliseconds.
     pub idle_timeout_ms: u64,
+}
+
+impl Endpoint {
+    fn url(&self) -> String {
+        format!("{}/responses", self.base_url.trim_end_matches('/'))
+    }
+
+    fn authorization(&self) -> Vec<(String, String)> {
+        let key = self.api_key.iter();
+        key.map(|key| ("Authorization".to_owned(), format!("Bearer {key}"))).collect()
+    }
 }
 
 /// An answer that can be used.
@@ -68,6 +79,20 @@ pub async fn call<P: Platform>(
     }
 }
 
+/// Has the model service delete a response that it stored; true when it has it no more.
+pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> bool {
+    let deletion = platform.send(HttpRequest {
+        method: HttpMethod::Delete,
+        url: format!("{}/{id}", endpoint.url()),
+        headers: endpoint.authorization(),
+        body: String::new(),
+    });
+    match select(pin!(deletion), pin!(platform.sleep(endpoint.idle_timeout_ms))).await {
+        Either::Left((Ok(response), _)) => matches!(response.status, 200..=299 | 404),
+        Either::Left((Err(_), _)) | Either::Right(_) => false,
+    }
+}
+
 async fn exchange<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
@@ -75,13 +100,11 @@ async fn exchange<P: Platform>(
     last_heard: &Cell<u64>,
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, CallFailure> {
-    let mut headers = vec![("Accept".to_owned(), "text/event-stream".to_owned())];
-    if let Some(key) = &endpoint.api_key {
-        headers.push(("Authorization".to_owned(), format!("Bearer {key}")));
-    }
-    let url = format!("{}/responses", endpoint.base_url.trim_end_matches('/'));
+    let mut headers = endpoint.authorization();
+    headers.insert(0, ("Accept".to_owned(), "text/event-stream".to_owned()));
+    let url = endpoint.url();
     let mut response = platform
-        .send(HttpRequest { url, headers, body })
+        .send(HttpRequest { method: HttpMethod::Post, url, headers, body })
         .await
         .map_err(|_| CallFailure::Unreachable)?;
     last_heard.set(platform.now_ms());
@@ -279,11 +302,13 @@ mod tests {
             double.sent(),
             [
                 HttpRequest {
+                    method: HttpMethod::Post,
                     url: "https://model.example/v1/responses".to_owned(),
                     headers: vec![accept.clone(), bearer],
                     body: body.to_owned(),
                 },
                 HttpRequest {
+                    method: HttpMethod::Post,
                     url: "http://m/v1/responses".to_owned(),
                     headers: vec![accept],
                     body: body.to_owned(),

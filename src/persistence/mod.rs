@@ -8,6 +8,8 @@
 //! error is never turned into a default.
 
 mod database;
+mod erasure;
+mod export;
 mod records;
 mod schema;
 mod session_store;
@@ -15,6 +17,8 @@ pub mod texts;
 mod turn_life_cycle;
 
 pub use database::{Database, DatabaseFault, Row, Value};
+pub use erasure::{ErasureReceipt, PendingErasure, StoredResponses};
+pub use export::{ExportedSession, ExportedTurn};
 pub use records::{
     Call, Entry, EntryKind, ModeChange, OpenCalls, Progress, RunsOn, Session, StoredAnswer,
     Submission, Turn,

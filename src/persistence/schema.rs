@@ -2,6 +2,25 @@
 //!
 //! Architecture Invariant: a version once published is never edited; a change is a new entry.
 
+/// The tables that hold a session.
+pub(super) const SESSION_TABLES: [&str; 8] = [
+    "session",
+    "turns",
+    "submissions",
+    "conversation",
+    "calls",
+    "model_calls",
+    "mode_history",
+    "texts",
+];
+
+/// Tables that exist only while an erased session's responses are still to be deleted at the model
+/// service, and their columns.
+pub(super) const ERASURE_TABLES: [(&str, &str); 2] = [
+    ("erasure", "receipt TEXT NOT NULL, agent_context TEXT NOT NULL, attempts INTEGER NOT NULL"),
+    ("stored_responses", "number INTEGER PRIMARY KEY, response_id TEXT NOT NULL"),
+];
+
 /// `VERSIONS[n]` brings a database from version n to version n + 1.
 pub(super) const VERSIONS: &[&[&str]] = &[&[
     // One row. What every turn reads and most turns write, so it is kept small: long texts are

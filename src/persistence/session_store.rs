@@ -59,7 +59,7 @@ impl<D: Database> SessionStore<D> {
     /// `internal` when the storage fails, or was written by a newer version of the product.
     pub fn session(&self) -> Result<Option<Session>, Fault> {
         if !self.ready.get() {
-            if !self.has_tables()? {
+            if !self.has_table("session")? {
                 return Ok(None);
             }
             self.migrate()?;
@@ -140,6 +140,14 @@ impl<D: Database> SessionStore<D> {
         self.first("SELECT * FROM turns ORDER BY ordinal DESC LIMIT 1", &[])?
             .map(|row| self.turn_from_row(&row))
             .transpose()
+    }
+
+    /// The ordinal of the newest turn; 0 before the first.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn newest_ordinal(&self) -> Result<u64, Fault> {
+        self.newest("SELECT MAX(ordinal) AS newest FROM turns")
     }
 
     /// A submission of a turn by the fingerprint of its request.
@@ -307,7 +315,7 @@ impl<D: Database> SessionStore<D> {
     /// Creates the tables of a new session.
     pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
         if !self.ready.get() {
-            if self.has_tables()? {
+            if self.has_table("session")? {
                 self.migrate()?;
             } else {
                 self.apply(0)?;
@@ -317,12 +325,17 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    fn has_tables(&self) -> Result<bool, Fault> {
-        let tables = self.first(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'session'",
-            &[],
+    /// The tables are gone.
+    pub(super) fn forget_tables(&self) {
+        self.ready.set(false);
+    }
+
+    pub(super) fn has_table(&self, name: &str) -> Result<bool, Fault> {
+        let table = self.first(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?",
+            &[name.into()],
         )?;
-        Ok(tables.is_some())
+        Ok(table.is_some())
     }
 
     fn migrate(&self) -> Result<(), Fault> {
@@ -355,7 +368,17 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    fn first(&self, statement: &str, parameters: &[Value]) -> Result<Option<Row>, Fault> {
+    /// The number that a statement gives as `newest`; 0 when there is none.
+    pub(super) fn newest(&self, statement: &str) -> Result<u64, Fault> {
+        let row = self.first(statement, &[])?;
+        Ok(row.map_or(Ok(None), |row| row.optional_number("newest"))?.unwrap_or(0))
+    }
+
+    pub(super) fn first(
+        &self,
+        statement: &str,
+        parameters: &[Value],
+    ) -> Result<Option<Row>, Fault> {
         Ok(self.database.run(statement, parameters)?.into_iter().next())
     }
 

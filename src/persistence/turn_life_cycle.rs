@@ -14,6 +14,8 @@ use crate::contract::{Fault, TurnId, TurnStatus};
 /// A user turn that is accepted.
 #[derive(Debug)]
 pub struct NewTurn<'a> {
+    /// One more than the newest turn of the session has.
+    pub ordinal: u64,
     /// The client's id.
     pub turn_id: &'a TurnId,
     /// SHA-256 of the canonical request.
@@ -58,7 +60,7 @@ impl<D: Database> SessionStore<D> {
     pub fn begin_turn(&self, session: &mut Session, new: NewTurn<'_>) -> Result<Turn, Fault> {
         self.step(|| {
             self.ensure_tables()?;
-            let ordinal = self.next("SELECT MAX(ordinal) AS newest FROM turns")?;
+            let ordinal = new.ordinal;
             let turn = Turn {
                 ordinal,
                 turn_id: new.turn_id.clone(),
@@ -357,7 +359,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn append(&self, turn: u64, kind: EntryKind, items: &str) -> Result<u64, Fault> {
-        let seq = self.next("SELECT MAX(seq) AS newest FROM conversation")?;
+        let seq = self.newest("SELECT MAX(seq) AS newest FROM conversation")? + 1;
         let items = texts::to_column(&self.database, items)?;
         self.database.run(
             "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
@@ -472,14 +474,5 @@ impl<D: Database> SessionStore<D> {
             ],
         )?;
         Ok(())
-    }
-
-    fn next(&self, newest: &str) -> Result<u64, Fault> {
-        let rows = self.database.run(newest, &[])?;
-        let newest: Option<u64> = match rows.first() {
-            Some(row) => row.optional_number("newest")?,
-            None => None,
-        };
-        Ok(newest.unwrap_or(0) + 1)
     }
 }

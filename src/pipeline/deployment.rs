@@ -13,6 +13,10 @@ pub struct Deployment {
     pub max_body_bytes: usize,
     /// `MAX_ITERATIONS`: model calls that one submission may make.
     pub max_iterations: u32,
+    /// `MAX_CONTINUATIONS`: tool continuations that one turn may have.
+    pub max_continuations: u32,
+    /// `MAX_TURNS`: turns that one session may have.
+    pub max_turns: u64,
     /// `UPSTREAM_IDLE_TIMEOUT_MS`: the longest silence of the model service.
     pub upstream_idle_timeout_ms: u64,
     /// `TURN_TIMEOUT_MS`: the longest time that one submission may run.
@@ -31,6 +35,8 @@ impl Default for Deployment {
             model: "gpt-5.1".to_owned(),
             max_body_bytes: 20 * 1024 * 1024,
             max_iterations: 8,
+            max_continuations: 1_000,
+            max_turns: 10_000,
             upstream_idle_timeout_ms: 120_000,
             turn_timeout_ms: 900_000,
             keep_alive_ms: 10_000,
@@ -60,6 +66,9 @@ impl Deployment {
         let text = |name: &str, default: String| {
             variable(name).filter(|value| !value.is_empty()).unwrap_or(default)
         };
+        let count = |name: &str, default: u32| {
+            number(name, default.into()).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+        };
         Ok(Self {
             base_url: text("OPENAI_BASE_URL", defaults.base_url),
             model: text("OPENAI_MODEL", defaults.model),
@@ -68,11 +77,9 @@ impl Deployment {
                 defaults.max_body_bytes as u64,
             )?)
             .unwrap_or(usize::MAX),
-            max_iterations: u32::try_from(number(
-                "MAX_ITERATIONS",
-                defaults.max_iterations.into(),
-            )?)
-            .unwrap_or(u32::MAX),
+            max_iterations: count("MAX_ITERATIONS", defaults.max_iterations)?,
+            max_continuations: count("MAX_CONTINUATIONS", defaults.max_continuations)?,
+            max_turns: number("MAX_TURNS", defaults.max_turns)?,
             upstream_idle_timeout_ms: number(
                 "UPSTREAM_IDLE_TIMEOUT_MS",
                 defaults.upstream_idle_timeout_ms,
@@ -102,6 +109,8 @@ mod tests {
             model: "gpt-5.1".to_owned(),
             max_body_bytes: 20_971_520,
             max_iterations: 8,
+            max_continuations: 1_000,
+            max_turns: 10_000,
             upstream_idle_timeout_ms: 120_000,
             turn_timeout_ms: 900_000,
             keep_alive_ms: 10_000,
@@ -123,12 +132,16 @@ mod tests {
                 ("TURN_TIMEOUT_MS", "4"),
                 ("KEEP_ALIVE_MS", "5"),
                 ("TURN_ALARM_MS", "8"),
+                ("MAX_CONTINUATIONS", "9"),
+                ("MAX_TURNS", "10"),
             ]),
             Ok(Deployment {
                 base_url: "http://localhost:1/v1".to_owned(),
                 model: "m".to_owned(),
                 max_body_bytes: 1,
                 max_iterations: 2,
+                max_continuations: 9,
+                max_turns: 10,
                 upstream_idle_timeout_ms: 3,
                 turn_timeout_ms: 4,
                 keep_alive_ms: 5,
@@ -146,6 +159,8 @@ mod tests {
             "TURN_TIMEOUT_MS",
             "KEEP_ALIVE_MS",
             "TURN_ALARM_MS",
+            "MAX_CONTINUATIONS",
+            "MAX_TURNS",
         ] {
             for value in ["", "0", "-1", "1.5", "10s", "1_000", "18446744073709551616"] {
                 assert_eq!(

@@ -11,6 +11,8 @@ mod run_report;
 mod turn_stream;
 
 pub use deployment::Deployment;
-pub use platform::{Cancellation, HttpFault, HttpRequest, HttpResponse, Platform, ResponseBody};
+pub use platform::{
+    Cancellation, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
+};
 pub use run_report::{RunReport, Timings};
 pub use turn_stream::{Outcome, Position, StreamCursor, TurnStream};

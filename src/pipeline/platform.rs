@@ -48,14 +48,25 @@ pub trait ResponseBody {
     fn chunk(&mut self) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
 }
 
-/// An outgoing `POST` with a JSON body; nothing in the product sends anything else.
+/// What an outgoing request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpMethod {
+    /// With a JSON body.
+    Post,
+    /// Without a body.
+    Delete,
+}
+
+/// An outgoing request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
+    /// The method.
+    pub method: HttpMethod,
     /// Absolute URL, http or https.
     pub url: String,
     /// Headers besides `Content-Type: application/json`.
     pub headers: Vec<(String, String)>,
-    /// JSON text.
+    /// JSON text; nothing is sent of it with a `Delete`.
     pub body: String,
 }
 

@@ -26,6 +26,18 @@ pub struct RunReport {
     pub timings: Timings,
 }
 
+impl Timings {
+    /// The `Server-Timing` header of an answer whose request took `validate` ms to check and
+    /// `session` ms to be admitted to its session or answered from it.
+    pub fn server_timing(&self, validate: u64, session: u64) -> String {
+        let Self { compose, model, tools, persist } = self;
+        format!(
+            "validate;dur={validate}, session;dur={session}, compose;dur={compose}, \
+             model;dur={model}, tools;dur={tools}, persist;dur={persist}"
+        )
+    }
+}
+
 /// Milliseconds of one run, by what they were spent on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Timings {

@@ -1,8 +1,13 @@
 //! Answers as the runtime sends them.
 
+use serde_json::Value;
 use worker::{Headers, Request, Response};
 
 use crate::contract::{Fault, InvokeResult};
+
+/// The longest period that the platform's rate limiter counts over, in seconds: after it there is
+/// room again.
+const RATE_PERIOD_S: &str = "60";
 
 /// What a request asks for: its path, with its query when it has one. Cut from the runtime's own,
 /// normalized text; a URL library would be a sixth of the bundle.
@@ -15,15 +20,45 @@ pub(super) fn target(request: &Request) -> String {
 
 /// A JSON answer.
 pub(super) fn json(status: u16, body: &str) -> worker::Result<Response> {
+    Ok(Response::ok(body)?.with_headers(json_headers()?).with_status(status))
+}
+
+/// The headers of a JSON answer.
+pub(super) fn json_headers() -> worker::Result<Headers> {
     let headers = Headers::new();
     headers.set("Content-Type", "application/json; charset=utf-8")?;
     headers.set("Cache-Control", "no-store")?;
-    Ok(Response::ok(body)?.with_headers(headers).with_status(status))
+    Ok(headers)
+}
+
+/// The same response with more headers. Those of a response that came from elsewhere cannot be
+/// changed in place.
+pub(super) fn with_header_lines(
+    response: Response,
+    lines: &[(&str, &str)],
+) -> worker::Result<Response> {
+    let headers = response.headers().clone();
+    for (name, value) in lines {
+        headers.set(name, value)?;
+    }
+    Ok(response.with_headers(headers))
 }
 
 /// An `InvokeResult`.
 pub(super) fn result(result: &InvokeResult) -> worker::Result<Response> {
     json(result.http_status(), &result.to_json())
+}
+
+/// A refusal as a line of the operator's log: why, never what was sent.
+pub(super) fn refusal_line(faults: &[Fault]) -> Value {
+    let codes: Vec<&str> = faults.iter().map(|fault| fault.code.as_str()).collect();
+    let status = faults.first().map_or(500, Fault::http_status);
+    serde_json::json!({
+        "event": "refused",
+        "level": if status < 500 { "warn" } else { "error" },
+        "http_status": status,
+        "codes": codes,
+    })
 }
 
 /// A refusal, with the headers that its code asks for.
@@ -38,6 +73,7 @@ pub(super) fn refusal(faults: Vec<Fault>) -> worker::Result<Response> {
     let mut response = result(&refused)?;
     match refused.http_status() {
         401 => response.headers_mut().set("WWW-Authenticate", "Bearer")?,
+        429 => response.headers_mut().set("Retry-After", RATE_PERIOD_S)?,
         405 => response.headers_mut().set("Allow", allowed.as_deref().unwrap_or("GET"))?,
         _ => {}
     }

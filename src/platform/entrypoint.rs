@@ -1,54 +1,73 @@
 //! The Worker in front of the objects: it finds the endpoint, lets the caller in, reads the body up
 //! to its cap, and hands it to the session's object in one hop.
 
-use std::cell::Cell;
-
 use serde_json::json;
 use worker::js_sys::Uint8Array;
-use worker::{
-    Context, Env, Headers, Method, Request, RequestInit, Response, console_error, console_warn,
-    event,
-};
+use worker::{Context, Env, Headers, Method, Request, RequestInit, Response, event};
 
-use super::answer::{refusal, result, target};
+use super::answer::{json, refusal, refusal_line, result, target, with_header_lines};
 use super::environment::deployment;
-use super::runtime::variable;
+use super::gate::{Gate, keep_to_rate};
+use super::request_body::read_body;
+use super::runtime::write_line;
 use crate::contract::{
     ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id,
 };
-use crate::entry::{AuthenticationMode, Keyring, Route, Tenant};
-
-thread_local! {
-    static OPEN_DOOR_SAID: Cell<bool> = const { Cell::new(false) };
-}
+use crate::entry::{Caller, Route, Tenant, answer_headers, openapi};
 
 #[event(fetch)]
 async fn fetch(mut request: Request, env: Env, _context: Context) -> worker::Result<Response> {
-    match answer(&mut request, &env).await {
+    let gate = Gate::of(&env);
+    let origin = gate.permitted_origin(request.headers());
+    let answered = match preflight(&request, &gate) {
+        Some(told) => told.map_err(|fault| refused(None, one(fault))),
+        None => answer(&mut request, &env, &gate).await,
+    };
+    let response = match answered {
         Ok(answered) => answered,
         Err(faults) => refusal(faults),
+    }?;
+    match &origin {
+        None => Ok(response),
+        Some(origin) => with_header_lines(response, &answer_headers(origin)),
     }
 }
 
-async fn answer(request: &mut Request, env: &Env) -> Result<worker::Result<Response>, Vec<Fault>> {
+/// The answer to a browser that asks before it lets a page call.
+fn preflight(request: &Request, gate: &Gate) -> Option<Result<worker::Result<Response>, Fault>> {
+    if request.method() != Method::Options {
+        return None;
+    }
+    let header = |name| request.headers().get(name).ok().flatten();
+    let (origin, method) = (header("Origin")?, header("Access-Control-Request-Method")?);
+    Some(Route::find(&method, &target(request)).and_then(|_| {
+        let told = gate.origins.preflight(&origin, &method)?;
+        let told: Vec<_> = told.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        Ok(Response::empty().and_then(|empty| with_header_lines(empty.with_status(204), &told)))
+    }))
+}
+
+async fn answer(
+    request: &mut Request,
+    env: &Env,
+    gate: &Gate,
+) -> Result<worker::Result<Response>, Vec<Fault>> {
     let method = request.method();
     let target = target(request);
-    let route = Route::find(method.as_ref(), &target).map_err(one)?;
-    if let Some(view) = public_view(&route) {
-        return Ok(result(&view));
+    let route = Route::find(method.as_ref(), &target).map_err(|fault| refused(None, one(fault)))?;
+    if let Some(view) = public_view(&route, env) {
+        return view.map_err(|fault| refused(None, one(fault)));
     }
-    let tenant = admit(request, env).map_err(one)?;
-    let (session, body) = match route {
-        Route::Session(session, _) => (session, None),
-        Route::Execute | Route::Health | Route::Errors => {
-            let body = read_body(request, deployment(env).map_err(one)?.max_body_bytes).await?;
-            (addressee(&body)?, Some(body))
-        }
-    };
+    let caller = gate.admit(request).map_err(|fault| refused(None, one(fault)))?;
+    let addressed = admit(request, env, &caller, route).await;
+    let (session, body) = addressed.map_err(|faults| refused(Some(&caller), faults))?;
     let last_event_id = request.headers().get("Last-Event-ID").ok().flatten();
-    let forwarded = forward(env, &tenant, &session, method, &target, body, last_event_id).await;
-    Ok(forwarded.or_else(|fault| {
-        console_error!("{}", json!({ "event": "object_failed", "tenant": tenant.as_str(), "fault": fault.to_string() }));
+    let forwarded = forward(env, &caller.tenant, &session, method, &target, body, last_event_id);
+    Ok(forwarded.await.or_else(|fault| {
+        write_line(&json!({
+            "event": "object_failed", "level": "error", "tenant": caller.tenant.as_str(),
+            "session": session.as_str(), "fault": fault.to_string(),
+        }));
         refusal(vec![Fault::new(
             ErrorCode::Internal,
             "The session's object did not answer. Send the same request again: it is not run twice.",
@@ -56,37 +75,34 @@ async fn answer(request: &mut Request, env: &Env) -> Result<worker::Result<Respo
     }))
 }
 
-fn public_view(route: &Route) -> Option<InvokeResult> {
+fn public_view(route: &Route, env: &Env) -> Option<Result<worker::Result<Response>, Fault>> {
     match route {
-        Route::Health => Some(InvokeResult::success(
+        Route::Health => Some(Ok(result(&InvokeResult::success(
             json!({ "Status": "ok", "Version": env!("CARGO_PKG_VERSION") }),
             Vec::new(),
-        )),
-        Route::Errors => Some(InvokeResult::success(dictionary(), Vec::new())),
+        )))),
+        Route::Errors => Some(Ok(result(&InvokeResult::success(dictionary(), Vec::new())))),
+        Route::OpenApi => Some(deployment(env).map(|deployment| json(200, &openapi(&deployment)))),
         Route::Execute | Route::Session(..) => None,
     }
 }
 
-fn admit(request: &Request, env: &Env) -> Result<Tenant, Fault> {
-    if AuthenticationMode::from_variable(variable(env, "AUTH").as_deref())
-        == AuthenticationMode::None
-    {
-        if !OPEN_DOOR_SAID.replace(true) {
-            console_warn!(
-                "AUTH=none: everyone who reaches this service may use it. For local work only."
-            );
+/// Counts the request, and finds the session that it is for.
+async fn admit(
+    request: &mut Request,
+    env: &Env,
+    caller: &Caller,
+    route: Route,
+) -> Result<(SessionId, Option<Vec<u8>>), Vec<Fault>> {
+    keep_to_rate(env, caller).await.map_err(one)?;
+    match route {
+        Route::Session(session, _) => Ok((session, None)),
+        Route::Execute | Route::Health | Route::Errors | Route::OpenApi => {
+            let cap = deployment(env).map_err(one)?.max_body_bytes;
+            let body = read_body(request, cap).await.map_err(one)?;
+            Ok((addressee(&body)?, Some(body)))
         }
-        return Ok(Tenant::local());
     }
-    let keyring = match variable(env, "API_KEYS") {
-        None => Keyring::default(),
-        Some(text) => Keyring::parse(&text).unwrap_or_else(|fault| {
-            console_error!("{fault}. No key opens the door until it is mended.");
-            Keyring::default()
-        }),
-    };
-    let authorization = request.headers().get("Authorization").ok().flatten();
-    keyring.admit(authorization.as_deref())
 }
 
 /// The object that a submission is for. What names none is refused with everything wrong with it.
@@ -97,38 +113,6 @@ fn addressee(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
             Ok(request) => Ok(request.session_id().clone()),
             Err(faults) => Err(faults),
         },
-    }
-}
-
-async fn read_body(request: &mut Request, cap: usize) -> Result<Vec<u8>, Vec<Fault>> {
-    let header = |name: &str| request.headers().get(name).ok().flatten();
-    if let Some(kind) = header("Content-Type") {
-        let kind = kind.split(';').next().unwrap_or(&kind).trim().to_ascii_lowercase();
-        if kind != "application/json" && !kind.ends_with("+json") {
-            return Err(unsupported("Send the request as Content-Type: application/json."));
-        }
-    }
-    if header("Content-Encoding").is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity"))
-    {
-        return Err(unsupported("Send the request without Content-Encoding."));
-    }
-    let announced = header("Content-Length").and_then(|length| length.parse::<usize>().ok());
-    match announced {
-        Some(length) if length > cap => Err(too_large(cap)),
-        // The runtime holds a body to its announced length.
-        Some(_) => request.bytes().await.map_err(|_| unreadable()),
-        None => {
-            let mut body = Vec::new();
-            let Ok(mut chunks) = request.stream() else { return Ok(body) };
-            while let Some(chunk) = futures_util::StreamExt::next(&mut chunks).await {
-                let chunk = chunk.map_err(|_| unreadable())?;
-                if body.len() + chunk.len() > cap {
-                    return Err(too_large(cap));
-                }
-                body.extend_from_slice(&chunk);
-            }
-            Ok(body)
-        }
     }
 }
 
@@ -156,25 +140,17 @@ async fn forward(
         .await
 }
 
+/// Logs a refusal with who was refused.
+fn refused(caller: Option<&Caller>, faults: Vec<Fault>) -> Vec<Fault> {
+    let mut line = refusal_line(&faults);
+    if let (Some(caller), Some(members)) = (caller, line.as_object_mut()) {
+        members.insert("tenant".to_owned(), caller.tenant.as_str().into());
+        members.insert("key".to_owned(), caller.key_id.as_str().into());
+    }
+    write_line(&line);
+    faults
+}
+
 fn one(fault: Fault) -> Vec<Fault> {
     vec![fault]
-}
-
-fn unsupported(remedy: &str) -> Vec<Fault> {
-    one(Fault::new(ErrorCode::UnsupportedMediaType, remedy))
-}
-
-fn too_large(cap: usize) -> Vec<Fault> {
-    one(Fault::new(
-        ErrorCode::BodyTooLarge,
-        format!("The body may be {cap} bytes long. Send less."),
-    )
-    .with("MaxBytes", cap))
-}
-
-fn unreadable() -> Vec<Fault> {
-    one(Fault::new(
-        ErrorCode::MalformedJson,
-        "The body could not be read to its end. Send the request again.",
-    ))
 }

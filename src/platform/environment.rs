@@ -1,6 +1,6 @@
 //! The deployment's variables and its catalog, as the runtime's bindings hold them.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use worker::{Date, Env};
@@ -16,18 +16,25 @@ use crate::pipeline::Deployment;
 const CATALOG_AGE_MS: u64 = 30_000;
 
 thread_local! {
+    /// Variables never change within an isolate.
+    static DEPLOYMENT: OnceCell<Rc<Deployment>> = const { OnceCell::new() };
+
     /// One per isolate: every object in it shares the parsed catalog.
     static CATALOG: RefCell<Option<(u64, Rc<Catalog>)>> = const { RefCell::new(None) };
 }
 
 /// Reads what holds for every turn that is admitted now.
 pub(super) async fn environment(env: &Env) -> Result<Environment, Fault> {
-    Ok(Environment { catalog: catalog(env).await?, deployment: Rc::new(deployment(env)?) })
+    Ok(Environment { catalog: catalog(env).await?, deployment: deployment(env)? })
 }
 
 /// Reads the deployment's variables.
-pub(super) fn deployment(env: &Env) -> Result<Deployment, Fault> {
-    Deployment::from_variables(|name| variable(env, name))
+pub(super) fn deployment(env: &Env) -> Result<Rc<Deployment>, Fault> {
+    if let Some(known) = DEPLOYMENT.with(|known| known.get().cloned()) {
+        return Ok(known);
+    }
+    let read = Rc::new(Deployment::from_variables(|name| variable(env, name))?);
+    Ok(DEPLOYMENT.with(|known| Rc::clone(known.get_or_init(|| read))))
 }
 
 async fn catalog(env: &Env) -> Result<Rc<Catalog>, Fault> {

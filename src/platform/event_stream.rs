@@ -17,16 +17,16 @@ use crate::pipeline::{StreamCursor, TurnStream};
 #[wasm_bindgen]
 extern "C" {
     /// The runtime's own pipe: unlike a stream backed by code, it sees a disconnect.
-    type IdentityTransformStream;
+    pub(super) type IdentityTransformStream;
 
     #[wasm_bindgen(constructor, catch)]
-    fn new() -> Result<IdentityTransformStream, JsValue>;
+    pub(super) fn new() -> Result<IdentityTransformStream, JsValue>;
 
     #[wasm_bindgen(method, getter)]
-    fn readable(this: &IdentityTransformStream) -> ReadableStream;
+    pub(super) fn readable(this: &IdentityTransformStream) -> ReadableStream;
 
     #[wasm_bindgen(method, getter)]
-    fn writable(this: &IdentityTransformStream) -> WritableStream;
+    pub(super) fn writable(this: &IdentityTransformStream) -> WritableStream;
 }
 
 /// A response that follows a turn until its `result`.

@@ -9,20 +9,25 @@ use worker::{
     ResponseBody as RuntimeBody,
 };
 
-use crate::pipeline::{HttpFault, HttpRequest, HttpResponse, ResponseBody};
+use crate::pipeline::{HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
 /// Sends a request; redirects are not followed.
 pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody>, HttpFault> {
     let headers = Headers::new();
-    headers.set("Content-Type", "application/json").map_err(worker_fault)?;
     for (name, value) in &request.headers {
         headers.set(name, value).map_err(worker_fault)?;
     }
     let mut init = RequestInit::new();
-    init.with_method(Method::Post)
-        .with_headers(headers)
-        .with_redirect(RequestRedirect::Manual)
-        .with_body(Some(JsValue::from_str(&request.body)));
+    match request.method {
+        HttpMethod::Post => {
+            headers.set("Content-Type", "application/json").map_err(worker_fault)?;
+            init.with_method(Method::Post).with_body(Some(JsValue::from_str(&request.body)));
+        }
+        HttpMethod::Delete => {
+            init.with_method(Method::Delete);
+        }
+    }
+    init.with_headers(headers).with_redirect(RequestRedirect::Manual);
     let outgoing = Request::new_with_init(&request.url, &init).map_err(worker_fault)?;
     let abort = AbortOnDrop(Some(AbortController::default()));
     let signal = abort.0.as_ref().map(AbortController::signal);

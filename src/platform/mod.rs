@@ -7,8 +7,11 @@ mod answer;
 mod entrypoint;
 mod environment;
 mod event_stream;
+mod export_stream;
 mod fetch;
+mod gate;
 mod object_storage;
+mod request_body;
 mod runtime;
 #[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod session_object;

@@ -12,20 +12,22 @@ use std::time::Duration;
 use serde::Serialize;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
-use super::answer::{json, refusal, result, target};
+use super::answer::{json, refusal, refusal_line, result, target};
 use super::environment::environment;
 use super::event_stream::event_stream;
+use super::export_stream::export_stream;
 use super::object_storage::{ObjectStorage, RowCount};
 use super::runtime::Runtime;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse};
 use crate::entry::{Delivery, Environment, Route, SessionHost, SessionRoute};
-use crate::pipeline::Position;
+use crate::pipeline::{Platform, Position, Timings};
 
 /// The Durable Object of one session.
 #[durable_object(alarm)]
 pub struct SessionObject {
     env: Env,
     state: Rc<State>,
+    runtime: Rc<Runtime>,
     host: Rc<SessionHost<Runtime, ObjectStorage>>,
     alarm_set: Cell<bool>,
 }
@@ -35,15 +37,23 @@ impl DurableObject for SessionObject {
         let state = Rc::new(state);
         let rows = Rc::new(RowCount::default());
         let runtime = Rc::new(Runtime::new(env.clone(), Rc::clone(&state), Rc::clone(&rows)));
-        let host = SessionHost::new(runtime, ObjectStorage::new(Rc::clone(&state), rows));
-        Self { env, state, host, alarm_set: Cell::new(false) }
+        let storage = ObjectStorage::new(Rc::clone(&state), rows);
+        let host = SessionHost::new(Rc::clone(&runtime), storage);
+        Self { env, state, runtime, host, alarm_set: Cell::new(false) }
     }
 
     async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
-        match self.answer(&mut request).await? {
-            Ok(response) => Ok(response),
-            Err(faults) => refusal(faults),
-        }
+        let mut spent = Spent::default();
+        let mut response = match self.answer(&mut request, &mut spent).await? {
+            Ok(response) => response,
+            Err(faults) => {
+                self.runtime.log(&refusal_line(&faults));
+                refusal(faults)?
+            }
+        };
+        let header = spent.run.server_timing(spent.validate, spent.session);
+        response.headers_mut().set("Server-Timing", &header)?;
+        Ok(response)
     }
 
     async fn alarm(&self) -> worker::Result<Response> {
@@ -52,13 +62,27 @@ impl DurableObject for SessionObject {
         // request takes the turn up.
         let environment = environment(&self.env).await.map_err(alarm_failed)?;
         self.host.recover(&environment).map_err(alarm_failed)?;
+        self.host.resume_erasure(&environment).await.map_err(alarm_failed)?;
         self.keep_alive(&environment).await?;
+        self.end_erasure(&environment).await.map_err(alarm_failed)?;
         Response::empty()
     }
 }
 
+/// Where the time of a request went, in milliseconds.
+#[derive(Default)]
+struct Spent {
+    validate: u64,
+    session: u64,
+    run: Timings,
+}
+
 impl SessionObject {
-    async fn answer(&self, request: &mut Request) -> worker::Result<Result<Response, Vec<Fault>>> {
+    async fn answer(
+        &self,
+        request: &mut Request,
+        spent: &mut Spent,
+    ) -> worker::Result<Result<Response, Vec<Fault>>> {
         let position = request.headers().get("Last-Event-ID")?.as_deref().and_then(Position::parse);
         let route = match Route::find(request.method().as_ref(), &target(request)) {
             Ok(route) => route,
@@ -68,25 +92,39 @@ impl SessionObject {
             Ok(environment) => environment,
             Err(fault) => return Ok(Err(vec![fault])),
         };
+        let mut since = self.runtime.now_ms();
         let delivery = match route {
-            Route::Execute => match parse(&request.bytes().await?) {
-                Ok(submission) => self.host.execute(&environment, &submission),
-                Err(faults) => return Ok(Err(faults)),
-            },
+            Route::Execute => {
+                let submission = parse(&request.bytes().await?);
+                spent.validate = self.lap(&mut since);
+                match submission {
+                    Ok(submission) => self.host.execute(&environment, &submission),
+                    Err(faults) => return Ok(Err(faults)),
+                }
+            }
             Route::Session(session, SessionRoute::Stream(turn)) => {
                 self.host.watch(&environment, &session, &turn)
             }
-            Route::Session(session, route) => {
-                return self.view(&environment, &session, route).await;
+            Route::Session(session, SessionRoute::Export) => {
+                return match self.host.export(&environment, &session) {
+                    Ok(export) => export_stream(export).map(Ok),
+                    Err(fault) => Ok(Err(vec![fault])),
+                };
             }
-            Route::Health | Route::Errors => {
+            Route::Session(session, route) => {
+                let viewed = self.view(&environment, &session, route).await;
+                spent.session = self.lap(&mut since);
+                return viewed;
+            }
+            Route::Health | Route::Errors | Route::OpenApi => {
                 Err(Fault::new(ErrorCode::NotFound, "This is not answered by a session."))
             }
         };
+        spent.session = self.lap(&mut since);
         match delivery {
             Ok(delivery) => {
                 self.keep_alive(&environment).await?;
-                self.deliver(&environment, delivery, position).await.map(Ok)
+                self.deliver(&environment, delivery, position, spent).await.map(Ok)
             }
             Err(fault) => Ok(Err(vec![fault])),
         }
@@ -106,7 +144,14 @@ impl SessionObject {
             SessionRoute::Trace(turn) => shown(host.trace_view(environment, session, &turn)),
             SessionRoute::Turn(turn) => shown(host.turn_view(environment, session, &turn)),
             SessionRoute::Cancel(turn) => shown(host.cancel(environment, session, &turn).await),
-            SessionRoute::Stream(_) => {
+            SessionRoute::Erase => {
+                let erased = shown(host.erase(environment, session).await);
+                match self.end_erasure(environment).await {
+                    Ok(()) => erased,
+                    Err(fault) => Err(fault),
+                }
+            }
+            SessionRoute::Stream(_) | SessionRoute::Export => {
                 Err(Fault::new(ErrorCode::Internal, "A stream is not a view."))
             }
         };
@@ -123,12 +168,14 @@ impl SessionObject {
         environment: &Environment,
         delivery: Delivery,
         position: Option<Position>,
+        spent: &mut Spent,
     ) -> worker::Result<Response> {
         let mut response = if delivery.streaming {
             let cursor = delivery.cursor(position);
             event_stream(delivery.stream, cursor, environment.deployment.keep_alive_ms)?
         } else {
             let outcome = delivery.stream.ended_with().await;
+            spent.run = outcome.timings;
             json(outcome.http_status, &outcome.body)?
         };
         if delivery.replayed {
@@ -137,12 +184,32 @@ impl SessionObject {
         Ok(response)
     }
 
+    /// Milliseconds since `since`, which moves to now.
+    fn lap(&self, since: &mut u64) -> u64 {
+        let now = self.runtime.now_ms();
+        now.saturating_sub(std::mem::replace(since, now))
+    }
+
     async fn keep_alive(&self, environment: &Environment) -> worker::Result<()> {
         if self.host.is_running() && !self.alarm_set.replace(true) {
             let after = Duration::from_millis(environment.deployment.turn_alarm_ms);
             self.state.storage().set_alarm(after).await?;
         }
         Ok(())
+    }
+
+    /// Frees the storage of an object that keeps nothing, or sees to it that an erasure goes on.
+    async fn end_erasure(&self, environment: &Environment) -> Result<(), Fault> {
+        let storage = self.state.storage();
+        let ended = if self.host.is_erasing()? {
+            self.alarm_set.set(true);
+            storage.set_alarm(Duration::from_millis(environment.deployment.turn_alarm_ms)).await
+        } else if self.host.is_empty()? {
+            storage.delete_all().await
+        } else {
+            Ok(())
+        };
+        ended.map_err(|_| Fault::new(ErrorCode::Internal, "The session's storage failed."))
     }
 }
 

@@ -9,6 +9,7 @@
 //! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
 //! mode change.
 
+mod erasure;
 mod model_step;
 mod retry;
 mod settlement;
@@ -26,11 +27,13 @@ use crate::contract::{
     AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCall, ToolCalls,
     ToolContinuationResponse, ToolOutcome, ToolResult, TurnStatus,
 };
+use crate::llm_call::Endpoint;
 use crate::persistence::{
     Call, Database, ModelAnswerRecord, OpenCalls, RunsOn, Session, SessionStore, StoredAnswer, Turn,
 };
 use crate::pipeline::{Cancellation, Deployment, Outcome, Platform, RunReport, TurnStream};
 
+pub use erasure::delete_responses;
 pub use settlement::{abort, outputs_of, settle_open_calls};
 
 /// What a turn runs with.
@@ -250,6 +253,15 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             call.runs_on == RunsOn::Server && !BUILT_IN_TOOLS.contains(&call.name.as_str())
         });
         Ok(shown.filter_map(|call| call.answer).collect())
+    }
+}
+
+/// Where and how the model service of an agent context is called.
+fn endpoint<P: Platform>(platform: &P, deployment: &Deployment, agent: &AgentContext) -> Endpoint {
+    Endpoint {
+        base_url: agent.base_url.clone().unwrap_or_else(|| deployment.base_url.clone()),
+        api_key: agent.api_key_secret.as_deref().and_then(|name| platform.secret(name)),
+        idle_timeout_ms: deployment.upstream_idle_timeout_ms,
     }
 }
 

@@ -4,11 +4,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::settlement::refused_output;
-use super::{Reasoner, Work, retry, without_result};
+use super::{Reasoner, Work, endpoint, retry, without_result};
 use crate::catalog::{AGENT_CHANGE_MODE, Continuation};
 use crate::composition::{Block, ModelRequest, compose_request};
 use crate::contract::{ErrorCode, Fault, Usage, Warning};
-use crate::llm_call::{self, Answered, CallFailure, Endpoint};
+use crate::llm_call::{self, Answered, CallFailure};
 use crate::persistence::{
     Call, Database, Entry, EntryKind, ModelAnswerRecord, RunsOn, StoredAnswer, texts,
 };
@@ -230,19 +230,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             usage: None,
             fault: None,
         };
-        let endpoint = Endpoint {
-            base_url: work
-                .agent
-                .base_url
-                .clone()
-                .unwrap_or_else(|| self.deployment.base_url.clone()),
-            api_key: work
-                .agent
-                .api_key_secret
-                .as_deref()
-                .and_then(|name| self.platform.secret(name)),
-            idle_timeout_ms: self.deployment.upstream_idle_timeout_ms,
-        };
+        let endpoint = endpoint(self.platform.as_ref(), &self.deployment, work.agent);
         let welcome = self.welcome(work);
         let (mut shown, mut welcomed) = (false, false);
         let mut attempts = 0;

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::ToolInvocation;
 use crate::catalog::{SecretFault, ServerTool};
-use crate::pipeline::{HttpFault, HttpRequest, HttpResponse, Platform, ResponseBody};
+use crate::pipeline::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
 
 /// The largest answer that is read, in bytes. It goes to the model and into the transcript.
 const MAX_ANSWER_BYTES: usize = 1_000_000;
@@ -100,7 +100,7 @@ fn request<P: Platform>(
         let value = header.value.expand(|name| platform.secret(name))?;
         headers.push((header.name.clone(), value));
     }
-    Ok(HttpRequest { url: tool.http.url.clone(), headers, body })
+    Ok(HttpRequest { method: HttpMethod::Post, url: tool.http.url.clone(), headers, body })
 }
 
 async fn exchange<P: Platform>(
@@ -204,6 +204,7 @@ mod tests {
 
     fn request_to(url: &str, arguments: &str) -> HttpRequest {
         HttpRequest {
+            method: HttpMethod::Post,
             url: url.to_owned(),
             headers: vec![("Authorization".to_owned(), "Bearer sk-tool".to_owned())],
             body: format!(

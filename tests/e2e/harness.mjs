@@ -13,6 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
 import { EventStream } from './event_stream.mjs';
+import { PublishedInterface } from './published_interface.mjs';
 import { ScriptedModel } from './scripted_model.mjs';
 import { ToolService } from './tool_service.mjs';
 
@@ -81,13 +82,14 @@ export const clientTool = (name, more = {}) => ({
 });
 
 export class Rig {
-  /** Every answer of the Worker so far: `{path, status, text}`. */
+  /** Every answer of the Worker so far: `{method, path, status, type, text}`. */
   answers = [];
   /** Every line that the Worker has logged. */
   logs = [];
   model;
   tools;
   url;
+  #published;
   #options;
   #folder;
   #miniflare;
@@ -105,6 +107,13 @@ export class Rig {
     this.model = await ScriptedModel.start();
     this.tools = await ToolService.start();
     await this.#startWorker();
+    const document = await fetch(new URL('/openapi.json', this.url), patient());
+    this.#published = await PublishedInterface.of(await document.json());
+  }
+
+  /** The interface as the Worker publishes it. */
+  get published() {
+    return this.#published;
   }
 
   /** Ends the Worker without warning and starts it again on the same storage. */
@@ -114,6 +123,7 @@ export class Rig {
   }
 
   async dispose() {
+    this.#published?.dispose();
     await this.#miniflare?.dispose();
     await this.model?.close();
     await this.tools?.close();
@@ -134,7 +144,7 @@ export class Rig {
       redirect: 'manual',
       ...patient(signal),
     });
-    return this.#answered(route, response);
+    return this.#answered(method, route, response);
   }
 
   post(body, more) {
@@ -158,20 +168,25 @@ export class Rig {
       ...patient(signal),
     });
     if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
-      const answer = await this.#answered(route, response);
+      const answer = await this.#answered(method, route, response);
       assert.fail(`expected a stream from ${route}, got ${answer.status} ${answer.text}`);
     }
     assert.equal(response.status, 200);
-    const record = { path: route, status: 200, text: '' };
+    const type = response.headers.get('content-type');
+    const record = { method, path: route, status: 200, type, text: '' };
     this.answers.push(record);
     const stream = new EventStream(kept(response.body, record));
     stream.headers = response.headers;
     return stream;
   }
 
-  /** Fails when the finished test left the script unspoken, or when any answer shows what none may show. */
-  check() {
+  /**
+   * Fails when the finished test left the script unspoken, or when any answer is not as published or shows what none
+   * may show.
+   */
+  async check() {
     assert.deepEqual(this.model.leftovers, []);
+    for (const answer of this.answers) await this.#published.check(answer);
     for (const line of this.logs) {
       for (const secret of [API_KEY, TOOL_SECRET, BOOT_PROMPT]) assert.ok(!line.includes(secret), `the log says ${line}`);
     }
@@ -192,9 +207,10 @@ export class Rig {
     this.tools.clear();
   }
 
-  async #answered(route, response) {
+  async #answered(method, route, response) {
     const text = await response.text();
-    this.answers.push({ path: route, status: response.status, text });
+    const type = response.headers.get('content-type');
+    this.answers.push({ method, path: route, status: response.status, type, text });
     let json;
     try {
       json = JSON.parse(text);
@@ -253,9 +269,9 @@ export function rigForFile(options) {
   const rig = new Rig(options);
   let started;
   beforeEach(() => (started ??= rig.start()));
-  afterEach(() => {
+  afterEach(async () => {
     try {
-      rig.check();
+      await rig.check();
     } finally {
       rig.clear();
     }

@@ -14,7 +14,7 @@ test('a plain follow-up turn writes at most 10 rows, and reads no more at turn 1
     rig.logs.length = 0;
     resultOf(await rig.post({ SessionId, TurnId: `turn-${number}`, Instruction: 'One more.' }));
     if (![1, 2, 100, 1000].includes(number)) continue;
-    const logged = () => rig.logs.find((line) => line.includes('submission_ended'));
+    const logged = () => rig.logs.find((line) => line.includes('submission'));
     const { rows_read: read, rows_written: written } = JSON.parse(await eventually(logged, 'the turn is logged'));
     cost.set(number, { read, written });
     rig.model.clear();

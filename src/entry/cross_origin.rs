@@ -1,0 +1,97 @@
+//! Which web pages may call from a browser (`ALLOWED_ORIGINS`; the interface, section 6), and the
+//! headers that tell the browser so (Fetch standard, CORS protocol). No page may by default.
+
+use crate::contract::{ErrorCode, Fault};
+
+/// Headers that a page may read besides those that it always may.
+const EXPOSED: &str = "Idempotent-Replayed, Retry-After, Server-Timing, WWW-Authenticate, Allow, \
+                       Content-Disposition, Content-Range";
+
+/// Headers that a page may send.
+const ACCEPTED: &str = "Authorization, Content-Type, Last-Event-ID";
+
+/// How long a browser may remember what a preflight was told, in seconds.
+const PREFLIGHT_AGE_S: &str = "7200";
+
+/// The origins whose pages may call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowedOrigins(Vec<String>);
+
+impl AllowedOrigins {
+    /// Reads `ALLOWED_ORIGINS`: origins such as `https://app.example.com`, separated by commas or
+    /// white space, or `*` for every page.
+    pub fn from_variable(value: Option<&str>) -> Self {
+        let origins = value.unwrap_or_default().split(|c: char| c == ',' || c.is_whitespace());
+        Self(
+            origins
+                .map(|origin| origin.trim_end_matches('/').to_owned())
+                .filter(|origin| !origin.is_empty())
+                .collect(),
+        )
+    }
+
+    /// Pages of this origin (the `Origin` header) may call.
+    pub fn permits(&self, origin: &str) -> bool {
+        self.0.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
+    }
+
+    /// What a preflight for an endpoint with these methods is told.
+    ///
+    /// # Errors
+    /// `forbidden` for a page that may not call.
+    pub fn preflight(
+        &self,
+        origin: &str,
+        methods: &str,
+    ) -> Result<Vec<(&'static str, String)>, Fault> {
+        if !self.permits(origin) {
+            return Err(Fault::new(
+                ErrorCode::Forbidden,
+                "Pages of this origin may not call. The operator lists those that may in ALLOWED_ORIGINS.",
+            ));
+        }
+        Ok(vec![
+            ("Access-Control-Allow-Methods", methods.to_owned()),
+            ("Access-Control-Allow-Headers", ACCEPTED.to_owned()),
+            ("Access-Control-Max-Age", PREFLIGHT_AGE_S.to_owned()),
+        ])
+    }
+}
+
+/// What every answer to a page that may call carries.
+pub fn answer_headers(origin: &str) -> [(&'static str, &str); 3] {
+    [
+        ("Access-Control-Allow-Origin", origin),
+        ("Access-Control-Expose-Headers", EXPOSED),
+        ("Vary", "Origin"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_page_may_call_unless_its_origin_is_listed() {
+        for none in [None, Some(""), Some(" , ")] {
+            assert!(!AllowedOrigins::from_variable(none).permits("https://a.example"));
+        }
+        let listed =
+            AllowedOrigins::from_variable(Some("https://a.example/, http://localhost:3000"));
+        for (origin, permitted) in [
+            ("https://a.example", true),
+            ("http://localhost:3000", true),
+            ("http://a.example", false),
+            ("https://a.example:8443", false),
+            ("https://a.example.evil.test", false),
+            ("https://b.a.example", false),
+            ("null", false),
+            ("", false),
+        ] {
+            assert_eq!(listed.permits(origin), permitted, "{origin}");
+            let told = listed.preflight(origin, "POST").map_err(|fault| fault.code);
+            assert_eq!(told.err(), (!permitted).then_some(ErrorCode::Forbidden));
+        }
+        assert!(AllowedOrigins::from_variable(Some("*")).permits("https://any.example"));
+    }
+}

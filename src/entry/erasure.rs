@@ -1,0 +1,115 @@
+//! `DELETE /sessions/{SessionId}` (the interface, section 1): the running turn is cancelled, the rows
+//! are erased in one step, and the model service deletes what it has stored. An interrupted erasure
+//! goes on with the next request or alarm.
+
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::session_host::{Environment, SessionHost};
+use crate::contract::{ErrorCode, Fault, SessionId};
+use crate::persistence::{Database, ErasureReceipt, PendingErasure};
+use crate::pipeline::Platform;
+use crate::reasoner::delete_responses;
+
+/// Responses that one pass deletes: the requests of one invocation are limited.
+const PER_PASS: usize = 200;
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// Erases the session, and tells what that was.
+    ///
+    /// # Errors
+    /// `session_not_found`; `internal` when the storage fails, and then nothing was erased.
+    pub async fn erase(
+        self: &Rc<Self>,
+        environment: &Environment,
+        session_id: &SessionId,
+    ) -> Result<ErasureReceipt, Fault> {
+        self.stop_running().await;
+        let erasure = match self.store.session()? {
+            Some(session) => {
+                let agent = environment.catalog.agent_context(&session.agent_context);
+                let responses = match agent {
+                    Some(agent) if agent.delete_stored => Some(self.store.stored_responses()?),
+                    _ => None,
+                };
+                let now = self.platform.now_ms();
+                self.store.erase(&session.session_id, &session.agent_context, responses, now)?
+            }
+            None => self.store.pending_erasure()?.ok_or_else(|| {
+                Fault::new(ErrorCode::SessionNotFound, format!("There is no session {session_id}."))
+            })?,
+        };
+        self.platform.durable().await;
+        let receipt = self.pass(environment, erasure).await?;
+        self.platform.log(&json!({ "event": "erased", "level": "info", "receipt": receipt }));
+        Ok(receipt)
+    }
+
+    /// Goes on with an erasure that was interrupted, or that the model service held up.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub async fn resume_erasure(self: &Rc<Self>, environment: &Environment) -> Result<(), Fault> {
+        if let Some(erasure) = self.store.pending_erasure()? {
+            self.pass(environment, erasure).await?;
+        }
+        Ok(())
+    }
+
+    /// An erased session's responses are still to be deleted at the model service.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn is_erasing(&self) -> Result<bool, Fault> {
+        self.store.pending_erasure().map(|erasure| erasure.is_some())
+    }
+
+    /// Nothing is kept here any more.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn is_empty(&self) -> Result<bool, Fault> {
+        Ok(self.store.session()?.is_none() && !self.is_erasing()?)
+    }
+
+    async fn stop_running(self: &Rc<Self>) {
+        // Another turn may begin as soon as one has ended.
+        loop {
+            let running = self.live.borrow().clone();
+            let Some(running) = running else { return };
+            running.cancellation.request();
+            running.stream.ended_with().await;
+        }
+    }
+
+    async fn pass(
+        &self,
+        environment: &Environment,
+        erasure: PendingErasure,
+    ) -> Result<ErasureReceipt, Fault> {
+        let PendingErasure { mut receipt, agent_context, mut responses, .. } = erasure;
+        if responses.is_empty() {
+            return Ok(receipt);
+        }
+        responses.truncate(PER_PASS);
+        let deleted = match environment.catalog.agent_context(&agent_context) {
+            Some(agent) => {
+                let platform = self.platform.as_ref();
+                delete_responses(platform, &environment.deployment, agent, &responses).await
+            }
+            // The catalog does not say any more whom to ask.
+            None => Vec::new(),
+        };
+        match self.store.settle_erasure(responses.len(), &deleted)? {
+            Some(settled) => Ok(settled),
+            None => {
+                // Another pass has settled it meanwhile.
+                if let Some(told) = &mut receipt.stored_responses {
+                    told.deleted += std::mem::take(&mut told.pending);
+                }
+                Ok(receipt)
+            }
+        }
+    }
+}

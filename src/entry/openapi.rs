@@ -1,0 +1,53 @@
+//! `GET /openapi.json`: the interface as OpenAPI 3.1, with this deployment's limits in it.
+//!
+//! `openapi.json` beside this file holds the shapes; `@NAME` in it stands for what the code knows:
+//! the contract's limits, the deployment's caps, the error codes. Tests hold the shapes against the
+//! code that reads requests, and every answer against the shapes.
+
+use crate::contract::{ErrorCode, limits};
+use crate::pipeline::Deployment;
+
+const DOCUMENT: &str = include_str!("openapi.json");
+
+/// The document, JSON.
+#[must_use]
+pub fn openapi(deployment: &Deployment) -> String {
+    let mut written = String::with_capacity(DOCUMENT.len());
+    let mut pieces = DOCUMENT.split('@');
+    written.extend(pieces.next());
+    for piece in pieces {
+        let end = piece.find(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_');
+        let (name, rest) =
+            piece.split_at_checked(end.unwrap_or(piece.len())).unwrap_or(("", piece));
+        let value = value_of(name, deployment);
+        // A value in quotes of its own is a JSON value, one within a sentence is its text.
+        match rest.strip_prefix('"').filter(|_| written.ends_with('"') && name != "VERSION") {
+            Some(rest) => {
+                written.pop();
+                written.push_str(&value);
+                written.push_str(rest);
+            }
+            None => {
+                written.push_str(&value);
+                written.push_str(rest);
+            }
+        }
+    }
+    written
+}
+
+fn value_of(name: &str, deployment: &Deployment) -> String {
+    match name {
+        "VERSION" => env!("CARGO_PKG_VERSION").to_owned(),
+        "ERROR_CODES" => serde_json::to_string(ErrorCode::ALL).unwrap_or_default(),
+        "MAX_BODY_BYTES" => deployment.max_body_bytes.to_string(),
+        "MAX_TURNS" => deployment.max_turns.to_string(),
+        "MAX_CONTINUATIONS" => deployment.max_continuations.to_string(),
+        "MAX_ITERATIONS" => deployment.max_iterations.to_string(),
+        "TURN_TIMEOUT_MS" => deployment.turn_timeout_ms.to_string(),
+        _ => {
+            let limit = limits::ALL.iter().find(|(known, _)| *known == name);
+            limit.map_or_else(|| format!("@{name}"), |(_, limit)| limit.to_string())
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Erasing a session (the interface, section 1): everything at once, in one durable step. What
+//! outlives that step is the receipt, and the ids of responses that the model service still has to
+//! delete; when that is done, nothing is left.
+
+use serde::{Deserialize, Serialize};
+
+use super::SessionStore;
+use super::database::Database;
+use super::records::{from_json, to_json};
+use super::schema::{ERASURE_TABLES, SESSION_TABLES};
+use crate::contract::{Fault, SessionId};
+
+/// How often the model service is asked for what it refuses to delete.
+const MAX_ATTEMPTS: u32 = 10;
+
+/// What was erased: the answer of `DELETE /sessions/{SessionId}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ErasureReceipt {
+    /// The session that is gone.
+    pub session_id: SessionId,
+    /// When its rows were erased: ISO 8601, UTC.
+    pub erased_at: String,
+    /// Turns.
+    pub turns: u64,
+    /// Requests to the turns, with their answers.
+    pub submissions: u64,
+    /// Entries of the conversation.
+    pub conversation_entries: u64,
+    /// Transcripts of model calls.
+    pub model_calls: u64,
+    /// Tool calls, with their results.
+    pub tool_calls: u64,
+    /// Mode changes.
+    pub mode_changes: u64,
+    /// Responses at the model service; absent when the context does not say `DeleteStored`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_responses: Option<StoredResponses>,
+}
+
+/// What became of the responses that the model service had stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct StoredResponses {
+    /// The service has deleted them, or had them no more.
+    pub deleted: u64,
+    /// Still to be deleted; this goes on by itself.
+    pub pending: u64,
+    /// The service refused to delete them, to the end.
+    pub refused: u64,
+}
+
+/// An erasure whose last part is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingErasure {
+    /// As it stands.
+    pub receipt: ErasureReceipt,
+    /// The agent context that names the model service.
+    pub agent_context: String,
+    /// How often the model service was asked, and did not do it all.
+    pub attempts: u32,
+    /// Responses still to be deleted.
+    pub responses: Vec<String>,
+}
+
+impl<D: Database> SessionStore<D> {
+    /// Ids of the responses that the model service has stored of the session.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn stored_responses(&self) -> Result<Vec<String>, Fault> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        struct Responded {
+            response_id: Option<String>,
+        }
+        let mut ids = Vec::new();
+        for ordinal in 1..=self.newest_ordinal()? {
+            for record in self.model_calls(ordinal)? {
+                let record: Responded = from_json("record", record.get())?;
+                ids.extend(record.response_id);
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Erases the session. `responses`, when the model service is to delete any, stay behind with
+    /// the receipt; so do those of an earlier erasure under the same id.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was erased.
+    pub fn erase(
+        &self,
+        session_id: &SessionId,
+        agent_context: &str,
+        responses: Option<Vec<String>>,
+        now: u64,
+    ) -> Result<PendingErasure, Fault> {
+        let earlier = self.pending_erasure()?;
+        let delete = responses.is_some() || earlier.is_some();
+        let mut pending: Vec<String> = earlier.map_or_else(Vec::new, |earlier| earlier.responses);
+        pending.extend(responses.into_iter().flatten());
+        let count = |table| self.newest(&format!("SELECT COUNT(*) AS newest FROM {table}"));
+        let receipt = ErasureReceipt {
+            session_id: session_id.clone(),
+            erased_at: self.timestamp(now)?,
+            turns: count("turns")?,
+            submissions: count("submissions")?,
+            conversation_entries: count("conversation")?,
+            model_calls: count("model_calls")?,
+            tool_calls: count("calls")?,
+            mode_changes: count("mode_history")?,
+            stored_responses: delete.then(|| StoredResponses {
+                pending: pending.len() as u64,
+                ..StoredResponses::default()
+            }),
+        };
+        let erasure = PendingErasure {
+            receipt,
+            agent_context: agent_context.to_owned(),
+            attempts: 0,
+            responses: pending,
+        };
+        self.step(|| {
+            for table in SESSION_TABLES {
+                self.database.run(&format!("DROP TABLE {table}"), &[])?;
+            }
+            self.forget_tables();
+            self.keep_erasure(&erasure)
+        })?;
+        Ok(erasure)
+    }
+
+    /// The erasure that has not come to its end, when there is one.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn pending_erasure(&self) -> Result<Option<PendingErasure>, Fault> {
+        if !self.has_table("erasure")? {
+            return Ok(None);
+        }
+        let Some(row) = self.first("SELECT * FROM erasure", &[])? else { return Ok(None) };
+        let responses =
+            self.database.run("SELECT response_id FROM stored_responses ORDER BY number", &[])?;
+        Ok(Some(PendingErasure {
+            receipt: from_json("receipt", &row.text("receipt")?)?,
+            agent_context: row.text("agent_context")?,
+            attempts: row.number("attempts")?,
+            responses: responses
+                .iter()
+                .map(|row| row.text("response_id"))
+                .collect::<Result<_, _>>()?,
+        }))
+    }
+
+    /// Records which responses the model service has no more; when none is left, or it has refused
+    /// the rest too often, nothing of the erasure is. `asked` is how many it was asked to delete.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn settle_erasure(
+        &self,
+        asked: usize,
+        deleted: &[String],
+    ) -> Result<Option<ErasureReceipt>, Fault> {
+        // Another erasure may have added to the list while the service was asked.
+        let Some(mut erasure) = self.pending_erasure()? else { return Ok(None) };
+        let before = erasure.responses.len();
+        erasure.responses.retain(|id| !deleted.contains(id));
+        let told = erasure.receipt.stored_responses.get_or_insert_default();
+        told.deleted += (before - erasure.responses.len()) as u64;
+        if deleted.len() < asked {
+            erasure.attempts += 1;
+        }
+        if erasure.attempts >= MAX_ATTEMPTS {
+            told.refused = erasure.responses.len() as u64;
+            erasure.responses.clear();
+        }
+        told.pending = erasure.responses.len() as u64;
+        self.keep_erasure(&erasure)?;
+        Ok(Some(erasure.receipt))
+    }
+
+    fn keep_erasure(&self, erasure: &PendingErasure) -> Result<(), Fault> {
+        self.step(|| {
+            for (table, columns) in ERASURE_TABLES {
+                self.database.run(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
+                if !erasure.responses.is_empty() {
+                    self.database.run(&format!("CREATE TABLE {table} ({columns})"), &[])?;
+                }
+            }
+            if erasure.responses.is_empty() {
+                return Ok(());
+            }
+            self.database.run(
+                "INSERT INTO erasure (receipt, agent_context, attempts) VALUES (?, ?, ?)",
+                &[
+                    to_json("receipt", &erasure.receipt)?.into(),
+                    erasure.agent_context.as_str().into(),
+                    erasure.attempts.into(),
+                ],
+            )?;
+            for (number, response) in erasure.responses.iter().enumerate() {
+                self.database.run(
+                    "INSERT INTO stored_responses (number, response_id) VALUES (?, ?)",
+                    &[number.into(), response.into()],
+                )?;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,207 @@
+//! Everything that is kept of a session, in the form of `GET …/export` (the interface, section 1):
+//! the session's own part, and one part for each turn, so that no export has to fit into memory.
+//!
+//! Each part is read in one stretch, so it is consistent in itself.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::database::{Database, Row};
+use super::records::{Call, ModeChange, Session, Turn, from_json};
+use super::{SessionStore, texts};
+use crate::contract::{Fault, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning};
+
+/// The session's own part.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ExportedSession {
+    session_id: SessionId,
+    created_at: String,
+    updated_at: String,
+    agent_context_id: String,
+    conversation_context_id: String,
+    /// Mode key.
+    mode: String,
+    /// The latched client tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_tools: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solution_context_text: Option<String>,
+    /// The model service's id of its last response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_continuation_id: Option<String>,
+    mode_history: Vec<ModeChange>,
+}
+
+/// A turn with all that belongs to it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ExportedTurn {
+    turn_id: TurnId,
+    status: TurnStatus,
+    streaming: bool,
+    started_at: String,
+    updated_at: String,
+    attempts: u32,
+    /// The tool list, fixed when the turn began.
+    tools: Box<RawValue>,
+    /// What the turn's message was made of, and what was left out.
+    composition: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice_name: Option<String>,
+    /// What the model said beside the calls that it made last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said_with_calls: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text_so_far: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    user_warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
+    /// The user turn first, then its tool continuations.
+    submissions: Vec<ExportedSubmission>,
+    conversation: Vec<ExportedEntry>,
+    model_calls: Vec<Box<RawValue>>,
+    tool_calls: Vec<ExportedCall>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct ExportedSubmission {
+    fingerprint: String,
+    accepted_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http_status: Option<u16>,
+    /// The `InvokeResult` as it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Box<RawValue>>,
+}
+
+/// What was added to the conversation at one time.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct ExportedEntry {
+    sequence: u64,
+    /// `system`, `user`, `answer` or `tool_outputs`.
+    kind: String,
+    /// `kept`, `withheld` or `forgotten`.
+    standing: String,
+    /// Responses API items.
+    items: Box<RawValue>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct ExportedCall {
+    model_call: u32,
+    call_id: String,
+    tool_call_id: String,
+    name: String,
+    /// As the model wrote them.
+    arguments_json: String,
+    /// `server`, `client` or `nobody`.
+    runs_on: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<ToolResult>,
+}
+
+impl<D: Database> SessionStore<D> {
+    /// The session's own part of its export.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
+        let tools = session.client_tools.map(|hash| self.text(&hash)).transpose()?;
+        Ok(ExportedSession {
+            created_at: self.timestamp(session.created_at)?,
+            updated_at: self.timestamp(session.updated_at)?,
+            session_id: session.session_id,
+            agent_context_id: session.agent_context,
+            conversation_context_id: session.conversation_context,
+            mode: session.mode,
+            client_tools: tools.map(|tools| from_json("client_tools", &tools)).transpose()?,
+            solution_context_text: session
+                .solution_context
+                .map(|hash| self.text(&hash))
+                .transpose()?,
+            response_continuation_id: session.chain_head,
+            mode_history: self.mode_history()?,
+        })
+    }
+
+    /// A turn's part of the export.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
+        let of_turn = |table: &str, order: &str| {
+            let statement = format!("SELECT * FROM {table} WHERE turn = ? ORDER BY {order}");
+            self.database.run(&statement, &[turn.ordinal.into()])
+        };
+        let submissions = of_turn("submissions", "number")?;
+        let entries = of_turn("conversation", "seq")?;
+        let progress = turn.progress;
+        Ok(ExportedTurn {
+            status: turn.status,
+            streaming: progress.streaming,
+            started_at: self.timestamp(turn.started_at)?,
+            updated_at: self.timestamp(turn.updated_at)?,
+            attempts: turn.attempts,
+            tools: from_json("tools", &self.text(&turn.tools)?)?,
+            composition: self.composition(turn.ordinal)?,
+            tool_choice_name: progress.tool_choice,
+            said_with_calls: progress.said_with_calls.map(|(_, text)| text),
+            text_so_far: progress.text_so_far,
+            usage: progress.usage,
+            user_warnings: progress.user_warnings,
+            warnings: progress.warnings,
+            submissions: submissions
+                .iter()
+                .map(|row| self.exported_submission(row))
+                .collect::<Result<_, _>>()?,
+            conversation: entries
+                .iter()
+                .map(|row| self.exported_entry(row))
+                .collect::<Result<_, _>>()?,
+            model_calls: self.model_calls(turn.ordinal)?,
+            tool_calls: self.turn_calls(turn.ordinal)?.into_iter().map(exported_call).collect(),
+            turn_id: turn.turn_id,
+        })
+    }
+
+    fn exported_submission(&self, row: &Row) -> Result<ExportedSubmission, Fault> {
+        let outcome = row
+            .optional_text("outcome")?
+            .map(|column| from_json("outcome", &texts::from_column(&self.database, column)?))
+            .transpose()?;
+        Ok(ExportedSubmission {
+            fingerprint: row.text("fingerprint")?,
+            accepted_at: self.timestamp(row.number("accepted_at")?)?,
+            http_status: row.optional_number("http_status")?,
+            outcome,
+        })
+    }
+
+    fn exported_entry(&self, row: &Row) -> Result<ExportedEntry, Fault> {
+        Ok(ExportedEntry {
+            sequence: row.number("seq")?,
+            kind: row.text("kind")?,
+            standing: row.text("standing")?,
+            items: from_json("items", &texts::from_column(&self.database, row.text("items")?)?)?,
+        })
+    }
+}
+
+fn exported_call(call: Call) -> ExportedCall {
+    ExportedCall {
+        model_call: call.model_call,
+        call_id: call.call_id,
+        tool_call_id: call.tool_call_id,
+        name: call.name,
+        arguments_json: call.arguments,
+        runs_on: call.runs_on.as_str(),
+        answer: call.answer,
+    }
+}

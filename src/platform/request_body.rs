@@ -1,0 +1,58 @@
+//! The body of a request, up to its cap: what is too large is refused before it is held in memory.
+
+use futures_util::StreamExt;
+use worker::Request;
+
+use crate::contract::{ErrorCode, Fault};
+
+/// Reads a JSON body of at most `cap` bytes.
+///
+/// # Errors
+/// `unsupported_media_type`, `body_too_large`; `malformed_json` for a body that breaks off.
+pub(super) async fn read_body(request: &mut Request, cap: usize) -> Result<Vec<u8>, Fault> {
+    let header = |name: &str| request.headers().get(name).ok().flatten();
+    if let Some(kind) = header("Content-Type") {
+        let kind = kind.split(';').next().unwrap_or(&kind).trim().to_ascii_lowercase();
+        if kind != "application/json" && !kind.ends_with("+json") {
+            return Err(unsupported("Send the request as Content-Type: application/json."));
+        }
+    }
+    if header("Content-Encoding").is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity"))
+    {
+        return Err(unsupported("Send the request without Content-Encoding."));
+    }
+    let announced = header("Content-Length").and_then(|length| length.parse::<usize>().ok());
+    match announced {
+        Some(length) if length > cap => Err(too_large(cap)),
+        // The runtime holds a body to its announced length.
+        Some(_) => request.bytes().await.map_err(|_| unreadable()),
+        None => {
+            let mut body = Vec::new();
+            let Ok(mut chunks) = request.stream() else { return Ok(body) };
+            while let Some(chunk) = chunks.next().await {
+                let chunk = chunk.map_err(|_| unreadable())?;
+                if body.len() + chunk.len() > cap {
+                    return Err(too_large(cap));
+                }
+                body.extend_from_slice(&chunk);
+            }
+            Ok(body)
+        }
+    }
+}
+
+fn unsupported(remedy: &str) -> Fault {
+    Fault::new(ErrorCode::UnsupportedMediaType, remedy)
+}
+
+fn too_large(cap: usize) -> Fault {
+    Fault::new(ErrorCode::BodyTooLarge, format!("The body may be {cap} bytes long. Send less."))
+        .with("MaxBytes", cap)
+}
+
+fn unreadable() -> Fault {
+    Fault::new(
+        ErrorCode::MalformedJson,
+        "The body could not be read to its end. Send the request again.",
+    )
+}
