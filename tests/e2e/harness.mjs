@@ -96,10 +96,11 @@ export class Rig {
 
   /**
    * `vars`: bindings of the Worker besides the usual ones, `undefined` takes one away; `catalog`: `false` for the
-   * built-in one, a text for exactly that, or a function that changes the test catalog.
+   * built-in one, a text for exactly that, or a function that changes the test catalog; `rate`: requests that the rate
+   * limiter lets each key make in a minute, unbound without it.
    */
-  constructor({ vars = {}, catalog = () => {} } = {}) {
-    this.#options = { vars, catalog };
+  constructor({ vars = {}, catalog = () => {}, rate } = {}) {
+    this.#options = { vars, catalog, rate };
   }
 
   async start() {
@@ -108,7 +109,8 @@ export class Rig {
     this.tools = await ToolService.start();
     await this.#startWorker();
     const document = await fetch(new URL('/openapi.json', this.url), patient());
-    this.#published = await PublishedInterface.of(await document.json());
+    // A deployment whose variables are wrong publishes nothing.
+    if (document.ok) this.#published = await PublishedInterface.of(await document.json());
   }
 
   /** The interface as the Worker publishes it. */
@@ -186,7 +188,7 @@ export class Rig {
    */
   async check() {
     assert.deepEqual(this.model.leftovers, []);
-    for (const answer of this.answers) await this.#published.check(answer);
+    for (const answer of this.answers) await this.#published?.check(answer);
     for (const line of this.logs) {
       for (const secret of [API_KEY, TOOL_SECRET, BOOT_PROMPT]) assert.ok(!line.includes(secret), `the log says ${line}`);
     }
@@ -221,7 +223,7 @@ export class Rig {
   }
 
   async #startWorker() {
-    const { vars, catalog } = this.#options;
+    const { vars, catalog, rate } = this.#options;
     const bindings = {
       AUTH: 'none',
       OPENAI_BASE_URL: this.model.url,
@@ -251,6 +253,7 @@ export class Rig {
         declared.durableObjects.map(([binding, className]) => [binding, { className, useSQLite: true }]),
       ),
       durableObjectsPersist: path.join(this.#folder, 'objects'),
+      ...(rate === undefined ? {} : { ratelimits: { RATE_LIMITER: { namespace_id: '1', simple: { limit: rate, period: 60 } } } }),
       ...(catalog === false ? {} : { kvNamespaces: ['CATALOG'], kvPersist: path.join(this.#folder, 'kv') }),
     });
     this.url = await this.#miniflare.ready;

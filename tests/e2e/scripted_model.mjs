@@ -27,6 +27,10 @@ export class ScriptedModel {
   requests = [];
   /** Requests the strict rules refused. A test that expects one takes it out of here. */
   refusals = [];
+  /** Ids of the responses whose deletion was asked for. */
+  deletions = [];
+  /** Set to a status to refuse deletions with it. */
+  refuseDeletions = null;
   /** Bodies that came when the script had nothing left to say. */
   unscripted = [];
   #chain = new Chain();
@@ -36,7 +40,11 @@ export class ScriptedModel {
 
   static async start() {
     const model = new ScriptedModel();
-    model.#service = await listen(0, (...exchange) => model.#take(...exchange));
+    model.#service = await listen(
+      0,
+      (...exchange) => model.#take(...exchange),
+      (...deletion) => model.#remove(...deletion),
+    );
     return model;
   }
 
@@ -67,8 +75,9 @@ export class ScriptedModel {
 
   /** Forgets the record and the script; what was answered stays in the chain. */
   clear() {
-    for (const record of [this.requests, this.refusals, this.unscripted, this.#script]) record.length = 0;
+    for (const record of [this.requests, this.refusals, this.deletions, this.unscripted, this.#script]) record.length = 0;
     this.#otherwise = null;
+    this.refuseDeletions = null;
   }
 
   /** Answers `previous_response_not_found` for every response given so far. */
@@ -116,6 +125,12 @@ export class ScriptedModel {
       record,
       keep: (ended) => this.#chain.keep(owner, body, conversation, ended),
     });
+  }
+
+  #remove(request, id) {
+    this.deletions.push(id);
+    if (this.refuseDeletions) throw new Refusal('Not now.', { status: this.refuseDeletions });
+    this.#chain.remove(keyOf(request), id);
   }
 
   #accepted(owner, body) {

@@ -23,6 +23,14 @@ export class Chain {
     this.#kept.set(response.id, { owner, items: [...conversation, ...response.output] });
   }
 
+  /** Deletes a kept response. Throws a Refusal when the owner has none of that id. */
+  remove(owner, id) {
+    if (this.#kept.get(id)?.owner !== owner) {
+      throw new Refusal(`Response with id '${id}' not found.`, { status: 404 });
+    }
+    this.#kept.delete(id);
+  }
+
   /** Forgets everything, as the live API does after its days of keeping. */
   forget() {
     this.#kept.clear();

@@ -1,16 +1,22 @@
-// The HTTP face both model services share: one route, a JSON body, refusals in the live envelope.
+// The HTTP face both model services share: two routes, a JSON body, refusals in the live envelope.
 // Owns the socket's life; what is answered is said by who listens.
 import http from 'node:http';
 import { Refusal } from './refusal.mjs';
 import { newId } from './response_stream.mjs';
 
 /**
- * Listens on 127.0.0.1 and gives each `POST /v1/responses` with a JSON body to `take(request, response, body)`.
+ * Listens on 127.0.0.1 and gives each `POST /v1/responses` with a JSON body to `take(request, response, body)`, and
+ * each `DELETE /v1/responses/{id}` to `remove(request, id)`.
  * A Refusal thrown there, or by the route, is answered. Resolves to `{ url, close }`; `url` ends in `/v1`.
  */
-export async function listen(port, take) {
+export async function listen(port, take, remove) {
   const server = http.createServer(async (request, response) => {
     try {
+      const [, id] = /^\/v1\/responses\/([^/?]+)$/.exec(request.url) ?? [];
+      if (id !== undefined && request.method === 'DELETE') {
+        await remove(request, id);
+        return answerJson(response, 200, { id, object: 'response', deleted: true });
+      }
       if (request.url !== '/v1/responses') throw invalidRoute(404, request);
       if (request.method !== 'POST') throw invalidRoute(405, request);
       await take(request, response, await jsonBody(request));

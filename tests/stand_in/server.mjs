@@ -1,5 +1,5 @@
 // The stand-in for the model service: a development server for work without a key.
-// Speaks `POST /v1/responses` as the live API does, refusals included; what it says is in conversation.mjs.
+// Speaks `POST /v1/responses` and `DELETE /v1/responses/{id}` as the live API does, refusals included; what it says is in conversation.mjs.
 //
 //   node tests/stand_in/server.mjs [--port 8788] [--word-ms 32]
 //
@@ -16,7 +16,7 @@ import { reply } from './conversation.mjs';
 /** Listens until closed; resolves to `{ url, close }`. */
 export function standIn({ port = 0, wordMs = 32 } = {}) {
   const chain = new Chain();
-  return listen(port, async (request, response, body) => {
+  const take = async (request, response, body) => {
     const owner = keyOf(request);
     checkRequest(body);
     const conversation = chain.conversation(owner, body);
@@ -33,7 +33,8 @@ export function standIn({ port = 0, wordMs = 32 } = {}) {
     }
     if (streamed) response.end();
     else answerJson(response, 200, answer);
-  });
+  };
+  return listen(port, take, (request, id) => chain.remove(keyOf(request), id));
 }
 
 /** About four characters make a token. */
