@@ -1,0 +1,360 @@
+//! The published interface agrees with the code that reads requests: the same members, the same
+//! limits, to the character and the element.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::sync::OnceLock;
+
+use aptix_edge::contract::{ErrorCode, limits, parse};
+use aptix_edge::entry::{Route, openapi};
+use aptix_edge::pipeline::Deployment;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+fn document() -> Value {
+    serde_json::from_str(&openapi(&Deployment::default())).expect("the document is JSON")
+}
+
+fn schema(name: &str) -> Value {
+    document()["components"]["schemas"][name].clone()
+}
+
+/// The schema of that name, ready to hold values against.
+fn validator(name: &str) -> jsonschema::Validator {
+    let root = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$ref": format!("#/components/schemas/{name}"),
+        "components": document()["components"],
+    });
+    jsonschema::validator_for(&root).expect("the schema is one")
+}
+
+fn user_turn() -> Value {
+    json!({ "SessionId": "s", "TurnId": "t", "Instruction": "x" })
+}
+
+fn continuation() -> Value {
+    json!({ "SessionId": "s", "TurnId": "t", "ToolResults": [tool_result()] })
+}
+
+fn tool_result() -> Value {
+    json!({ "ToolCallId": "c", "ExecutionMs": 1, "ResultJson": "1" })
+}
+
+fn artifact() -> Value {
+    json!({ "RelativePath": "a", "FileName": "a", "Contents": "x", "Origin": "ide" })
+}
+
+fn image() -> Value {
+    json!({ "Id": "i", "MimeType": "image/png", "DataBase64": "QUJD" })
+}
+
+fn condition() -> Value {
+    json!({ "Key": "k", "Operator": "==", "Values": ["v"] })
+}
+
+/// A valid request and the place in it that `pointer` names, set to `value`.
+fn with(mut request: Value, pointer: &str, value: Value) -> Value {
+    let (parent, member) = pointer.rsplit_once('/').unwrap();
+    request.pointer_mut(parent).unwrap()[member] = value;
+    request
+}
+
+fn turn_with(members: Value) -> Value {
+    let mut turn = user_turn();
+    turn.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    turn
+}
+
+/// The code and path of everything wrong with a request; empty when it is accepted.
+fn verdict(request: &Value) -> Vec<(ErrorCode, Option<String>)> {
+    let faults = parse(request.to_string().as_bytes()).err().unwrap_or_default();
+    faults.into_iter().map(|fault| (fault.code, fault.path)).collect()
+}
+
+/// Characters of two bytes: what counts is characters.
+fn characters(count: usize) -> Value {
+    Value::String("ä".repeat(count))
+}
+
+#[test]
+fn every_length_is_accepted_to_its_last_character_and_refused_one_further() {
+    let artifacts = turn_with(json!({ "InputArtifacts": [artifact()] }));
+    let images = turn_with(json!({ "ClipboardImages": [image()] }));
+    let scope = turn_with(json!({ "RagScope": { "Conditions": [condition()] } }));
+    let failed = json!({ "ToolCallId": "c", "ExecutionMs": 1, "ErrorMessage": "x" });
+    let failed = json!({ "SessionId": "s", "TurnId": "t", "ToolResults": [failed] });
+    for (request, pointer, shape, member) in [
+        (user_turn(), "/Instruction", "UserTurn", "Instruction"),
+        (user_turn(), "/SolutionContextText", "UserTurn", "SolutionContextText"),
+        (user_turn(), "/WorkspaceId", "UserTurn", "WorkspaceId"),
+        (user_turn(), "/Repo", "UserTurn", "Repo"),
+        (user_turn(), "/Language", "UserTurn", "Language"),
+        (user_turn(), "/AgentContextId", "UserTurn", "AgentContextId"),
+        (user_turn(), "/ConversationContextId", "UserTurn", "ConversationContextId"),
+        (user_turn(), "/ToolChoiceName", "UserTurn", "ToolChoiceName"),
+        (artifacts.clone(), "/InputArtifacts/0/RelativePath", "InputArtifact", "RelativePath"),
+        (artifacts.clone(), "/InputArtifacts/0/FileName", "InputArtifact", "FileName"),
+        (artifacts.clone(), "/InputArtifacts/0/Contents", "InputArtifact", "Contents"),
+        (artifacts, "/InputArtifacts/0/Language", "InputArtifact", "Language"),
+        (images, "/ClipboardImages/0/Id", "ClipboardImage", "Id"),
+        (scope.clone(), "/RagScope/Conditions/0/Key", "RagCondition", "Key"),
+        (continuation(), "/ToolResults/0/ToolCallId", "SubmittedToolResult", "ToolCallId"),
+        (failed, "/ToolResults/0/ErrorMessage", "SubmittedToolResult", "ErrorMessage"),
+    ] {
+        let longest = schema(shape)["properties"][member]["maxLength"].as_u64().unwrap() as usize;
+        let at = |count| verdict(&with(request.clone(), pointer, characters(count)));
+        assert_eq!(at(longest), [], "{pointer}");
+        assert_eq!(at(longest + 1), [(ErrorCode::InvalidField, Some(pointer.into()))], "{pointer}");
+    }
+    let value = |count| {
+        verdict(&with(scope.clone(), "/RagScope/Conditions/0/Values", json!([characters(count)])))
+    };
+    let longest = schema("RagCondition")["properties"]["Values"]["items"]["maxLength"].clone();
+    assert_eq!(longest, limits::CONDITION_VALUE);
+    assert_eq!(value(limits::CONDITION_VALUE), []);
+    assert_eq!(value(limits::CONDITION_VALUE + 1).len(), 1);
+}
+
+#[test]
+fn texts_with_a_form_of_their_own_have_their_length_too() {
+    let json_text = |count: usize| format!("\"{}\"", "x".repeat(count - 2));
+    let tools = |count: usize| {
+        let tool = r#"[{"type":"function","name":"t","description":""}]"#;
+        format!("{tool}{}", " ".repeat(count - tool.len()))
+    };
+    let base64 = |count: usize| "A".repeat(count / 4 * 4);
+    let images = turn_with(json!({ "ClipboardImages": [image()] }));
+    for (request, pointer, longest, text) in [
+        (
+            continuation(),
+            "/ToolResults/0/ResultJson",
+            limits::RESULT_JSON,
+            &json_text as &dyn Fn(usize) -> String,
+        ),
+        (user_turn(), "/ToolsJson", limits::TOOLS_JSON, &tools),
+        (images, "/ClipboardImages/0/DataBase64", limits::IMAGE_DATA, &base64),
+    ] {
+        let at = |count| verdict(&with(request.clone(), pointer, json!(text(count))));
+        assert_eq!(at(longest), [], "{pointer}");
+        assert_eq!(at(longest + 4), [(ErrorCode::InvalidField, Some(pointer.into()))], "{pointer}");
+    }
+    let tool = |name: usize, description: usize| {
+        let tool = json!([{ "type": "function", "name": "n".repeat(name), "description": "d".repeat(description) }]);
+        verdict(&turn_with(json!({ "ToolsJson": tool.to_string() }))).len()
+    };
+    assert_eq!(tool(limits::TOOL_NAME, limits::TOOL_DESCRIPTION), 0);
+    assert_eq!(tool(limits::TOOL_NAME + 1, limits::TOOL_DESCRIPTION + 1), 2);
+}
+
+#[test]
+fn every_list_is_accepted_to_its_last_element_and_refused_one_further() {
+    let many = |count: usize, element: &dyn Fn(usize) -> Value| {
+        Value::Array((0..count).map(element).collect())
+    };
+    let numbered = |index: usize| {
+        with(json!({ "": tool_result() }), "//ToolCallId", json!(format!("c{index}")))[""].clone()
+    };
+    type Element<'a> = &'a dyn Fn(usize) -> Value;
+    let lists: [(Value, &str, &str, &str, Element<'_>); 5] = [
+        (user_turn(), "/InputArtifacts", "UserTurn", "InputArtifacts", &|_| artifact()),
+        (user_turn(), "/ClipboardImages", "UserTurn", "ClipboardImages", &|_| image()),
+        (
+            turn_with(json!({ "RagScope": {} })),
+            "/RagScope/Conditions",
+            "RagScope",
+            "Conditions",
+            &|_| condition(),
+        ),
+        (
+            turn_with(json!({ "RagScope": { "Conditions": [condition()] } })),
+            "/RagScope/Conditions/0/Values",
+            "RagCondition",
+            "Values",
+            &|_| json!(""),
+        ),
+        (continuation(), "/ToolResults", "ToolContinuation", "ToolResults", &numbered),
+    ];
+    for (request, pointer, shape, member, element) in lists {
+        let most = schema(shape)["properties"][member]["maxItems"].as_u64().unwrap() as usize;
+        let at = |count| verdict(&with(request.clone(), pointer, many(count, element)));
+        assert_eq!(at(most), [], "{pointer}");
+        assert_eq!(at(most + 1), [(ErrorCode::InvalidField, Some(pointer.into()))], "{pointer}");
+    }
+    let tools = |count: usize| {
+        let tools: Vec<Value> = (0..count)
+            .map(|index| json!({ "type": "function", "name": format!("t{index}") }))
+            .collect();
+        verdict(&turn_with(json!({ "ToolsJson": json!(tools).to_string() }))).len()
+    };
+    assert_eq!((tools(limits::TOOLS), tools(limits::TOOLS + 1)), (0, 1));
+}
+
+#[test]
+fn every_limit_is_published_and_nothing_is_left_to_fill_in() {
+    let published = openapi(&Deployment::default());
+    assert!(!published.contains('@'), "a name without a value");
+    let source = include_str!("../src/entry/openapi.json");
+    for (name, _) in limits::ALL {
+        // The identifiers' own pattern says theirs.
+        assert!(source.contains(&format!("@{name}")), "{name} is not published");
+    }
+    let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(schema("ErrorCode")["enum"], json!(codes));
+    assert_eq!(
+        schema("Identifier")["pattern"],
+        format!("^[A-Za-z0-9._:-]{{1,{}}}$", limits::IDENTIFIER)
+    );
+}
+
+#[test]
+fn the_endpoints_published_are_those_that_are_found() {
+    let document = document();
+    let mut count = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let target = path.replace("{SessionId}", "s").replace("{TurnId}", "t");
+        for method in ["get", "post", "put", "delete", "patch"] {
+            let found = Route::find(&method.to_uppercase(), &target);
+            let published = operations.get(method).is_some();
+            assert_eq!(found.is_ok(), published, "{method} {path}");
+            count += usize::from(published);
+            if let Ok(route) = found {
+                let open = operations[method]["security"] == json!([]);
+                assert_eq!(route.is_public(), open, "{method} {path}");
+            }
+        }
+    }
+    assert_eq!(count, 13);
+}
+
+#[test]
+fn a_request_has_the_members_published_and_no_others() {
+    let requests = [
+        ("UserTurn", user_turn(), ""),
+        (
+            "InputArtifact",
+            turn_with(json!({ "InputArtifacts": [artifact()] })),
+            "/InputArtifacts/0",
+        ),
+        (
+            "ClipboardImage",
+            turn_with(json!({ "ClipboardImages": [image()] })),
+            "/ClipboardImages/0",
+        ),
+        ("RagScope", turn_with(json!({ "RagScope": { "Conditions": [] } })), "/RagScope"),
+        (
+            "RagCondition",
+            turn_with(json!({ "RagScope": { "Conditions": [condition()] } })),
+            "/RagScope/Conditions/0",
+        ),
+        ("ToolContinuation", continuation(), ""),
+        ("SubmittedToolResult", continuation(), "/ToolResults/0"),
+    ];
+    for (shape, request, place) in requests {
+        assert_eq!(verdict(&request), [], "{shape}");
+        let schema = schema(shape);
+        for member in schema["properties"].as_object().unwrap().keys() {
+            // A value of no kind that any member takes: known members find it wrong, not unknown.
+            let odd = with(request.clone(), &format!("{place}/{member}"), json!([[]]));
+            let faults = verdict(&odd);
+            assert!(
+                faults.iter().all(|(code, _)| *code != ErrorCode::UnknownField),
+                "{shape}.{member} is published and not known: {faults:?}"
+            );
+        }
+        for member in schema["required"].as_array().unwrap() {
+            let mut without: Value = request.clone();
+            let object: &mut Map<String, Value> =
+                without.pointer_mut(place).unwrap().as_object_mut().unwrap();
+            object.remove(member.as_str().unwrap());
+            let codes: Vec<ErrorCode> =
+                verdict(&without).into_iter().map(|(code, _)| code).collect();
+            // Without its results a continuation is a user turn, and one without input.
+            let expected = if member == "ToolResults" {
+                ErrorCode::EmptyTurn
+            } else {
+                ErrorCode::MissingField
+            };
+            assert_eq!(codes, [expected], "{shape}.{member}");
+        }
+    }
+}
+
+/// Values of every kind, right and wrong ones, for members of a request.
+fn any_value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-3_i64..9_007_199_254_740_993).prop_map(Value::from),
+        Just(json!(1.5)),
+        prop::sample::select(vec![
+            "",
+            "x",
+            "ide",
+            "user",
+            "utf8",
+            "base64",
+            "QUJD",
+            "a/b",
+            "../x",
+            "image/png",
+            "text/plain",
+            "==",
+            "contains",
+            "{}",
+            "[]",
+            r#"[{"type":"function","name":"t"}]"#,
+        ])
+        .prop_map(Value::from),
+        Just(json!([])),
+        Just(json!({})),
+        Just(json!([artifact()])),
+        Just(json!([image()])),
+        Just(json!([tool_result()])),
+        Just(json!([{ "ToolCallId": "d", "ExecutionMs": 0, "ErrorMessage": "x" }])),
+        Just(json!({ "Conditions": [condition()] })),
+        Just(json!({ "Conditions": [] })),
+    ]
+}
+
+static VALIDATORS: OnceLock<[jsonschema::Validator; 2]> = OnceLock::new();
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_accepted_is_as_published(
+        members in prop::collection::vec(
+            (prop::sample::select(vec![
+                "Instruction", "InputArtifacts", "ClipboardImages", "RagScope", "SolutionContextText",
+                "WorkspaceId", "Repo", "Language", "Streaming", "AgentContextId", "ConversationContextId",
+                "ToolsJson", "ToolChoiceName", "ToolResults",
+            ]), any_value()),
+            0..5,
+        ),
+        nested in prop::option::of((
+            prop::sample::select(vec![
+                "RelativePath", "FileName", "Contents", "Origin", "MimeType", "Language", "Encoding",
+            ]),
+            any_value(),
+        )),
+    ) {
+        let mut request = json!({ "SessionId": "s", "TurnId": "t" });
+        for (member, value) in members {
+            request[member] = value;
+        }
+        if let Some((member, value)) = nested {
+            let mut artifact = artifact();
+            artifact[member] = value;
+            request["InputArtifacts"] = json!([artifact]);
+        }
+        if verdict(&request).is_empty() && request.get("ToolResults").is_none_or(Value::is_array) {
+            let shape = if request["ToolResults"].is_array() { "ToolContinuation" } else { "UserTurn" };
+            // What a continuation must not hold may be null: serialisers write that for absent.
+            request.as_object_mut().unwrap().retain(|_, value| shape == "UserTurn" || !value.is_null());
+            let validators = VALIDATORS.get_or_init(|| ["UserTurn", "ToolContinuation"].map(validator));
+            let validator = &validators[usize::from(shape == "ToolContinuation")];
+            prop_assert!(validator.is_valid(&request), "{request}");
+        }
+    }
+}
