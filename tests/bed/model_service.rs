@@ -28,6 +28,8 @@ pub(crate) struct ModelService {
     bodies: RefCell<Vec<Value>>,
     refusals: RefCell<Vec<String>>,
     forgot: Cell<bool>,
+    /// The service deletes nothing that it is asked to delete.
+    pub(crate) keeps_everything: Cell<bool>,
     numbers: Cell<u64>,
     /// Calls that neither ended nor were given up.
     pub(crate) open: Cell<usize>,
@@ -60,6 +62,7 @@ impl ModelService {
             bodies: RefCell::default(),
             refusals: RefCell::default(),
             forgot: Cell::new(false),
+            keeps_everything: Cell::new(false),
             numbers: Cell::new(0),
             open: Cell::new(0),
             most_open: Cell::new(0),
@@ -102,6 +105,19 @@ impl ModelService {
     pub(crate) fn forget(&self) {
         self.kept.borrow_mut().clear();
         self.forgot.set(true);
+    }
+
+    /// Responses that the service still has.
+    pub(crate) fn stored(&self) -> usize {
+        self.kept.borrow().len()
+    }
+
+    /// Deletes a response and gives the status of the answer.
+    pub(super) fn delete(&self, id: &str) -> u16 {
+        if self.keeps_everything.get() {
+            return 500;
+        }
+        self.kept.borrow_mut().remove(id).map_or(404, |_| 200)
     }
 
     /// The bodies of all requests, in their order, refused ones too.

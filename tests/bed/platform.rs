@@ -6,7 +6,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use aptix_edge::pipeline::{HttpFault, HttpRequest, HttpResponse, Platform, ResponseBody};
+use aptix_edge::pipeline::{
+    HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
+};
 
 use super::executor::{Executor, Random};
 use super::instance::Instance;
@@ -130,6 +132,14 @@ impl TestPlatform {
         }
     }
 
+    async fn delete_response(&self, url: &str) -> HttpResponse<TestBody> {
+        self.pause().await;
+        let id = url.rsplit('/').next().expect("an id stands at the end");
+        let status = self.world.model.delete(id);
+        self.pause().await;
+        self.response(status, Vec::new(), VecDeque::new(), None)
+    }
+
     async fn ask_tool(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
         self.pause().await;
         let answer = self.world.tools.take(body);
@@ -189,6 +199,9 @@ impl Platform for TestPlatform {
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse<TestBody>, HttpFault> {
         if !self.instance.alive() {
             return std::future::pending().await;
+        }
+        if request.method == HttpMethod::Delete {
+            return Ok(self.delete_response(&request.url).await);
         }
         if request.url.ends_with("/responses") {
             self.ask_model(&request.body).await

@@ -138,17 +138,48 @@ impl Bed {
 
     /// Asks for a turn to be cancelled.
     pub(crate) fn send_cancel(&self, turn: &str) -> Pending {
+        let turn = turn_id(turn);
+        self.ask(|host, environment| async move {
+            shown(host.cancel(&environment, &session_id(), &turn).await)
+        })
+    }
+
+    /// Asks for the session to be erased.
+    pub(crate) fn send_erase(&self) -> Pending {
+        self.ask(
+            |host, environment| async move { shown(host.erase(&environment, &session_id()).await) },
+        )
+    }
+
+    /// Erases the session; `None` when the instance ends before.
+    pub(crate) fn try_erase(&self) -> Option<Heard> {
+        self.wait(&self.send_erase())
+    }
+
+    /// The alarm rings while an erasure may be under way.
+    pub(crate) fn try_resume_erasure(&self) -> Option<Heard> {
+        self.wait(
+            &self.ask(
+                |host, environment| async move { shown(host.resume_erasure(&environment).await) },
+            ),
+        )
+    }
+
+    /// Asks the object for something that takes a while.
+    fn ask<F: Future<Output = Heard>>(
+        &self,
+        what: impl FnOnce(Rc<Host>, Environment) -> F + 'static,
+    ) -> Pending {
         let (instance, host) = self.life.borrow().clone();
         let environment = self.environment.borrow().clone();
         let pending = Pending { instance, heard: Rc::default() };
         let (slot, alive) = (Rc::clone(&pending.heard), Rc::clone(&pending.instance));
-        let turn = turn_id(turn);
         self.world.executor.spawn(
             pending.instance.number,
             Box::pin(async move {
-                let view = host.cancel(&environment, &session_id(), &turn).await;
+                let heard = what(host, environment).await;
                 if alive.alive() {
-                    slot.replace(Some(shown(view)));
+                    slot.replace(Some(heard));
                 }
             }),
         );
