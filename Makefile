@@ -22,9 +22,9 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22; node_modules/.bin has it, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build test test-long deploy fmt clean
+.PHONY: help setup dev build test test-long check-catalog deploy fmt clean
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 dev: build ## build, then serve on 127.0.0.1:8787 (PORT=…); without a key, with a stand-in for the model service
 	@exec node tests/stand_in/dev.mjs
@@ -44,6 +44,9 @@ test-long: setup ## the random tests at length: minutes instead of seconds (APTI
 	APTIX_LONG_TESTS=1 cargo test --locked --test interleavings --test rows -- --nocapture
 
 build: setup build/.complete ## the Worker, release, in build/ (index.js and index_bg.wasm)
+
+check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set
+	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
 
 deploy: setup ## upload to Cloudflare (wrangler asks for the account)
 	wrangler deploy

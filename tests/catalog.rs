@@ -19,8 +19,8 @@ use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
     AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, Catalog, CatalogFault, Continuation,
-    ConversationContext, FunctionTool, HeaderTemplate, HttpTool, Mode, OnError, Retrieval, SCHEMA,
-    SecretTemplate, ServerTool,
+    ConversationContext, FunctionTool, HeaderTemplate, HttpTool, Mode, NeededSecret, OnError,
+    Retrieval, SCHEMA, SecretTemplate, ServerTool, needed_secrets,
 };
 use documents::{full, least, with, without};
 use serde_json::{Map, Value, json};
@@ -381,6 +381,30 @@ fn each_wrong_document_is_refused_by_the_checker_and_where_it_can_by_the_schema(
 }
 
 #[test]
+fn the_secrets_a_document_names_are_listed_with_their_places_however_wrong_the_rest_is() {
+    let listed = |text: &str| {
+        let needed = needed_secrets(text).into_iter();
+        needed.map(|NeededSecret { name, path }| format!("{path} {name}")).collect::<Vec<_>>()
+    };
+    let right = [
+        "/AgentContexts/default/ApiKeySecret OPENAI_API_KEY",
+        "/AgentContexts/default/Retrieval/Http/Headers/X-Key FIND_KEY",
+        "/ServerTools/0/Http/Headers/Authorization LOOKUP_KEY",
+    ];
+    assert_eq!(listed(&full().to_string()), right);
+    let mut wrong = with("/ServerTools/0/Http/Headers/A~1b", json!("${ONE}-${TWO}"));
+    wrong["Modes"] = json!("none");
+    wrong["AgentContexts"]["default"]["Retrieval"]["Http"]["Headers"]["X-Key"] = json!("${");
+    wrong["AgentContexts"]["plain"]["ApiKeySecret"] = json!("sk-live-1");
+    let rest =
+        ["/ServerTools/0/Http/Headers/A~1b ONE", "/ServerTools/0/Http/Headers/A~1b TWO", right[2]];
+    assert_eq!(listed(&wrong.to_string()), [&right[..1], &rest[..]].concat());
+    for text in ["", "[", "7", "{}", r#"{"AgentContexts":[],"ServerTools":{}}"#] {
+        assert_eq!(listed(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
 fn contexts_are_needed_of_both_kinds() {
     for (member, kind) in [("AgentContexts", "agent"), ("ConversationContexts", "conversation")] {
         let document = with(&format!("/{member}"), json!({}));
@@ -392,10 +416,12 @@ fn contexts_are_needed_of_both_kinds() {
 
 #[test]
 fn the_schema_and_the_checker_accept_the_same_right_documents() {
-    let texts = ["p".repeat(262_144), "\u{feff}x".to_owned(), "a\nb\tc".to_owned()];
+    let texts = ["p".repeat(65_536), "\u{feff}x".to_owned(), "a\nb\tc".to_owned()];
     let mut right: Vec<Value> = vec![full(), least(), without("/ServerTools/0/Parameters")];
     right.extend(texts.iter().map(|text| with("/Modes/1/Instructions", json!(text))));
     right.extend([
+        with("/ConversationContexts/default/BootPrompt", json!("p".repeat(262_144))),
+        with("/ServerTools/0/Parameters/properties/q", json!({ "type": "array", "items": {} })),
         with("/ServerTools/0/Parameters", json!({})),
         with("/Modes/0/Tools", json!([AGENT_CHANGE_MODE, AGENT_LIST_MODES])),
         with("/Modes/0/Key", json!("A-z_0.9")),

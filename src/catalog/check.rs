@@ -13,8 +13,19 @@ use super::{
     GENERAL_MODE, HttpTool, Mode, Retrieval, http_endpoint, tool_check,
 };
 
-/// Longest prose (prompts, instructions, messages, descriptions), in bytes.
-pub(super) const PROSE_BYTES: usize = 256 * 1024;
+/// The budgets of prose, in bytes. The model service takes texts of ten million characters; these
+/// are smaller because a text is paid for again with every call that carries it.
+///
+/// Every call of a session pays for the boot prompt, some 65,000 tokens at the most.
+const BOOT_PROMPT_BYTES: usize = 256 * 1024;
+/// Goes out with every call beside the boot prompt and what the call is about.
+const INSTRUCTIONS_BYTES: usize = 64 * 1024;
+/// A person reads it before an answer.
+const WELCOME_MESSAGE_BYTES: usize = 16 * 1024;
+/// What the model chooses by, of a mode or a tool; it goes out beside many others.
+pub(super) const CHOICE_BYTES: usize = 16 * 1024;
+/// Most tools in one list: the model service takes 128, and `agent_change_mode` is one of them.
+const MOST_TOOLS: usize = 127;
 /// Longest display name, in characters.
 const DISPLAY_NAME_CHARACTERS: usize = 128;
 /// Longest model name, in bytes.
@@ -190,7 +201,8 @@ fn conversation_context(place: &Place<'_>, declared: &Declared<'_>) -> Option<Co
     let agent_context_id = members.required("AgentContextId", |place| {
         reference(place, "agent context", &declared.agent_contexts)
     });
-    let boot_prompt = members.required("BootPrompt", stated_prose);
+    let boot_prompt =
+        members.required("BootPrompt", |place| stated_prose(place, BOOT_PROMPT_BYTES));
     let model = members.optional("Model", model);
     let mode = members.optional("Mode", |place| reference(place, "mode", &declared.modes));
     let tools = members.optional("Tools", tool_check::function_tools);
@@ -242,11 +254,12 @@ fn mode(place: &Place<'_>, declared: &Declared<'_>) -> Option<Mode> {
     let key = members
         .required("Key", |place| named(place, is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -"));
     let display_name = members.required("DisplayName", display_name);
-    let when_to_use = members.optional("WhenToUse", prose);
-    let welcome_message = members.optional("WelcomeMessage", prose);
-    let instructions = members.optional("Instructions", prose);
+    let when_to_use = members.optional("WhenToUse", |place| prose(place, CHOICE_BYTES));
+    let welcome_message =
+        members.optional("WelcomeMessage", |place| prose(place, WELCOME_MESSAGE_BYTES));
+    let instructions = members.optional("Instructions", |place| prose(place, INSTRUCTIONS_BYTES));
     let tools = members.optional("Tools", |place| {
-        let places = place.items()?;
+        let places = tool_list(place)?;
         refuse_repeats("tool", places.iter().cloned());
         read_all(&places, |place| reference(place, "server tool", &declared.tools))
     });
@@ -262,19 +275,29 @@ fn mode(place: &Place<'_>, declared: &Declared<'_>) -> Option<Mode> {
     })
 }
 
-/// Prose that may be empty.
-pub(super) fn prose(place: &Place<'_>) -> Option<String> {
+/// The items of a list of tools that is offered as a whole.
+pub(super) fn tool_list<'d>(place: &Place<'d>) -> Option<Vec<Place<'d>>> {
+    let places = place.items()?;
+    if places.len() > MOST_TOOLS {
+        place.fault(format!("holds {} tools; the most is {MOST_TOOLS}", places.len()));
+        return None;
+    }
+    Some(places)
+}
+
+/// Prose of at most so many bytes, that may be empty.
+pub(super) fn prose(place: &Place<'_>, most: usize) -> Option<String> {
     let text = place.text()?;
-    if text.len() > PROSE_BYTES {
-        place.fault(format!("is {} bytes long; the most is {PROSE_BYTES}", text.len()));
+    if text.len() > most {
+        place.fault(format!("is {} bytes long; the most is {most}", text.len()));
         return None;
     }
     Some(text.to_owned())
 }
 
-/// Prose that says something.
-pub(super) fn stated_prose(place: &Place<'_>) -> Option<String> {
-    let text = prose(place)?;
+/// Prose of at most so many bytes, that says something.
+pub(super) fn stated_prose(place: &Place<'_>, most: usize) -> Option<String> {
+    let text = prose(place, most)?;
     if is_blank(&text) {
         place.fault("must not be blank");
         return None;

@@ -9,6 +9,7 @@ mod check;
 mod document;
 mod http_endpoint;
 mod names;
+mod needed_secrets;
 mod parameters;
 mod place;
 mod secret_template;
@@ -20,6 +21,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use needed_secrets::{NeededSecret, needed_secrets};
 pub use secret_template::{MalformedTemplate, SecretFault, SecretTemplate};
 
 /// The name of the built-in tool that changes the mode; always offered (AGN-011 §4.2).
@@ -223,6 +225,16 @@ impl Catalog {
         Self::parse(BUILTIN)
     }
 
+    /// The agent contexts and their ids, in the ids' order; at least one.
+    pub fn agent_contexts(&self) -> impl Iterator<Item = (&str, &AgentContext)> {
+        self.agent_contexts.iter().map(|(id, context)| (id.as_str(), context))
+    }
+
+    /// The conversation contexts and their ids, in the ids' order; at least one.
+    pub fn conversation_contexts(&self) -> impl Iterator<Item = (&str, &ConversationContext)> {
+        self.conversation_contexts.iter().map(|(id, context)| (id.as_str(), context))
+    }
+
     /// The agent context of that id.
     #[must_use]
     pub fn agent_context(&self, id: &str) -> Option<&AgentContext> {
@@ -258,6 +270,12 @@ impl Catalog {
     #[must_use]
     pub fn display_name(&self, key: &str) -> &str {
         &self.mode(key).unwrap_or_else(|| self.default_mode()).display_name
+    }
+
+    /// All server tools, in the document's order.
+    #[must_use]
+    pub fn server_tools(&self) -> &[ServerTool] {
+        &self.server_tools
     }
 
     /// The server tool of that name; built-in tools are not among them.

@@ -1,8 +1,8 @@
 //! A tool's `Parameters`: a JSON Schema of an object, as the model service demands.
 //!
-//! Owns the few rules whose breach the service answers with an error on every call: the root is an
-//! object schema, and a strict tool's object schemas are closed with every property required. The
-//! rest of JSON Schema is the author's.
+//! Owns the few rules whose breach the service answers with an error on every call: the root is a
+//! plain object schema, arrays say what their items are, and a strict tool's object schemas are
+//! closed with every property required. The rest of JSON Schema is the author's.
 
 use serde_json::{Map, Value, json};
 
@@ -11,9 +11,14 @@ use super::names::quoted;
 use super::place::{Place, read_all, refuse_repeats};
 
 /// Members of a schema that hold one schema or a list of them.
-const HOLD_SCHEMAS: [&str; 5] = ["items", "prefixItems", "anyOf", "oneOf", "allOf"];
+const HOLD_SCHEMAS: [&str; 6] = ["items", "prefixItems", "anyOf", "oneOf", "allOf", "not"];
 /// Members of a schema that hold schemas by name.
 const HOLD_NAMED_SCHEMAS: [&str; 3] = ["properties", "$defs", "definitions"];
+/// What the service refuses at the root: "schema must have type 'object' and not have …".
+const NOT_AT_THE_ROOT: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
+/// What the service refuses anywhere in a strict tool: "'allOf' is not permitted".
+const NOT_WHEN_STRICT: [&str; 8] =
+    ["oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"];
 
 /// The parameters of a tool that takes none.
 pub(super) fn none() -> Map<String, Value> {
@@ -32,9 +37,15 @@ pub(super) fn read(place: &Place<'_>, strict: bool) -> Option<Map<String, Value>
     let kind = place.member("type").is_none_or(|kind| kind.choice(&[("object", ())]).is_some());
     let properties = place.member("properties").is_none_or(|properties| are_schemas(&properties));
     let required = place.member("required").is_none_or(|required| are_names(&required));
-    if strict {
-        check_strict(place, true);
+    for name in NOT_AT_THE_ROOT {
+        if let Some(member) = place.member(name) {
+            member.fault(
+                "must not stand at the root of a tool's schema; \
+                 describe the alternatives in a property",
+            );
+        }
     }
+    check_schema(place, strict, true);
     if !(kind && properties && required) {
         return None;
     }
@@ -60,10 +71,23 @@ fn are_names(required: &Place<'_>) -> bool {
     read_all(&names, |name| name.text()).is_some()
 }
 
-/// Strict mode's rule for object schemas, here and below.
-fn check_strict(place: &Place<'_>, is_root: bool) {
-    if is_root || is_object_schema(place.node) {
-        check_closed(place);
+/// The rules for schemas, here and below.
+fn check_schema(place: &Place<'_>, strict: bool, is_root: bool) {
+    if !is_root && is_of_type(place.node, "array") && place.node.member("items").is_none() {
+        place.fault("an array schema needs \"items\", the schema of its elements");
+    }
+    if strict {
+        if is_root || is_of_type(place.node, "object") || place.node.member("properties").is_some()
+        {
+            check_closed(place);
+        }
+        // At the root some of them are refused for that reason, once.
+        let told = |name: &&&str| is_root && NOT_AT_THE_ROOT.contains(*name);
+        for name in NOT_WHEN_STRICT.iter().filter(|name| !told(name)) {
+            if let Some(member) = place.member(name) {
+                member.fault("is not taken in a strict tool's schema; anyOf is");
+            }
+        }
     }
     for name in HOLD_SCHEMAS {
         let Some(held) = place.member(name) else {
@@ -71,15 +95,15 @@ fn check_strict(place: &Place<'_>, is_root: bool) {
         };
         match held.node {
             Node::Array(_) => held.items().into_iter().flatten().for_each(|schema| {
-                check_strict(&schema, false);
+                check_schema(&schema, strict, false);
             }),
-            _ => check_strict(&held, false),
+            _ => check_schema(&held, strict, false),
         }
     }
     for name in HOLD_NAMED_SCHEMAS {
         let held = place.member(name).filter(|held| matches!(held.node, Node::Object(_)));
         for (_, schema) in held.and_then(|held| held.entries()).into_iter().flatten() {
-            check_strict(&schema, false);
+            check_schema(&schema, strict, false);
         }
     }
 }
@@ -111,10 +135,7 @@ fn check_closed(place: &Place<'_>) {
     }
 }
 
-fn is_object_schema(schema: &Node) -> bool {
-    let says_object = |kind: &Node| kind.as_text() == Some("object");
-    let by_type = schema
-        .member("type")
-        .is_some_and(|kind| says_object(kind) || kind.items().iter().any(says_object));
-    by_type || schema.member("properties").is_some()
+fn is_of_type(schema: &Node, wanted: &str) -> bool {
+    let says = |kind: &Node| kind.as_text() == Some(wanted);
+    schema.member("type").is_some_and(|kind| says(kind) || kind.items().iter().any(says))
 }

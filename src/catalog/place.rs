@@ -48,6 +48,11 @@ impl<'d> Place<'d> {
         Self { node, pointer: String::new(), order: Vec::new(), faults }
     }
 
+    /// Where this value stands, as a JSON Pointer.
+    pub(super) fn pointer(&self) -> &str {
+        &self.pointer
+    }
+
     /// Records that this value is wrong. The message says what it must be.
     pub(super) fn fault(&self, message: impl Into<String>) {
         self.record(self.pointer.clone(), message.into());

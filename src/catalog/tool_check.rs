@@ -3,7 +3,7 @@
 //!
 //! Which tools a turn offers is decided by composition, not here.
 
-use super::check::{named, prose, stated_prose};
+use super::check::{CHOICE_BYTES, named, prose, stated_prose, tool_list};
 use super::names::{is_tool_name, quoted};
 use super::place::{Place, read_all, refuse_repeats};
 use super::{
@@ -19,7 +19,7 @@ pub(super) fn server_tools(place: &Place<'_>) -> Option<Vec<ServerTool>> {
 
 /// `ConversationContext.Tools`: names are unique within the list and not built-in.
 pub(super) fn function_tools(place: &Place<'_>) -> Option<Vec<FunctionTool>> {
-    let places = place.items()?;
+    let places = tool_list(place)?;
     refuse_repeats("name", places.iter().filter_map(|tool| tool.member("name")));
     read_all(&places, function_tool)
 }
@@ -28,7 +28,7 @@ fn server_tool(place: &Place<'_>) -> Option<ServerTool> {
     let members =
         place.members(&["Name", "Description", "Parameters", "Strict", "OnError", "Http"])?;
     let name = members.required("Name", tool_name);
-    let description = members.required("Description", stated_prose);
+    let description = members.required("Description", |place| stated_prose(place, CHOICE_BYTES));
     let strict = members.optional("Strict", Place::flag);
     let is_strict = strict.flatten().unwrap_or(false);
     let parameters = members.optional("Parameters", |place| parameters::read(place, is_strict));
@@ -55,7 +55,7 @@ fn function_tool(place: &Place<'_>) -> Option<FunctionTool> {
     let members = place.members(&["type", "name", "description", "parameters", "strict"])?;
     let kind = members.required("type", |place| place.choice(&[("function", ())]));
     let name = members.required("name", tool_name);
-    let description = members.optional("description", prose);
+    let description = members.optional("description", |place| prose(place, CHOICE_BYTES));
     let strict = members.optional("strict", Place::flag);
     let is_strict = strict.flatten().unwrap_or(false);
     let parameters = members.optional("parameters", |place| parameters::read(place, is_strict));

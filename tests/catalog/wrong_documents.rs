@@ -39,8 +39,12 @@ pub(crate) fn all() -> Vec<Wrong> {
     let model = "must be a model's name: 1 to 256 visible ASCII characters, no spaces";
     let timeout = "must be an integer from 1 to 900000";
     let header_value = "must be at most 8192 visible ASCII characters, spaces and tabs";
-    let too_long = "is 262145 bytes long; the most is 262144";
-    let long = || json!("p".repeat(262_145));
+    let too_long = |most: usize| format!("is {} bytes long; the most is {most}", most + 1);
+    let too_many = "holds 128 tools; the most is 127";
+    let no_items = "an array schema needs \"items\", the schema of its elements";
+    let at_the_root =
+        "must not stand at the root of a tool's schema; describe the alternatives in a property";
+    let long = |most: usize| json!("p".repeat(most + 1));
     let replaced =
         |path: &str, value: Value, message: &str| shape(with(path, value), path, message);
     let hidden =
@@ -81,10 +85,13 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced("/Modes/0/DisplayName", json!("\u{feff} \u{2003}"), display_name),
         replaced("/Modes/0/DisplayName", json!("a\nb"), display_name),
         replaced("/Modes/0/DisplayName", json!("d".repeat(129)), display_name),
-        replaced("/Modes/0/WhenToUse", long(), too_long),
-        replaced("/Modes/0/WelcomeMessage", long(), too_long),
-        replaced("/Modes/0/Instructions", long(), too_long),
-        hidden("/Modes/0/Instructions", json!("é".repeat(131_073)), "is 262146 bytes long; the most is 262144"),
+        replaced("/Modes/0/WhenToUse", long(16_384), &too_long(16_384)),
+        replaced("/Modes/0/WelcomeMessage", long(16_384), &too_long(16_384)),
+        replaced("/Modes/0/Instructions", long(65_536), &too_long(65_536)),
+        hidden("/Modes/0/Instructions", json!("é".repeat(32_769)), "is 65538 bytes long; the most is 65536"),
+        replaced("/ServerTools/0/Description", long(16_384), &too_long(16_384)),
+        replaced(&at(conversation, "Tools/0/description"), long(16_384), &too_long(16_384)),
+        replaced("/Modes/0/Tools", json!((0..128).map(|n| format!("t{n}")).collect::<Vec<_>>()), too_many),
         replaced("/Modes/0/Tools", json!("lookup"), "must be an array, not a string"),
         hidden("/Modes/0/Tools", json!(["zzz"]), "").with_faults(vec![fault(
             "/Modes/0/Tools/0",
@@ -120,7 +127,7 @@ pub(crate) fn all() -> Vec<Wrong> {
         hidden(&at(conversation, "AgentContextId"), json!("other"), "the catalog has no agent context \"other\"; declare it or remove it here"),
         hidden(&at(conversation, "Mode"), json!("genral"), "the catalog has no mode \"genral\"; did you mean \"general\"?"),
         replaced(&at(conversation, "BootPrompt"), json!(" \n"), "must not be blank"),
-        replaced(&at(conversation, "BootPrompt"), long(), too_long),
+        replaced(&at(conversation, "BootPrompt"), long(262_144), &too_long(262_144)),
         replaced(&at(conversation, "Tools/0/type"), json!("custom"), "must be \"function\""),
         replaced(&at(conversation, "Tools/0/name"), json!("a.b"), tool_name),
         hidden(&at(conversation, "Tools/0/name"), json!("agent_change_mode"), "\"agent_change_mode\" is a tool of the product itself; choose another name"),
@@ -133,6 +140,15 @@ pub(crate) fn all() -> Vec<Wrong> {
         strict("/properties/part/anyOf/1/required", json!([]), "/properties/part/anyOf/1", "a strict tool requires every property; add \"n\" to \"required\" (an optional one may allow null)"),
         strict("/$defs", json!({"d": {"type": "object"}}), "/$defs/d", "a strict tool's object schema needs \"additionalProperties\": false"),
         strict("/properties/title", json!({"type": "array", "items": {"properties": {}}}), "/properties/title/items", "a strict tool's object schema needs \"additionalProperties\": false"),
+        strict("/properties/title", json!({"oneOf": [{"type": "null"}]}), "/properties/title/oneOf", "is not taken in a strict tool's schema; anyOf is"),
+        strict("/if", json!({}), "/if", "is not taken in a strict tool's schema; anyOf is"),
+        replaced(&at(conversation, "Tools/0/parameters/allOf"), json!([]), at_the_root),
+        replaced("/ServerTools/0/Parameters/anyOf", json!([{"required": ["q"]}]), at_the_root),
+        replaced("/ServerTools/0/Parameters/enum", json!([{}]), at_the_root),
+        hidden("/ServerTools/0/Parameters/properties/q", json!({"type": ["string", "array"]}), no_items),
+        hidden("/ServerTools/0/Parameters/properties/q", json!({"type": "array", "items": {"not": {"type": "array"}}}), "").with_faults(vec![
+            fault("/ServerTools/0/Parameters/properties/q/items/not", no_items),
+        ]),
         replaced("/ServerTools", json!(null), "").with_faults(vec![
             fault("/Modes/1/Tools/0", "the catalog has no server tool \"lookup\"; declare it or remove it here"),
             fault("/ServerTools", "must be an array, not null"),
