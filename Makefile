@@ -41,7 +41,7 @@ test: setup ## everything: format, lints, native tests, release build, bundle si
 	@echo 'make test: everything passed'
 
 test-long: setup ## the random tests at length: minutes instead of seconds (APTIX_SEED=… repeats one)
-	APTIX_LONG_TESTS=1 cargo test --locked --test interleavings --test rows -- --nocapture
+	APTIX_LONG_TESTS=1 cargo test --locked --test interleavings --test rows --test fuzz -- --nocapture
 
 build: setup build/.complete ## the Worker, release, in build/ (index.js and index_bg.wasm)
 

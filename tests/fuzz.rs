@@ -1,0 +1,82 @@
+//! What comes from outside, spoiled at random: bodies, the model service's streams, catalogs, paths
+//! and the list of keys. Nothing panics, and what is promised of every answer holds for each.
+//!
+//! Inputs come from seeds: trees of JSON with members changed, moved, doubled and renamed, and bytes
+//! flipped, cut and repeated. A failure is made small and names its seed: `APTIX_SEED=n` repeats one,
+//! `APTIX_LONG_TESTS=1` runs twenty times as many.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test that panics is a test that fails"
+)]
+#![allow(clippy::print_stdout, reason = "the seed of a failure is what repeats it")]
+
+#[path = "fuzz/campaign.rs"]
+mod campaign;
+#[path = "fuzz/json_text.rs"]
+mod json_text;
+#[path = "fuzz/mutation.rs"]
+mod mutation;
+#[path = "fuzz/operators.rs"]
+mod operators;
+#[path = "fuzz/requests.rs"]
+mod requests;
+#[path = "fuzz/routes.rs"]
+mod routes;
+#[path = "fuzz/streams.rs"]
+mod streams;
+
+use campaign::Random;
+use json_text::Json;
+use mutation::{garbled, spoiled};
+
+// The bodies are two tests, so that they run beside each other.
+
+#[test]
+fn every_body_with_spoiled_members_is_itself_or_refused_with_faults_at_their_places() {
+    let corpus = requests::corpus();
+    let make = |random: &mut Random| spoiled(random.of(&corpus), random);
+    campaign::run(60_000, make, requests::judge, &requests::MET);
+}
+
+#[test]
+fn every_body_with_spoiled_bytes_is_itself_or_refused_with_faults_at_their_places() {
+    let corpus: Vec<String> = requests::corpus().iter().map(Json::written).collect();
+    let make = |random: &mut Random| garbled(random.of(&corpus).as_bytes(), random);
+    campaign::run(60_000, make, requests::judge, &["accepted", "malformed_json", "invalid_field"]);
+}
+
+#[test]
+fn every_answer_of_the_model_service_reads_the_same_however_it_is_cut() {
+    let corpus = streams::corpus();
+    let make = |random: &mut Random| streams::make(&corpus, random);
+    campaign::run(20_000, make, streams::judge, &streams::MET);
+}
+
+#[test]
+fn every_catalog_holds_together_or_is_refused_without_its_content() {
+    let corpus = operators::catalogs();
+    let make = |random: &mut Random| match random.of(&corpus) {
+        catalog if random.one_in(4) => garbled(catalog.written().as_bytes(), random),
+        catalog => spoiled(catalog, random),
+    };
+    campaign::run(20_000, make, operators::judge_catalog, &operators::MET);
+}
+
+#[test]
+fn every_list_of_keys_opens_for_nobody_else_or_is_refused_without_a_key() {
+    let keys = operators::keys();
+    let make = |random: &mut Random| match random.below(2) {
+        0 => garbled(keys.written().as_bytes(), random),
+        _ => spoiled(&keys, random),
+    };
+    campaign::run(20_000, make, operators::judge_keys, &operators::MET);
+}
+
+#[test]
+fn every_target_is_an_endpoint_that_its_own_path_finds_again_or_is_refused() {
+    campaign::run(40_000, routes::make, routes::judge, &routes::MET);
+}

@@ -1,0 +1,151 @@
+//! Methods and targets: which endpoint they mean, or why none.
+
+use aptix_edge::contract::ErrorCode;
+use aptix_edge::entry::{Route, SessionRoute};
+
+use super::campaign::{Random, Verdict};
+use super::mutation::{CONTENT, garbled};
+
+pub(crate) const MET: [&str; 5] =
+    ["found", "not_found", "method_not_allowed", "invalid_field", "unknown_field"];
+
+const METHODS: [&str; 9] =
+    ["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "get", "zqContent"];
+const SEGMENTS: [&str; 24] = [
+    "health",
+    "errors",
+    "execute",
+    "sessions",
+    "turns",
+    "modes",
+    "trace",
+    "stream",
+    "cancel",
+    "s:1",
+    "t.1",
+    "a",
+    "..",
+    ".",
+    "",
+    "Sessions",
+    "%73essions",
+    "s%2F1",
+    "s%252F1",
+    "%00",
+    "%ff",
+    "%c0%ae",
+    "é",
+    "zqContent zqContent",
+];
+const ENDPOINTS: [&str; 11] = [
+    "/health",
+    "/errors",
+    "/execute",
+    "/sessions/s:1",
+    "/sessions/s:1/modes",
+    "/sessions/s:1/turns",
+    "/sessions/s:1/turns?After=t.1&Limit=7",
+    "/sessions/s:1/turns/t.1",
+    "/sessions/s:1/turns/t.1/stream",
+    "/sessions/s:1/turns/t.1/trace",
+    "/sessions/s:1/turns/t.1/cancel",
+];
+const QUERIES: [&str; 12] = [
+    "",
+    "?",
+    "?Limit=1",
+    "?Limit=0",
+    "?Limit=+1",
+    "?Limit=99999999999",
+    "?After=t",
+    "?After=%20",
+    "?After=t&After=zqContent%00",
+    "?zqContent=1",
+    "?&&&",
+    "?Limit",
+];
+
+/// A method and a target, with a space between.
+pub(crate) fn make(random: &mut Random) -> Vec<u8> {
+    let method = if random.one_in(2) { "GET" } else { *random.of(&METHODS) };
+    let mut target = (*random.of(&ENDPOINTS)).to_owned();
+    match random.below(4) {
+        0 => {
+            target.clear();
+            for _ in 0..random.below(7) {
+                target.push('/');
+                target.push_str(random.of::<&str>(&SEGMENTS));
+            }
+        }
+        1 => {
+            target = target
+                .split('/')
+                .map(|segment| encoded(segment, random))
+                .collect::<Vec<_>>()
+                .join("/");
+        }
+        2 => target = String::from_utf8_lossy(&garbled(target.as_bytes(), random)).into_owned(),
+        _ => {}
+    }
+    target.push_str(random.of::<&str>(&QUERIES));
+    format!("{method} {target}").into_bytes()
+}
+
+fn encoded(segment: &str, random: &mut Random) -> String {
+    let percent = |byte: u8| format!("%{byte:02x}");
+    let plain = |byte: u8| char::from(byte).to_string();
+    segment.bytes().map(|b| if random.one_in(3) { percent(b) } else { plain(b) }).collect()
+}
+
+/// A route that its own path finds again, or a refusal of the right kind that repeats nothing.
+pub(crate) fn judge(input: &[u8]) -> Verdict {
+    let text = String::from_utf8_lossy(input);
+    let (method, target) = text.split_once(' ').unwrap_or((&text, ""));
+    match Route::find(method, target) {
+        Ok(route) => {
+            let path = path_of(&route);
+            let again = Route::find(method, &path);
+            if again.as_ref() == Ok(&route) {
+                Ok("found".to_owned())
+            } else {
+                Err(format!("{route:?} is {path}, which is {again:?}"))
+            }
+        }
+        Err(fault) => {
+            let shown = serde_json::to_string(&fault).map_err(|error| error.to_string())?;
+            let place = fault.path.as_deref();
+            let holds = MET.contains(&fault.code.as_str())
+                && !shown.contains(CONTENT)
+                && [None, Some("/After"), Some("/Limit")].contains(&place)
+                && (fault.code == ErrorCode::MethodNotAllowed)
+                    == fault.details.is_some_and(|details| details.contains_key("Allowed"));
+            if holds { Ok(fault.code.to_string()) } else { Err(shown) }
+        }
+    }
+}
+
+/// The path of a route, every byte of its ids percent-encoded.
+fn path_of(route: &Route) -> String {
+    let id = |id: &str| id.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
+    match route {
+        Route::Health => "/health".to_owned(),
+        Route::Errors => "/errors".to_owned(),
+        Route::Execute => "/execute".to_owned(),
+        Route::Session(session, route) => {
+            let rest = match route {
+                SessionRoute::Session => String::new(),
+                SessionRoute::Modes => "/modes".to_owned(),
+                SessionRoute::Turns(page) => {
+                    let after =
+                        page.after.as_ref().map(|after| format!("&After={}", id(after.as_str())));
+                    format!("/turns?Limit={}{}", page.limit, after.unwrap_or_default())
+                }
+                SessionRoute::Turn(turn) => format!("/turns/{}", id(turn.as_str())),
+                SessionRoute::Stream(turn) => format!("/turns/{}/stream", id(turn.as_str())),
+                SessionRoute::Trace(turn) => format!("/turns/{}/trace", id(turn.as_str())),
+                SessionRoute::Cancel(turn) => format!("/turns/{}/cancel", id(turn.as_str())),
+            };
+            format!("/sessions/{}{rest}", id(session.as_str()))
+        }
+    }
+}

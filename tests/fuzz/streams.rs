@@ -1,0 +1,122 @@
+//! Answers of the model service, as bodies that come in pieces.
+
+use aptix_edge::responses_api::{Outcome, Progress, ResponseStream, StreamFault, StreamLimits};
+
+use super::campaign::{Random, Verdict};
+use super::json_text::Json;
+use super::mutation::{garbled, spoiled};
+
+const ROOMY: StreamLimits = StreamLimits { event_bytes: 1 << 20, answer_bytes: 1 << 20 };
+const TIGHT: StreamLimits = StreamLimits { event_bytes: 300, answer_bytes: 60 };
+
+pub(crate) const MET: [&str; 6] =
+    ["completed", "incomplete", "failed", "ended early", "malformed", "framing"];
+
+/// The bodies under `fixtures/streams/`.
+pub(crate) fn corpus() -> Vec<Vec<u8>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/streams");
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "sse")).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+/// One body with lines moved, doubled and taken out, with spoiled members in their data, or with
+/// spoiled bytes.
+pub(crate) fn make(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+    let body = random.of(corpus);
+    let mut lines: Vec<Vec<u8>> =
+        body.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    match random.below(4) {
+        0 => return garbled(body, random),
+        1 => {
+            for _ in 0..=random.below(4) {
+                let at = random.below(lines.len());
+                match random.below(3) {
+                    0 => {
+                        let other = random.below(lines.len());
+                        lines.swap(at, other);
+                    }
+                    1 => lines.insert(at, random.of(&lines).clone()),
+                    _ if lines.len() > 1 => drop(lines.remove(at)),
+                    _ => {}
+                }
+            }
+        }
+        _ => {
+            for _ in 0..=random.below(2) {
+                let at = random.below(lines.len());
+                let line = String::from_utf8_lossy(&lines[at]).into_owned();
+                let (field, data) = line.split_once(": ").unwrap_or(("data", &line));
+                if let Some(json) = Json::read(data) {
+                    let start = if data.len() == line.len() { "" } else { field };
+                    let start = if start.is_empty() { String::new() } else { format!("{start}: ") };
+                    let data = spoiled(&json, random);
+                    lines[at] = [start.as_bytes(), &data, b"\n"].concat();
+                }
+            }
+        }
+    }
+    lines.concat()
+}
+
+/// However the network cuts a body, it reads the same; and what was shown is the answer.
+pub(crate) fn judge(body: &[u8]) -> Verdict {
+    let mut random = Random::seeded(body.len() as u64);
+    let mut kind = String::new();
+    for limits in [TIGHT, ROOMY] {
+        let (shown, end) = read(limits, [body]);
+        let size = 1 + random.below(40);
+        let (shown_in_pieces, end_in_pieces) = read(limits, body.chunks(size));
+        if end != end_in_pieces {
+            return Err(format!("whole: {end:?}, in pieces of {size}: {end_in_pieces:?}"));
+        }
+        if let Ok(Outcome::Completed(answer) | Outcome::Incomplete { answer, .. }) = &end {
+            if shown != answer.text || shown_in_pieces != answer.text {
+                return Err(format!("shown {shown:?}, {shown_in_pieces:?}: {:?}", answer.text));
+            }
+            if answer.text.len() > limits.answer_bytes {
+                return Err("an answer above its limit".to_owned());
+            }
+        }
+        kind = match end {
+            Ok(Outcome::Completed(_)) => "completed",
+            Ok(Outcome::Incomplete { .. }) => "incomplete",
+            Ok(Outcome::Failed { .. }) => "failed",
+            Err(StreamFault::EndedEarly) => "ended early",
+            Err(StreamFault::Malformed(_)) => "malformed",
+            Err(StreamFault::Framing(_)) => "framing",
+            Err(StreamFault::AnswerTooLarge { .. } | StreamFault::TooManyItems { .. }) => {
+                "too large"
+            }
+        }
+        .to_owned();
+    }
+    Ok(kind)
+}
+
+/// What a reader has before him at the end, and the end.
+fn read<'a>(
+    limits: StreamLimits,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+) -> (String, Result<Outcome, StreamFault>) {
+    let mut stream = ResponseStream::new(limits);
+    let mut shown = String::new();
+    let mut show = |progress| match progress {
+        Progress::Nothing => {}
+        Progress::Text(more) => shown.push_str(&more),
+        Progress::Replaced(text) => shown = text,
+    };
+    for chunk in chunks {
+        match stream.push(chunk) {
+            Ok(progress) => show(progress),
+            Err(fault) => return (shown, Err(fault)),
+        }
+    }
+    let end = stream.finish().map(|(progress, outcome)| {
+        show(progress);
+        outcome
+    });
+    (shown, end)
+}
