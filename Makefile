@@ -22,7 +22,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22; node_modules/.bin has it, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build test test-long check-catalog deploy fmt clean
+.PHONY: help setup dev build test test-long bench check-catalog deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
@@ -42,6 +42,9 @@ test: setup ## everything: format, lints, native tests, release build, bundle si
 
 test-long: setup ## the random tests at length: minutes instead of seconds (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test interleavings --test rows --test fuzz -- --nocapture
+
+bench: build ## what a turn costs, beside the least possible and beside plain JavaScript: minutes; QUICK=1, a minute
+	@node tests/bench/bench.mjs
 
 build: setup build/.complete ## the Worker, release, in build/ (index.js and index_bg.wasm)
 

@@ -1,0 +1,114 @@
+// What is compared: each in a workerd process of its own, so that the processor time of that process is its cost.
+// Owns starting and ending them; what they are asked is said by the workloads.
+//
+// aptix-edge is taken from `build/`, or from the directory the variable BUILD_DIR names. A second build, named by
+// AGAINST, is compared in the same run: rounds of both take turns, which is how a change is measured.
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Log, LogLevel, Miniflare } from 'miniflare';
+import { childrenNamed, cpuMs, residentBytes } from './process_cost.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
+
+/** The floor is first: everything is a ratio to it. `raw` ones answer with the model service's own stream. */
+export const CONTENDERS = [
+  { name: 'floor', raw: true, modules: () => written('floor.mjs') },
+  { name: 'plain', modules: () => written('plain.mjs') },
+  { name: 'aptix-edge', modules: () => built(BUILD_DIR) },
+  ...(process.env.AGAINST ? [{ name: 'against', modules: () => built(path.resolve(process.env.AGAINST)) }] : []),
+];
+
+/** One contender, running. */
+export class Running {
+  name;
+  raw;
+  /** Where turns are sent to. */
+  url;
+  /** How long its start took until it took connections, in ms. */
+  startMs;
+  /** The rows that the last logged turn touched, `{read, written}`, where it logs them. */
+  rows = null;
+  #pid;
+  #miniflare;
+  #folder;
+
+  /** `lasting`: its objects stay in memory however long they idle. */
+  static async start({ name, raw = false, modules }, modelUrl, { lasting = false } = {}) {
+    const running = new Running();
+    Object.assign(running, { name, raw });
+    running.#folder = await mkdtemp(path.join(os.tmpdir(), 'aptix-edge-bench-'));
+    const source = await modules();
+    const compatibilityDate = await declaredDate();
+    const before = new Set(childrenNamed('workerd'));
+    const from = performance.now();
+    running.#miniflare = new Miniflare({
+      log: new Log(LogLevel.ERROR),
+      handleStructuredLogs: ({ message }) => running.#heard(message),
+      cf: false,
+      host: '127.0.0.1',
+      port: 0,
+      name: 'worker',
+      ...source,
+      compatibilityDate,
+      bindings: { AUTH: 'none', OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: 'sk-bench', OPENAI_MODEL: 'bench-model' },
+      durableObjects: { SESSIONS: { className: 'SessionObject', useSQLite: true, unsafePreventEviction: lasting } },
+      durableObjectsPersist: path.join(running.#folder, 'objects'),
+    });
+    running.url = new URL('/execute', await running.#miniflare.ready);
+    running.startMs = performance.now() - from;
+    const started = childrenNamed('workerd').filter((pid) => !before.has(pid));
+    if (started.length > 1) throw new Error(`${started.length} workerd processes began at once; one was expected`);
+    [running.#pid] = started;
+    return running;
+  }
+
+  /** Processor time so far, in ms; `null` where it cannot be measured. */
+  get cpuMs() {
+    return this.#pid === undefined ? null : cpuMs(this.#pid);
+  }
+
+  get residentBytes() {
+    return this.#pid === undefined ? null : residentBytes(this.#pid);
+  }
+
+  async dispose() {
+    await this.#miniflare?.dispose();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  #heard(message) {
+    if (!message.includes('submission_ended')) {
+      if (!message.startsWith('AUTH=none')) console.error(`${this.name} says: ${message}`);
+      return;
+    }
+    const { rows_read: read, rows_written: written } = JSON.parse(message);
+    this.rows = { read, written };
+  }
+}
+
+const written = (file) => ({
+  modules: [{ type: 'ESModule', path: fileURLToPath(new URL(`workers/${file}`, import.meta.url)) }],
+  modulesRoot: fileURLToPath(new URL('workers', import.meta.url)),
+});
+
+async function built(folder) {
+  const files = await readdir(folder).catch(() => []);
+  if (!files.includes('index.js')) throw new Error(`no index.js in ${folder}: build the Worker first (make build)`);
+  const wasm = files.filter((file) => file.endsWith('.wasm'));
+  return {
+    rootPath: folder,
+    modulesRoot: folder,
+    modules: [
+      { type: 'ESModule', path: path.join(folder, 'index.js') },
+      ...wasm.map((file) => ({ type: 'CompiledWasm', path: path.join(folder, file) })),
+    ],
+  };
+}
+
+async function declaredDate() {
+  const [, date] = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(await readFile(path.join(ROOT, 'wrangler.toml'), 'utf8'));
+  return date;
+}

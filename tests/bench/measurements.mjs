@@ -1,0 +1,150 @@
+// The measurements, one function each: which contenders run, in which order, and what is kept of it.
+// Contenders take turns within a round, so that whatever else the machine does meets all of them.
+import { difference, median, quantile, ratio } from './figures.mjs';
+import { CONTENDERS, Running } from './contender.mjs';
+
+/**
+ * Processor time per turn under one load: `{[name]: {cpuMs, ratio, wallMs, modelBusy, clientBusy, rounds}}`, medians
+ * over rounds; a ratio is taken within its round.
+ */
+export async function cost(load, model, running, work, rounds) {
+  await model.answer(work.answer);
+  for (const contender of running) await load.batch(contender, work);
+  const seen = new Map(running.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const contender of rotated(running, round)) {
+      const { answers, ...batch } = await load.batch(contender, work);
+      seen.get(contender.name).push(batch);
+    }
+  }
+  const floor = seen.get(running[0].name);
+  return each(running, ({ name }) => {
+    const batches = seen.get(name);
+    const middle = (of) => median(batches.map(of));
+    return {
+      cpuMs: middle(({ cpuMs }) => cpuMs),
+      ratio: median(batches.map(({ cpuMs }, round) => ratio(cpuMs, floor[round].cpuMs))),
+      wallMs: middle(({ wallMs, turns }) => wallMs / turns),
+      modelBusy: middle(({ modelBusy }) => modelBusy),
+      clientBusy: middle(({ clientBusy }) => clientBusy),
+      rounds: batches.map(({ cpuMs }) => cpuMs),
+    };
+  });
+}
+
+/**
+ * How long a delta is on its way, and the first one, with `atOnce` streams: `{[name]: {p50Ms, p99Ms, firstMs,
+ * firstOverDirectMs}}`; `direct` is the model service asked without anything between.
+ */
+export async function latency(load, model, running, atOnce, rounds) {
+  const work = { key: `latency-${atOnce}`, atOnce, turns: atOnce, Streaming: true, answer: { deltas: 200, gapMs: 5, stamped: true } };
+  await model.answer(work.answer);
+  const all = [{ name: 'direct', raw: true, url: `${model.url}/responses`, cpuMs: null }, ...running];
+  const seen = new Map(all.map(({ name }) => [name, []]));
+  for (let round = -1; round < rounds; round += 1) {
+    for (const contender of rotated(all, round + 1)) {
+      const { answers } = await load.batch(contender, work);
+      if (round >= 0) seen.get(contender.name).push(...answers); // The first round only warms up.
+    }
+  }
+  const first = (name) => median(seen.get(name).map(({ firstMs }) => firstMs ?? null));
+  return each(all, ({ name }) => {
+    const relay = seen.get(name).flatMap(({ relayMs }) => relayMs ?? []);
+    return {
+      p50Ms: quantile(relay, 0.5),
+      p99Ms: quantile(relay, 0.99),
+      firstMs: first(name),
+      firstOverDirectMs: difference(first(name), first('direct')),
+    };
+  });
+}
+
+/**
+ * Whether turns grow dearer with their session: `{[name]: {firstCpuMs, lastCpuMs, ratio, rows}}`, the first 50 and the
+ * last 50 turns of sessions of 300; `rows` is what the last turn touched.
+ */
+export async function growth(load, model, running, sessions) {
+  await model.answer({ deltas: 20 });
+  const seen = new Map(running.map(({ name }) => [name, []]));
+  const rows = {};
+  for (let number = 0; number < sessions; number += 1) {
+    for (const contender of running) {
+      const stretch = (turns) => load.batch(contender, { key: `long-${number}`, atOnce: 1, turns });
+      const first = await stretch(50);
+      await stretch(200);
+      const last = await stretch(50);
+      seen.get(contender.name).push([first.cpuMs, last.cpuMs]);
+      rows[contender.name] = contender.rows ?? rowsOf(last.answers.at(-1));
+    }
+  }
+  return each(running, ({ name }) => {
+    const pairs = seen.get(name);
+    return {
+      firstCpuMs: median(pairs.map(([first]) => first)),
+      lastCpuMs: median(pairs.map(([, last]) => last)),
+      ratio: median(pairs.map(([first, last]) => ratio(last, first))),
+      rows: rows[name],
+    };
+  });
+}
+
+/** Resident memory per session: `{[name]: {bytesPerSession, atStartBytes}}`, the growth over `sessions` that stay. */
+export async function memory(load, model, sessions) {
+  await model.answer({ deltas: 20 });
+  const seen = {};
+  for (const described of CONTENDERS) {
+    const contender = await Running.start(described, model.url, { lasting: true });
+    try {
+      const begin = (turns) => load.batch(contender, { key: 'memory', atOnce: 8, turns, fresh: true });
+      const atStartBytes = contender.residentBytes;
+      await begin(200);
+      const before = contender.residentBytes;
+      await begin(sessions);
+      const grown = difference(contender.residentBytes, before);
+      seen[described.name] = { bytesPerSession: grown === null ? null : grown / sessions, atStartBytes };
+    } finally {
+      await contender.dispose();
+    }
+  }
+  return seen;
+}
+
+/**
+ * The first answer of a process that has answered nothing yet: `{[name]: {startMs, answerMs, overFloorMs, cpuMs}}`.
+ * `startMs` is the time until it takes connections, `answerMs` from then on, `cpuMs` the processor time of both.
+ */
+export async function coldStart(load, model, starts) {
+  await model.answer({ deltas: 20 });
+  const seen = new Map(CONTENDERS.map(({ name }) => [name, []]));
+  for (let start = 0; start < starts; start += 1) {
+    for (const described of rotated(CONTENDERS, start)) {
+      const contender = await Running.start(described, model.url);
+      try {
+        const turn = { SessionId: `cold-${start}`, TurnId: 'turn-1', Instruction: 'Say what is known.' };
+        const { ms } = await load.turn(contender, turn);
+        seen.get(described.name).push({ startMs: contender.startMs, answerMs: ms ?? null, cpuMs: contender.cpuMs });
+      } finally {
+        await contender.dispose();
+      }
+    }
+  }
+  const middle = (name, of) => median(seen.get(name).map(of));
+  const answerMs = (name) => middle(name, (start) => start.answerMs);
+  return each(CONTENDERS, ({ name }) => ({
+    startMs: middle(name, (start) => start.startMs),
+    answerMs: answerMs(name),
+    overFloorMs: difference(answerMs(name), answerMs(CONTENDERS[0].name)),
+    cpuMs: middle(name, (start) => start.cpuMs),
+  }));
+}
+
+const each = (named, figures) => Object.fromEntries(named.map((one) => [one.name, figures(one)]));
+
+/** Another one goes first in each round. */
+const rotated = (list, by) => list.map((_, index) => list[(index + by) % list.length]);
+
+/** The floor says its rows in its answer's head: it writes no log. */
+const rowsOf = ({ headers }) =>
+  headers['rows-written'] === undefined
+    ? null
+    : { read: Number(headers['rows-read']), written: Number(headers['rows-written']) };

@@ -1,0 +1,115 @@
+// The model service of the benchmark: a process of its own that answers every request with the same stream of events,
+// rendered before anyone asks. Owns its speed: it must never be what a turn waits for, so it speaks HTTP by hand and
+// parses no JSON. Its parent says over IPC what to answer: `{deltas, gapMs, stamped}`; it says its port, then `{text}`.
+//
+// Each event is one write and one chunk. `stamped` deltas carry the time of their write instead of words:
+// `[` + 16 digits + `]`, microseconds of the clock that all processes of a machine share.
+import net from 'node:net';
+import { frame, newId, newResponse, responseEvents, text } from '../model_service/response_stream.mjs';
+
+const WORDS = ['The', ' answer', ' is', ' known', ',', ' café', ' by', ' café', ':', ' it', ' is', ' 42', '.', '\n'];
+const STAMP = '[0000000000000000]';
+const HEAD = Buffer.from(
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\n' +
+    'x-request-id: req_bench\r\ntransfer-encoding: chunked\r\n\r\n',
+);
+const END = Buffer.from('0\r\n\r\n');
+const ROUTE = Buffer.from('POST /v1/responses ');
+const REFUSAL = Buffer.from('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
+/** The live API repeats instructions and tools in the events that show the whole response. */
+const REQUEST = {
+  model: 'bench-model',
+  instructions: 'Answer briefly.',
+  tools: ['first_tool', 'second_tool'].map((name) => ({
+    type: 'function',
+    name,
+    description: 'A tool of the benchmark.',
+    parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+    strict: false,
+  })),
+};
+
+let answer;
+
+process.on('message', (plan) => {
+  answer = { ...plan, ...rendered(plan) };
+  process.send({ text: plan.stamped ? null : answer.text });
+});
+process.on('disconnect', () => process.exit());
+
+const server = net.createServer((socket) => {
+  socket.setNoDelay(true);
+  socket.on('error', () => socket.destroy());
+  let held = Buffer.alloc(0);
+  socket.on('data', (bytes) => {
+    held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+    const head = held.indexOf('\r\n\r\n');
+    if (head < 0) return;
+    const [, length = '0'] = /\r\ncontent-length: *(\d+)/i.exec(held.toString('latin1', 0, head)) ?? [];
+    const end = head + 4 + Number(length);
+    if (held.length < end) return;
+    const known = held.subarray(0, ROUTE.length).equals(ROUTE);
+    held = held.subarray(end);
+    if (known) send(socket, answer);
+    else socket.end(REFUSAL);
+  });
+});
+server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
+
+function send(socket, { frames, gapMs }) {
+  socket.write(HEAD);
+  const stamps = [];
+  let next = 0;
+  // Everything up to the next delta, and that delta; false at the end.
+  const step = () => {
+    for (; next < frames.length; next += 1) {
+      const { bytes, stampsAt, isDelta } = frames[next];
+      socket.write(stampsAt.length === 0 ? bytes : stamped(bytes, stampsAt, stamps, isDelta));
+      if (isDelta && gapMs > 0) {
+        next += 1;
+        return true;
+      }
+    }
+    socket.write(END);
+    return false;
+  };
+  if (!step()) return;
+  const timer = setInterval(() => {
+    if (socket.destroyed || !step()) clearInterval(timer);
+  }, gapMs);
+}
+
+/** A delta carries the time of its write; what repeats the text repeats the times. */
+function stamped(bytes, stampsAt, stamps, isDelta) {
+  const copy = Buffer.from(bytes);
+  if (isDelta) {
+    const now = Number(process.hrtime.bigint() / 1000n);
+    // A time of its own for each, so that a reader can tell a delta from a repetition.
+    stamps.push(Math.max(now, (stamps.at(-1) ?? 0) + 1));
+  }
+  stampsAt.forEach((at, index) => {
+    copy.write(String(isDelta ? stamps.at(-1) : stamps[index]).padStart(STAMP.length - 2, '0'), at + 1, 'latin1');
+  });
+  return copy;
+}
+
+function rendered({ deltas, stamped: withStamps }) {
+  const pieces = Array.from({ length: deltas }, (_, index) => (withStamps ? STAMP : WORDS[index % WORDS.length]));
+  const usage = {
+    input_tokens: 100, input_tokens_details: { cached_tokens: 0 }, output_tokens: deltas,
+    output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 100 + deltas,
+  };
+  const response = newResponse(REQUEST, { id: newId('resp') });
+  const frames = [...responseEvents(response, [text(...pieces)], { usage })].map((event) => {
+    const body = Buffer.from(frame(event));
+    const bytes = Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')]);
+    return { bytes, stampsAt: withStamps ? positions(bytes, STAMP) : [], isDelta: event.type.endsWith('.delta') };
+  });
+  return { frames, text: pieces.join('') };
+}
+
+function positions(bytes, part) {
+  const found = [];
+  for (let at = bytes.indexOf(part); at >= 0; at = bytes.indexOf(part, at + part.length)) found.push(at);
+  return found;
+}

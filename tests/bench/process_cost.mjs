@@ -1,0 +1,65 @@
+// What a process costs: processor time and resident memory, as the kernel counts them.
+// Owns reading /proc. Where there is none (macOS), every figure is `null`: not measured, never guessed.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+
+/** Whether this system says what a process costs. */
+export const MEASURABLE = existsSync('/proc/self/stat');
+
+const TICKS_PER_SECOND = MEASURABLE ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : NaN;
+const PAGE_BYTES = MEASURABLE ? Number(execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' })) : NaN;
+
+/**
+ * Processor time of `pid` so far, user and system, in ms. The scheduler's own count of each thread where the kernel
+ * keeps one, as it is exact; else the ticks of /proc/<pid>/stat, which are 10 ms long.
+ */
+export function cpuMs(pid) {
+  if (!MEASURABLE) return null;
+  try {
+    const tasks = `/proc/${pid}/task`;
+    let nanoseconds = 0;
+    for (const thread of readdirSync(tasks)) {
+      nanoseconds += Number(readFileSync(`${tasks}/${thread}/schedstat`, 'utf8').split(' ')[0]);
+    }
+    if (nanoseconds > 0) return nanoseconds / 1e6;
+  } catch {
+    // No such count in this kernel, or a thread that ended meanwhile.
+  }
+  const { userTicks, systemTicks } = stat(pid);
+  return ((userTicks + systemTicks) * 1000) / TICKS_PER_SECOND;
+}
+
+/** Resident memory of `pid` in bytes. */
+export function residentBytes(pid) {
+  if (!MEASURABLE) return null;
+  return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+}
+
+/** The processes named `name` that this process has started. */
+export function childrenNamed(name) {
+  if (!MEASURABLE) return [];
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const known = stat(pid);
+        return known.parent === process.pid && known.name === name;
+      } catch {
+        return false; // It ended meanwhile.
+      }
+    });
+}
+
+/** The name stands in brackets and can hold anything, brackets too; the fields follow the last one. */
+function stat(pid) {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const end = text.lastIndexOf(')');
+  const fields = text.slice(end + 2).split(' ');
+  return {
+    name: text.slice(text.indexOf('(') + 1, end),
+    parent: Number(fields[1]),
+    userTicks: Number(fields[11]),
+    systemTicks: Number(fields[12]),
+  };
+}

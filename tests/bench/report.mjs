@@ -1,0 +1,60 @@
+// The figures as a table for people: ratios first, then what they are made of.
+
+/** `figures` as bench.mjs collects them; answers the lines. */
+export function report({ names, loads, growth, latency, memory, coldStart, bundle }) {
+  const floor = names[0];
+  const others = names.filter((name) => name !== floor);
+  const rows = [];
+  const line = (says, cells) => rows.push([says, ...cells]);
+  const of = (table, list, format) => list.map((name) => (table[name] === undefined ? '' : format(table[name])));
+
+  const head = (title, list) => rows.push(null, [title, ...list]);
+  head('CPU per turn, ratio to the floor', others);
+  for (const { says, figures } of loads) line(says, of(figures, others, ({ ratio }) => number(ratio, 2)));
+  if (coldStart) line('first answer of a cold process, over the floor', of(coldStart, others, ({ overFloorMs }) => ms(overFloorMs)));
+  if (growth) line('CPU of turns 251-300 of a session to turns 1-50', of(growth, others, ({ ratio }) => number(ratio, 2)));
+
+  head('CPU per turn', names);
+  for (const { says, figures } of loads) line(says, of(figures, names, ({ cpuMs }) => ms(cpuMs)));
+
+  if (latency.length > 0) {
+    const all = ['direct', ...names];
+    rows.push(null, ['latency, 200 deltas 5 ms apart', ...all]);
+    for (const { atOnce, figures } of latency) {
+      const at = atOnce === 1 ? 'one stream' : `${atOnce} streams`;
+      line(`relay of a delta, ${at}, p50`, of(figures, all, ({ p50Ms }) => ms(p50Ms)));
+      line(`relay of a delta, ${at}, p99`, of(figures, all, ({ p99Ms }) => ms(p99Ms)));
+      line(`first delta over direct, ${at}`, of(figures, all, ({ firstOverDirectMs }) => ms(firstOverDirectMs)));
+    }
+  }
+  head('per process, session and turn', names);
+  if (coldStart) {
+    line('start, until it takes connections', of(coldStart, names, ({ startMs }) => ms(startMs)));
+    line('first answer after that', of(coldStart, names, ({ answerMs }) => ms(answerMs)));
+    line('CPU of both', of(coldStart, names, ({ cpuMs }) => ms(cpuMs)));
+  }
+  if (memory) {
+    line('resident memory at the start', of(memory, names, ({ atStartBytes }) => mib(atStartBytes)));
+    line('resident memory per session', of(memory, names, ({ bytesPerSession }) => kib(bytesPerSession)));
+  }
+  if (growth) {
+    line('rows read by a turn', of(growth, names, ({ rows: touched }) => touched?.read ?? '-'));
+    line('rows written by a turn', of(growth, names, ({ rows: touched }) => touched?.written ?? '-'));
+  }
+  return [...table(rows), ...(bundle ? ['', ...bundle] : [])];
+}
+
+function table(rows) {
+  const widths = [];
+  for (const row of rows) row?.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, String(cell).length)));
+  return rows.map((row) =>
+    row === null
+      ? ''
+      : row.map((cell, column) => (column === 0 ? String(cell).padEnd(widths[0]) : String(cell).padStart(widths[column] + 2))).join(''),
+  );
+}
+
+const number = (value, digits) => (value === null ? '-' : value.toFixed(digits));
+const ms = (value) => (value === null ? '-' : `${number(value, 2)} ms`);
+const kib = (value) => (value === null ? '-' : `${number(value / 1024, 1)} KiB`);
+const mib = (value) => (value === null ? '-' : `${number(value / 1024 / 1024, 1)} MiB`);

@@ -1,0 +1,129 @@
+// One turn as a client runs it: the request, when its answer came, and whether the answer is right.
+// It is kept cheap: bytes are only collected while the answer comes, and looked at when it has ended.
+import http from 'node:http';
+
+/** No turn takes longer, in ms. */
+const PATIENCE_MS = 60_000;
+const STAMP = /\[(\d{16})\]/g;
+
+const agent = new http.Agent({ keepAlive: true, noDelay: true });
+
+/**
+ * Sends `body` to `url` and resolves to `{status, headers, text, ms}`. With `stamped`, also `firstMs`, the time until
+ * the first delta, and `relayMs`, how long each delta was on its way from the model service's write to here.
+ */
+export function post(url, body, { stamped = false } = {}) {
+  const sent = Buffer.from(JSON.stringify(body));
+  return new Promise((resolve, reject) => {
+    const from = performance.now();
+    const chunks = [];
+    const clock = stamped ? new StampReader() : null;
+    const request = http.request(
+      url,
+      { method: 'POST', agent, headers: { 'content-type': 'application/json', 'content-length': sent.length } },
+      (response) => {
+        response.on('data', (chunk) => {
+          clock?.read(chunk);
+          chunks.push(chunk);
+        });
+        response.on('error', reject);
+        response.on('end', () => {
+          resolve({
+            status: response.statusCode,
+            headers: response.headers,
+            text: Buffer.concat(chunks).toString('utf8'),
+            ms: performance.now() - from,
+            ...(clock && { firstMs: clock.firstAt - from, relayMs: clock.relayMs }),
+          });
+        });
+      },
+    );
+    request.setTimeout(PATIENCE_MS, () => request.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));
+    request.on('error', reject);
+    request.end(sent);
+  });
+}
+
+/** Finds the times that stamped deltas carry, the first time that each comes. */
+class StampReader {
+  relayMs = [];
+  firstAt = NaN;
+  #last = 0;
+  #held = '';
+
+  read(chunk) {
+    const now = Number(process.hrtime.bigint() / 1000n);
+    const text = this.#held + chunk.toString('latin1');
+    let end = 0;
+    for (const found of text.matchAll(STAMP)) {
+      end = found.index + found[0].length;
+      const written = Number(found[1]);
+      if (written <= this.#last) continue; // What ends the stream repeats the text.
+      if (this.#last === 0) this.firstAt = performance.now();
+      this.#last = written;
+      this.relayMs.push((now - written) / 1000);
+    }
+    // A stamp can be cut; nothing longer is kept.
+    this.#held = text.slice(Math.max(end, text.length - 17));
+  }
+}
+
+/** What is wrong with an answer to `turn`; `null` when nothing is. `text` is what the model said, when it is known. */
+export function wrong({ raw }, turn, answer, { text, deltas }) {
+  if (answer.status !== 200) return `status ${answer.status}: ${answer.text.slice(0, 300)}`;
+  try {
+    const said = raw ? spoken(answer.text) : turn.Streaming ? streamed(answer.text, turn) : result(answer.text, turn);
+    if (text === null ? stamps(said) !== deltas : said !== text) return `another text: ${said.slice(0, 300)}`;
+    if (answer.relayMs && answer.relayMs.length !== deltas) return `${answer.relayMs.length} of ${deltas} deltas were seen`;
+    return null;
+  } catch (fault) {
+    return `${fault.message}: ${answer.text.slice(-300)}`;
+  }
+}
+
+/** The text of the model service's own stream. */
+function spoken(text) {
+  const { type, data } = blocks(text).at(-1);
+  if (type !== 'response.completed') throw new Error(`the stream ends with ${type}`);
+  return JSON.parse(data).response.output[0].content[0].text;
+}
+
+/** The text of a turn's stream, by its deltas, which have to agree with the result. */
+function streamed(text, turn) {
+  const events = blocks(text);
+  const last = events.pop();
+  if (last?.type !== 'result') throw new Error('no result at the end of the stream');
+  let said = '';
+  let bytes = 0;
+  for (const { type, id, data } of events) {
+    if (type !== 'output_text.delta') throw new Error(`an event ${type} in the stream`);
+    const { Segment, Delta } = JSON.parse(data);
+    said += Delta;
+    bytes += Buffer.byteLength(Delta);
+    if (id !== `${Segment}.${bytes}`) throw new Error(`id ${id} at byte ${bytes} of segment ${Segment}`);
+  }
+  if (result(last.data, turn) !== said) throw new Error('the result is not what was streamed');
+  return said;
+}
+
+function result(text, { SessionId, TurnId }) {
+  const { Successful, Result } = JSON.parse(text);
+  if (!Successful || Result.Kind !== 'final') throw new Error('not a final result');
+  if (Result.SessionId !== SessionId || Result.TurnId !== TurnId) throw new Error('the ids are those of another turn');
+  return Result.PrimaryOutputText;
+}
+
+function blocks(text) {
+  if (!text.endsWith('\n\n')) throw new Error('the stream ends inside an event');
+  return text
+    .slice(0, -2)
+    .split('\n\n')
+    .filter((block) => !block.startsWith(':'))
+    .map((block) => ({
+      type: /^event: (.*)$/m.exec(block)?.[1],
+      id: /^id: (.*)$/m.exec(block)?.[1],
+      data: /^data: (.*)$/m.exec(block)?.[1],
+    }));
+}
+
+const stamps = (text) => text.match(STAMP)?.length ?? 0;

@@ -1,0 +1,85 @@
+// What the contenders are asked to do, and how one of them does a batch of it.
+// Every batch checks every answer; a wrong one is counted and told, and the run fails.
+import { setTimeout as pause } from 'node:timers/promises';
+import { post, wrong } from './turn.mjs';
+
+/** Work that a turn leaves behind its answer belongs to the turn. */
+const AFTERMATH_MS = 30;
+
+/**
+ * The loads whose cost is compared. `atOnce` turns run at a time, `turns` make a batch; `answer` is what the model
+ * service says; `fresh` ones begin a session with each turn, the others follow up.
+ */
+export const LOADS = [
+  { key: 'json', says: 'JSON, 20 deltas, 16 at once', atOnce: 16, turns: 240, answer: { deltas: 20 } },
+  { key: 'burst', says: 'stream, 200 deltas at once, 8 at once', atOnce: 8, turns: 96, answer: { deltas: 200 }, Streaming: true },
+  { key: 'paced', says: 'stream, 200 deltas 5 ms apart, 32 at once', atOnce: 32, turns: 64, answer: { deltas: 200, gapMs: 5 }, Streaming: true },
+  { key: 'fresh', says: 'new session, JSON, 20 deltas, 16 at once', atOnce: 16, turns: 240, answer: { deltas: 20 }, fresh: true },
+];
+
+let serial = 0;
+
+/** Runs batches, and keeps what went wrong: `wrongs`, one line each. */
+export class Load {
+  wrongs = [];
+  #model;
+
+  constructor(model) {
+    this.#model = model;
+  }
+
+  /**
+   * One batch. Resolves to `{turns, wallMs, cpuMs, modelBusy, clientBusy, answers}`; `cpuMs` is the contender's, per
+   * turn; `modelBusy` and `clientBusy` are shares of the wall time. What cannot be measured is `null`.
+   */
+  async batch(contender, { key, atOnce, turns, fresh = false, Streaming = false, answer = {} }) {
+    const { stamped } = answer;
+    const answers = [];
+    let begun = 0;
+    const client = async (number) => {
+      while (begun < turns) {
+        begun += 1;
+        serial += 1;
+        const turn = {
+          SessionId: fresh ? `${key}-${serial}` : `${key}-${number}`,
+          TurnId: `turn-${serial}`,
+          Instruction: 'Say what is known, and nothing else.',
+          ...(Streaming && { Streaming }),
+        };
+        answers.push(await this.turn(contender, turn, { stamped }));
+      }
+    };
+    const before = this.#costs(contender);
+    const from = performance.now();
+    await Promise.all(Array.from({ length: atOnce }, (_, number) => client(number)));
+    const wallMs = performance.now() - from;
+    await pause(AFTERMATH_MS);
+    const after = this.#costs(contender);
+    const spent = (whose) => (before[whose] === null ? null : after[whose] - before[whose]);
+    return {
+      turns,
+      wallMs,
+      cpuMs: spent('contender') === null ? null : spent('contender') / turns,
+      modelBusy: spent('model') === null ? null : spent('model') / wallMs,
+      clientBusy: spent('client') / wallMs,
+      answers,
+    };
+  }
+
+  /** One turn, checked. */
+  async turn(contender, turn, options = {}) {
+    const answer = await post(contender.url, turn, options).catch((fault) => ({ status: 0, text: String(fault), headers: {} }));
+    const fault = wrong(contender, turn, answer, this.#model);
+    if (fault !== null) {
+      const line = `WRONG ANSWER of ${contender.name}, ${turn.SessionId} ${turn.TurnId}: ${fault}`;
+      this.wrongs.push(line);
+      if (this.wrongs.length <= 10) console.error(line);
+    }
+    return answer;
+  }
+
+  #costs(contender) {
+    const { user, system } = process.cpuUsage();
+    return { contender: contender.cpuMs, model: this.#model.cpuMs, client: (user + system) / 1000 };
+  }
+}
