@@ -30,6 +30,7 @@ const REQUEST = {
 };
 
 let answer;
+let served = 0;
 
 process.on('message', (plan) => {
   answer = { ...plan, ...rendered(plan) };
@@ -74,9 +75,14 @@ function send(socket, { frames, gapMs }) {
     return false;
   };
   if (!step()) return;
-  const timer = setInterval(() => {
-    if (socket.destroyed || !step()) clearInterval(timer);
-  }, gapMs);
+  // Streams that began together do not stay in step: one wake-up of the reader would serve them all.
+  served += 1;
+  setTimeout(() => {
+    if (socket.destroyed || !step()) return;
+    const timer = setInterval(() => {
+      if (socket.destroyed || !step()) clearInterval(timer);
+    }, gapMs);
+  }, gapMs + (served % gapMs));
 }
 
 /** A delta carries the time of its write; what repeats the text repeats the times. */
