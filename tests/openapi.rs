@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 fn document() -> Value {
-    serde_json::from_str(&openapi(&Deployment::default())).expect("the document is JSON")
+    serde_json::from_str(&openapi(&Deployment::default(), "1.2.3")).expect("the document is JSON")
 }
 
 fn schema(name: &str) -> Value {
@@ -192,7 +192,7 @@ fn every_list_is_accepted_to_its_last_element_and_refused_one_further() {
 
 #[test]
 fn every_limit_is_published_and_nothing_is_left_to_fill_in() {
-    let published = openapi(&Deployment::default());
+    let published = openapi(&Deployment::default(), "1.2.3");
     assert!(!published.contains('@'), "a name without a value");
     let source = include_str!("../src/entry/openapi.json");
     for (name, _) in limits::ALL {

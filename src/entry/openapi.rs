@@ -9,9 +9,9 @@ use crate::pipeline::Deployment;
 
 const DOCUMENT: &str = include_str!("openapi.json");
 
-/// The document, JSON.
+/// The document of this version of the product, JSON.
 #[must_use]
-pub fn openapi(deployment: &Deployment) -> String {
+pub fn openapi(deployment: &Deployment, version: &str) -> String {
     let mut written = String::with_capacity(DOCUMENT.len());
     let mut pieces = DOCUMENT.split('@');
     written.extend(pieces.next());
@@ -19,7 +19,7 @@ pub fn openapi(deployment: &Deployment) -> String {
         let end = piece.find(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_');
         let (name, rest) =
             piece.split_at_checked(end.unwrap_or(piece.len())).unwrap_or(("", piece));
-        let value = value_of(name, deployment);
+        let value = if name == "VERSION" { version.to_owned() } else { value_of(name, deployment) };
         // A value in quotes of its own is a JSON value, one within a sentence is its text.
         match rest.strip_prefix('"').filter(|_| written.ends_with('"') && name != "VERSION") {
             Some(rest) => {
@@ -38,7 +38,6 @@ pub fn openapi(deployment: &Deployment) -> String {
 
 fn value_of(name: &str, deployment: &Deployment) -> String {
     match name {
-        "VERSION" => env!("CARGO_PKG_VERSION").to_owned(),
         "ERROR_CODES" => serde_json::to_string(ErrorCode::ALL).unwrap_or_default(),
         "MAX_BODY_BYTES" => deployment.max_body_bytes.to_string(),
         "MAX_TURNS" => deployment.max_turns.to_string(),

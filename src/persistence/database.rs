@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Takes a value as the runtime's cursor gives it, where every number is a double.
+/// Takes a value as the runtime gives it, where every number was a double.
 struct ValueVisitor;
 
 impl Visitor<'_> for ValueVisitor {
@@ -63,6 +63,10 @@ impl Visitor<'_> for ValueVisitor {
 
     fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
         Ok(Value::Integer(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(i64::try_from(number).map_or(Value::Real(number as f64), Value::Integer))
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Value, E> {

@@ -15,6 +15,8 @@ use crate::contract::{
 };
 use crate::entry::{Caller, Route, Tenant, answer_headers, openapi};
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 #[event(fetch)]
 async fn fetch(mut request: Request, env: Env, _context: Context) -> worker::Result<Response> {
     let gate = Gate::of(&env);
@@ -78,11 +80,13 @@ async fn answer(
 fn public_view(route: &Route, env: &Env) -> Option<Result<worker::Result<Response>, Fault>> {
     match route {
         Route::Health => Some(Ok(result(&InvokeResult::success(
-            json!({ "Status": "ok", "Version": env!("CARGO_PKG_VERSION") }),
+            json!({ "Status": "ok", "Version": VERSION }),
             Vec::new(),
         )))),
         Route::Errors => Some(Ok(result(&InvokeResult::success(dictionary(), Vec::new())))),
-        Route::OpenApi => Some(deployment(env).map(|deployment| json(200, &openapi(&deployment)))),
+        Route::OpenApi => {
+            Some(deployment(env).map(|deployment| json(200, &openapi(&deployment, VERSION))))
+        }
         Route::Execute | Route::Session(..) => None,
     }
 }

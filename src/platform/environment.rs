@@ -3,9 +3,9 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-use worker::{Date, Env};
+use worker::Env;
 
-use super::runtime::variable;
+use super::runtime::{now_ms, variable};
 use crate::catalog::{Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::Environment;
@@ -38,7 +38,7 @@ pub(super) fn deployment(env: &Env) -> Result<Rc<Deployment>, Fault> {
 }
 
 async fn catalog(env: &Env) -> Result<Rc<Catalog>, Fault> {
-    let now = Date::now().as_millis();
+    let now = now_ms();
     let known = CATALOG.with_borrow(|known| {
         known.as_ref().filter(|(until, _)| now < *until).map(|(_, catalog)| Rc::clone(catalog))
     });

@@ -10,8 +10,9 @@ use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
 use worker::web_sys::{ReadableStream, WritableStream, WritableStreamDefaultWriter};
-use worker::{Date, Delay, Headers, Response, ResponseBuilder};
+use worker::{Headers, Response, ResponseBuilder};
 
+use super::runtime::{now_ms, sleep};
 use crate::pipeline::{StreamCursor, TurnStream};
 
 #[wasm_bindgen]
@@ -51,34 +52,30 @@ async fn follow(
     writer: WritableStreamDefaultWriter,
     keep_alive_ms: u64,
 ) {
-    let mut last_write = Date::now().as_millis();
+    let mut last_write = now_ms();
+    // One timer for each span without a look at the clock, not one for each piece of text.
+    let mut silence = Box::pin(sleep(keep_alive_ms));
     loop {
         let frames = cursor.frames(&stream);
         if !frames.is_empty() {
             if write(&writer, &frames).await.is_err() {
                 return;
             }
-            last_write = Date::now().as_millis();
+            last_write = now_ms();
         } else if cursor.finished() {
             // Closing a stream whose reader is gone fails; there is nobody to tell.
             let _ = JsFuture::from(writer.close()).await;
             return;
-        } else if wait(&stream, &cursor, last_write + keep_alive_ms).await {
-            if write(&writer, ": keep-alive\n\n").await.is_err() {
-                return;
+        } else if let Either::Right(_) = select(pin!(cursor.growth(&stream)), &mut silence).await {
+            let silent_for = now_ms().saturating_sub(last_write);
+            if silent_for >= keep_alive_ms {
+                if write(&writer, ": keep-alive\n\n").await.is_err() {
+                    return;
+                }
+                last_write = now_ms();
             }
-            last_write = Date::now().as_millis();
+            silence = Box::pin(sleep(keep_alive_ms - silent_for.min(keep_alive_ms - 1)));
         }
-    }
-}
-
-/// Waits for growth; true when `until` came first.
-async fn wait(stream: &TurnStream, cursor: &StreamCursor, until: u64) -> bool {
-    let left = until.saturating_sub(Date::now().as_millis());
-    let silence = pin!(Delay::from(std::time::Duration::from_millis(left.min(i32::MAX as u64))));
-    match select(pin!(cursor.growth(stream)), silence).await {
-        Either::Left(_) => false,
-        Either::Right(_) => true,
     }
 }
 

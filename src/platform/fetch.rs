@@ -1,6 +1,7 @@
 //! Outgoing HTTP through the runtime's `fetch`.
 
-use worker::js_sys::{Reflect, Uint8Array};
+use worker::js_sys::Uint8Array;
+use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::ReadableStreamDefaultReader;
@@ -10,6 +11,9 @@ use worker::{
 };
 
 use crate::pipeline::{HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
+
+/// The headers of a response that anyone here looks at: each one is a crossing.
+const HEADERS: [&str; 4] = ["x-request-id", "retry-after", "retry-after-ms", "location"];
 
 /// Sends a request; redirects are not followed.
 pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody>, HttpFault> {
@@ -47,13 +51,24 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
     };
     Ok(HttpResponse {
         status: response.status_code(),
-        headers: response
-            .headers()
-            .entries()
-            .map(|(name, value)| (name.to_lowercase(), value))
+        headers: HEADERS
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), response.headers().get(name).ok()??)))
             .collect(),
         body: FetchBody { reader, _abort: abort },
     })
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// What a stream's reader gives.
+    type ReadResult;
+
+    #[wasm_bindgen(method, getter)]
+    fn done(this: &ReadResult) -> bool;
+
+    #[wasm_bindgen(method, getter)]
+    fn value(this: &ReadResult) -> Option<Uint8Array>;
 }
 
 /// A response's body. Dropping it aborts the request.
@@ -66,16 +81,8 @@ impl ResponseBody for FetchBody {
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, HttpFault> {
         let Some(reader) = &self.reader else { return Ok(None) };
         let read = JsFuture::from(reader.read()).await.map_err(|fault| js_fault(&fault))?;
-        let member = |name: &str| {
-            Reflect::get(&read, &JsValue::from_str(name)).map_err(|fault| js_fault(&fault))
-        };
-        if member("done")?.is_truthy() {
-            return Ok(None);
-        }
-        let chunk: Uint8Array = member("value")?
-            .dyn_into()
-            .map_err(|_| HttpFault("A chunk is not bytes.".to_owned()))?;
-        Ok(Some(chunk.to_vec()))
+        let read: ReadResult = read.unchecked_into();
+        Ok(if read.done() { None } else { read.value().map(|chunk| chunk.to_vec()) })
     }
 }
 

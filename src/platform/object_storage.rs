@@ -4,9 +4,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::json;
+use worker::js_sys::JSON;
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
-use worker::{SqlStorage, SqlStorageValue, State, console_error};
+use worker::{State, console_error};
 
 use crate::contract::Fault;
 use crate::persistence::{Database, DatabaseFault, Row, Value};
@@ -21,19 +22,44 @@ pub(super) struct RowCount {
 /// The storage of one object.
 pub(super) struct ObjectStorage {
     state: Rc<State>,
-    sql: SqlStorage,
+    sql: Sql,
     rows: Rc<RowCount>,
 }
 
 impl ObjectStorage {
     pub(super) fn new(state: Rc<State>, rows: Rc<RowCount>) -> Self {
-        let sql = state.storage().sql();
+        let storage = state.storage();
+        let storage: &JsValue = storage.as_raw().as_ref();
+        let sql = storage.unchecked_ref::<ObjectSql>().sql();
         Self { state, sql, rows }
     }
 }
 
+// `worker` reads rows value by value; each value is a crossing. Here a whole result crosses as one
+// text.
 #[wasm_bindgen]
 extern "C" {
+    type ObjectSql;
+
+    #[wasm_bindgen(method, getter)]
+    fn sql(this: &ObjectSql) -> Sql;
+
+    type Sql;
+
+    #[wasm_bindgen(method, catch, variadic)]
+    fn exec(this: &Sql, statement: &str, bindings: Vec<JsValue>) -> Result<Cursor, JsValue>;
+
+    type Cursor;
+
+    #[wasm_bindgen(method, catch, js_name = toArray)]
+    fn to_array(this: &Cursor) -> Result<JsValue, JsValue>;
+
+    #[wasm_bindgen(method, getter, js_name = rowsRead)]
+    fn rows_read(this: &Cursor) -> f64;
+
+    #[wasm_bindgen(method, getter, js_name = rowsWritten)]
+    fn rows_written(this: &Cursor) -> f64;
+
     type TransactionalStorage;
 
     #[wasm_bindgen(method, catch, js_name = transactionSync)]
@@ -45,11 +71,11 @@ extern "C" {
 
 impl Database for ObjectStorage {
     fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
-        let bindings: Vec<SqlStorageValue> = parameters.iter().map(binding).collect();
+        let bindings = parameters.iter().map(binding).collect();
         let cursor = self.sql.exec(statement, bindings).map_err(|fault| database_fault(&fault))?;
-        let rows = cursor.to_array().map_err(|fault| database_fault(&fault));
-        self.rows.read.set(self.rows.read.get() + cursor.rows_read());
-        self.rows.written.set(self.rows.written.get() + cursor.rows_written());
+        let rows = if gives_rows(statement) { rows_of(&cursor) } else { Ok(Vec::new()) };
+        self.rows.read.set(self.rows.read.get() + cursor.rows_read() as usize);
+        self.rows.written.set(self.rows.written.get() + cursor.rows_written() as usize);
         rows
     }
 
@@ -73,20 +99,28 @@ impl Database for ObjectStorage {
     }
 }
 
-fn binding(value: &Value) -> SqlStorageValue {
+/// A write is done when it was executed; only what gives rows has to be read to its end.
+fn gives_rows(statement: &str) -> bool {
+    statement.trim_start().starts_with("SELECT")
+}
+
+fn rows_of(cursor: &Cursor) -> Result<Vec<Row>, DatabaseFault> {
+    let rows = cursor.to_array().map_err(|fault| database_fault(&fault))?;
+    let text = JSON::stringify(&rows).map_err(|fault| database_fault(&fault))?;
+    serde_json::from_str(&String::from(text)).map_err(|fault| logged(fault.to_string()))
+}
+
+fn binding(value: &Value) -> JsValue {
     match value {
-        Value::Null => SqlStorageValue::Null,
-        Value::Integer(number) => SqlStorageValue::Integer(*number),
-        Value::Real(number) => SqlStorageValue::Float(*number),
-        Value::Text(text) => SqlStorageValue::String(text.clone()),
+        Value::Null => JsValue::NULL,
+        Value::Integer(number) => JsValue::from_f64(*number as f64),
+        Value::Real(number) => JsValue::from_f64(*number),
+        Value::Text(text) => JsValue::from_str(text),
     }
 }
 
-fn database_fault(fault: &worker::Error) -> DatabaseFault {
-    logged(match std::error::Error::source(fault) {
-        Some(source) => format!("{fault}: {source}"),
-        None => fault.to_string(),
-    })
+fn database_fault(fault: &JsValue) -> DatabaseFault {
+    logged(format!("{fault:?}"))
 }
 
 /// The database's words are for the operator; statements carry no content, values are bound.

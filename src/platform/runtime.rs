@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value;
+use worker::js_sys::Date;
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::{Date, Delay, Env, State, console_error, console_log, console_warn};
+use worker::{Delay, Env, State, console_error, console_log, console_warn};
 
 use super::fetch::{FetchBody, fetch};
 use super::object_storage::RowCount;
@@ -42,7 +43,7 @@ impl Platform for Runtime {
     type Body = FetchBody;
 
     fn now_ms(&self) -> u64 {
-        Date::now().as_millis()
+        now_ms()
     }
 
     fn random(&self) -> f64 {
@@ -57,13 +58,7 @@ impl Platform for Runtime {
     }
 
     async fn sleep(&self, ms: u64) {
-        // The runtime's timers take 31 bits.
-        let mut left = ms;
-        while left > 0 {
-            let step = left.min(i32::MAX as u64);
-            Delay::from(Duration::from_millis(step)).await;
-            left -= step;
-        }
+        sleep(ms).await;
     }
 
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse<FetchBody>, HttpFault> {
@@ -93,6 +88,22 @@ impl Platform for Runtime {
         }
         write_line(&line);
     }
+}
+
+/// Completes after `ms` milliseconds.
+pub(super) async fn sleep(ms: u64) {
+    // The runtime's timers take 31 bits.
+    let mut left = ms;
+    while left > 0 {
+        let step = left.min(i32::MAX as u64);
+        Delay::from(Duration::from_millis(step)).await;
+        left -= step;
+    }
+}
+
+/// Milliseconds since the Unix epoch.
+pub(super) fn now_ms() -> u64 {
+    Date::now() as u64
 }
 
 /// A variable or a secret: both are text bindings.
