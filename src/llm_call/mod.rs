@@ -23,6 +23,13 @@ pub use failure::{CallFailure, Refusal};
 const LIMITS: StreamLimits =
     StreamLimits { event_bytes: 32 * 1024 * 1024, answer_bytes: 16 * 1024 * 1024 };
 
+/// The most bytes that are gathered while nobody listens.
+const MAX_GATHERED: usize = 4096;
+
+/// A service that sends less than a byte in this time, over the whole of its idle timeout, counts as
+/// silent while nobody listens, in milliseconds. One event has two hundred bytes.
+const GATHER_MS_PER_BYTE: u64 = 60;
+
 /// The longest error body that is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
@@ -60,7 +67,16 @@ pub struct Answered {
     pub cut_off: Option<String>,
 }
 
-/// Makes one call. `on_progress` is given the text as it grows.
+/// Who hears the text of a call as it grows.
+pub trait Audience {
+    /// Takes what has come.
+    fn hear(&mut self, progress: Progress);
+
+    /// Somebody waits for it: what comes is not gathered any longer than it takes.
+    fn listens(&self) -> bool;
+}
+
+/// Makes one call. `audience` is given the text as it grows.
 ///
 /// # Errors
 /// Whatever kept the model service from a usable answer.
@@ -68,10 +84,10 @@ pub async fn call<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
     body: String,
-    on_progress: &mut dyn FnMut(Progress),
+    audience: &mut dyn Audience,
 ) -> Result<Answered, CallFailure> {
     let last_heard = Cell::new(platform.now_ms());
-    let exchange = pin!(exchange(platform, endpoint, body, &last_heard, on_progress));
+    let exchange = pin!(exchange(platform, endpoint, body, &last_heard, audience));
     let silence = pin!(silence(platform, endpoint.idle_timeout_ms, &last_heard));
     match select(exchange, silence).await {
         Either::Left((outcome, _)) => usable(outcome?),
@@ -98,7 +114,7 @@ async fn exchange<P: Platform>(
     endpoint: &Endpoint,
     body: String,
     last_heard: &Cell<u64>,
-    on_progress: &mut dyn FnMut(Progress),
+    audience: &mut dyn Audience,
 ) -> Result<Outcome, CallFailure> {
     let mut headers = endpoint.authorization();
     headers.insert(0, ("Accept".to_owned(), "text/event-stream".to_owned()));
@@ -114,7 +130,8 @@ async fn exchange<P: Platform>(
     let request_id = request_id(&response);
     let mut stream = ResponseStream::new(LIMITS);
     while !stream.is_finished() {
-        let chunk = match response.body.chunk().await {
+        let at_least = if audience.listens() { 1 } else { gathered(endpoint.idle_timeout_ms) };
+        let chunk = match response.body.chunk(at_least).await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => break,
             Err(_) => return Err(CallFailure::BrokenOff { request_id }),
@@ -123,7 +140,7 @@ async fn exchange<P: Platform>(
         let progress = stream
             .push(&chunk)
             .map_err(|fault| CallFailure::Unreadable { fault, request_id: request_id.clone() })?;
-        report(on_progress, progress);
+        report(audience, progress);
     }
     let (progress, outcome) = stream
         .finish()
@@ -131,14 +148,22 @@ async fn exchange<P: Platform>(
     if let Outcome::Failed { code, kind, .. } = outcome {
         return Err(CallFailure::Failed { code, kind, request_id });
     }
-    report(on_progress, progress);
+    report(audience, progress);
     Ok(outcome)
 }
 
-fn report(on_progress: &mut dyn FnMut(Progress), progress: Progress) {
+fn report(audience: &mut dyn Audience, progress: Progress) {
     if progress != Progress::Nothing {
-        on_progress(progress);
+        audience.hear(progress);
     }
+}
+
+/// How many bytes are gathered while nobody listens: few enough that a service which is not silent
+/// has sent them long before its silence would be too long.
+fn gathered(idle_timeout_ms: u64) -> usize {
+    usize::try_from(idle_timeout_ms / GATHER_MS_PER_BYTE)
+        .unwrap_or(usize::MAX)
+        .clamp(1, MAX_GATHERED)
 }
 
 /// Completes when nothing was heard for `limit_ms`. One timer for each such span, not for each chunk.
@@ -192,7 +217,7 @@ async fn refusal<P: Platform>(platform: &P, mut response: HttpResponse<P::Body>)
     let mut body = Vec::new();
     let mut patience = pin!(platform.sleep(MAX_ERROR_BODY_MS));
     while body.len() < MAX_ERROR_BYTES {
-        match select(pin!(response.body.chunk()), patience.as_mut()).await {
+        match select(pin!(response.body.chunk(1)), patience.as_mut()).await {
             Either::Left((Ok(Some(chunk)), _)) => body.extend_from_slice(&chunk),
             Either::Left((Ok(None) | Err(_), _)) | Either::Right(_) => break,
         }
@@ -259,6 +284,19 @@ mod tests {
         ended("completed", &format!(r#""output":[{items}]"#))
     }
 
+    #[derive(Default)]
+    struct Heard(Vec<Progress>);
+
+    impl Audience for Heard {
+        fn hear(&mut self, progress: Progress) {
+            self.0.push(progress);
+        }
+
+        fn listens(&self) -> bool {
+            true
+        }
+    }
+
     fn endpoint() -> Endpoint {
         Endpoint {
             base_url: "https://model.example/v1/".to_owned(),
@@ -269,10 +307,9 @@ mod tests {
 
     /// One call, with the progress that was reported.
     fn called(double: &Double) -> (Vec<Progress>, Result<Answered, CallFailure>) {
-        let mut told = Vec::new();
-        let mut tell = |progress| told.push(progress);
-        let ending = double.run(call(double, &endpoint(), "{}".to_owned(), &mut tell));
-        (told, ending)
+        let mut heard = Heard::default();
+        let ending = double.run(call(double, &endpoint(), "{}".to_owned(), &mut heard));
+        (heard.0, ending)
     }
 
     fn answered(answer: Answer) -> (Vec<Progress>, Answered) {
@@ -294,7 +331,7 @@ mod tests {
             endpoint(),
             Endpoint { api_key: None, base_url: "http://m/v1".to_owned(), ..endpoint() },
         ] {
-            double.run(call(&double, &endpoint, body.to_owned(), &mut |_| ())).unwrap();
+            double.run(call(&double, &endpoint, body.to_owned(), &mut Heard::default())).unwrap();
         }
         let accept = ("Accept".to_owned(), "text/event-stream".to_owned());
         let bearer = ("Authorization".to_owned(), "Bearer k".to_owned());

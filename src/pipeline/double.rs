@@ -161,7 +161,7 @@ pub(crate) struct Body {
 }
 
 impl ResponseBody for Body {
-    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, HttpFault> {
+    async fn chunk(&mut self, _: usize) -> Result<Option<Vec<u8>>, HttpFault> {
         loop {
             match self.pieces.pop_front() {
                 Some(Piece::Bytes(bytes)) => return Ok(Some(bytes)),

@@ -44,8 +44,12 @@ pub trait Platform: 'static {
 
 /// A body that is read piece by piece.
 pub trait ResponseBody {
-    /// The next bytes, `None` at the end. A connection that broke is a fault, not an end.
-    fn chunk(&mut self) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
+    /// The next bytes, `None` at the end. A connection that broke is a fault, not an end. It may wait
+    /// until `at_least` bytes have come: what nobody waits for costs less in large pieces.
+    fn chunk(
+        &mut self,
+        at_least: usize,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
 }
 
 /// What an outgoing request asks for.

@@ -55,8 +55,11 @@ struct Segment {
 struct Growth {
     segments: Vec<Segment>,
     outcome: Option<Outcome>,
+    /// Who waits for more text, and who only for the end.
     watching: Vec<Waker>,
+    waiting: Vec<Waker>,
     version: u64,
+    shown: bool,
 }
 
 /// The growing text of one submission.
@@ -112,6 +115,20 @@ impl TurnStream {
         self.change(|growth| {
             growth.outcome.get_or_insert(outcome);
         });
+        let waiting = std::mem::take(&mut self.growth.borrow_mut().waiting);
+        for waker in waiting {
+            waker.wake();
+        }
+    }
+
+    /// From here on somebody watches the text as it grows.
+    pub fn show(&self) {
+        self.growth.borrow_mut().shown = true;
+    }
+
+    /// Somebody watches, or has watched, the text as it grows.
+    pub fn is_shown(&self) -> bool {
+        self.growth.borrow().shown
     }
 
     /// How the submission ended, once it has.
@@ -131,14 +148,15 @@ impl TurnStream {
     }
 
     /// Completes when the submission has ended.
-    pub async fn ended_with(&self) -> Outcome {
-        let mut seen = 0;
-        loop {
-            if let Some(outcome) = self.outcome() {
-                return outcome;
+    pub fn ended_with(&self) -> impl Future<Output = Outcome> + '_ {
+        std::future::poll_fn(|context| {
+            let mut growth = self.growth.borrow_mut();
+            if let Some(outcome) = &growth.outcome {
+                return Poll::Ready(outcome.clone());
             }
-            seen = self.changed_since(seen).await;
-        }
+            growth.waiting.push(context.waker().clone());
+            Poll::Pending
+        })
     }
 
     /// Completes when the stream's version is another than `seen`, and gives it.

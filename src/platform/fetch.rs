@@ -1,67 +1,46 @@
 //! Outgoing HTTP through the runtime's `fetch`.
 
-use worker::js_sys::Uint8Array;
+use serde_json::{Map, Value, json};
+use worker::js_sys::{JSON, Promise, Uint8Array};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::web_sys::ReadableStreamDefaultReader;
-use worker::{
-    AbortController, Fetch, Headers, Method, Request, RequestInit, RequestRedirect,
-    ResponseBody as RuntimeBody,
-};
+use worker::web_sys::{AbortController, AbortSignal, ReadableStream, Response};
 
 use crate::pipeline::{HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
 /// The headers of a response that anyone here looks at: each one is a crossing.
 const HEADERS: [&str; 4] = ["x-request-id", "retry-after", "retry-after-ms", "location"];
 
-/// Sends a request; redirects are not followed.
-pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody>, HttpFault> {
-    let headers = Headers::new();
-    for (name, value) in &request.headers {
-        headers.set(name, value).map_err(worker_fault)?;
-    }
-    let mut init = RequestInit::new();
-    match request.method {
-        HttpMethod::Post => {
-            headers.set("Content-Type", "application/json").map_err(worker_fault)?;
-            init.with_method(Method::Post).with_body(Some(JsValue::from_str(&request.body)));
-        }
-        HttpMethod::Delete => {
-            init.with_method(Method::Delete);
-        }
-    }
-    init.with_headers(headers).with_redirect(RequestRedirect::Manual);
-    let outgoing = Request::new_with_init(&request.url, &init).map_err(worker_fault)?;
-    let abort = AbortOnDrop(Some(AbortController::default()));
-    let signal = abort.0.as_ref().map(AbortController::signal);
-    let sent = match &signal {
-        Some(signal) => Fetch::Request(outgoing).send_with_signal(signal).await,
-        None => Fetch::Request(outgoing).send().await,
-    };
-    let response = sent.map_err(worker_fault)?;
-    let reader = match response.body() {
-        RuntimeBody::Stream(stream) => Some(
-            stream
-                .get_reader()
-                .dyn_into()
-                .map_err(|_| HttpFault("The body has no reader.".to_owned()))?,
-        ),
-        RuntimeBody::Empty | RuntimeBody::Body(_) => None,
-    };
-    Ok(HttpResponse {
-        status: response.status_code(),
-        headers: HEADERS
-            .into_iter()
-            .filter_map(|name| Some((name.to_owned(), response.headers().get(name).ok()??)))
-            .collect(),
-        body: FetchBody { reader, _abort: abort },
-    })
-}
+/// The most that one read gives, in bytes.
+const READ_BYTES: u32 = 64 * 1024;
 
+// `worker` builds requests member by member; each member is a crossing. Here the head of a request
+// crosses as one text.
 #[wasm_bindgen]
 extern "C" {
-    /// What a stream's reader gives.
+    #[wasm_bindgen(catch, js_name = fetch)]
+    fn fetch_url(url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
+
+    type RequestInit;
+
+    #[wasm_bindgen(method, setter)]
+    fn set_body(this: &RequestInit, body: &Uint8Array);
+
+    #[wasm_bindgen(method, setter)]
+    fn set_signal(this: &RequestInit, signal: &AbortSignal);
+
+    /// A body that is read into buffers of the reader's own, as much as there is at once.
+    type ByteStream;
+
+    #[wasm_bindgen(method, catch, js_name = getReader)]
+    fn reader(this: &ByteStream, mode: &JsValue) -> Result<ByteReader, JsValue>;
+
+    type ByteReader;
+
+    #[wasm_bindgen(method, js_name = readAtLeast)]
+    fn read_at_least(this: &ByteReader, bytes: u32, into: Uint8Array) -> Promise;
+
     type ReadResult;
 
     #[wasm_bindgen(method, getter)]
@@ -71,42 +50,87 @@ extern "C" {
     fn value(this: &ReadResult) -> Option<Uint8Array>;
 }
 
+/// Sends a request; redirects are not followed.
+pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody>, HttpFault> {
+    let mut headers: Map<String, Value> =
+        request.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
+    let method = match request.method {
+        HttpMethod::Post => {
+            headers.insert("Content-Type".to_owned(), "application/json".into());
+            "POST"
+        }
+        HttpMethod::Delete => "DELETE",
+    };
+    let head = json!({ "method": method, "redirect": "manual", "headers": headers });
+    let init: RequestInit =
+        JSON::parse(&head.to_string()).map_err(|fault| js_fault(&fault))?.unchecked_into();
+    if request.method == HttpMethod::Post {
+        init.set_body(&Uint8Array::from(request.body.as_bytes()));
+    }
+    let abort = AbortOnDrop(AbortController::new().map_err(|fault| js_fault(&fault))?);
+    init.set_signal(&abort.0.signal());
+    let sent = fetch_url(&request.url, &init).map_err(|fault| js_fault(&fault))?;
+    let response: Response =
+        JsFuture::from(sent).await.map_err(|fault| js_fault(&fault))?.unchecked_into();
+    let headers = response.headers();
+    Ok(HttpResponse {
+        status: response.status(),
+        headers: HEADERS
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), headers.get(name).ok()??)))
+            .collect(),
+        body: FetchBody {
+            reader: response.body().map(reader).transpose()?,
+            buffer: None,
+            _abort: abort,
+        },
+    })
+}
+
+fn reader(stream: ReadableStream) -> Result<ByteReader, HttpFault> {
+    let mode = JSON::parse(r#"{"mode":"byob"}"#).map_err(|fault| js_fault(&fault))?;
+    stream.unchecked_ref::<ByteStream>().reader(&mode).map_err(|fault| js_fault(&fault))
+}
+
 /// A response's body. Dropping it aborts the request.
 pub(super) struct FetchBody {
-    reader: Option<ReadableStreamDefaultReader>,
+    reader: Option<ByteReader>,
+    /// The buffer of the last read, to be used again.
+    buffer: Option<Uint8Array>,
     _abort: AbortOnDrop,
 }
 
 impl ResponseBody for FetchBody {
-    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, HttpFault> {
+    async fn chunk(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
         let Some(reader) = &self.reader else { return Ok(None) };
-        let read = JsFuture::from(reader.read()).await.map_err(|fault| js_fault(&fault))?;
+        let buffer = match self.buffer.take() {
+            Some(used) => Uint8Array::new(&used.buffer()),
+            None => Uint8Array::new_with_length(READ_BYTES),
+        };
+        let at_least =
+            u32::try_from(at_least).map_or(READ_BYTES, |bytes| bytes.clamp(1, READ_BYTES));
+        let read = JsFuture::from(reader.read_at_least(at_least, buffer))
+            .await
+            .map_err(|fault| js_fault(&fault))?;
         let read: ReadResult = read.unchecked_into();
-        Ok(if read.done() { None } else { read.value().map(|chunk| chunk.to_vec()) })
+        // The last piece of a body can be shorter than was asked for.
+        let chunk = read.value().filter(|chunk| chunk.length() > 0);
+        if chunk.is_none() && !read.done() {
+            return Err(HttpFault("A read gave nothing.".to_owned()));
+        }
+        let bytes = chunk.as_ref().map(Uint8Array::to_vec);
+        self.buffer = chunk;
+        Ok(bytes)
     }
 }
 
 /// Aborts the request unless it ended.
-struct AbortOnDrop(Option<AbortController>);
+struct AbortOnDrop(AbortController);
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
-        if let Some(controller) = self.0.take() {
-            controller.abort();
-        }
+        self.0.abort();
     }
-}
-
-fn worker_fault(fault: worker::Error) -> HttpFault {
-    // The error's own text is a category only; its sources say what happened.
-    let mut text = fault.to_string();
-    let mut source = std::error::Error::source(&fault);
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    HttpFault(text)
 }
 
 fn js_fault(fault: &JsValue) -> HttpFault {

@@ -8,11 +8,11 @@ use super::{Reasoner, Work, endpoint, retry, without_result};
 use crate::catalog::{AGENT_CHANGE_MODE, Continuation};
 use crate::composition::{Block, ModelRequest, compose_request};
 use crate::contract::{ErrorCode, Fault, Usage, Warning};
-use crate::llm_call::{self, Answered, CallFailure};
+use crate::llm_call::{self, Answered, Audience, CallFailure};
 use crate::persistence::{
     Call, Database, Entry, EntryKind, ModelAnswerRecord, RunsOn, StoredAnswer, texts,
 };
-use crate::pipeline::Platform;
+use crate::pipeline::{Platform, TurnStream};
 use crate::responses_api::{FunctionCall, ModelAnswer, Progress, array_of, for_replay};
 
 /// The transcript of one model call: what was sent (its input by place in the conversation), what
@@ -231,30 +231,16 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             fault: None,
         };
         let endpoint = endpoint(self.platform.as_ref(), &self.deployment, work.agent);
-        let welcome = self.welcome(work);
-        let (mut shown, mut welcomed) = (false, false);
+        let mut show = Show {
+            stream: work.stream,
+            segment: transcript.segment,
+            welcome: self.welcome(work),
+            shown: false,
+            welcomed: false,
+        };
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
-            let mut show = |progress: Progress| {
-                let text = match progress {
-                    Progress::Nothing => return,
-                    Progress::Text(text) => text,
-                    Progress::Replaced(text) => {
-                        work.stream.discard(transcript.segment);
-                        transcript.segment += 1;
-                        welcomed = false;
-                        text
-                    }
-                };
-                shown = true;
-                if let Some(welcome) = welcome.filter(|_| !welcomed) {
-                    work.stream.append(transcript.segment, welcome);
-                    work.stream.append(transcript.segment, "\n\n");
-                    welcomed = true;
-                }
-                work.stream.append(transcript.segment, &text);
-            };
             let ending =
                 llm_call::call(self.platform.as_ref(), &endpoint, composed.body.clone(), &mut show)
                     .await;
@@ -266,6 +252,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             transcript.retries.push(Retry { http_status: failure.http_status(), waited_ms: wait });
             self.platform.sleep(wait).await;
         };
+        let Show { segment, shown, welcomed, .. } = show;
+        transcript.segment = segment;
         transcript.duration_ms = self.since(started_at);
         let mut report = self.report.borrow_mut();
         report.timings.model += transcript.duration_ms;
@@ -394,6 +382,42 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             .mode(key)
             .map(|mode| mode.welcome_message.as_str())
             .filter(|text| !text.is_empty())
+    }
+}
+
+/// Puts the text of a call into the turn's stream as it comes.
+struct Show<'a> {
+    stream: &'a TurnStream,
+    segment: u32,
+    /// Stands before the text.
+    welcome: Option<&'a str>,
+    shown: bool,
+    welcomed: bool,
+}
+
+impl Audience for Show<'_> {
+    fn hear(&mut self, progress: Progress) {
+        let text = match progress {
+            Progress::Nothing => return,
+            Progress::Text(text) => text,
+            Progress::Replaced(text) => {
+                self.stream.discard(self.segment);
+                self.segment += 1;
+                self.welcomed = false;
+                text
+            }
+        };
+        self.shown = true;
+        if let Some(welcome) = self.welcome.filter(|_| !self.welcomed) {
+            self.stream.append(self.segment, welcome);
+            self.stream.append(self.segment, "\n\n");
+            self.welcomed = true;
+        }
+        self.stream.append(self.segment, &text);
+    }
+
+    fn listens(&self) -> bool {
+        self.stream.is_shown()
     }
 }
 

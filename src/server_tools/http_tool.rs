@@ -125,7 +125,7 @@ async fn exchange<P: Platform>(
 
 async fn read<B: ResponseBody>(mut response: HttpResponse<B>) -> Result<String, ToolFailure> {
     let mut answer = Vec::new();
-    while let Some(chunk) = response.body.chunk().await? {
+    while let Some(chunk) = response.body.chunk(MAX_ANSWER_BYTES).await? {
         if answer.len() + chunk.len() > MAX_ANSWER_BYTES {
             return Err(ToolFailure::TooLarge);
         }

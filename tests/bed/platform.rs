@@ -229,7 +229,7 @@ impl Platform for TestPlatform {
 }
 
 impl ResponseBody for TestBody {
-    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, HttpFault> {
+    async fn chunk(&mut self, _: usize) -> Result<Option<Vec<u8>>, HttpFault> {
         loop {
             match self.coming.pop_front() {
                 Some(Coming::Wait(ms)) => self.world.executor.sleep(ms).await,

@@ -83,7 +83,7 @@ export class Running {
   }
 
   #heard(message) {
-    if (!message.includes('submission_ended')) {
+    if (!message.includes('"event":"submission"')) {
       if (!message.startsWith('AUTH=none')) console.error(`${this.name} says: ${message}`);
       return;
     }

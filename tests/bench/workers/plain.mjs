@@ -107,7 +107,7 @@ export class SessionObject extends DurableObject {
       await writer.write(this.#encoder.encode(`event: result\ndata: ${outcome}\n\n`));
       await writer.close();
     }
-    console.log(JSON.stringify({ event: 'submission_ended', turn: turn.TurnId, ...this.#rows }));
+    console.log(JSON.stringify({ event: 'submission', turn: turn.TurnId, ...this.#rows }));
     this.#rows = { rows_read: 0, rows_written: 0 };
     return outcome;
   }
