@@ -213,9 +213,9 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         let catalog = &self.environment.catalog;
         let conversation = catalog
             .conversation_context(&session.conversation_context)
-            .ok_or_else(|| unknown_context("ConversationContext", &session.conversation_context))?;
+            .ok_or_else(|| unknown_context("ConversationContext"))?;
         if catalog.agent_context(&session.agent_context).is_none() {
-            return Err(unknown_context("AgentContext", &session.agent_context));
+            return Err(unknown_context("AgentContext"));
         }
 
         let client_tools = match (&request.tools, &session.client_tools) {
@@ -303,7 +303,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         let conversation_id = request.conversation_context_id.as_deref().unwrap_or("default");
         let conversation = catalog
             .conversation_context(conversation_id)
-            .ok_or_else(|| unknown_context("ConversationContext", conversation_id))?;
+            .ok_or_else(|| unknown_context("ConversationContext"))?;
         let agent_id =
             request.agent_context_id.as_deref().unwrap_or(&conversation.agent_context_id);
         let now = self.platform.now_ms();
@@ -469,7 +469,7 @@ fn refuse_unoffered_choice(choice: Option<&str>, tools: &ToolList) -> Result<(),
     match choice {
         Some(name) if tools.get(name).is_none() => Err(Fault::new(
             ErrorCode::InvalidField,
-            format!("ToolChoiceName must name an offered tool; there is no {name}."),
+            "ToolChoiceName must name an offered tool, and none of that name is offered.",
         )
         .at("/ToolChoiceName")),
         _ => Ok(()),
@@ -492,7 +492,11 @@ fn conflict(turn_id: &str) -> Fault {
     .with("TurnId", turn_id)
 }
 
-fn unknown_context(kind: &str, id: &str) -> Fault {
-    Fault::new(ErrorCode::ContextNotFound, format!("There is no {kind} {id}."))
-        .at(format!("/{kind}Id"))
+/// The id itself is left out: it can be any text of the client's.
+fn unknown_context(kind: &str) -> Fault {
+    Fault::new(
+        ErrorCode::ContextNotFound,
+        format!("The catalog has no {kind} of the id that the request or its session names."),
+    )
+    .at(format!("/{kind}Id"))
 }

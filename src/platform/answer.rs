@@ -1,7 +1,7 @@
 //! Answers as the runtime sends them.
 
 use serde_json::Value;
-use worker::{Headers, Request, Response};
+use worker::{Headers, Response};
 
 use crate::contract::{Fault, InvokeResult};
 
@@ -10,10 +10,9 @@ use crate::contract::{Fault, InvokeResult};
 const RATE_PERIOD_S: &str = "60";
 
 /// What a request asks for: its path, with its query when it has one. Cut from the runtime's own,
-/// normalized text; a URL library would be a sixth of the bundle.
-pub(super) fn target(request: &Request) -> String {
-    let url = request.inner().url();
-    let authority = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+/// normalized URL; a URL library would be a sixth of the bundle.
+pub(super) fn target(url: &str) -> String {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
     let target = authority.find('/').and_then(|start| authority.get(start..)).unwrap_or("/");
     target.split('#').next().unwrap_or(target).to_owned()
 }

@@ -1,9 +1,16 @@
 //! The Worker in front of the objects: it finds the endpoint, lets the caller in, reads the body up
 //! to its cap, and hands it to the session's object in one hop.
 
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 use serde_json::json;
-use worker::js_sys::Uint8Array;
-use worker::{Context, Env, Headers, Method, Request, RequestInit, Response, event};
+use worker::js_sys::{JSON, Promise, Uint8Array};
+use worker::wasm_bindgen::prelude::wasm_bindgen;
+use worker::wasm_bindgen::{JsCast, JsValue};
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::web_sys::{Headers, Request};
+use worker::{Context, Env, Response, event, web_sys};
 
 use super::answer::{json, refusal, refusal_line, result, target, with_header_lines};
 use super::environment::deployment;
@@ -17,63 +24,77 @@ use crate::entry::{Caller, Route, Tenant, answer_headers, openapi};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// An answer, or what is wrong with the request.
+type Answered = Result<worker::Result<web_sys::Response>, Vec<Fault>>;
+
 #[event(fetch)]
-async fn fetch(mut request: Request, env: Env, _context: Context) -> worker::Result<Response> {
+async fn fetch(
+    request: web_sys::Request,
+    env: Env,
+    _context: Context,
+) -> worker::Result<web_sys::Response> {
     let gate = Gate::of(&env);
-    let origin = gate.permitted_origin(request.headers());
-    let answered = match preflight(&request, &gate) {
+    let headers = request.headers();
+    let origin = gate.permitted_origin(&headers);
+    let answered = match preflight(&request, &headers, &gate) {
         Some(told) => told.map_err(|fault| refused(None, one(fault))),
-        None => answer(&mut request, &env, &gate).await,
+        None => answer(&request, &headers, &env, &gate).await,
     };
     let response = match answered {
         Ok(answered) => answered,
-        Err(faults) => refusal(faults),
+        Err(faults) => refusal(faults).map(Into::into),
     }?;
     match &origin {
         None => Ok(response),
-        Some(origin) => with_header_lines(response, &answer_headers(origin)),
+        Some(origin) => with_header_lines(response.into(), &answer_headers(origin)).map(Into::into),
     }
 }
 
 /// The answer to a browser that asks before it lets a page call.
-fn preflight(request: &Request, gate: &Gate) -> Option<Result<worker::Result<Response>, Fault>> {
-    if request.method() != Method::Options {
+fn preflight(
+    request: &Request,
+    headers: &Headers,
+    gate: &Gate,
+) -> Option<Result<worker::Result<web_sys::Response>, Fault>> {
+    if request.method() != "OPTIONS" {
         return None;
     }
-    let header = |name| request.headers().get(name).ok().flatten();
+    let header = |name| headers.get(name).ok().flatten();
     let (origin, method) = (header("Origin")?, header("Access-Control-Request-Method")?);
-    Some(Route::find(&method, &target(request)).and_then(|_| {
+    Some(Route::find(&method, &target(&request.url())).and_then(|_| {
         let told = gate.origins.preflight(&origin, &method)?;
         let told: Vec<_> = told.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        Ok(Response::empty().and_then(|empty| with_header_lines(empty.with_status(204), &told)))
+        let empty = Response::empty();
+        Ok(empty.and_then(|empty| with_header_lines(empty.with_status(204), &told)).map(Into::into))
     }))
 }
 
-async fn answer(
-    request: &mut Request,
-    env: &Env,
-    gate: &Gate,
-) -> Result<worker::Result<Response>, Vec<Fault>> {
+async fn answer(request: &Request, headers: &Headers, env: &Env, gate: &Gate) -> Answered {
     let method = request.method();
-    let target = target(request);
-    let route = Route::find(method.as_ref(), &target).map_err(|fault| refused(None, one(fault)))?;
+    let target = target(&request.url());
+    let route = Route::find(&method, &target).map_err(|fault| refused(None, one(fault)))?;
     if let Some(view) = public_view(&route, env) {
-        return view.map_err(|fault| refused(None, one(fault)));
+        return view.map(|view| view.map(Into::into)).map_err(|fault| refused(None, one(fault)));
     }
-    let caller = gate.admit(request).map_err(|fault| refused(None, one(fault)))?;
-    let addressed = admit(request, env, &caller, route).await;
+    let caller = gate.admit(headers).map_err(|fault| refused(None, one(fault)))?;
+    let addressed = admit(request, headers, env, &caller, route).await;
     let (session, body) = addressed.map_err(|faults| refused(Some(&caller), faults))?;
-    let last_event_id = request.headers().get("Last-Event-ID").ok().flatten();
-    let forwarded = forward(env, &caller.tenant, &session, method, &target, body, last_event_id);
-    Ok(forwarded.await.or_else(|fault| {
+    let position = headers.get("Last-Event-ID").ok().flatten();
+    let head = Forwarded {
+        method: &method,
+        headers: position.iter().map(|position| ("Last-Event-ID", position.as_str())).collect(),
+    };
+    let forwarded = forward(env, &caller.tenant, &session, &head, &target, body.as_ref()).await;
+    Ok(forwarded.or_else(|fault| {
         write_line(&json!({
             "event": "object_failed", "level": "error", "tenant": caller.tenant.as_str(),
-            "session": session.as_str(), "fault": fault.to_string(),
+            "session": session.as_str(), "fault": format!("{fault:?}"),
         }));
         refusal(vec![Fault::new(
             ErrorCode::Internal,
             "The session's object did not answer. Send the same request again: it is not run twice.",
         )])
+        .map(Into::into)
     }))
 }
 
@@ -93,18 +114,19 @@ fn public_view(route: &Route, env: &Env) -> Option<Result<worker::Result<Respons
 
 /// Counts the request, and finds the session that it is for.
 async fn admit(
-    request: &mut Request,
+    request: &Request,
+    headers: &Headers,
     env: &Env,
     caller: &Caller,
     route: Route,
-) -> Result<(SessionId, Option<Vec<u8>>), Vec<Fault>> {
+) -> Result<(SessionId, Option<Uint8Array>), Vec<Fault>> {
     keep_to_rate(env, caller).await.map_err(one)?;
     match route {
         Route::Session(session, _) => Ok((session, None)),
         Route::Execute | Route::Health | Route::Errors | Route::OpenApi => {
             let cap = deployment(env).map_err(one)?.max_body_bytes;
-            let body = read_body(request, cap).await.map_err(one)?;
-            Ok((addressee(&body)?, Some(body)))
+            let body = read_body(request, headers, cap).await.map_err(one)?;
+            Ok((addressee(&body.to_vec())?, Some(body)))
         }
     }
 }
@@ -120,28 +142,57 @@ fn addressee(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
     }
 }
 
+/// One hop to the session's object. Its answer is handed on as it is.
 async fn forward(
     env: &Env,
     tenant: &Tenant,
     session: &SessionId,
-    method: Method,
+    head: &Forwarded<'_>,
     target: &str,
-    body: Option<Vec<u8>>,
-    last_event_id: Option<String>,
-) -> worker::Result<Response> {
-    let object =
-        env.durable_object("SESSIONS")?.get_by_name(&tenant.session_name(session.as_str()))?;
-    let headers = Headers::new();
-    if let Some(position) = last_event_id {
-        headers.set("Last-Event-ID", &position)?;
+    body: Option<&Uint8Array>,
+) -> Result<web_sys::Response, JsValue> {
+    let head = serde_json::to_string(head).unwrap_or_default();
+    let init: ForwardInit = JSON::parse(&head)?.unchecked_into();
+    if let Some(body) = body {
+        init.set_body(body);
     }
-    let mut init = RequestInit::new();
-    init.with_method(method)
-        .with_headers(headers)
-        .with_body(body.map(|body| Uint8Array::from(body.as_slice()).into()));
-    object
-        .fetch_with_request(Request::new_with_init(&format!("https://session{target}"), &init)?)
-        .await
+    let object = AsRef::<JsValue>::as_ref(env)
+        .unchecked_ref::<Bindings>()
+        .sessions()
+        .get_by_name(&tenant.session_name(session.as_str()))?;
+    let answer = object.fetch(&format!("https://session{target}"), &init)?;
+    JsFuture::from(answer).await.map(JsCast::unchecked_into)
+}
+
+/// What the object is told of the request besides its target and body.
+#[derive(Serialize)]
+struct Forwarded<'a> {
+    method: &'a str,
+    headers: BTreeMap<&'a str, &'a str>,
+}
+
+// `worker` wraps and unwraps requests and responses member by member; each member is a crossing.
+#[wasm_bindgen]
+extern "C" {
+    type Bindings;
+
+    #[wasm_bindgen(method, getter, js_name = SESSIONS)]
+    fn sessions(this: &Bindings) -> Namespace;
+
+    type Namespace;
+
+    #[wasm_bindgen(method, catch, js_name = getByName)]
+    fn get_by_name(this: &Namespace, name: &str) -> Result<Stub, JsValue>;
+
+    type Stub;
+
+    #[wasm_bindgen(method, catch)]
+    fn fetch(this: &Stub, url: &str, init: &ForwardInit) -> Result<Promise, JsValue>;
+
+    type ForwardInit;
+
+    #[wasm_bindgen(method, setter)]
+    fn set_body(this: &ForwardInit, body: &Uint8Array);
 }
 
 /// Logs a refusal with who was refused.

@@ -5,15 +5,13 @@ use worker::js_sys::{JSON, Promise, Uint8Array};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::web_sys::{AbortController, AbortSignal, ReadableStream, Response};
+use worker::web_sys::{AbortController, AbortSignal, Response};
 
+use super::byte_stream::ByteReader;
 use crate::pipeline::{HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
 /// The headers of a response that anyone here looks at: each one is a crossing.
 const HEADERS: [&str; 4] = ["x-request-id", "retry-after", "retry-after-ms", "location"];
-
-/// The most that one read gives, in bytes.
-const READ_BYTES: u32 = 64 * 1024;
 
 // `worker` builds requests member by member; each member is a crossing. Here the head of a request
 // crosses as one text.
@@ -29,25 +27,6 @@ extern "C" {
 
     #[wasm_bindgen(method, setter)]
     fn set_signal(this: &RequestInit, signal: &AbortSignal);
-
-    /// A body that is read into buffers of the reader's own, as much as there is at once.
-    type ByteStream;
-
-    #[wasm_bindgen(method, catch, js_name = getReader)]
-    fn reader(this: &ByteStream, mode: &JsValue) -> Result<ByteReader, JsValue>;
-
-    type ByteReader;
-
-    #[wasm_bindgen(method, js_name = readAtLeast)]
-    fn read_at_least(this: &ByteReader, bytes: u32, into: Uint8Array) -> Promise;
-
-    type ReadResult;
-
-    #[wasm_bindgen(method, getter)]
-    fn done(this: &ReadResult) -> bool;
-
-    #[wasm_bindgen(method, getter)]
-    fn value(this: &ReadResult) -> Option<Uint8Array>;
 }
 
 /// Sends a request; redirects are not followed.
@@ -73,6 +52,7 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
     let response: Response =
         JsFuture::from(sent).await.map_err(|fault| js_fault(&fault))?.unchecked_into();
     let headers = response.headers();
+    let reader = response.body().as_ref().map(ByteReader::new);
     Ok(HttpResponse {
         status: response.status(),
         headers: HEADERS
@@ -80,47 +60,24 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
             .filter_map(|name| Some((name.to_owned(), headers.get(name).ok()??)))
             .collect(),
         body: FetchBody {
-            reader: response.body().map(reader).transpose()?,
-            buffer: None,
+            reader: reader.transpose().map_err(|fault| js_fault(&fault))?,
             _abort: abort,
         },
     })
 }
 
-fn reader(stream: ReadableStream) -> Result<ByteReader, HttpFault> {
-    let mode = JSON::parse(r#"{"mode":"byob"}"#).map_err(|fault| js_fault(&fault))?;
-    stream.unchecked_ref::<ByteStream>().reader(&mode).map_err(|fault| js_fault(&fault))
-}
-
 /// A response's body. Dropping it aborts the request.
 pub(super) struct FetchBody {
     reader: Option<ByteReader>,
-    /// The buffer of the last read, to be used again.
-    buffer: Option<Uint8Array>,
     _abort: AbortOnDrop,
 }
 
 impl ResponseBody for FetchBody {
     async fn chunk(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
-        let Some(reader) = &self.reader else { return Ok(None) };
-        let buffer = match self.buffer.take() {
-            Some(used) => Uint8Array::new(&used.buffer()),
-            None => Uint8Array::new_with_length(READ_BYTES),
-        };
-        let at_least =
-            u32::try_from(at_least).map_or(READ_BYTES, |bytes| bytes.clamp(1, READ_BYTES));
-        let read = JsFuture::from(reader.read_at_least(at_least, buffer))
-            .await
-            .map_err(|fault| js_fault(&fault))?;
-        let read: ReadResult = read.unchecked_into();
-        // The last piece of a body can be shorter than was asked for.
-        let chunk = read.value().filter(|chunk| chunk.length() > 0);
-        if chunk.is_none() && !read.done() {
-            return Err(HttpFault("A read gave nothing.".to_owned()));
+        match &mut self.reader {
+            Some(reader) => reader.read(at_least).await.map_err(|fault| js_fault(&fault)),
+            None => Ok(None),
         }
-        let bytes = chunk.as_ref().map(Uint8Array::to_vec);
-        self.buffer = chunk;
-        Ok(bytes)
     }
 }
 

@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use serde_json::json;
-use worker::{Env, Headers, Request};
+use worker::Env;
+use worker::web_sys::Headers;
 
 use super::runtime::{variable, write_line};
 use crate::contract::{ErrorCode, Fault};
@@ -47,11 +48,11 @@ impl Gate {
     }
 
     /// Makes the caller known.
-    pub(super) fn admit(&self, request: &Request) -> Result<Caller, Fault> {
+    pub(super) fn admit(&self, headers: &Headers) -> Result<Caller, Fault> {
         match self.authentication {
             AuthenticationMode::None => Ok(Caller::local()),
             AuthenticationMode::Keys => {
-                let authorization = request.headers().get("Authorization").ok().flatten();
+                let authorization = headers.get("Authorization").ok().flatten();
                 self.keyring.admit(authorization.as_deref())
             }
         }

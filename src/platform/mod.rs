@@ -4,6 +4,7 @@
 //! runtime, and what the runtime says is carried to the layers.
 
 mod answer;
+mod byte_stream;
 mod entrypoint;
 mod environment;
 mod event_stream;

@@ -1,16 +1,22 @@
 //! The body of a request, up to its cap: what is too large is refused before it is held in memory.
 
-use futures_util::StreamExt;
-use worker::Request;
+use worker::js_sys::Uint8Array;
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::web_sys::{Headers, Request};
 
+use super::byte_stream::ByteReader;
 use crate::contract::{ErrorCode, Fault};
 
 /// Reads a JSON body of at most `cap` bytes.
 ///
 /// # Errors
 /// `unsupported_media_type`, `body_too_large`; `malformed_json` for a body that breaks off.
-pub(super) async fn read_body(request: &mut Request, cap: usize) -> Result<Vec<u8>, Fault> {
-    let header = |name: &str| request.headers().get(name).ok().flatten();
+pub(super) async fn read_body(
+    request: &Request,
+    headers: &Headers,
+    cap: usize,
+) -> Result<Uint8Array, Fault> {
+    let header = |name: &str| headers.get(name).ok().flatten();
     if let Some(kind) = header("Content-Type") {
         let kind = kind.split(';').next().unwrap_or(&kind).trim().to_ascii_lowercase();
         if kind != "application/json" && !kind.ends_with("+json") {
@@ -21,22 +27,26 @@ pub(super) async fn read_body(request: &mut Request, cap: usize) -> Result<Vec<u
     {
         return Err(unsupported("Send the request without Content-Encoding."));
     }
-    let announced = header("Content-Length").and_then(|length| length.parse::<usize>().ok());
-    match announced {
+    match header("Content-Length").and_then(|length| length.parse::<usize>().ok()) {
         Some(length) if length > cap => Err(too_large(cap)),
         // The runtime holds a body to its announced length.
-        Some(_) => request.bytes().await.map_err(|_| unreadable()),
+        Some(_) => {
+            let whole = request.array_buffer().map_err(|_| unreadable())?;
+            let whole = JsFuture::from(whole).await.map_err(|_| unreadable())?;
+            Ok(Uint8Array::new(&whole))
+        }
         None => {
             let mut body = Vec::new();
-            let Ok(mut chunks) = request.stream() else { return Ok(body) };
-            while let Some(chunk) = chunks.next().await {
-                let chunk = chunk.map_err(|_| unreadable())?;
-                if body.len() + chunk.len() > cap {
-                    return Err(too_large(cap));
+            if let Some(stream) = request.body() {
+                let mut reader = ByteReader::new(&stream).map_err(|_| unreadable())?;
+                while let Some(chunk) = reader.read(cap).await.map_err(|_| unreadable())? {
+                    if body.len() + chunk.len() > cap {
+                        return Err(too_large(cap));
+                    }
+                    body.extend_from_slice(&chunk);
                 }
-                body.extend_from_slice(&chunk);
             }
-            Ok(body)
+            Ok(Uint8Array::from(body.as_slice()))
         }
     }
 }

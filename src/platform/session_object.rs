@@ -84,7 +84,7 @@ impl SessionObject {
         spent: &mut Spent,
     ) -> worker::Result<Result<Response, Vec<Fault>>> {
         let position = request.headers().get("Last-Event-ID")?.as_deref().and_then(Position::parse);
-        let route = match Route::find(request.method().as_ref(), &target(request)) {
+        let route = match Route::find(request.method().as_ref(), &target(&request.inner().url())) {
             Ok(route) => route,
             Err(fault) => return Ok(Err(vec![fault])),
         };

@@ -130,10 +130,12 @@ fn path_of(route: &Route) -> String {
     match route {
         Route::Health => "/health".to_owned(),
         Route::Errors => "/errors".to_owned(),
+        Route::OpenApi => "/openapi.json".to_owned(),
         Route::Execute => "/execute".to_owned(),
         Route::Session(session, route) => {
             let rest = match route {
-                SessionRoute::Session => String::new(),
+                SessionRoute::Session | SessionRoute::Erase => String::new(),
+                SessionRoute::Export => "/export".to_owned(),
                 SessionRoute::Modes => "/modes".to_owned(),
                 SessionRoute::Turns(page) => {
                     let after =
