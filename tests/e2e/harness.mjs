@@ -82,7 +82,7 @@ export const clientTool = (name, more = {}) => ({
 });
 
 export class Rig {
-  /** Every answer of the Worker so far: `{method, path, status, type, text}`. */
+  /** Every answer of the Worker so far: `{method, path, status, type, text}`, and `key` where a client's key was sent. */
   answers = [];
   /** Every line that the Worker has logged. */
   logs = [];
@@ -91,16 +91,19 @@ export class Rig {
   url;
   #published;
   #options;
+  #hidden;
   #folder;
   #miniflare;
 
   /**
    * `vars`: bindings of the Worker besides the usual ones, `undefined` takes one away; `catalog`: `false` for the
    * built-in one, a text for exactly that, or a function that changes the test catalog; `rate`: requests that the rate
-   * limiter lets each key make in a minute, unbound without it.
+   * limiter lets each key make in a minute, unbound without it; `hidden`: more words that no log may hold and no
+   * answer, each as `[words, mayShow]`: the answers for which `mayShow(answer)` holds may.
    */
-  constructor({ vars = {}, catalog = () => {}, rate } = {}) {
+  constructor({ vars = {}, catalog = () => {}, rate, hidden = [] } = {}) {
     this.#options = { vars, catalog, rate };
+    this.#hidden = hidden;
   }
 
   async start() {
@@ -146,7 +149,7 @@ export class Rig {
       redirect: 'manual',
       ...patient(signal),
     });
-    return this.#answered(method, route, response);
+    return this.#answered(method, route, response, key);
   }
 
   post(body, more) {
@@ -170,12 +173,12 @@ export class Rig {
       ...patient(signal),
     });
     if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
-      const answer = await this.#answered(method, route, response);
+      const answer = await this.#answered(method, route, response, key);
       assert.fail(`expected a stream from ${route}, got ${answer.status} ${answer.text}`);
     }
     assert.equal(response.status, 200);
     const type = response.headers.get('content-type');
-    const record = { method, path: route, status: 200, type, text: '' };
+    const record = { method, path: route, status: 200, type, text: '', key };
     this.answers.push(record);
     const stream = new EventStream(kept(response.body, record));
     stream.headers = response.headers;
@@ -183,22 +186,25 @@ export class Rig {
   }
 
   /**
-   * Fails when the finished test left the script unspoken, or when any answer is not as published or shows what none
-   * may show.
+   * Fails when the finished test left the script unspoken, when any answer is not as published, or when any answer or
+   * log shows what it may not show.
    */
   async check() {
     assert.deepEqual(this.model.leftovers, []);
-    for (const answer of this.answers) await this.#published?.check(answer);
+    for (const answer of this.answers) if (answer.method) await this.#published?.check(answer);
+    const hidden = [[API_KEY], [TOOL_SECRET], ...this.#hidden];
     for (const line of this.logs) {
-      for (const secret of [API_KEY, TOOL_SECRET, BOOT_PROMPT]) assert.ok(!line.includes(secret), `the log says ${line}`);
+      for (const [words] of [...hidden, [BOOT_PROMPT]]) assert.ok(!line.includes(words), `the log says ${line}`);
     }
-    for (const { path: route, text } of this.answers) {
-      for (const secret of [API_KEY, TOOL_SECRET]) assert.ok(!text.includes(secret), `a secret in the answer of ${route}`);
-      if (!/^\/execute|\/stream$/.test(route)) continue;
-      for (const inner of [MODEL, BOOT_PROMPT, ...this.model.requests.map(({ responseId }) => responseId)]) {
-        assert.ok(inner === null || !text.includes(inner), `"${inner}" leaves through ${route}: ${text}`);
+    const ids = this.model.requests.flatMap(({ responseId }) => responseId ?? []);
+    const inner = [MODEL, BOOT_PROMPT, ...ids].map((words) => [words, (record) => !isTurn(record)]);
+    for (const record of this.answers) {
+      const { path: route, text } = record;
+      for (const [words, mayShow = () => false] of [...hidden, ...inner]) {
+        assert.ok(!text.includes(words) || mayShow(record), `"${words}" leaves through ${route}: ${text}`);
       }
-      assert.ok(!/\b(resp|msg|fc|rs)_[0-9a-f]{20}/.test(text), `an id of the model service leaves through ${route}: ${text}`);
+      const ofTheModel = isTurn(record) && /\b(resp|msg|fc|rs)_[0-9a-f]{20}/.test(text);
+      assert.ok(!ofTheModel, `an id of the model service leaves through ${route}: ${text}`);
     }
   }
 
@@ -209,10 +215,10 @@ export class Rig {
     this.tools.clear();
   }
 
-  async #answered(method, route, response) {
+  async #answered(method, route, response, key) {
     const text = await response.text();
     const type = response.headers.get('content-type');
-    this.answers.push({ method, path: route, status: response.status, type, text });
+    this.answers.push({ method, path: route, status: response.status, type, text, key });
     let json;
     try {
       json = JSON.parse(text);
@@ -289,6 +295,9 @@ export function userTurn(members = {}) {
   serial += 1;
   return { SessionId: `session-${serial}`, TurnId: 'turn-1', Instruction: 'Say hello.', ...members };
 }
+
+/** Whether an answer went through `/execute` or a turn's stream: the public contract (interface section 2). */
+export const isTurn = ({ path: route }) => /^\/execute|\/stream$/.test(route);
 
 /** The result of a successful answer; fails with the whole answer when it was not. */
 export function resultOf(answer) {

@@ -115,7 +115,7 @@ export function request(method, target, headers, body = Buffer.alloc(0)) {
 const METHODS = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PURGE', 'PROPFIND', 'SEARCH', 'MKCOL', 'REPORT'];
 const ENDPOINTS = [
   '/health', '/errors', '/execute', '/sessions/ID', '/sessions/ID/modes', '/sessions/ID/turns', '/sessions/ID/turns/t',
-  '/sessions/ID/turns/t/stream', '/sessions/ID/turns/t/trace', '/sessions/ID/turns/t/cancel', '/', '/sessions', '/openapi.json',
+  '/sessions/ID/turns/t/stream', '/sessions/ID/turns/t/trace', '/sessions/ID/turns/t/cancel', '/sessions/ID/export', '/', '/sessions', '/openapi.json',
 ];
 const PIECES = [
   '..', '.', '%2e%2e', '%252e', '%2f', '%5c', '\\', '%00', '%ff', '%c0%af', '%u0041', '%', '%2', '%zz', ';a=b', ':', '@', '~',

@@ -42,7 +42,9 @@ function isWhole(bytes, isHead) {
   const head = bytes.toString('latin1', 0, end).toLowerCase();
   const [, length] = /\r\ncontent-length: *(\d+)/.exec(head) ?? [];
   if (length !== undefined) return bytes.length >= end + HEAD_END.length + Number(length);
-  return head.includes('transfer-encoding: chunked') && bytes.toString('latin1').endsWith('0\r\n\r\n');
+  // The body alone is looked at: a head can end in the same characters.
+  const body = bytes.toString('latin1', end + 2);
+  return head.includes('transfer-encoding: chunked') && body.endsWith('\r\n0\r\n\r\n');
 }
 
 function answerIn(bytes) {
