@@ -18,10 +18,11 @@ import { LOADS, Load } from './workloads.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const EXTENT = process.env.QUICK
-  ? { rounds: 3, latencyRounds: 1, sessions: 1, memorySessions: 300, starts: 3 }
+  ? { rounds: 3, latencyRounds: 1, sessions: 1, memorySessions: 200, starts: 3 }
   : { rounds: 11, latencyRounds: 3, sessions: 3, memorySessions: 1500, starts: 9 };
 const ONLY = process.env.ONLY?.split(',');
 
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 const running = [];
 const model = await ModelService.start();
 const load = new Load(model);
@@ -49,7 +50,12 @@ async function measured() {
   if (wanted.length === 0) throw new Error(`ONLY names no load; there are ${LOADS.map(({ key }) => key).join(', ')}`);
   const figures = {
     at: new Date().toISOString(),
-    machine: { cpu: os.cpus()[0]?.model, cores: os.cpus().length, system: `${os.type()} ${os.release()}`, loadBefore: os.loadavg()[0] },
+    machine: {
+      cpu: os.cpus()[0]?.model,
+      cores: os.cpus().length,
+      system: `${os.type()} ${os.release()}`,
+      loadBefore: os.loadavg()[0],
+    },
     extent: EXTENT,
     cpuMeasured: MEASURABLE,
     names: CONTENDERS.map(({ name }) => name),
@@ -59,13 +65,15 @@ async function measured() {
   for (const described of CONTENDERS) running.push(await Running.start(described, model.url));
   for (const work of wanted) {
     say(work.says);
-    figures.loads.push({ key: work.key, says: work.says, figures: await cost(load, model, running, work, EXTENT.rounds) });
+    const { key, says } = work;
+    figures.loads.push({ key, says, figures: await cost(load, model, running, work, EXTENT.rounds) });
   }
   if (ONLY === undefined) {
     for (const atOnce of [1, 32]) {
       say(`latency, streams at once: ${atOnce}`);
-      const rounds = atOnce === 1 ? EXTENT.latencyRounds * 3 : EXTENT.latencyRounds;
-      figures.latency.push({ atOnce, figures: await latency(load, model, running, atOnce, rounds) });
+      // One stream tells little, so it is a short one and comes often.
+      const [deltas, rounds] = atOnce === 1 ? [40, EXTENT.latencyRounds * 8] : [200, EXTENT.latencyRounds];
+      figures.latency.push({ atOnce, figures: await latency(load, model, running, { atOnce, deltas, rounds }) });
     }
     say('sessions of 300 turns');
     figures.growth = await growth(load, model, running, EXTENT.sessions);
@@ -85,6 +93,7 @@ async function measured() {
 
 /** What .ci/bundle_size says of the upload, line by line; too large a bundle is for `make test` to refuse. */
 async function bundle() {
-  const { stdout } = await promisify(execFile)(path.join(ROOT, '.ci/bundle_size'), { cwd: ROOT }).catch((fault) => fault);
-  return stdout.trimEnd().split('\n');
+  const run = promisify(execFile)(path.join(ROOT, '.ci/bundle_size'), { cwd: ROOT });
+  const { stdout } = await run.catch((fault) => fault);
+  return (stdout || 'bundle: .ci/bundle_size failed; run it to see why').trimEnd().split('\n');
 }

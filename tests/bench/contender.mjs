@@ -3,8 +3,8 @@
 //
 // aptix-edge is taken from `build/`, or from the directory the variable BUILD_DIR names. A second build, named by
 // AGAINST, is compared in the same run: rounds of both take turns, which is how a change is measured.
-import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { readFile, readdir } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,14 @@ export const CONTENDERS = [
   ...(process.env.AGAINST ? [{ name: 'against', modules: () => built(path.resolve(process.env.AGAINST)) }] : []),
 ];
 
+const folders = new Set();
+const remove = (folder) => {
+  rmSync(folder, { recursive: true, force: true });
+  folders.delete(folder);
+};
+// What lies in memory would stay there after a run that was broken off.
+process.on('exit', () => [...folders].forEach(remove));
+
 /** One contender, running. */
 export class Running {
   name;
@@ -42,7 +50,8 @@ export class Running {
   static async start({ name, raw = false, modules }, modelUrl, { lasting = false } = {}) {
     const running = new Running();
     Object.assign(running, { name, raw });
-    running.#folder = await mkdtemp(path.join(SCRATCH, 'aptix-edge-bench-'));
+    running.#folder = mkdtempSync(path.join(SCRATCH, 'aptix-edge-bench-'));
+    folders.add(running.#folder);
     const source = await modules();
     const compatibilityDate = await declaredDate();
     const before = new Set(childrenNamed('workerd'));
@@ -79,7 +88,7 @@ export class Running {
 
   async dispose() {
     await this.#miniflare?.dispose();
-    await rm(this.#folder, { recursive: true, force: true });
+    remove(this.#folder);
   }
 
   #heard(message) {
@@ -112,6 +121,7 @@ async function built(folder) {
 }
 
 async function declaredDate() {
-  const [, date] = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(await readFile(path.join(ROOT, 'wrangler.toml'), 'utf8'));
+  const toml = await readFile(path.join(ROOT, 'wrangler.toml'), 'utf8');
+  const [, date] = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(toml);
   return date;
 }

@@ -33,11 +33,12 @@ export async function cost(load, model, running, work, rounds) {
 }
 
 /**
- * How long a delta is on its way, and the first one, with `atOnce` streams: `{[name]: {p50Ms, p99Ms, firstMs,
- * firstOverDirectMs}}`; `direct` is the model service asked without anything between.
+ * How long a delta is on its way, and the first one, with `atOnce` streams of `deltas`, 5 ms apart: `{[name]: {p50Ms,
+ * p99Ms, firstMs, firstOverDirectMs}}`; `direct` is the model service asked without anything between.
  */
-export async function latency(load, model, running, atOnce, rounds) {
-  const work = { key: `latency-${atOnce}`, atOnce, turns: atOnce, Streaming: true, answer: { deltas: 200, gapMs: 5, stamped: true } };
+export async function latency(load, model, running, { atOnce, deltas, rounds }) {
+  const answer = { deltas, gapMs: 5, stamped: true };
+  const work = { key: `latency-${atOnce}`, atOnce, turns: atOnce, Streaming: true, answer };
   await model.answer(work.answer);
   const all = [{ name: 'direct', raw: true, url: `${model.url}/responses`, cpuMs: null }, ...running];
   const seen = new Map(all.map(({ name }) => [name, []]));

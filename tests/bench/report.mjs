@@ -11,15 +11,23 @@ export function report({ names, loads, growth, latency, memory, coldStart, bundl
   const head = (title, list) => rows.push(null, [title, ...list]);
   head('CPU per turn, ratio to the floor', others);
   for (const { says, figures } of loads) line(says, of(figures, others, ({ ratio }) => number(ratio, 2)));
-  if (coldStart) line('first answer of a cold process, over the floor', of(coldStart, others, ({ overFloorMs }) => ms(overFloorMs)));
-  if (growth) line('CPU of turns 251-300 of a session to turns 1-50', of(growth, others, ({ ratio }) => number(ratio, 2)));
+  if (coldStart) {
+    line('first answer of a cold process, over the floor', of(coldStart, others, ({ overFloorMs }) => ms(overFloorMs)));
+  }
+  if (growth) {
+    line('CPU of turns 251-300 of a session to turns 1-50', of(growth, others, ({ ratio }) => number(ratio, 2)));
+  }
 
   head('CPU per turn', names);
   for (const { says, figures } of loads) line(says, of(figures, names, ({ cpuMs }) => ms(cpuMs)));
 
+  const busiest = (of) => names.map((name) => share(Math.max(...loads.map(({ figures }) => of(figures[name]) ?? NaN))));
+  line('the model service was busy, at most, of one core', busiest(({ modelBusy }) => modelBusy));
+  line('the load generator was busy, at most, of one core', busiest(({ clientBusy }) => clientBusy));
+
   if (latency.length > 0) {
     const all = ['direct', ...names];
-    rows.push(null, ['latency, 200 deltas 5 ms apart', ...all]);
+    rows.push(null, ['latency, deltas 5 ms apart', ...all]);
     for (const { atOnce, figures } of latency) {
       const at = atOnce === 1 ? 'one stream' : `${atOnce} streams`;
       line(`relay of a delta, ${at}, p50`, of(figures, all, ({ p50Ms }) => ms(p50Ms)));
@@ -45,16 +53,17 @@ export function report({ names, loads, growth, latency, memory, coldStart, bundl
 }
 
 function table(rows) {
-  const widths = [];
-  for (const row of rows) row?.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, String(cell).length)));
-  return rows.map((row) =>
-    row === null
-      ? ''
-      : row.map((cell, column) => (column === 0 ? String(cell).padEnd(widths[0]) : String(cell).padStart(widths[column] + 2))).join(''),
+  const columns = Math.max(...rows.map((row) => row?.length ?? 0));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map((row) => String(row?.[column] ?? '').length)),
   );
+  const padded = (cell, column) =>
+    column === 0 ? String(cell).padEnd(widths[0]) : String(cell).padStart(widths[column] + 2);
+  return rows.map((row) => row?.map(padded).join('') ?? '');
 }
 
 const number = (value, digits) => (value === null ? '-' : value.toFixed(digits));
 const ms = (value) => (value === null ? '-' : `${number(value, 2)} ms`);
+const share = (value) => (Number.isNaN(value) ? '-' : `${number(value * 100, 0)} %`);
 const kib = (value) => (value === null ? '-' : `${number(value / 1024, 1)} KiB`);
 const mib = (value) => (value === null ? '-' : `${number(value / 1024 / 1024, 1)} MiB`);

@@ -11,10 +11,22 @@ const AFTERMATH_MS = 30;
  * service says; `fresh` ones begin a session with each turn, the others follow up.
  */
 export const LOADS = [
-  { key: 'json', says: 'JSON, 20 deltas, 16 at once', atOnce: 16, turns: 240, answer: { deltas: 20 } },
-  { key: 'burst', says: 'stream, 200 deltas at once, 8 at once', atOnce: 8, turns: 96, answer: { deltas: 200 }, Streaming: true },
-  { key: 'paced', says: 'stream, 200 deltas 5 ms apart, 32 at once', atOnce: 32, turns: 64, answer: { deltas: 200, gapMs: 5 }, Streaming: true },
-  { key: 'fresh', says: 'new session, JSON, 20 deltas, 16 at once', atOnce: 16, turns: 240, answer: { deltas: 20 }, fresh: true },
+  {
+    key: 'json', says: 'JSON, 20 deltas, 16 at once',
+    atOnce: 16, turns: 240, answer: { deltas: 20 },
+  },
+  {
+    key: 'burst', says: 'stream, 200 deltas at once, 8 at once',
+    atOnce: 8, turns: 96, answer: { deltas: 200 }, Streaming: true,
+  },
+  {
+    key: 'paced', says: 'stream, 200 deltas 5 ms apart, 32 at once',
+    atOnce: 32, turns: 64, answer: { deltas: 200, gapMs: 5 }, Streaming: true,
+  },
+  {
+    key: 'fresh', says: 'new session, JSON, 20 deltas, 16 at once',
+    atOnce: 16, turns: 240, answer: { deltas: 20 }, fresh: true,
+  },
 ];
 
 let serial = 0;
@@ -68,7 +80,8 @@ export class Load {
 
   /** One turn, checked. */
   async turn(contender, turn, options = {}) {
-    const answer = await post(contender.url, turn, options).catch((fault) => ({ status: 0, text: String(fault), headers: {} }));
+    const lost = (fault) => ({ status: 0, text: String(fault), headers: {} });
+    const answer = await post(contender.url, turn, options).catch(lost);
     const fault = wrong(contender, turn, answer, this.#model);
     if (fault !== null) {
       const line = `WRONG ANSWER of ${contender.name}, ${turn.SessionId} ${turn.TurnId}: ${fault}`;

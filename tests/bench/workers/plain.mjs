@@ -116,7 +116,8 @@ export class SessionObject extends DurableObject {
     const now = Date.now();
     const record = JSON.stringify({ started_at: startedAt, duration_ms: now - startedAt, usage: response.usage });
     this.ctx.storage.transactionSync(() => {
-      this.#run('INSERT INTO conversation (turn_id, items) VALUES (?, ?)', turn.TurnId, JSON.stringify(response.output));
+      const said = JSON.stringify(response.output);
+      this.#run('INSERT INTO conversation (turn_id, items) VALUES (?, ?)', turn.TurnId, said);
       this.#run('INSERT INTO model_calls (turn_id, record) VALUES (?, ?)', turn.TurnId, record);
       this.#run(
         "UPDATE turns SET status = 'completed', updated_at = ?, outcome = ? WHERE turn_id = ?",
@@ -150,4 +151,5 @@ async function* eventsOf(body) {
   }
 }
 
-const refusal = (status, ErrorCode) => Response.json({ Successful: false, Errors: [{ ErrorCode }], Warnings: [] }, { status });
+const refusal = (status, ErrorCode) =>
+  Response.json({ Successful: false, Errors: [{ ErrorCode }], Warnings: [] }, { status });
