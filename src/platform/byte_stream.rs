@@ -3,11 +3,16 @@
 use worker::js_sys::{JSON, Promise, Uint8Array};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
-use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::ReadableStream;
+
+use super::promise::Awaiter;
 
 /// The most that one read gives, in bytes.
 const READ_BYTES: u32 = 64 * 1024;
+
+/// The least that one read waits for, in bytes. workerd gives the first bytes of an HTTP chunk apart
+/// from the rest; nothing that is worth a read of its own is this short.
+const LEAST_BYTES: u32 = 32;
 
 #[wasm_bindgen]
 extern "C" {
@@ -22,6 +27,9 @@ extern "C" {
     #[wasm_bindgen(method, js_name = readAtLeast)]
     fn read_at_least(this: &Reader, bytes: u32, into: Uint8Array) -> Promise;
 
+    #[wasm_bindgen(method)]
+    fn cancel(this: &Reader) -> Promise;
+
     type ReadResult;
 
     #[wasm_bindgen(method, getter)]
@@ -31,9 +39,12 @@ extern "C" {
     fn value(this: &ReadResult) -> Option<Uint8Array>;
 }
 
-/// A body that is being read.
+/// A body that is being read. Dropping it before its end cancels it.
 pub(super) struct ByteReader {
     reader: Reader,
+    awaiter: Awaiter,
+    /// Read to its end, or broken.
+    ended: bool,
     /// The buffer of the last read, to be used again.
     buffer: Option<Uint8Array>,
 }
@@ -43,19 +54,26 @@ impl ByteReader {
     pub(super) fn new(stream: &ReadableStream) -> Result<Self, JsValue> {
         let mode = JSON::parse(r#"{"mode":"byob"}"#)?;
         let reader = stream.unchecked_ref::<ByteStream>().reader(&mode)?;
-        Ok(Self { reader, buffer: None })
+        Ok(Self { reader, awaiter: Awaiter::new(), ended: false, buffer: None })
     }
 
-    /// The next bytes, `None` at the end; fewer than `at_least` only before the end.
+    /// The next bytes, `None` at the end; fewer than `at_least`, or than a few dozen,
+    /// only before the end.
     pub(super) async fn read(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, JsValue> {
         let buffer = match self.buffer.take() {
             Some(used) => Uint8Array::new(&used.buffer()),
             None => Uint8Array::new_with_length(READ_BYTES),
         };
-        let at_least =
-            u32::try_from(at_least).map_or(READ_BYTES, |bytes| bytes.clamp(1, READ_BYTES));
-        let read = JsFuture::from(self.reader.read_at_least(at_least, buffer)).await?;
-        let read: ReadResult = read.unchecked_into();
+        let at_least = u32::try_from(at_least).unwrap_or(READ_BYTES).clamp(LEAST_BYTES, READ_BYTES);
+        let reading = self.reader.read_at_least(at_least, buffer);
+        let read: ReadResult = match self.awaiter.settle(&reading).await {
+            Ok(read) => read.unchecked_into(),
+            Err(fault) => {
+                self.ended = true;
+                return Err(fault);
+            }
+        };
+        self.ended = read.done();
         let chunk = read.value().filter(|chunk| chunk.length() > 0);
         if chunk.is_none() && !read.done() {
             return Err(JsValue::from_str("A read gave nothing."));
@@ -63,5 +81,14 @@ impl ByteReader {
         let bytes = chunk.as_ref().map(Uint8Array::to_vec);
         self.buffer = chunk;
         Ok(bytes)
+    }
+}
+
+impl Drop for ByteReader {
+    fn drop(&mut self) {
+        if !self.ended {
+            // Whoever sends is not to go on; how that ends is of no interest.
+            self.awaiter.ignore(&self.reader.cancel());
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::json;
-use worker::js_sys::{JSON, Promise, Uint8Array};
+use worker::js_sys::{JSON, Promise, Reflect, Uint8Array, global};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
@@ -26,6 +26,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// An answer, or what is wrong with the request.
 type Answered = Result<worker::Result<web_sys::Response>, Vec<Fault>>;
+
+/// Tasks are woken by `Promise.then`: the runtime's `queueMicrotask` costs several times as much.
+#[event(start)]
+fn prefer_promises() {
+    let _ = Reflect::set(&global(), &JsValue::from_str("queueMicrotask"), &JsValue::UNDEFINED);
+}
 
 #[event(fetch)]
 async fn fetch(

@@ -12,6 +12,7 @@ use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
 use worker::web_sys::{ReadableStream, WritableStream, WritableStreamDefaultWriter};
 use worker::{Headers, Response, ResponseBuilder};
 
+use super::promise::Awaiter;
 use super::runtime::{now_ms, sleep};
 use crate::pipeline::{StreamCursor, TurnStream};
 
@@ -52,13 +53,14 @@ async fn follow(
     writer: WritableStreamDefaultWriter,
     keep_alive_ms: u64,
 ) {
+    let awaiter = Awaiter::new();
     let mut last_write = now_ms();
     // One timer for each span without a look at the clock, not one for each piece of text.
     let mut silence = Box::pin(sleep(keep_alive_ms));
     loop {
         let frames = cursor.frames(&stream);
         if !frames.is_empty() {
-            if write(&writer, &frames).await.is_err() {
+            if write(&writer, &awaiter, &frames).await.is_err() {
                 return;
             }
             last_write = now_ms();
@@ -69,7 +71,7 @@ async fn follow(
         } else if let Either::Right(_) = select(pin!(cursor.growth(&stream)), &mut silence).await {
             let silent_for = now_ms().saturating_sub(last_write);
             if silent_for >= keep_alive_ms {
-                if write(&writer, ": keep-alive\n\n").await.is_err() {
+                if write(&writer, &awaiter, ": keep-alive\n\n").await.is_err() {
                     return;
                 }
                 last_write = now_ms();
@@ -79,7 +81,11 @@ async fn follow(
     }
 }
 
-async fn write(writer: &WritableStreamDefaultWriter, text: &str) -> Result<(), JsValue> {
+async fn write(
+    writer: &WritableStreamDefaultWriter,
+    awaiter: &Awaiter,
+    text: &str,
+) -> Result<(), JsValue> {
     let bytes = Uint8Array::from(text.as_bytes());
-    JsFuture::from(writer.write_with_chunk(&bytes)).await.map(|_| ())
+    awaiter.settle(&writer.write_with_chunk(&bytes)).await.map(|_| ())
 }

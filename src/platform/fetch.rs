@@ -46,11 +46,14 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
     if request.method == HttpMethod::Post {
         init.set_body(&Uint8Array::from(request.body.as_bytes()));
     }
-    let abort = AbortOnDrop(AbortController::new().map_err(|fault| js_fault(&fault))?);
-    init.set_signal(&abort.0.signal());
+    let controller = AbortController::new().map_err(|fault| js_fault(&fault))?;
+    init.set_signal(&controller.signal());
+    let abort = AbortOnDrop(Some(controller));
     let sent = fetch_url(&request.url, &init).map_err(|fault| js_fault(&fault))?;
     let response: Response =
         JsFuture::from(sent).await.map_err(|fault| js_fault(&fault))?.unchecked_into();
+    // From here on the body is what is given up.
+    abort.disarm();
     let headers = response.headers();
     let reader = response.body().as_ref().map(ByteReader::new);
     Ok(HttpResponse {
@@ -59,34 +62,36 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
             .into_iter()
             .filter_map(|name| Some((name.to_owned(), headers.get(name).ok()??)))
             .collect(),
-        body: FetchBody {
-            reader: reader.transpose().map_err(|fault| js_fault(&fault))?,
-            _abort: abort,
-        },
+        body: FetchBody(reader.transpose().map_err(|fault| js_fault(&fault))?),
     })
 }
 
-/// A response's body. Dropping it aborts the request.
-pub(super) struct FetchBody {
-    reader: Option<ByteReader>,
-    _abort: AbortOnDrop,
-}
+/// A response's body. Dropping it before its end aborts the request.
+pub(super) struct FetchBody(Option<ByteReader>);
 
 impl ResponseBody for FetchBody {
     async fn chunk(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
-        match &mut self.reader {
+        match &mut self.0 {
             Some(reader) => reader.read(at_least).await.map_err(|fault| js_fault(&fault)),
             None => Ok(None),
         }
     }
 }
 
-/// Aborts the request unless it ended.
-struct AbortOnDrop(AbortController);
+/// Aborts the request unless its response has come.
+struct AbortOnDrop(Option<AbortController>);
+
+impl AbortOnDrop {
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
-        self.0.abort();
+        if let Some(controller) = self.0.take() {
+            controller.abort();
+        }
     }
 }
 

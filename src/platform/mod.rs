@@ -12,6 +12,7 @@ mod export_stream;
 mod fetch;
 mod gate;
 mod object_storage;
+mod promise;
 mod request_body;
 mod runtime;
 #[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
