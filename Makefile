@@ -22,9 +22,10 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22; node_modules/.bin has it, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build test test-long bench check-catalog deploy fmt clean
+.PHONY: help setup dev build test test-long bench bench-retrieval check-catalog deploy fmt clean
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s
+", $$1, $$2 }' Makefile
 
 dev: build ## build, then serve on 127.0.0.1:8787 (PORT=…); without a key, with a stand-in for the model service
 	@exec node tests/stand_in/dev.mjs
@@ -45,6 +46,9 @@ test-long: setup ## the random tests at length: minutes instead of seconds (APTI
 
 bench: build ## what a turn costs, beside the least possible and beside plain JavaScript: minutes; QUICK=1, a minute
 	@node tests/bench/bench.mjs
+
+bench-retrieval: setup ## how good and how fast retrieval is, against plain FTS5 on the same chunks
+	cargo test --locked --release --test retrieval_bench -- --ignored --nocapture --test-threads=1
 
 build: setup build/.complete ## the Worker, release, in build/ (index.js and index_bg.wasm)
 

@@ -13,8 +13,8 @@
 //! | [`entry`] | 6 | routes, authentication, the object that owns a session |
 //!
 //! Beside them stand [`contract`] (AGN-033, AGN-034: what clients send and see), [`responses_api`]
-//! (the model service's wire format), [`catalog`] (modes, contexts, tools), [`pipeline`] (what the
-//! layers share) and [`platform`] (the Workers runtime).
+//! (the model service's wire format), [`catalog`] (modes, contexts, tools), [`retrieval`] (a
+//! workspace's index), [`pipeline`] (what the layers share) and [`platform`] (the Workers runtime).
 //!
 //! # Invariants
 //!
@@ -24,6 +24,8 @@
 //! - `contract`, `responses_api` and `catalog` name nobody in the crate, so that no field of the
 //!   model service can leak into the public contract.
 //! - Layers 1, 2 and 3 never name each other; only the reasoner names all three.
+//! - `retrieval` names no layer but `persistence`'s seam to SQLite, and only `entry` and `platform`
+//!   name it: what it finds reaches composition as chunks.
 //! - Only `llm_call` calls the model service, and only the reasoner repeats a call.
 //! - An `InvokeResult` is built in one place, `contract::invoke_result`.
 //! - Clock, randomness and secrets come in through `pipeline::Platform`.
@@ -55,4 +57,5 @@ pub mod pipeline;
 pub mod platform;
 pub mod reasoner;
 pub mod responses_api;
+pub mod retrieval;
 pub mod server_tools;

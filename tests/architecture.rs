@@ -141,6 +141,27 @@ fn persistence_and_what_the_layers_share_name_no_layer() {
 }
 
 #[test]
+fn retrieval_stands_on_the_storage_alone_and_only_the_entry_asks_it() {
+    let known = ["contract", "persistence", "pipeline"];
+    assert_only(&[], |file| {
+        file.folder() == "retrieval" && file.names().iter().any(|name| !known.contains(name))
+    });
+    // Of persistence it names the seam to SQLite, never a session.
+    assert_only(&[], |file| {
+        file.folder() == "retrieval"
+            && ["SessionStore", "Session", "Turn", "texts"].iter().any(|name| file.says(name))
+    });
+    assert_only(&[], |file| {
+        !["retrieval", "entry", "platform"].contains(&file.folder())
+            && file.names().contains("retrieval")
+    });
+    // A scope is read and compared without any storage; so are chunks and terms.
+    assert_only(&["retrieval/workspace_index.rs"], |file| {
+        file.folder() == "retrieval" && file.names().contains("persistence")
+    });
+}
+
+#[test]
 fn every_path_into_the_crate_can_be_found_by_reading() {
     // A path that climbs with `super` to the crate's root, or groups its folders, would be missed.
     assert_only(&[], |file| {
@@ -176,9 +197,10 @@ fn clock_randomness_and_secrets_come_in_through_the_platform() {
 }
 
 #[test]
-fn a_read_error_in_persistence_is_never_turned_into_a_default() {
+fn a_read_error_in_the_storage_is_never_turned_into_a_default() {
+    let reads = ["persistence/", "retrieval/workspace_index.rs"];
     assert_only(&[], |file| {
-        file.folder() == "persistence"
+        reads.iter().any(|place| file.path.starts_with(place))
             && ["unwrap_or_default", "ok()", "if let Ok("]
                 .iter()
                 .any(|shape| file.code.contains(shape))

@@ -9,11 +9,12 @@ mod golden;
 
 use aptix_edge::catalog::Catalog;
 use aptix_edge::composition::{
-    Block, Chunk, ComposedRequest, ComposedTurn, MergedTools, ModelRequest, ToolList, TurnMaterial,
+    Block, ComposedRequest, ComposedTurn, MergedTools, ModelRequest, ToolList, TurnMaterial,
     compose_request, compose_turn, merge_tools,
 };
 use aptix_edge::contract::{ExecuteRequest, ToolOutcome, ToolResult, UserTurn, Warning, parse};
 use aptix_edge::persistence::{Call, RunsOn};
+use aptix_edge::pipeline::Chunk;
 use aptix_edge::reasoner::outputs_of;
 use aptix_edge::responses_api::{FunctionTool, for_replay};
 use aptix_edge::server_tools;

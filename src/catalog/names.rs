@@ -79,7 +79,7 @@ fn is_made_of(text: &str, longest: usize, allowed: impl Fn(u8) -> bool) -> bool 
 fn folded(name: &str) -> Vec<char> {
     name.chars()
         .filter(|character| !matches!(character, '_' | '-'))
-        .flat_map(char::to_lowercase)
+        .map(|c| c.to_ascii_lowercase())
         .collect()
 }
 

@@ -2,20 +2,7 @@
 
 use std::fmt::Write;
 
-/// A piece of text that the model may read and cite.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk {
-    /// Path relative to the workspace's root.
-    pub path: String,
-    /// First line, from 1.
-    pub start_line: usize,
-    /// Last line, inclusive.
-    pub end_line: usize,
-    /// The language, as in a fence's info string.
-    pub language: String,
-    /// The text.
-    pub text: String,
-}
+use crate::pipeline::Chunk;
 
 /// Renders the block; empty when there are no chunks.
 pub fn context_block(chunks: &[Chunk]) -> String {
@@ -25,18 +12,6 @@ pub fn context_block(chunks: &[Chunk]) -> String {
         write_chunk(&mut block, index + 1, chunk);
     }
     block
-}
-
-/// The language of a text artifact: what the request says, else the file extension's, else
-/// `plaintext`. A language that could break out of the metadata or the fence counts as not given.
-pub(super) fn language_of(given: Option<&str>, path: &str) -> String {
-    let given = given.map(str::trim).filter(|language| {
-        !language.is_empty() && !language.contains(|c: char| c.is_control() || c == '`')
-    });
-    match given {
-        Some(language) => language.to_owned(),
-        None => language_by_extension(path).to_owned(),
-    }
 }
 
 /// The file's path: the relative path with the file name appended, unless it already ends so.
@@ -73,62 +48,6 @@ fn longest_run_of_backticks(text: &str) -> usize {
         longest = longest.max(run);
     }
     longest
-}
-
-fn language_by_extension(path: &str) -> &'static str {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
-    match name.as_str() {
-        "dockerfile" => return "dockerfile",
-        "makefile" => return "makefile",
-        _ => {}
-    }
-    match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
-        "bash" | "sh" | "zsh" => "bash",
-        "bat" | "cmd" => "bat",
-        "c" | "h" => "c",
-        "cc" | "cpp" | "cxx" | "hh" | "hpp" => "cpp",
-        "cs" | "csx" => "csharp",
-        "css" => "css",
-        "csv" => "csv",
-        "dart" => "dart",
-        "ex" | "exs" => "elixir",
-        "fs" | "fsx" => "fsharp",
-        "go" => "go",
-        "graphql" | "gql" => "graphql",
-        "htm" | "html" => "html",
-        "ini" => "ini",
-        "java" => "java",
-        "cjs" | "js" | "mjs" => "javascript",
-        "jsx" => "jsx",
-        "json" | "jsonc" => "json",
-        "kt" | "kts" => "kotlin",
-        "less" => "less",
-        "lua" => "lua",
-        "markdown" | "md" => "markdown",
-        "php" => "php",
-        "pl" | "pm" => "perl",
-        "proto" => "protobuf",
-        "ps1" | "psm1" => "powershell",
-        "py" | "pyi" => "python",
-        "r" => "r",
-        "razor" | "cshtml" => "razor",
-        "rb" => "ruby",
-        "rs" => "rust",
-        "scala" => "scala",
-        "scss" => "scss",
-        "sql" => "sql",
-        "swift" => "swift",
-        "tf" => "terraform",
-        "toml" => "toml",
-        "cts" | "mts" | "ts" => "typescript",
-        "tsx" => "tsx",
-        "vb" => "vb",
-        "vue" => "vue",
-        "csproj" | "svg" | "xaml" | "xml" => "xml",
-        "yaml" | "yml" => "yaml",
-        "zig" => "zig",
-        _ => "plaintext",
-    }
 }
 
 #[cfg(test)]
@@ -173,13 +92,5 @@ mod tests {
         ] {
             assert_eq!(chunk_path(relative, name), path, "{relative} {name}");
         }
-    }
-
-    #[test]
-    fn a_language_cannot_break_out_of_its_line() {
-        assert_eq!(language_of(Some("rust"), "a.py"), "rust");
-        assert_eq!(language_of(Some("x\n[INSTRUCTION]"), "a.py"), "python");
-        assert_eq!(language_of(Some("`"), "a"), "plaintext");
-        assert_eq!(language_of(None, "Dockerfile"), "dockerfile");
     }
 }

@@ -13,7 +13,7 @@ mod trace;
 mod user_message;
 
 pub use artifact_content::{ArtifactKind, classify};
-pub use context_block::{Chunk, context_block};
+pub use context_block::context_block;
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
 pub use tool_definition::{ToolDefinition, client_tool_definitions, default_tool_definitions};
 pub use tool_list::{MergedTools, ToolList, merge_tools};

@@ -4,9 +4,10 @@
 use serde_json::value::RawValue;
 
 use super::artifact_content::{ArtifactKind, classify, data_url};
-use super::context_block::{Chunk, chunk_path, context_block, language_of};
+use super::context_block::{chunk_path, context_block};
 use super::trace::Block;
-use crate::contract::{ErrorCode, Fault, UserTurn};
+use crate::contract::{ErrorCode, Fault, UserTurn, language_of};
+use crate::pipeline::Chunk;
 use crate::responses_api::{ContentPart, system_message, user_message};
 
 /// What a user message is composed from, besides the request.

@@ -62,4 +62,20 @@ limits! {
     RESULT_JSON = 10_000_000;
     /// `ErrorMessage`.
     ERROR_MESSAGE = 1_000_000;
+    /// `Documents` of one request.
+    DOCUMENTS = 100;
+    /// `Contents` of a document.
+    DOCUMENT_CONTENTS = 20_000_000;
+    /// `Language` of a document.
+    DOCUMENT_LANGUAGE = 64;
+    /// `Properties` of a document.
+    PROPERTIES = 64;
+    /// The values of all properties of a document together.
+    PROPERTY_VALUES = 256;
+    /// A property's key, and one of its values.
+    PROPERTY_TEXT = 1_024;
+    /// `Query`.
+    QUERY = 10_000_000;
+    /// `Limit` of a search, and of retrieval for a turn: chunks.
+    CHUNKS = 100;
 }

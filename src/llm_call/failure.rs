@@ -216,9 +216,9 @@ fn plain(text: String) -> Option<String> {
 
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
-    characters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+    characters.next().map_or_else(String::new, |first| {
+        std::iter::once(first.to_ascii_uppercase()).chain(characters).collect()
+    })
 }
 
 #[cfg(test)]

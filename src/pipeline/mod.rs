@@ -1,8 +1,9 @@
 //! What the six layers share and none of them owns: the seam to the platform, the deployment's
-//! settings, and the text of a turn as it grows.
+//! settings, chunks of context, and the text of a turn as it grows.
 //!
 //! Architecture Invariant: nothing here names a layer, and nothing here names `worker`.
 
+mod chunk;
 mod deployment;
 #[cfg(test)]
 pub(crate) mod double;
@@ -10,6 +11,7 @@ mod platform;
 mod run_report;
 mod turn_stream;
 
+pub use chunk::Chunk;
 pub use deployment::Deployment;
 pub use platform::{
     Cancellation, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,

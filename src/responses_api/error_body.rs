@@ -113,7 +113,7 @@ pub fn concerns_previous_response(status: u16, error: &ErrorBody) -> bool {
     {
         return true;
     }
-    let message = error.message.as_deref().unwrap_or_default().to_lowercase();
+    let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
     let speaks_of_it = message.contains("previous_response_id")
         || (message.contains("previous response")
             && mentions(&message, &["not found", "support", "expired", "deleted", "exist"]));
@@ -141,7 +141,7 @@ pub fn concerns_input(status: u16, error: &ErrorBody) -> bool {
     }
     // Without a code or a parameter only the words are left. Those for the input go first:
     // "this model's maximum context length" is about the input, not about the model.
-    let message = error.message.as_deref().unwrap_or_default().to_lowercase();
+    let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
     mentions(&message, INPUT_WORDS) || !mentions(&message, SETTING_WORDS)
 }
 

@@ -51,6 +51,17 @@ impl ObjectShape {
         violations: &mut Violations,
         mut member: impl FnMut(&'static str, &'a RawValue, &Place<'_>, &mut Violations),
     ) {
+        // Behind a reference, the walk is compiled once instead of once for each shape.
+        self.walk(object, place, violations, &mut member);
+    }
+
+    fn walk<'a>(
+        &self,
+        object: &'a str,
+        place: &Place<'_>,
+        violations: &mut Violations,
+        member: &mut dyn FnMut(&'static str, &'a RawValue, &Place<'_>, &mut Violations),
+    ) {
         if !object.trim_ascii_start().starts_with('{') {
             return violations.report(ErrorCode::InvalidField, place, "must be an object");
         }
@@ -141,7 +152,14 @@ fn bits() -> impl Iterator<Item = u32> {
 /// When the text is not a JSON object, or a name is not valid Unicode.
 pub fn for_each_member<'a>(
     object: &'a str,
-    each: impl FnMut(Cow<'a, str>, &'a RawValue),
+    mut each: impl FnMut(Cow<'a, str>, &'a RawValue),
+) -> serde_json::Result<()> {
+    walk_members(object, &mut each)
+}
+
+fn walk_members<'a>(
+    object: &'a str,
+    each: &mut dyn FnMut(Cow<'a, str>, &'a RawValue),
 ) -> serde_json::Result<()> {
     let mut deserializer = serde_json::Deserializer::from_str(object);
     deserializer.deserialize_map(Members(each))?;
@@ -154,7 +172,14 @@ pub fn for_each_member<'a>(
 /// When the text is not a JSON array.
 pub fn for_each_element<'a>(
     array: &'a str,
-    each: impl FnMut(usize, &'a RawValue),
+    mut each: impl FnMut(usize, &'a RawValue),
+) -> serde_json::Result<()> {
+    walk_elements(array, &mut each)
+}
+
+fn walk_elements<'a>(
+    array: &'a str,
+    each: &mut dyn FnMut(usize, &'a RawValue),
 ) -> serde_json::Result<()> {
     let mut deserializer = serde_json::Deserializer::from_str(array);
     deserializer.deserialize_seq(Elements(each))?;
@@ -166,16 +191,16 @@ pub fn for_each_element<'a>(
 #[serde(transparent)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
-struct Members<F>(F);
+struct Members<'f, 'de>(&'f mut dyn FnMut(Cow<'de, str>, &'de RawValue));
 
-impl<'de, F: FnMut(Cow<'de, str>, &'de RawValue)> Visitor<'de> for Members<F> {
+impl<'de> Visitor<'de> for Members<'_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(Name(name)) = map.next_key()? {
             (self.0)(name, map.next_value()?);
         }
@@ -183,16 +208,16 @@ impl<'de, F: FnMut(Cow<'de, str>, &'de RawValue)> Visitor<'de> for Members<F> {
     }
 }
 
-struct Elements<F>(F);
+struct Elements<'f, 'de>(&'f mut dyn FnMut(usize, &'de RawValue));
 
-impl<'de, F: FnMut(usize, &'de RawValue)> Visitor<'de> for Elements<F> {
+impl<'de> Visitor<'de> for Elements<'_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut elements: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
         let mut index = 0;
         while let Some(element) = elements.next_element()? {
             (self.0)(index, element);

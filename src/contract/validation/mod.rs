@@ -14,15 +14,20 @@ use super::request::ExecuteRequest;
 pub mod artifact_path;
 pub mod base64_text;
 pub mod client_tools;
+pub mod documents;
 pub mod json_object;
 pub mod json_value;
 mod nearest_name;
 pub mod place;
 pub mod rag_scope;
+pub mod search;
 mod tool_continuation;
 mod user_turn;
 pub mod violations;
 pub mod well_formed;
+
+pub use documents::parse_documents;
+pub use search::parse_search;
 
 use json_object::{ForbiddenMembers, first_text, for_each_member};
 use place::Place;

@@ -24,7 +24,7 @@ pub(super) fn nearest_name<'k>(
 }
 
 fn folded(name: &str) -> Vec<char> {
-    name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
+    name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// The Levenshtein distance, one row at a time.

@@ -1,0 +1,100 @@
+//! `ContentHash` (IDX-016): what says that two contents are the same, for files and documents.
+//!
+//! It owns the normal form of a text. Line ends do not count, nor does what a line holds behind its
+//! 500th UTF-16 code unit: two texts that differ only there have one hash, and by the interface they
+//! are the same text.
+
+use sha2::{Digest, Sha256};
+
+/// How much of a line counts, in UTF-16 code units.
+const LINE_UNITS: usize = 500;
+
+/// The hash of a text, in lower-case hex: CRLF and CR become LF, each line is cut to 500 UTF-16 code
+/// units, and every line, the last included, is followed by LF.
+///
+/// A cut through a character of two units leaves half of it, which UTF-8 writes as U+FFFD: so do
+/// the encoders of the platforms that count in these units.
+#[must_use]
+pub fn content_hash_of_text(text: &str) -> String {
+    let mut hash = Sha256::new();
+    let mut rest = Some(text);
+    while let Some(remaining) = rest {
+        let (line, _, below) = first_line(remaining);
+        let mut units = 0;
+        let cut = line.char_indices().find(|(_, c)| {
+            units += c.len_utf16();
+            units > LINE_UNITS
+        });
+        let kept = cut.map_or(Some(line), |(at, _)| line.get(..at)).unwrap_or(line);
+        hash.update(kept);
+        // The character that did not fit had begun within the limit.
+        if cut.is_some_and(|(_, c)| units - c.len_utf16() < LINE_UNITS) {
+            hash.update("\u{fffd}");
+        }
+        hash.update("\n");
+        rest = below;
+    }
+    hex(hash)
+}
+
+/// The hash of contents that are not text, in lower-case hex: SHA-256 of the bytes.
+#[must_use]
+pub fn content_hash_of_bytes(bytes: &[u8]) -> String {
+    hex(Sha256::new_with_prefix(bytes))
+}
+
+/// The first line of a text, what ends it (LF, CRLF, CR or, with the text, nothing), and the text
+/// below, which is there whenever something ended the line.
+#[must_use]
+pub fn first_line(text: &str) -> (&str, &str, Option<&str>) {
+    let end = text.find(['\n', '\r']).and_then(|at| text.split_at_checked(at));
+    let Some((line, rest)) = end else { return (text, "", None) };
+    let length = if rest.starts_with("\r\n") { 2 } else { 1 };
+    let (ending, below) = rest.split_at_checked(length).unwrap_or((rest, ""));
+    (line, ending, Some(below))
+}
+
+fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_the_hash_of_its_normal_form() {
+        let lines = "911169ddaaf146aff539f58c26c489af3b892dff0fe283c1c264c65ae5aa59a2";
+        let long = "8fd45c9cb8f53330c161ffaa51a9ccfdc03b7f706384d41e578a5f671cb2e8a9";
+        for (text, hash) in [
+            ("", "01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b"),
+            ("a", "87428fc522803d31065e7bce3cf03fe475096631e5e07bbd7a0fde60c4cf25c7"),
+            ("a\n", "a7da489976d0047490617adb4f7a1f27f7af8b52a5176fd002ffe471863520ab"),
+            ("a\nb", lines),
+            ("a\r\nb", lines),
+            ("a\rb", lines),
+            (&"x".repeat(500), long),
+            (&"x".repeat(501), long),
+        ] {
+            assert_eq!(content_hash_of_text(text), hash, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_cut_through_a_character_leaves_a_replacement_for_its_first_half() {
+        let odd = "x".repeat(499);
+        let of = |text: &str| content_hash_of_bytes(format!("{text}\n").as_bytes());
+        assert_eq!(content_hash_of_text(&format!("{odd}😀")), of(&format!("{odd}\u{fffd}")));
+        assert_eq!(content_hash_of_text(&format!("{odd}é😀")), of(&format!("{odd}é")));
+        let even = "😀".repeat(250);
+        assert_eq!(content_hash_of_text(&format!("{even}😀")), of(&even));
+    }
+
+    #[test]
+    fn other_contents_have_the_hash_of_their_bytes() {
+        assert_eq!(
+            content_hash_of_bytes(b""),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
+    }
+}

@@ -1,0 +1,32 @@
+//! What the workspace endpoints take, once `validation` has accepted it (the interface, section 7).
+//!
+//! It owns the typed shapes. They are a canonical form: one text and an array of one are the same.
+
+use super::request::RagScope;
+
+/// A document for a workspace's index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Where it stands, relative to the workspace's root: its name in the index.
+    pub path: String,
+    /// Its whole text, possibly empty.
+    pub contents: String,
+    /// A language hint; never empty.
+    pub language: Option<String>,
+    /// What a scope may ask for besides path and language.
+    pub properties: Properties,
+}
+
+/// A document's properties: each key once, in alphabetical order, with one or more values.
+pub type Properties = Vec<(String, Vec<String>)>;
+
+/// A search in a workspace's index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchRequest {
+    /// The user's own words; never blank.
+    pub query: String,
+    /// Narrows the search.
+    pub rag_scope: Option<RagScope>,
+    /// How many chunks are wanted at most, when the request says so; at least one.
+    pub limit: Option<usize>,
+}

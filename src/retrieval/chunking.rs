@@ -1,0 +1,154 @@
+//! Cutting a document into chunks (the interface, section 7).
+//!
+//! Chunks end where the text itself pauses: before a heading or a definition that follows a blank
+//! line, behind a closing brace, else at any line. All that is looked at is blank lines, indentation
+//! and a line's first characters, so that every language and plain prose are cut by one rule.
+//!
+//! Architecture Invariant: the pieces, put together, are the document, byte for byte.
+
+use crate::contract::content_hash::first_line;
+
+/// The length at which a chunk is best cut, in bytes: a function or a section with its comment.
+const TARGET_BYTES: usize = 1_400;
+
+/// A chunk is not cut before it has this many bytes, while there is more to come.
+const LEAST_BYTES: usize = 300;
+
+/// The most bytes of a chunk, the end of an overlong line aside. Eight such chunks, which is what
+/// a turn is given, fit the 24,576 bytes that it is given them in.
+pub const HARD_LIMIT_BYTES: usize = 3_072;
+
+/// The most lines of a chunk, blank ones not counted.
+pub const HARD_LIMIT_LINES: usize = 80;
+
+/// How much a cut at the wrong length costs, against the merits of its place.
+const LENGTH_WEIGHT: i64 = 5;
+
+/// A piece of a document: whole lines, or a part of one that is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<'t> {
+    /// First line, from 1.
+    pub start_line: usize,
+    /// Last line, inclusive.
+    pub end_line: usize,
+    /// The lines with their ends.
+    pub text: &'t str,
+}
+
+/// Cuts a document. Lines end in LF, CRLF or CR; the empty document has no pieces.
+#[must_use]
+pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut rest, mut line) = (text, 1);
+    while !rest.is_empty() {
+        let (content, ending, below) = first_line(rest);
+        if content.len() > HARD_LIMIT_BYTES {
+            // One line, in parts; its end goes with the last of them.
+            let (mut whole, _) = split(rest, content.len() + ending.len());
+            while !whole.is_empty() {
+                let fits = whole.len() - ending.len() <= HARD_LIMIT_BYTES;
+                let end =
+                    if fits { whole.len() } else { whole.floor_char_boundary(HARD_LIMIT_BYTES) };
+                let (part, behind) = split(whole, end);
+                pieces.push(Piece { start_line: line, end_line: line, text: part });
+                whole = behind;
+            }
+            (rest, line) = (below.unwrap_or_default(), line + 1);
+        } else {
+            let (bytes, lines) = next_cut(rest);
+            let (piece, behind) = split(rest, bytes);
+            pieces.push(Piece { start_line: line, end_line: line + lines - 1, text: piece });
+            (rest, line) = (behind, line + lines);
+        }
+    }
+    pieces
+}
+
+fn split(text: &str, at: usize) -> (&str, &str) {
+    text.split_at_checked(at).unwrap_or((text, ""))
+}
+
+/// Where the first piece ends, in bytes and in lines: the first line is always in it.
+fn next_cut(text: &str) -> (usize, usize) {
+    let (mut bytes, mut lines, mut full_lines) = (0, 0, 0);
+    let mut above: Option<Line<'_>> = None;
+    let mut best: Option<(i64, usize, usize)> = None;
+    let mut rest = text;
+    loop {
+        if bytes > 0 && (bytes >= LEAST_BYTES || rest.is_empty()) {
+            let off = i64::try_from(bytes.abs_diff(TARGET_BYTES)).unwrap_or(i64::MAX);
+            let merit = match &above {
+                Some(_) if rest.is_empty() => Line::MOST_MERIT,
+                Some(above) => Line::of(first_line(rest).0).merit_below(above),
+                None => 0,
+            };
+            let score = merit * 100 - off.saturating_mul(LENGTH_WEIGHT * 100) / 1_000;
+            if best.is_none_or(|(known, ..)| score >= known) {
+                best = Some((score, bytes, lines));
+            }
+        }
+        if rest.is_empty() {
+            break;
+        }
+        let (content, ending, below) = first_line(rest);
+        let line = Line::of(content);
+        let length = content.len() + ending.len();
+        full_lines += usize::from(!line.blank);
+        if lines > 0 && (bytes + length > HARD_LIMIT_BYTES || full_lines > HARD_LIMIT_LINES) {
+            break;
+        }
+        (bytes, lines) = (bytes + length, lines + 1);
+        above = Some(line);
+        rest = below.unwrap_or_default();
+    }
+    best.map_or((bytes, lines), |(_, bytes, lines)| (bytes, lines))
+}
+
+/// What is looked at in a line.
+#[derive(Clone, Copy)]
+struct Line<'t> {
+    text: &'t str,
+    blank: bool,
+    /// Steps of indentation, 4 spaces or a tab each.
+    depth: i64,
+}
+
+impl<'t> Line<'t> {
+    /// How good a place the end of the document is.
+    const MOST_MERIT: i64 = 8;
+
+    fn of(content: &'t str) -> Self {
+        let text = content.trim_start();
+        let indentation = content.len() - text.len();
+        let tabs = content.bytes().take(indentation).filter(|byte| *byte == b'\t').count();
+        let depth = tabs + (indentation - tabs) / 4;
+        Self { text, blank: text.is_empty(), depth: i64::try_from(depth).unwrap_or(i64::MAX) }
+    }
+
+    /// How good it is to cut between the line above and this one, from -4 to 12.
+    fn merit_below(&self, above: &Self) -> i64 {
+        let depth = self.depth.min(3);
+        if self.blank {
+            // Blank lines stay with what they follow.
+            -1
+        } else if self.text.starts_with(['}', ')', ']']) || self.text.starts_with("end") {
+            -4
+        } else if above.blank {
+            let heading =
+                self.text.trim_start_matches('#').starts_with(' ') && self.text.starts_with('#');
+            if heading && self.depth == 0 { 12 } else { 8 - 2 * depth }
+        } else if above.text.starts_with(['}', ')', ']']) {
+            5 - 2 * depth
+        } else if above.explains() {
+            -4
+        } else {
+            -depth
+        }
+    }
+
+    /// Whether the line belongs to the one below: a comment, an attribute, an opening brace.
+    fn explains(&self) -> bool {
+        ["//", "#", "/*", "*", "--", "@", "["].iter().any(|mark| self.text.starts_with(mark))
+            || self.text.trim_end().ends_with(['{', '(', '[', ':', ','])
+    }
+}

@@ -1,0 +1,190 @@
+//! What a text is found by: words, and the parts of identifiers (the interface, section 7).
+//!
+//! The index folds case, diacritics and English endings itself (FTS5's `porter` over `unicode61`,
+//! which parts words at everything but letters and digits). What it lacks is done here, to texts and
+//! queries alike: `InvoiceManager` and `HTTPServer2` are parted into their words.
+//!
+//! A query is anything a user writes, a megabyte of log included. What becomes of it is bounded and
+//! cannot be a syntax error: letters and digits in quotation marks.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::str::Chars;
+
+/// The most terms of a search.
+pub const MAX_TERMS: usize = 32;
+
+/// How much of a query is read, in bytes: users ask at the head or at the end of what they paste.
+const HEAD_BYTES: usize = 32_768;
+const TAIL_BYTES: usize = 8_192;
+
+/// The longest word that is searched for, in bytes; longer ones are data.
+const LONGEST_WORD: usize = 64;
+
+/// Words that say nothing of what is asked about, in alphabetical order.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at",
+    "be", "because", "been", "before", "being", "both", "but", "by", "can", "could", "did", "do",
+    "does", "doing", "done", "each", "else", "ever", "every", "for", "from", "get", "gets", "give",
+    "go", "got", "had", "happen", "happens", "has", "have", "having", "he", "help", "here", "how",
+    "i", "if", "in", "into", "is", "it", "its", "just", "let", "like", "may", "me", "might",
+    "must", "my", "need", "no", "not", "now", "of", "on", "one", "only", "or", "other", "our",
+    "out", "over", "own", "place", "please", "same", "shall", "she", "should", "show", "so",
+    "some", "such", "tell", "than", "that", "the", "their", "them", "then", "there", "these",
+    "they", "thing", "things", "this", "those", "through", "to", "too", "under", "until", "up",
+    "us", "use", "used", "using", "very", "want", "was", "way", "we", "were", "what", "when",
+    "where", "whether", "which", "while", "who", "why", "will", "with", "would", "you", "your",
+];
+
+/// A text as the index takes it: the words inside identifiers stand apart.
+#[must_use]
+pub fn searchable(text: &str) -> String {
+    let mut parted = String::with_capacity(text.len() + text.len() / 8);
+    let mut rest = text.chars();
+    let mut last = ' ';
+    while let Some(c) = rest.next() {
+        if parts(last, c, || rest.clone()) {
+            parted.push(' ');
+        }
+        parted.push(c);
+        last = c;
+    }
+    parted
+}
+
+/// The search for a query's terms, as FTS5 takes it; nothing when the query has none.
+#[must_use]
+pub fn match_expression(query: &str) -> Option<String> {
+    let mut terms = Terms::default();
+    let head = query.floor_char_boundary(HEAD_BYTES);
+    let (head, rest) = query.split_at_checked(head).unwrap_or((query, ""));
+    terms.read(head);
+    let tail = rest.ceil_char_boundary(rest.len().saturating_sub(TAIL_BYTES));
+    terms.read(rest.get(tail..).unwrap_or_default());
+    terms.expression()
+}
+
+/// The terms of a query, each once.
+#[derive(Default)]
+struct Terms(BTreeMap<String, Standing>);
+
+/// What decides between terms when there are too many.
+#[derive(Default)]
+struct Standing {
+    /// Part of an identifier, which is rare in the index and so says more.
+    specific: bool,
+    count: usize,
+    first: usize,
+}
+
+impl Terms {
+    fn read(&mut self, text: &str) {
+        let mut above: Option<String> = None;
+        for run in runs(text) {
+            let parted = searchable(run);
+            let words: Vec<String> = parted
+                .split(|c: char| !is_letter_or_digit(c))
+                .filter(|word| !word.is_empty() && word.len() <= LONGEST_WORD)
+                .map(str::to_ascii_lowercase)
+                .collect();
+            let identifier = words.len() > 1;
+            for word in words {
+                let says = word.len() > 1 && STOP_WORDS.binary_search(&word.as_str()).is_err();
+                if says {
+                    self.add(word.clone(), identifier);
+                }
+                if !says && !identifier {
+                    above = None;
+                    continue;
+                }
+                // Words that stand together say more where they stand together.
+                if let Some(above) = above.replace(word.clone()) {
+                    self.add(format!("{above} {word}"), identifier);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, term: String, specific: bool) {
+        let first = self.0.len();
+        let standing = self.0.entry(term).or_insert(Standing { first, ..Standing::default() });
+        standing.specific |= specific;
+        standing.count += 1;
+    }
+
+    fn expression(self) -> Option<String> {
+        let ranked = |(term, standing): (String, Standing)| {
+            (standing.specific, standing.count, term.len(), Reverse(standing.first), term)
+        };
+        let mut terms: BinaryHeap<_> = self.0.into_iter().map(ranked).collect();
+        let mut expression = String::new();
+        for _ in 0..MAX_TERMS {
+            let Some((.., term)) = terms.pop() else { break };
+            expression.push_str(if expression.is_empty() { "\"" } else { " OR \"" });
+            expression.push_str(&term);
+            expression.push('"');
+        }
+        (!expression.is_empty()).then_some(expression)
+    }
+}
+
+/// Words, and identifiers with whatever joins their parts.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    let joins = |c: char| matches!(c, '_' | '-' | '.' | ':' | '/' | '\\');
+    text.split(move |c: char| !is_letter_or_digit(c) && !joins(c)).filter(|run| !run.is_empty())
+}
+
+/// Whether an identifier's next word begins between two characters; `behind` gives what follows them.
+fn parts<'t>(last: char, c: char, behind: impl FnOnce() -> Chars<'t>) -> bool {
+    if !is_letter_or_digit(last) || !is_letter_or_digit(c) {
+        return false;
+    }
+    if last.is_ascii_digit() != c.is_ascii_digit() || is_ideographic(last) || is_ideographic(c) {
+        return true;
+    }
+    if !is_capital(c) {
+        return false;
+    }
+    if !is_capital(last) {
+        return true;
+    }
+    // `HTTPServer` is parted before its last capital, the plural `IDs` is not.
+    let small = |c: char| is_letter_or_digit(c) && !is_capital(c) && !c.is_ascii_digit();
+    let mut behind = behind();
+    match behind.next() {
+        Some('s') => behind.next().is_some_and(small),
+        next => next.is_some_and(small),
+    }
+}
+
+/// Whether a character belongs to a word. Outside ASCII, whole blocks of punctuation and symbols are
+/// left out and FTS5 decides on the rest: the exact tables would be larger than all of this.
+fn is_letter_or_digit(c: char) -> bool {
+    match c {
+        '\0'..='\u{7f}' => c.is_ascii_alphanumeric(),
+        '\u{80}'..='\u{bf}' => false,
+        '\u{2000}'..='\u{2bff}' | '\u{3000}'..='\u{303f}' | '\u{e000}'..='\u{f8ff}' => false,
+        '\u{fe00}'..='\u{fe6f}' | '\u{feff}'..='\u{ff0f}' | '\u{1f000}'.. => false,
+        _ => true,
+    }
+}
+
+/// Of Latin, Greek and Cyrillic; other writing hardly joins words in names.
+fn is_capital(c: char) -> bool {
+    matches!(c, 'A'..='Z' | 'À'..='Þ' | 'Α'..='Ω' | 'Ѐ'..='Я')
+}
+
+/// Whether the character stands in writing that does not part its words.
+fn is_ideographic(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stop_words_stand_in_order_and_once() {
+        assert!(STOP_WORDS.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}

@@ -1,0 +1,431 @@
+//! The index of one workspace in its object's SQLite (the interface, section 7).
+//!
+//! It owns the statements, and when a document is unchanged: same `ContentHash`, language and
+//! properties, made by the same rules. Rows are what the storage is billed by: a chunk is a row
+//! here and one in FTS5's tables, and an unchanged document is one row read.
+
+use std::cell::Cell;
+use std::fmt::Write;
+
+use super::chunking::pieces;
+use super::schema::VERSIONS;
+use super::scope::permits;
+use super::terms::{match_expression, searchable};
+use crate::contract::{
+    Document, ErrorCode, Fault, Properties, RagScope, content_hash_of_text, language_of,
+};
+use crate::persistence::{Database, Row, Value};
+use crate::pipeline::Chunk;
+
+/// The rules of chunking and terms; another number makes every document that is sent again a
+/// changed one.
+const RULES: u32 = 1;
+
+/// How many documents a scope looks at in one statement.
+const SCOPE_PAGE: usize = 2_000;
+
+/// A workspace's index.
+pub struct WorkspaceIndex<D> {
+    database: D,
+    ready: Cell<bool>,
+}
+
+/// What became of a document that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upserted {
+    /// The document's path.
+    pub path: String,
+    /// How many chunks it has in the index.
+    pub chunks: usize,
+    /// The hash of its text (IDX-016).
+    pub content_hash: String,
+    /// Whether anything was written.
+    pub changed: bool,
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Documents.
+    pub documents: usize,
+    /// Chunks of theirs.
+    pub chunks: usize,
+    /// Length of their contents, in bytes of UTF-8.
+    pub bytes: usize,
+}
+
+/// A chunk that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The chunk.
+    pub chunk: Chunk,
+    /// How well it fits, in millionths of BM25; comparable within one search only.
+    pub score: i64,
+}
+
+impl<D: Database> WorkspaceIndex<D> {
+    /// The index in a database. Nothing is read or written yet.
+    pub fn new(database: D) -> Self {
+        Self { database, ready: Cell::new(false) }
+    }
+
+    /// Takes documents, each in the place of the one that had its path: all of them or, when it
+    /// fails, none.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn upsert(&self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
+        let mut upserted = Vec::new();
+        let done = self.database.atomically(&mut || {
+            self.ensure_tables()?;
+            // All that goes before anything comes: FTS5 then writes what comes in one piece.
+            upserted = documents
+                .iter()
+                .map(|document| self.replace(document))
+                .collect::<Result<_, _>>()?;
+            if upserted.iter().any(|upserted| upserted.changed) {
+                let mut next = self.next_chunk()?;
+                for (document, upserted) in documents.iter().zip(&mut upserted) {
+                    if upserted.changed {
+                        upserted.chunks = self.insert(document, &upserted.content_hash, next)?;
+                        next += upserted.chunks;
+                    }
+                }
+            }
+            self.ready.set(true);
+            Ok(())
+        });
+        if done.is_err() {
+            // Tables that were made in a transaction that failed are not there.
+            self.ready.set(false);
+        }
+        done?;
+        Ok(upserted)
+    }
+
+    /// Removes the document at `path`, or all documents under it when it ends in `/`, and says how
+    /// much that was.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn remove(&self, path: &str) -> Result<Counts, Fault> {
+        let mut removed = Counts::default();
+        if !self.has_tables()? {
+            return Ok(removed);
+        }
+        // What begins with a text that ends in `/` stands before the text that ends in `0`.
+        let folder = path.strip_suffix('/').map(|folder| format!("{folder}0"));
+        let range =
+            if folder.is_some() { "path >= ? AND path < ?" } else { "path >= ? AND path <= ?" };
+        let bounds: [Value; 2] = [path.into(), folder.unwrap_or_else(|| path.to_owned()).into()];
+        self.database.atomically(&mut || {
+            removed = Counts::default();
+            let rows = self.database.run(
+                &format!("SELECT first_chunk, chunks, bytes FROM documents WHERE {range}"),
+                &bounds,
+            )?;
+            for row in &rows {
+                self.delete_chunks(row)?;
+                removed.documents += 1;
+                removed.chunks += row.number::<usize>("chunks")?;
+                removed.bytes += row.number::<usize>("bytes")?;
+            }
+            if removed.documents > 0 {
+                self.database.run(&format!("DELETE FROM documents WHERE {range}"), &bounds)?;
+            }
+            Ok(())
+        })?;
+        Ok(removed)
+    }
+
+    /// How much there is.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn counts(&self) -> Result<Counts, Fault> {
+        if !self.has_tables()? {
+            return Ok(Counts::default());
+        }
+        let rows = self.database.run(
+            "SELECT COUNT(*) AS documents, COALESCE(SUM(chunks), 0) AS chunks,
+                COALESCE(SUM(bytes), 0) AS bytes FROM documents",
+            &[],
+        )?;
+        let row = first(rows)?;
+        Ok(Counts {
+            documents: row.number("documents")?,
+            chunks: row.number("chunks")?,
+            bytes: row.number("bytes")?,
+        })
+    }
+
+    /// Forgets the whole workspace, the tables too.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn erase(&self) -> Result<(), Fault> {
+        self.database.atomically(&mut || {
+            for table in ["terms", "chunks", "documents", "index_state"] {
+                self.database.run(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
+            }
+            Ok(())
+        })?;
+        self.ready.set(false);
+        Ok(())
+    }
+
+    /// The best chunks for a query within a scope, best first, at most `limit` of them. One that
+    /// would make them longer than `max_bytes` in all is left out.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn search(
+        &self,
+        query: &str,
+        scope: Option<&RagScope>,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<Vec<Found>, Fault> {
+        let Some(terms) = match_expression(query) else { return Ok(Vec::new()) };
+        if !self.has_tables()? {
+            return Ok(Vec::new());
+        }
+        let permitted = match scope {
+            Some(scope) if !scope.conditions.is_empty() => Some(self.permitted(scope)?),
+            _ => None,
+        };
+        let within = if permitted.is_some() { WITHIN } else { "" };
+        let mut parameters: Vec<Value> = vec![terms.into()];
+        parameters.extend(permitted.map(Value::from));
+        parameters.push(limit.into());
+        // Path and line decide between equals, so the same index always gives the same answer.
+        let rows = self.database.run(
+            &format!(
+                "WITH best AS MATERIALIZED (
+                    SELECT c.id AS id, c.path AS path, c.start_line AS start_line,
+                        CAST(bm25(terms) * -1000000 AS INTEGER) AS score
+                    FROM terms CROSS JOIN chunks AS c ON c.id = terms.rowid
+                    WHERE terms MATCH ? {within}
+                    ORDER BY score DESC, c.path, c.start_line LIMIT ?)
+                SELECT best.path, best.start_line, best.score, c.end_line, c.text, d.language
+                FROM best CROSS JOIN chunks AS c ON c.id = best.id
+                CROSS JOIN documents AS d ON d.path = best.path
+                ORDER BY best.score DESC, best.path, best.start_line"
+            ),
+            &parameters,
+        )?;
+        let mut room = max_bytes;
+        let mut found = Vec::new();
+        for row in &rows {
+            let text = row.text("text")?;
+            if text.len() > room {
+                continue;
+            }
+            room -= text.len();
+            let chunk = Chunk {
+                path: row.text("path")?,
+                start_line: row.number("start_line")?,
+                end_line: row.number("end_line")?,
+                language: row.text("language")?,
+                text,
+            };
+            found.push(Found { chunk, score: row.number("score")? });
+        }
+        Ok(found)
+    }
+
+    /// The chunks of all documents that a scope permits, as a JSON array of `[first, last]` ids.
+    fn permitted(&self, scope: &RagScope) -> Result<String, Fault> {
+        let mut spans = String::from("[");
+        // The span that is growing: its first id and the one behind its last.
+        let (mut begin, mut end) = (0, 0);
+        let mut after = String::new();
+        loop {
+            let rows = self.database.run(
+                "SELECT path, language, properties, first_chunk, chunks FROM documents
+                WHERE path > ? ORDER BY path LIMIT ?",
+                &[after.as_str().into(), SCOPE_PAGE.into()],
+            )?;
+            for row in &rows {
+                let path = row.text("path")?;
+                let properties = properties(&row.text("properties")?)?;
+                let chunks: usize = row.number("chunks")?;
+                if chunks > 0 && permits(scope, &path, &row.text("language")?, &properties) {
+                    let first: usize = row.number("first_chunk")?;
+                    if first != end {
+                        push_span(&mut spans, begin, end);
+                        begin = first;
+                    }
+                    end = first + chunks;
+                }
+                after = path;
+            }
+            if rows.len() < SCOPE_PAGE {
+                push_span(&mut spans, begin, end);
+                spans.push(']');
+                return Ok(spans);
+            }
+        }
+    }
+
+    /// Looks whether a document has changed, and takes its chunks away when it has.
+    fn replace(&self, document: &Document) -> Result<Upserted, Fault> {
+        let content_hash = content_hash_of_text(&document.contents);
+        let rows = self.database.run(
+            "SELECT language, properties, content_hash, rules, first_chunk, chunks
+            FROM documents WHERE path = ?",
+            &[(&document.path).into()],
+        )?;
+        let mut upserted =
+            Upserted { path: document.path.clone(), chunks: 0, content_hash, changed: true };
+        if let Some(row) = rows.first() {
+            upserted.changed = row.text("content_hash")? != upserted.content_hash
+                || row.text("language")? != language(document)
+                || row.text("properties")? != properties_column(document)?
+                || row.number::<u32>("rules")? != RULES;
+            upserted.chunks = row.number("chunks")?;
+            if upserted.changed {
+                self.delete_chunks(row)?;
+            }
+        }
+        Ok(upserted)
+    }
+
+    /// Writes a document whose chunks get the ids from `first_chunk` on, and says how many.
+    fn insert(&self, document: &Document, hash: &str, first_chunk: usize) -> Result<usize, Fault> {
+        let pieces = pieces(&document.contents);
+        let path = &document.path;
+        let path_terms = searchable(path);
+        for (id, piece) in (first_chunk..).zip(&pieces) {
+            self.database.run(
+                "INSERT INTO chunks (id, path, start_line, end_line, text) VALUES (?, ?, ?, ?, ?)",
+                &[
+                    id.into(),
+                    path.into(),
+                    piece.start_line.into(),
+                    piece.end_line.into(),
+                    piece.text.into(),
+                ],
+            )?;
+            self.database.run(
+                "INSERT INTO terms (rowid, text, path) VALUES (?, ?, ?)",
+                &[id.into(), searchable(piece.text).into(), (&path_terms).into()],
+            )?;
+        }
+        self.database.run(
+            "INSERT OR REPLACE INTO documents
+            (path, language, properties, content_hash, rules, first_chunk, chunks, bytes)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            &[
+                path.into(),
+                language(document).into(),
+                properties_column(document)?.into(),
+                hash.into(),
+                RULES.into(),
+                first_chunk.into(),
+                pieces.len().into(),
+                document.contents.len().into(),
+            ],
+        )?;
+        Ok(pieces.len())
+    }
+
+    /// Deletes the chunks of a document by its row.
+    fn delete_chunks(&self, document: &Row) -> Result<(), Fault> {
+        let first: usize = document.number("first_chunk")?;
+        let end = first + document.number::<usize>("chunks")?;
+        let bounds: [Value; 2] = [first.into(), end.into()];
+        // By ids that SQLite gives itself: the object's storage binds numbers as doubles, for which
+        // FTS5 would look through all that it has.
+        for statement in [
+            "DELETE FROM terms WHERE rowid IN (SELECT id FROM chunks WHERE id >= ? AND id < ?)",
+            "DELETE FROM chunks WHERE id >= ? AND id < ?",
+        ] {
+            self.database.run(statement, &bounds)?;
+        }
+        Ok(())
+    }
+
+    fn next_chunk(&self) -> Result<usize, Fault> {
+        let rows = self.database.run("SELECT COALESCE(MAX(id), 0) + 1 AS id FROM chunks", &[])?;
+        first(rows)?.number("id")
+    }
+
+    fn ensure_tables(&self) -> Result<(), Fault> {
+        if self.has_tables()? { Ok(()) } else { self.migrate(0) }
+    }
+
+    /// Whether there are tables; older ones are brought to the present form.
+    fn has_tables(&self) -> Result<bool, Fault> {
+        if self.ready.get() {
+            return Ok(true);
+        }
+        let tables = self.database.run(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'index_state'",
+            &[],
+        )?;
+        if tables.is_empty() {
+            return Ok(false);
+        }
+        let rows = self.database.run("SELECT schema_version FROM index_state WHERE id = 1", &[])?;
+        let version: usize = first(rows)?.number("schema_version")?;
+        if version > VERSIONS.len() {
+            return Err(internal(
+                "The workspace was written by a newer version of the service. Deploy that version again.",
+            ));
+        }
+        self.migrate(version)?;
+        self.ready.set(true);
+        Ok(true)
+    }
+
+    /// Brings the tables from `version` to the present.
+    fn migrate(&self, version: usize) -> Result<(), Fault> {
+        if version == VERSIONS.len() {
+            return Ok(());
+        }
+        self.database.atomically(&mut || {
+            for statement in VERSIONS.iter().skip(version).copied().flatten() {
+                self.database.run(statement, &[])?;
+            }
+            let version = VERSIONS.len();
+            self.database.run("UPDATE index_state SET schema_version = ?", &[version.into()])?;
+            Ok(())
+        })
+    }
+}
+
+/// Keeps a search to chunks of the spans that are bound. The sign keeps SQLite from asking FTS5 for
+/// one id after the other.
+const WITHIN: &str = "AND +c.id IN (SELECT p.id FROM json_each(?) AS span CROSS JOIN chunks AS p
+    ON p.id BETWEEN span.value ->> 0 AND span.value ->> 1)";
+
+fn language(document: &Document) -> String {
+    language_of(document.language.as_deref(), &document.path)
+}
+
+fn push_span(spans: &mut String, begin: usize, end: usize) {
+    if begin < end {
+        let comma = if spans.len() > 1 { "," } else { "" };
+        // Writing to a String cannot fail.
+        let _ = write!(spans, "{comma}[{begin},{}]", end - 1);
+    }
+}
+
+fn properties_column(document: &Document) -> Result<String, Fault> {
+    serde_json::to_string(&document.properties)
+        .map_err(|_| internal("A document's properties cannot be written."))
+}
+
+fn properties(column: &str) -> Result<Properties, Fault> {
+    serde_json::from_str(column)
+        .map_err(|_| internal("The workspace's storage holds unreadable properties."))
+}
+
+fn first(rows: Vec<Row>) -> Result<Row, Fault> {
+    rows.into_iter().next().ok_or_else(|| internal("The workspace's storage lost a row."))
+}
+
+fn internal(message: &str) -> Fault {
+    Fault::new(ErrorCode::Internal, message)
+}

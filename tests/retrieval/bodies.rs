@@ -1,0 +1,181 @@
+//! What the workspace endpoints take: typed requests, or every violation at once.
+
+use aptix_edge::contract::{Document, RagOperator, SearchRequest, parse_documents, parse_search};
+use serde_json::{Value, json};
+
+use super::scope::scope;
+
+/// Code, place and message of each violation.
+fn refused<T: std::fmt::Debug>(result: Result<T, Vec<aptix_edge::contract::Fault>>) -> Vec<String> {
+    let shown = |fault: &aptix_edge::contract::Fault| {
+        format!(
+            "{} {} | {}",
+            fault.code.as_str(),
+            fault.path.as_deref().unwrap_or("-"),
+            fault.message
+        )
+    };
+    result.unwrap_err().iter().map(shown).collect()
+}
+
+fn documents(list: Value) -> Result<Vec<Document>, Vec<aptix_edge::contract::Fault>> {
+    parse_documents(json!({ "Documents": list }).to_string().as_bytes())
+}
+
+fn search(body: Value) -> Result<SearchRequest, Vec<aptix_edge::contract::Fault>> {
+    parse_search(body.to_string().as_bytes())
+}
+
+#[test]
+fn documents_are_read_in_order_with_one_or_more_values_for_a_property() {
+    assert_eq!(
+        documents(json!([
+            { "Path": "src/a.rs", "Contents": "fn a() {}\n", "Language": "rust",
+              "Properties": { "team": "billing", "tags": ["x", "", "x"] } },
+            { "Path": "b", "Contents": "", "Language": null, "Properties": null },
+        ])),
+        Ok(vec![
+            Document {
+                path: "src/a.rs".into(),
+                contents: "fn a() {}\n".into(),
+                language: Some("rust".into()),
+                properties: [
+                    ("tags".into(), vec!["x".into(), String::new(), "x".into()]),
+                    ("team".into(), vec!["billing".into()]),
+                ]
+                .into(),
+            },
+            Document {
+                path: "b".into(),
+                contents: String::new(),
+                language: None,
+                properties: Vec::new()
+            },
+        ])
+    );
+}
+
+#[test]
+fn every_violation_of_a_document_is_named_at_once_in_document_order() {
+    let body = r#"{ "Documents": [
+        { "path": "a", "Contents": 1 },
+        { "Path": "../a", "Contents": "", "Language": 5, "Properties": [] },
+        { "Path": "a/", "Contents": "" },
+        { "Path": "", "Contents": "" },
+        { "Path": "a\\.", "Contents": "" },
+        { "Path": "C:\\a", "Contents": null, "Extra": 1 },
+        { "Path": "p", "Contents": "", "Properties": { "Path": "x", "": "x", "n": 1, "e": [], "m": ["x", null], "d": "1", "d": "2" } },
+        { "Path": "p", "Contents": "" },
+        "text"
+    ], "Document": 1 }"#;
+    assert_eq!(
+        refused(parse_documents(body.as_bytes())),
+        [
+            "unknown_field /Documents/0/path | Documents[0].path is not a known member; did you mean Path?",
+            "invalid_field /Documents/0/Contents | Documents[0].Contents must be a string.",
+            "missing_field /Documents/0/Path | Documents[0].Path is required; add it.",
+            "invalid_field /Documents/1/Path | Documents[1].Path must stay inside the root: it must not hold a \"..\" segment.",
+            "invalid_field /Documents/1/Language | Documents[1].Language must be a string.",
+            "invalid_field /Documents/1/Properties | Documents[1].Properties must be an object of strings or arrays of strings.",
+            "invalid_field /Documents/2/Path | Documents[2].Path must name a file.",
+            "invalid_field /Documents/3/Path | Documents[3].Path must name a file.",
+            "invalid_field /Documents/4/Path | Documents[4].Path must name a file.",
+            "invalid_field /Documents/5/Path | Documents[5].Path must be relative: it must not begin with a drive letter or a URL scheme.",
+            "invalid_field /Documents/5/Contents | Documents[5].Contents must be a string.",
+            "unknown_field /Documents/5/Extra | Documents[5].Extra is not a known member; remove it.",
+            "invalid_field /Documents/6/Properties/Path | Documents[6].Properties.Path is the document's own; use its member instead.",
+            "invalid_field /Documents/6/Properties/ | Documents[6].Properties. must have a name.",
+            "invalid_field /Documents/6/Properties/n | Documents[6].Properties.n must be a string or an array of strings.",
+            "invalid_field /Documents/6/Properties/e | Documents[6].Properties.e must hold at least one value.",
+            "invalid_field /Documents/6/Properties/m/1 | Documents[6].Properties.m[1] must be a string.",
+            "invalid_field /Documents/6/Properties/d | Documents[6].Properties.d stands more than once in its object; send it once.",
+            "invalid_field /Documents/7/Path | Documents[7].Path names a document that stands above it; send each once.",
+            "invalid_field /Documents/8 | Documents[8] must be an object.",
+            "unknown_field /Document | Document is not a known member; did you mean Documents?",
+        ]
+    );
+}
+
+#[test]
+fn a_request_holds_1_to_100_documents() {
+    let many = |count: usize| -> Value {
+        (0..count).map(|n| json!({ "Path": format!("d{n}"), "Contents": "" })).collect()
+    };
+    let refusal = ["invalid_field /Documents | Documents must hold 1 to 100 documents."];
+    assert_eq!(documents(many(1)).unwrap().len(), 1);
+    assert_eq!(documents(many(100)).unwrap().len(), 100);
+    assert_eq!(refused(documents(many(0))), refusal);
+    assert_eq!(refused(documents(many(101))), refusal);
+    assert_eq!(
+        refused(documents(json!({}))),
+        ["invalid_field /Documents | Documents must be an array."]
+    );
+    assert_eq!(
+        refused(parse_documents(b"{}")),
+        ["missing_field /Documents | Documents is required; add it."]
+    );
+    assert!(refused(parse_documents(b"{"))[0].starts_with("malformed_json "));
+}
+
+#[test]
+fn what_describes_a_document_is_bounded() {
+    let with = |member: &str, value: Value| {
+        let mut document = json!({ "Path": "p", "Contents": "" });
+        document[member] = value;
+        documents(json!([document]))
+    };
+    let values = |count: usize| json!({ "k": vec!["v"; count] });
+    let keys = |count: usize| -> Value {
+        (0..count).map(|n| (format!("k{n}"), json!("v"))).collect::<serde_json::Map<_, _>>().into()
+    };
+    for (member, fits, too_much) in [
+        ("Path", json!("p".repeat(1024)), json!("p".repeat(1025))),
+        ("Language", json!("l".repeat(64)), json!("l".repeat(65))),
+        ("Properties", values(256), values(257)),
+        ("Properties", keys(64), keys(65)),
+        ("Properties", json!({ "k": "v".repeat(1024) }), json!({ "k": "v".repeat(1025) })),
+        ("Properties", json!({ "k".repeat(1024): "v" }), json!({ "k".repeat(1025): "v" })),
+    ] {
+        assert!(with(member, fits).is_ok(), "{member}");
+        assert_eq!(refused(with(member, too_much)).len(), 1, "{member}");
+    }
+}
+
+#[test]
+fn a_search_is_read_with_its_scope_and_limit() {
+    let condition = json!({ "Key": "Path", "Operator": "contains", "Values": ["src/"] });
+    assert_eq!(
+        search(json!({ "Query": "why?", "RagScope": { "Conditions": [condition] }, "Limit": 100 })),
+        Ok(SearchRequest {
+            query: "why?".into(),
+            rag_scope: Some(scope(&[("Path", RagOperator::Contains, &["src/"])])),
+            limit: Some(100),
+        })
+    );
+    assert_eq!(
+        search(json!({ "Query": "q", "RagScope": null, "Limit": null })),
+        Ok(SearchRequest { query: "q".into(), rag_scope: None, limit: None })
+    );
+}
+
+#[test]
+fn a_wrong_search_is_refused_with_every_violation() {
+    let limit = "invalid_field /Limit | Limit must be from 1 to 100 chunks.";
+    for (body, violations) in [
+        (json!({}), vec!["missing_field /Query | Query is required; add it."]),
+        (json!({ "Query": " \n" }), vec!["invalid_field /Query | Query must not be blank."]),
+        (json!({ "Query": "q", "Limit": 0 }), vec![limit]),
+        (json!({ "Query": "q", "Limit": 101 }), vec![limit]),
+        (
+            json!({ "Limit": "8", "Qery": 1, "RagScope": [] }),
+            vec![
+                "invalid_field /Limit | Limit must be an integer from 0 to 2^53, without fraction or exponent.",
+                "unknown_field /Qery | Qery is not a known member; did you mean Query?",
+                "invalid_field /RagScope | RagScope must be an object.",
+                "missing_field /Query | Query is required; add it.",
+            ],
+        ),
+    ] {
+        assert_eq!(refused(search(body)), violations);
+    }
+}

@@ -1,0 +1,205 @@
+//! What the index keeps: documents put, put again, removed and erased, and what that costs.
+
+use aptix_edge::contract::{Document, ErrorCode, content_hash_of_text};
+use aptix_edge::retrieval::{Counts, Upserted, WorkspaceIndex, pieces};
+
+use super::document;
+use super::storage::Storage;
+
+fn paths(index: &WorkspaceIndex<&Storage>, query: &str) -> Vec<String> {
+    let found = index.search(query, None, 100, usize::MAX).unwrap();
+    found.into_iter().map(|found| found.chunk.path).collect()
+}
+
+fn many_chunks(word: &str) -> String {
+    (0..100).map(|n| format!("fn {word}_{n}() {{\n    work();\n}}\n\n")).collect::<String>()
+}
+
+#[test]
+fn what_is_put_is_counted_and_found_and_what_is_put_again_replaces_it() {
+    let storage = Storage::new();
+    let index = WorkspaceIndex::new(&storage);
+    let long = many_chunks("alpha");
+    let chunks = pieces(&long).len();
+    assert!(chunks > 2);
+    assert_eq!(
+        index.upsert(&[document("src/a.rs", &long), document("b.md", "beta\n")]).unwrap(),
+        [
+            Upserted {
+                path: "src/a.rs".into(),
+                chunks,
+                content_hash: content_hash_of_text(&long),
+                changed: true
+            },
+            Upserted {
+                path: "b.md".into(),
+                chunks: 1,
+                content_hash: content_hash_of_text("beta\n"),
+                changed: true
+            },
+        ]
+    );
+    let bytes = long.len() + 5;
+    assert_eq!(index.counts().unwrap(), Counts { documents: 2, chunks: chunks + 1, bytes });
+    assert_eq!(paths(&index, "alpha").len(), chunks);
+
+    let changed = index.upsert(&[document("src/a.rs", "gamma")]).unwrap();
+    assert_eq!((changed[0].chunks, changed[0].changed), (1, true));
+    assert_eq!(index.counts().unwrap(), Counts { documents: 2, chunks: 2, bytes: 10 });
+    assert_eq!(paths(&index, "alpha"), Vec::<String>::new());
+    assert_eq!(paths(&index, "gamma"), ["src/a.rs"]);
+    assert_eq!(paths(&index, "beta"), ["b.md"]);
+    // And once more as it was, over ids that were given back.
+    index.upsert(&[document("src/a.rs", &long)]).unwrap();
+    assert_eq!(paths(&index, "alpha").len(), chunks);
+    assert_eq!(paths(&index, "gamma"), Vec::<String>::new());
+}
+
+#[test]
+fn an_unchanged_document_costs_one_row_read_and_no_write() {
+    let storage = Storage::new();
+    let index = WorkspaceIndex::new(&storage);
+    let mut put = document("a.rs", &many_chunks("alpha"));
+    put.properties = [("team".to_owned(), vec!["a".to_owned(), "b".to_owned()])].into();
+    let first = index.upsert(&[put.clone()]).unwrap();
+    let before = storage.cost();
+    let again = index.upsert(&[put.clone()]).unwrap();
+    assert_eq!(again, [Upserted { changed: false, ..first[0].clone() }]);
+    let after = storage.cost();
+    assert_eq!((after.0, after.1), (before.0, before.1), "writes");
+    assert_eq!(after.2 - before.2, 1, "rows read");
+    // Line ends do not make another text, nor does the language that the path says already.
+    put.contents = put.contents.replace('\n', "\r\n");
+    put.language = Some("rust".to_owned());
+    assert!(!index.upsert(&[put.clone()]).unwrap()[0].changed);
+    // Contents, language and properties do.
+    for change in [
+        Document { contents: "other".to_owned(), ..put.clone() },
+        Document { language: Some("csharp".to_owned()), ..put.clone() },
+        Document { properties: Vec::new(), ..put.clone() },
+    ] {
+        assert!(index.upsert(&[change]).unwrap()[0].changed);
+        assert!(index.upsert(&[put.clone()]).unwrap()[0].changed);
+    }
+}
+
+#[test]
+fn a_chunk_costs_few_rows() {
+    let storage = Storage::new();
+    let index = WorkspaceIndex::new(&storage);
+    index.upsert(&[document("first", "x")]).unwrap();
+    let documents: Vec<Document> =
+        (0..100).map(|n| document(&format!("src/{n}.rs"), &many_chunks("alpha"))).collect();
+    let before = storage.cost().1;
+    let put = index.upsert(&documents).unwrap();
+    let chunks: u64 = put.iter().map(|put| put.chunks as u64).sum();
+    let rows = storage.cost().1 - before;
+    // One in `chunks`, one for its length and a share of the segment in FTS5's own tables.
+    assert!(rows <= chunks * 7 / 2 + 100, "{rows} rows for {chunks} chunks");
+}
+
+#[test]
+fn one_document_is_removed_by_its_path_and_a_folder_by_its_slash() {
+    let storage = Storage::new();
+    let index = WorkspaceIndex::new(&storage);
+    let put = ["src/a", "src/a/b", "src/a/c/d", "src/ab", "src/a0", "src/a.rs", "src"];
+    let documents: Vec<Document> = put.iter().map(|path| document(path, "alpha\n")).collect();
+    index.upsert(&documents).unwrap();
+    let nothing = Counts::default();
+    let of = |documents| Counts { documents, chunks: documents, bytes: documents * 6 };
+    for (path, removed, left) in [
+        ("nowhere", nothing, 7),
+        ("src/a/b/", nothing, 7),
+        ("SRC/", nothing, 7),
+        ("src/a/", of(2), 5),
+        ("src/a", of(1), 4),
+        ("src/a", nothing, 4),
+        ("src/", of(3), 1),
+        ("src", of(1), 0),
+    ] {
+        assert_eq!(index.remove(path).unwrap(), removed, "{path}");
+        assert_eq!(index.counts().unwrap(), of(left), "{path}");
+        assert_eq!(paths(&index, "alpha").len(), left, "{path}");
+    }
+    assert_eq!(storage.number("SELECT COUNT(*) FROM chunks"), 0);
+}
+
+#[test]
+fn an_erased_workspace_leaves_no_table_and_can_be_used_again() {
+    let storage = Storage::new();
+    let index = WorkspaceIndex::new(&storage);
+    index.upsert(&[document("a", "alpha")]).unwrap();
+    index.erase().unwrap();
+    assert_eq!(storage.number("SELECT COUNT(*) FROM sqlite_master"), 0);
+    assert_eq!(index.counts().unwrap(), Counts::default());
+    assert_eq!(paths(&index, "alpha"), Vec::<String>::new());
+    index.erase().unwrap();
+    index.upsert(&[document("a", "beta")]).unwrap();
+    assert_eq!((paths(&index, "alpha"), paths(&index, "beta")), (vec![], vec!["a".to_owned()]));
+}
+
+#[test]
+fn a_workspace_that_was_never_written_is_empty_and_reading_it_writes_nothing() {
+    let storage = Storage::new();
+    let index = WorkspaceIndex::new(&storage);
+    assert_eq!(index.counts().unwrap(), Counts::default());
+    assert_eq!(index.remove("src/").unwrap(), Counts::default());
+    assert_eq!(paths(&index, "alpha"), Vec::<String>::new());
+    assert_eq!(storage.cost().0, 0);
+}
+
+#[test]
+fn another_instance_finds_what_one_has_put() {
+    let storage = Storage::new();
+    WorkspaceIndex::new(&storage).upsert(&[document("a", "alpha")]).unwrap();
+    assert_eq!(paths(&WorkspaceIndex::new(&storage), "alpha"), ["a"]);
+    let again = WorkspaceIndex::new(&storage).upsert(&[document("a", "alpha")]).unwrap();
+    assert!(!again[0].changed);
+}
+
+#[test]
+fn documents_are_put_all_or_none_wherever_the_storage_fails() {
+    let old = [document("a", &many_chunks("alpha")), document("b", "beta")];
+    let new =
+        [document("a", "gamma"), document("b", &many_chunks("delta")), document("c", "epsilon")];
+    for others in 0.. {
+        let storage = Storage::new();
+        let index = WorkspaceIndex::new(&storage);
+        index.upsert(&old).unwrap();
+        let counts = index.counts().unwrap();
+        storage.fail_after(others);
+        let put = index.upsert(&new);
+        if put.is_ok() {
+            assert!(others > 10);
+            break;
+        }
+        assert_eq!(put.unwrap_err().code, ErrorCode::Internal);
+        assert_eq!(index.counts().unwrap(), counts, "{others}");
+        assert_eq!(paths(&index, "gamma delta epsilon"), Vec::<String>::new(), "{others}");
+        assert_eq!(paths(&index, "beta"), ["b"], "{others}");
+        // The storage works again.
+        assert_eq!(index.upsert(&new).unwrap().len(), 3);
+        assert_eq!(paths(&index, "gamma"), ["a"]);
+    }
+    // The very first write as well, which also makes the tables.
+    let storage = Storage::new();
+    let index = WorkspaceIndex::new(&storage);
+    storage.fail_after(5);
+    assert!(index.upsert(&old).is_err());
+    assert_eq!(index.counts().unwrap(), Counts::default());
+    assert_eq!(index.upsert(&old).unwrap().len(), 2);
+}
+
+#[test]
+fn rows_that_cannot_be_read_are_a_fault_and_not_a_default() {
+    let storage = Storage::new();
+    let index = WorkspaceIndex::new(&storage);
+    index.upsert(&[document("a", "alpha")]).unwrap();
+    storage.write("UPDATE documents SET properties = '{'");
+    let scope = super::scope::scope(&[("x", aptix_edge::contract::RagOperator::NotEqual, &["y"])]);
+    let found = index.search("alpha", Some(&scope), 8, usize::MAX);
+    assert_eq!(found.unwrap_err().code, ErrorCode::Internal);
+    storage.write("UPDATE index_state SET schema_version = 99");
+    let fault = WorkspaceIndex::new(&storage).counts().unwrap_err();
+    assert!(fault.message.contains("newer version"), "{fault:?}");
+}

@@ -1,0 +1,119 @@
+//! SQLite in memory behind `Database`, for an index alone: it counts what statements cost.
+
+use std::cell::{Cell, RefCell};
+
+use aptix_edge::contract::Fault;
+use aptix_edge::persistence::{Database, DatabaseFault, Row, Value};
+use rusqlite::{Connection, types};
+
+/// A database of its own.
+pub(crate) struct Storage {
+    connection: Connection,
+    depth: Cell<u32>,
+    /// Writing statements so far.
+    writes: Cell<u64>,
+    /// Rows given back so far.
+    rows_returned: Cell<u64>,
+    /// The writing statement that fails, counted down.
+    failing_in: RefCell<Option<u64>>,
+}
+
+#[allow(dead_code, reason = "the bench does not count")]
+impl Storage {
+    pub(crate) fn new() -> Self {
+        Self {
+            connection: Connection::open_in_memory().unwrap(),
+            depth: Cell::new(0),
+            writes: Cell::new(0),
+            rows_returned: Cell::new(0),
+            failing_in: RefCell::new(None),
+        }
+    }
+
+    /// Writing statements, rows written (those of FTS5's own tables included) and rows given back.
+    pub(crate) fn cost(&self) -> (u64, u64, u64) {
+        (self.writes.get(), self.connection.total_changes(), self.rows_returned.get())
+    }
+
+    /// Lets the writing statement fail that comes after so many others.
+    pub(crate) fn fail_after(&self, others: u64) {
+        *self.failing_in.borrow_mut() = Some(others);
+    }
+
+    /// One number out of the storage, behind the product's back.
+    pub(crate) fn number(&self, statement: &str) -> i64 {
+        self.connection.query_row(statement, [], |row| row.get(0)).unwrap()
+    }
+
+    /// Spoils the storage behind the product's back.
+    pub(crate) fn write(&self, statement: &str) {
+        self.connection.execute_batch(statement).unwrap();
+    }
+
+    fn fails_now(&self) -> bool {
+        let mut failing = self.failing_in.borrow_mut();
+        match failing.take() {
+            None => false,
+            Some(0) => true,
+            Some(others) => {
+                *failing = Some(others - 1);
+                false
+            }
+        }
+    }
+}
+
+impl Database for &Storage {
+    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+        (**self).run(statement, parameters)
+    }
+
+    fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+        (**self).atomically(writes)
+    }
+}
+
+impl Database for Storage {
+    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+        let fault = |fault: rusqlite::Error| DatabaseFault(fault.to_string());
+        let mut prepared = self.connection.prepare_cached(statement).map_err(fault)?;
+        if !prepared.readonly() {
+            self.writes.set(self.writes.get() + 1);
+            if self.fails_now() {
+                return Err(DatabaseFault("disk I/O error".to_owned()));
+            }
+        }
+        let bound = parameters.iter().map(|value| match value {
+            Value::Null => types::Value::Null,
+            Value::Integer(number) => types::Value::Integer(*number),
+            Value::Real(number) => panic!("{number} is bound, only text and integers are"),
+            Value::Text(text) => types::Value::Text(text.clone()),
+        });
+        let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
+        let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
+        let mut given = Vec::new();
+        while let Some(row) = rows.next().map_err(fault)? {
+            let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
+                types::Value::Null => Value::Null,
+                types::Value::Integer(number) => Value::Integer(number),
+                types::Value::Text(text) => Value::Text(text),
+                other => panic!("{other:?} is read, only text and integers are"),
+            };
+            let cells = names.iter().enumerate().map(|(place, name)| (name.clone(), cell(place)));
+            given.push(Row(cells.collect()));
+        }
+        self.rows_returned.set(self.rows_returned.get() + given.len() as u64);
+        Ok(given)
+    }
+
+    fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+        let depth = self.depth.get();
+        self.connection.execute_batch(&format!("SAVEPOINT depth_{depth}")).unwrap();
+        self.depth.set(depth + 1);
+        let done = writes();
+        self.depth.set(depth);
+        let undo = if done.is_ok() { String::new() } else { format!("ROLLBACK TO depth_{depth};") };
+        self.connection.execute_batch(&format!("{undo} RELEASE depth_{depth}")).unwrap();
+        done
+    }
+}

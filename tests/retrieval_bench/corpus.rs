@@ -1,0 +1,108 @@
+//! The texts that are searched: this project's own, those shipped beside this file, and a large one
+//! that is made.
+
+use std::path::{Path, PathBuf};
+
+use aptix_edge::contract::{Document, RagCondition, RagOperator, RagScope};
+use aptix_edge::retrieval::pieces;
+
+use super::questions::{BILLING, HANDBOOK, OWN, Question};
+
+/// Documents, and what is asked of them.
+pub(crate) struct Corpus {
+    pub(crate) name: &'static str,
+    pub(crate) documents: Vec<Document>,
+    pub(crate) questions: &'static [Question],
+}
+
+impl Corpus {
+    pub(crate) fn all() -> Vec<Self> {
+        let beside = |name| root().join("tests/retrieval_bench").join(name);
+        vec![
+            Self { name: "this project", documents: own(), questions: OWN },
+            Self {
+                name: "billing, C#",
+                documents: under(&beside("billing"), "billing/"),
+                questions: BILLING,
+            },
+            Self {
+                name: "handbook, Markdown",
+                documents: under(&beside("handbook"), "handbook/"),
+                questions: HANDBOOK,
+            },
+        ]
+    }
+
+    /// The bench is only as right as its labels.
+    pub(crate) fn assert_labels(&self, answers: &[(&str, &str)]) {
+        for (file, symbol) in answers {
+            let documents = self.documents.iter().filter(|document| document.path == *file);
+            let held = documents
+                .flat_map(|document| pieces(&document.contents))
+                .any(|piece| piece.text.contains(symbol));
+            assert!(held, "label: no chunk of {file} holds {symbol:?}");
+        }
+    }
+}
+
+/// `src` and `tests` without this bench, which holds the questions.
+fn own() -> Vec<Document> {
+    let mut documents = under(&root().join("src"), "src/");
+    documents.extend(under(&root().join("tests"), "tests/"));
+    documents.retain(|document| !document.path.contains("retrieval_bench"));
+    documents
+}
+
+/// The files of a folder that are code or prose, in order.
+fn under(folder: &Path, prefix: &str) -> Vec<Document> {
+    let mut documents = Vec::new();
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for entry in entries {
+        let name = entry.file_name().unwrap().to_string_lossy();
+        if entry.is_dir() {
+            documents.extend(under(&entry, &format!("{prefix}{name}/")));
+        } else if [".rs", ".mjs", ".cs", ".md"].iter().any(|end| name.ends_with(end)) {
+            let contents = std::fs::read_to_string(&entry).unwrap();
+            documents.push(document(format!("{prefix}{name}"), contents));
+        }
+    }
+    documents
+}
+
+/// This project's texts again and again under other folders, each time with other words in them,
+/// until there are so many chunks.
+pub(crate) fn large(chunks: usize) -> Vec<Document> {
+    let own = own();
+    let mut documents = Vec::new();
+    let mut count = 0;
+    for copy in 0.. {
+        for original in &own {
+            if count >= chunks {
+                return documents;
+            }
+            let contents = original.contents.replace("turn", &format!("turn{copy}"));
+            count += pieces(&contents).len();
+            documents.push(document(format!("copy{copy}/{}", original.path), contents));
+        }
+    }
+    documents
+}
+
+pub(crate) fn scope_of_one_folder() -> RagScope {
+    let condition = RagCondition {
+        key: "Path".to_owned(),
+        operator: RagOperator::Contains,
+        values: vec!["copy1/".to_owned()],
+    };
+    RagScope { conditions: vec![condition] }
+}
+
+fn document(path: String, contents: String) -> Document {
+    Document { path, contents, language: None, properties: Vec::new() }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
