@@ -24,8 +24,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup dev build test test-long bench bench-retrieval check-catalog deploy fmt clean
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s
-", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 dev: build ## build, then serve on 127.0.0.1:8787 (PORT=…); without a key, with a stand-in for the model service
 	@exec node tests/stand_in/dev.mjs
@@ -76,7 +75,7 @@ build/.complete: $(sources) $(if $(filter-out $(wildcard $(outputs)),$(outputs))
 	@mkdir -p build && touch build/.begun
 	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --release
 	@# worker-build keeps the functions' names, a tenth of the upload, and leaves a little to a second pass.
-	@"$$WASM_OPT_BIN" build/index_bg.wasm -O --strip-debug -o build/index_bg.wasm
+	@"$$WASM_OPT_BIN" build/index_bg.wasm -Oz --strip-debug -o build/index_bg.wasm
 	@mv build/.begun $@
 
 .PHONY: absent-output
