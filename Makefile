@@ -75,7 +75,7 @@ build/.complete: $(sources) $(if $(filter-out $(wildcard $(outputs)),$(outputs))
 	@mkdir -p build && touch build/.begun
 	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --release
 	@# worker-build keeps the functions' names, a tenth of the upload, and leaves a little to a second pass.
-	@"$$WASM_OPT_BIN" build/index_bg.wasm -Oz --strip-debug -o build/index_bg.wasm
+	@"$$WASM_OPT_BIN" build/index_bg.wasm -O --one-caller-inline-max-function-size=20 --strip-debug -o build/index_bg.wasm
 	@mv build/.begun $@
 
 .PHONY: absent-output
