@@ -120,8 +120,9 @@ fn the_first_three_layers_never_name_each_other_nor_a_layer_behind_them() {
 #[test]
 fn only_the_reasoner_names_the_first_three_layers() {
     // Admission composes the user's words and freezes the tool list, because both are stored in the
-    // same durable step that accepts the turn. It never calls the model and never runs a tool.
-    assert_only(&["entry/admission.rs"], |file| {
+    // same durable step that accepts the turn. Retrieval, before it, traces what it leaves out and
+    // posts to a service as a tool does. Neither calls the model or runs a tool.
+    assert_only(&["entry/admission.rs", "entry/turn_retrieval.rs"], |file| {
         file.folder() != "reasoner" && file.names().iter().any(|name| STEPS.contains(name))
     });
     assert_only(&[], |file| {

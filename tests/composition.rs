@@ -50,8 +50,13 @@ fn base64_artifact(name: &str, mime: Option<&str>, contents: &str) -> Value {
 }
 
 /// A later turn of a session in general mode, with nothing but what the request holds.
-const LATER: TurnMaterial<'static> =
-    TurnMaterial { mode: "general", boot_prompt: None, solution_context: None, retrieved: &[] };
+const LATER: TurnMaterial<'static> = TurnMaterial {
+    mode: "general",
+    boot_prompt: None,
+    solution_context: None,
+    retrieved: &[],
+    left_out: &[],
+};
 
 fn composed(turn: &UserTurn, material: &TurnMaterial<'_>) -> ComposedTurn {
     compose_turn(turn, material).unwrap()
@@ -153,6 +158,7 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
             boot_prompt: Some("Be useful."),
             solution_context: Some("A workspace of two crates."),
             retrieved: &[],
+            left_out: &[],
         },
     );
     let tools = tools_of("general", vec![client_tool("ddr_document", false)]);

@@ -21,6 +21,8 @@ pub struct TurnMaterial<'a> {
     pub solution_context: Option<&'a str>,
     /// Chunks that retrieval found, in rank order.
     pub retrieved: &'a [Chunk],
+    /// What retrieval found and left out.
+    pub left_out: &'a [Block],
 }
 
 /// What a user turn adds to the conversation.
@@ -78,6 +80,7 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
         trace.push(Block::sent("chunk", format!("retrieval: {}", chunk.path), chunk.text.len()));
         chunks.push(chunk.clone());
     }
+    trace.extend_from_slice(material.left_out);
     if !chunks.is_empty() {
         parts.push(ContentPart::text(context_block(&chunks)));
     }

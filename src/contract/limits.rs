@@ -29,7 +29,9 @@ limits! {
     PATH = 1_024;
     /// `MimeType`.
     MIME_TYPE = 255;
-    /// `WorkspaceId`, `Repo`, `Language`.
+    /// `WorkspaceId`.
+    WORKSPACE_ID = 256;
+    /// `Repo`, `Language`.
     HINT = 1_024;
     /// `ClipboardImages`.
     CLIPBOARD_IMAGES = 100;

@@ -4,6 +4,7 @@
 //! always meets what the first has stored.
 
 use super::session_host::Environment;
+use super::turn_retrieval::Retrieved;
 use crate::composition::{
     ToolList, TurnMaterial, client_tool_definitions, compose_turn, default_tool_definitions,
     merge_tools,
@@ -48,6 +49,8 @@ pub(super) struct Door<'a, P, D> {
     pub(super) platform: &'a P,
     pub(super) store: &'a SessionStore<D>,
     pub(super) environment: &'a Environment,
+    /// What was retrieved for the turn.
+    pub(super) retrieved: &'a Retrieved,
     /// The turn that was given up when this request came: a repeat of it hears that first.
     pub(super) given_up: Option<u64>,
 }
@@ -110,6 +113,18 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             }
             Ok(Admission::Run(turn))
         })
+    }
+
+    /// The agent context of a turn that may begin now; `None` for a repeat, or while another turn is
+    /// live.
+    pub(super) fn agent_of_new_turn(&self, request: &UserTurn) -> Result<Option<String>, Fault> {
+        let Some(session) = self.store.session()? else {
+            return self.new_session(request).map(|session| Some(session.agent_context));
+        };
+        if session.live_turn.is_some() || self.store.turn(&request.turn_id)?.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(session.agent_context))
     }
 
     /// The session, when a turn of it was ever accepted.
@@ -265,9 +280,12 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
                     mode: &session.mode,
                     boot_prompt: (ordinal == 1).then_some(conversation.boot_prompt.as_str()),
                     solution_context: solution_context.as_deref().filter(|_| unsent),
-                    retrieved: &[],
+                    retrieved: &self.retrieved.chunks,
+                    left_out: &self.retrieved.left_out,
                 },
             )?;
+            let mut user_warnings = composed.user_warnings;
+            user_warnings.extend(self.retrieved.warning.clone());
             session.solution_context_sent.clone_from(&session.solution_context);
             settle_open_calls(self.store, &mut session, "the turn that asked for it has ended")?;
             let mut entries = Vec::with_capacity(2);
@@ -287,7 +305,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
                     progress: Progress {
                         streaming: request.streaming,
                         tool_choice: request.tool_choice_name.clone(),
-                        user_warnings: composed.user_warnings,
+                        user_warnings,
                         warnings: merged.warnings,
                         ..Progress::default()
                     },

@@ -15,10 +15,10 @@ impl Tenant {
         Self("local".to_owned())
     }
 
-    /// The name under which this tenant's session lives. A tenant's name holds no `/`, so no two
-    /// tenants can name the same session.
-    pub fn session_name(&self, session_id: &str) -> String {
-        format!("{}/{session_id}", self.0)
+    /// The name of this tenant's object for a session or a workspace. A tenant's name holds no `/`,
+    /// so no two tenants can name the same object.
+    pub fn object_name(&self, id: &str) -> String {
+        format!("{}/{id}", self.0)
     }
 
     /// For the log.
@@ -172,7 +172,7 @@ mod tests {
     fn a_known_key_opens_the_door_of_its_tenant_only() {
         let ring = ring("opens");
         let caller = ring.admit(Some("Bearer opens")).unwrap();
-        assert_eq!(caller.tenant.session_name("s1"), "acme/s1");
+        assert_eq!(caller.tenant.object_name("s1"), "acme/s1");
         assert_eq!(caller.rate_key(), "acme/k1");
         assert_eq!(ring.admit(Some("bearer opens")).unwrap(), caller);
     }

@@ -12,12 +12,16 @@ mod export;
 mod openapi;
 mod route;
 mod session_host;
+mod turn_retrieval;
 mod views;
+mod workspace;
 
 pub use authentication::{AuthenticationMode, Caller, Keyring, Tenant};
 pub use cross_origin::{AllowedOrigins, answer_headers};
 pub use export::Export;
 pub use openapi::openapi;
-pub use route::{Route, SessionRoute, TurnPage};
+pub use route::{Route, SessionRoute, TurnPage, WorkspaceRoute};
 pub use session_host::{Delivery, Environment, SessionHost};
+pub use turn_retrieval::Retrieved;
 pub use views::{ModesView, SessionView, TraceView, TurnView, TurnsView};
+pub use workspace::WorkspaceHost;

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::contract::{ErrorCode, Fault, SessionId, TurnId};
+use crate::contract::validation::artifact_path::relative_path_problem;
+use crate::contract::{ErrorCode, Fault, SessionId, TurnId, limits};
 
 /// An endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,33 @@ pub enum Route {
     Execute,
     /// An endpoint below `/sessions/{SessionId}`.
     Session(SessionId, SessionRoute),
+    /// An endpoint below `/workspaces/{WorkspaceId}`; the id is any text.
+    Workspace(String, WorkspaceRoute),
+}
+
+/// An endpoint of one workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkspaceRoute {
+    /// `PUT /workspaces/{WorkspaceId}/documents`
+    Upsert,
+    /// `DELETE /workspaces/{WorkspaceId}/documents?Path=…`
+    Remove(String),
+    /// `POST /workspaces/{WorkspaceId}/search`
+    Search,
+    /// `GET /workspaces/{WorkspaceId}`
+    Counts,
+    /// `DELETE /workspaces/{WorkspaceId}`
+    Erase,
+}
+
+impl WorkspaceRoute {
+    /// The request has a JSON body.
+    pub fn has_body(&self) -> bool {
+        match self {
+            Self::Upsert | Self::Search => true,
+            Self::Remove(_) | Self::Counts | Self::Erase => false,
+        }
+    }
 }
 
 /// An endpoint of one session.
@@ -96,6 +124,23 @@ impl Route {
             ["sessions", session, "turns", turn, "cancel"] => {
                 ("POST", below(session, |_| Ok(SessionRoute::Cancel(TurnId::parse(turn)?))))
             }
+            ["workspaces", workspace] => (
+                "GET, DELETE",
+                in_workspace(workspace, || match method {
+                    "DELETE" => Ok(WorkspaceRoute::Erase),
+                    _ => Ok(WorkspaceRoute::Counts),
+                }),
+            ),
+            ["workspaces", workspace, "documents"] => (
+                "PUT, DELETE",
+                in_workspace(workspace, || match method {
+                    "DELETE" => removed_path(query).map(WorkspaceRoute::Remove),
+                    _ => Ok(WorkspaceRoute::Upsert),
+                }),
+            ),
+            ["workspaces", workspace, "search"] => {
+                ("POST", in_workspace(workspace, || Ok(WorkspaceRoute::Search)))
+            }
             _ => {
                 return Err(Fault::new(
                     ErrorCode::NotFound,
@@ -122,7 +167,7 @@ impl Route {
     pub fn is_public(&self) -> bool {
         match self {
             Self::Health | Self::Errors | Self::OpenApi => true,
-            Self::Execute | Self::Session(..) => false,
+            Self::Execute | Self::Session(..) | Self::Workspace(..) => false,
         }
     }
 }
@@ -160,6 +205,53 @@ fn turn_page(query: &str) -> Result<TurnPage, Fault> {
 /// An id may come percent-encoded; what then holds a `/` or is no UTF-8 is no id, and is refused as one.
 fn decoded(segment: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(segment).decode_utf8_lossy()
+}
+
+/// `?Path=…` of a removal: a document, or a folder with a `/` at its end.
+fn removed_path(query: &str) -> Result<String, Fault> {
+    let mut path = None;
+    for member in query.split('&').filter(|member| !member.is_empty()) {
+        let (name, value) = member.split_once('=').unwrap_or((member, ""));
+        if name != "Path" || path.is_some() {
+            return Err(Fault::new(
+                ErrorCode::UnknownField,
+                "This endpoint takes one Path in its query, nothing else.",
+            ));
+        }
+        path = Some(decoded(value).into_owned());
+    }
+    let path = path.ok_or_else(|| {
+        Fault::new(ErrorCode::MissingField, "Path is required; add ?Path=….").at("/Path")
+    })?;
+    let problem = match path.trim_end_matches('/') {
+        "" => Some("must name a document, or a folder with a / at its end"),
+        _ => relative_path_problem(&path),
+    };
+    match problem {
+        Some(problem) => {
+            Err(Fault::new(ErrorCode::InvalidField, format!("Path {problem}.")).at("/Path"))
+        }
+        None => Ok(path),
+    }
+}
+
+fn in_workspace(
+    workspace: &str,
+    route: impl FnOnce() -> Result<WorkspaceRoute, Fault>,
+) -> Result<Route, Fault> {
+    if workspace.is_empty()
+        || workspace.chars().count() > limits::WORKSPACE_ID
+        || workspace.chars().any(char::is_control)
+    {
+        return Err(Fault::new(
+            ErrorCode::InvalidField,
+            format!(
+                "WorkspaceId must be 1 to {} characters, none of them a control character.",
+                limits::WORKSPACE_ID
+            ),
+        ));
+    }
+    Ok(Route::Workspace(workspace.to_owned(), route()?))
 }
 
 fn below(

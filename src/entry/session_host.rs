@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::admission::{Admission, Door, Interrupted, aborted};
 use super::export::Export;
+use super::turn_retrieval::{Retrieved, retrieve};
 use super::views::TurnView;
 use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
@@ -76,7 +77,29 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    /// Takes a submission (`POST /execute`).
+    /// Retrieves what a submission is to be given besides its own artifacts: once, for a user turn
+    /// that may begin now. Nothing is written.
+    pub async fn retrieve(
+        self: &Rc<Self>,
+        environment: &Environment,
+        request: &ExecuteRequest,
+    ) -> Retrieved {
+        let ExecuteRequest::UserTurn(turn) = request else { return Retrieved::default() };
+        if turn.workspace_id.is_none() {
+            return Retrieved::default();
+        }
+        // What cannot be told here is told by the admission.
+        let agent = match self.door(environment).agent_of_new_turn(turn) {
+            Ok(Some(agent)) => environment.catalog.agent_context(&agent),
+            Ok(None) | Err(_) => None,
+        };
+        match agent {
+            Some(agent) => retrieve(self.platform.as_ref(), agent, turn).await,
+            None => Retrieved::default(),
+        }
+    }
+
+    /// Takes a submission (`POST /execute`), with what was retrieved for it.
     ///
     /// # Errors
     /// Why it is refused; then nothing was written.
@@ -84,10 +107,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self: &Rc<Self>,
         environment: &Environment,
         request: &ExecuteRequest,
+        retrieved: &Retrieved,
     ) -> Result<Delivery, Fault> {
         let given_up = self.take_up_interrupted(environment)?;
         let fingerprint = request.fingerprint();
-        let door = Door { given_up, ..self.door(environment) };
+        let door = Door { given_up, retrieved, ..self.door(environment) };
         let admission = match request {
             ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint),
             ExecuteRequest::ToolContinuation(results) => {
@@ -268,7 +292,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     pub(super) fn door<'a>(&'a self, environment: &'a Environment) -> Door<'a, P, D> {
-        Door { platform: &self.platform, store: &self.store, environment, given_up: None }
+        Door {
+            platform: &self.platform,
+            store: &self.store,
+            environment,
+            retrieved: const { &Retrieved { chunks: Vec::new(), left_out: Vec::new(), warning: None } },
+            given_up: None,
+        }
     }
 }
 

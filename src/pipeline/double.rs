@@ -141,6 +141,10 @@ impl Platform for Double {
         Ok(HttpResponse { status: answer.status, headers: answer.headers, body })
     }
 
+    async fn search_workspace(&self, _: &str, _: String) -> Result<String, HttpFault> {
+        Err(HttpFault("there are no workspaces".to_owned()))
+    }
+
     fn spawn(&self, _: Pin<Box<dyn Future<Output = ()>>>) {
         panic!("a step starts no task");
     }

@@ -32,6 +32,13 @@ pub trait Platform: 'static {
         request: HttpRequest,
     ) -> impl Future<Output = Result<HttpResponse<Self::Body>, HttpFault>>;
 
+    /// Posts a search to the index of one of the tenant's workspaces and gives the answer's text.
+    fn search_workspace(
+        &self,
+        workspace_id: &str,
+        search: String,
+    ) -> impl Future<Output = Result<String, HttpFault>>;
+
     /// Runs a task apart from the request that started it.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>);
 

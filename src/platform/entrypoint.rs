@@ -1,18 +1,14 @@
 //! The Worker in front of the objects: it finds the endpoint, lets the caller in, reads the body up
 //! to its cap, and hands it to the session's object in one hop.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
 use serde_json::json;
-use worker::js_sys::{JSON, Promise, Reflect, Uint8Array, global};
-use worker::wasm_bindgen::prelude::wasm_bindgen;
-use worker::wasm_bindgen::{JsCast, JsValue};
-use worker::wasm_bindgen_futures::JsFuture;
+use worker::js_sys::{Reflect, Uint8Array, global};
+use worker::wasm_bindgen::JsValue;
 use worker::web_sys::{Headers, Request};
 use worker::{Context, Env, Response, event, web_sys};
 
 use super::answer::{json, refusal, refusal_line, result, target, with_header_lines};
+use super::durable_object::{Head, ObjectRequest, ask};
 use super::environment::deployment;
 use super::gate::{Gate, keep_to_rate};
 use super::request_body::read_body;
@@ -84,24 +80,46 @@ async fn answer(request: &Request, headers: &Headers, env: &Env, gate: &Gate) ->
     }
     let caller = gate.admit(headers).map_err(|fault| refused(None, one(fault)))?;
     let addressed = admit(request, headers, env, &caller, route).await;
-    let (session, body) = addressed.map_err(|faults| refused(Some(&caller), faults))?;
+    let (object, body) = addressed.map_err(|faults| refused(Some(&caller), faults))?;
     let position = headers.get("Last-Event-ID").ok().flatten();
-    let head = Forwarded {
-        method: &method,
-        headers: position.iter().map(|position| ("Last-Event-ID", position.as_str())).collect(),
+    let (binding, name) = object.address(&caller.tenant);
+    let asked = ObjectRequest {
+        binding,
+        name: &name,
+        target: &target,
+        head: &Head {
+            method: &method,
+            headers: position.iter().map(|position| ("Last-Event-ID", position.as_str())).collect(),
+        },
+        body: body.as_ref(),
     };
-    let forwarded = forward(env, &caller.tenant, &session, &head, &target, body.as_ref()).await;
-    Ok(forwarded.or_else(|fault| {
+    Ok(ask(env, &asked).await.or_else(|fault| {
         write_line(&json!({
-            "event": "object_failed", "level": "error", "tenant": caller.tenant.as_str(),
-            "session": session.as_str(), "fault": format!("{fault:?}"),
+            "event": "object_failed", "level": "error", "object": name,
+            "fault": format!("{fault:?}"),
         }));
         refusal(vec![Fault::new(
             ErrorCode::Internal,
-            "The session's object did not answer. Send the same request again: it is not run twice.",
+            "The object behind this address did not answer. Send the same request again: nothing is done twice.",
         )])
         .map(Into::into)
     }))
+}
+
+/// The object that a request is for.
+enum Addressee {
+    Session(SessionId),
+    Workspace(String),
+}
+
+impl Addressee {
+    /// The binding of the object's class, and the object's name.
+    fn address(&self, tenant: &Tenant) -> (&'static str, String) {
+        match self {
+            Self::Session(session) => ("SESSIONS", tenant.object_name(session.as_str())),
+            Self::Workspace(workspace) => ("WORKSPACES", tenant.object_name(workspace)),
+        }
+    }
 }
 
 fn public_view(route: &Route, env: &Env) -> Option<Result<worker::Result<Response>, Fault>> {
@@ -114,31 +132,38 @@ fn public_view(route: &Route, env: &Env) -> Option<Result<worker::Result<Respons
         Route::OpenApi => {
             Some(deployment(env).map(|deployment| json(200, &openapi(&deployment, VERSION))))
         }
-        Route::Execute | Route::Session(..) => None,
+        Route::Execute | Route::Session(..) | Route::Workspace(..) => None,
     }
 }
 
-/// Counts the request, and finds the session that it is for.
+/// Counts the request, reads its body, and finds the object that it is for.
 async fn admit(
     request: &Request,
     headers: &Headers,
     env: &Env,
     caller: &Caller,
     route: Route,
-) -> Result<(SessionId, Option<Uint8Array>), Vec<Fault>> {
+) -> Result<(Addressee, Option<Uint8Array>), Vec<Fault>> {
     keep_to_rate(env, caller).await.map_err(one)?;
+    let body = async || {
+        let cap = deployment(env).map_err(one)?.max_body_bytes;
+        read_body(request, headers, cap).await.map_err(one)
+    };
     match route {
-        Route::Session(session, _) => Ok((session, None)),
+        Route::Session(session, _) => Ok((Addressee::Session(session), None)),
+        Route::Workspace(workspace, route) => {
+            let body = if route.has_body() { Some(body().await?) } else { None };
+            Ok((Addressee::Workspace(workspace), body))
+        }
         Route::Execute | Route::Health | Route::Errors | Route::OpenApi => {
-            let cap = deployment(env).map_err(one)?.max_body_bytes;
-            let body = read_body(request, headers, cap).await.map_err(one)?;
-            Ok((addressee(&body.to_vec())?, Some(body)))
+            let body = body().await?;
+            Ok((Addressee::Session(session_of(&body.to_vec())?), Some(body)))
         }
     }
 }
 
-/// The object that a submission is for. What names none is refused with everything wrong with it.
-fn addressee(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
+/// The session that a submission is for. What names none is refused with everything wrong with it.
+fn session_of(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
     match peek_session_id(body) {
         Some(session) => Ok(session),
         None => match parse(body) {
@@ -146,59 +171,6 @@ fn addressee(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
             Err(faults) => Err(faults),
         },
     }
-}
-
-/// One hop to the session's object. Its answer is handed on as it is.
-async fn forward(
-    env: &Env,
-    tenant: &Tenant,
-    session: &SessionId,
-    head: &Forwarded<'_>,
-    target: &str,
-    body: Option<&Uint8Array>,
-) -> Result<web_sys::Response, JsValue> {
-    let head = serde_json::to_string(head).unwrap_or_default();
-    let init: ForwardInit = JSON::parse(&head)?.unchecked_into();
-    if let Some(body) = body {
-        init.set_body(body);
-    }
-    let object = AsRef::<JsValue>::as_ref(env)
-        .unchecked_ref::<Bindings>()
-        .sessions()
-        .get_by_name(&tenant.session_name(session.as_str()))?;
-    let answer = object.fetch(&format!("https://session{target}"), &init)?;
-    JsFuture::from(answer).await.map(JsCast::unchecked_into)
-}
-
-/// What the object is told of the request besides its target and body.
-#[derive(Serialize)]
-struct Forwarded<'a> {
-    method: &'a str,
-    headers: BTreeMap<&'a str, &'a str>,
-}
-
-// `worker` wraps and unwraps requests and responses member by member; each member is a crossing.
-#[wasm_bindgen]
-extern "C" {
-    type Bindings;
-
-    #[wasm_bindgen(method, getter, js_name = SESSIONS)]
-    fn sessions(this: &Bindings) -> Namespace;
-
-    type Namespace;
-
-    #[wasm_bindgen(method, catch, js_name = getByName)]
-    fn get_by_name(this: &Namespace, name: &str) -> Result<Stub, JsValue>;
-
-    type Stub;
-
-    #[wasm_bindgen(method, catch)]
-    fn fetch(this: &Stub, url: &str, init: &ForwardInit) -> Result<Promise, JsValue>;
-
-    type ForwardInit;
-
-    #[wasm_bindgen(method, setter)]
-    fn set_body(this: &ForwardInit, body: &Uint8Array);
 }
 
 /// Logs a refusal with who was refused.

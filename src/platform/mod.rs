@@ -5,6 +5,7 @@
 
 mod answer;
 mod byte_stream;
+mod durable_object;
 mod entrypoint;
 mod environment;
 mod event_stream;
@@ -17,5 +18,8 @@ mod request_body;
 mod runtime;
 #[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod session_object;
+#[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
+mod workspace_object;
 
 pub use session_object::SessionObject;
+pub use workspace_object::WorkspaceIndex;

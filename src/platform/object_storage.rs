@@ -101,7 +101,8 @@ impl Database for ObjectStorage {
 
 /// A write is done when it was executed; only what gives rows has to be read to its end.
 fn gives_rows(statement: &str) -> bool {
-    statement.trim_start().starts_with("SELECT")
+    let statement = statement.trim_start();
+    statement.starts_with("SELECT") || statement.starts_with("WITH")
 }
 
 fn rows_of(cursor: &Cursor) -> Result<Vec<Row>, DatabaseFault> {

@@ -1,15 +1,18 @@
 //! The [`Platform`] of a Worker: clock, randomness, timers, tasks, secrets and logs.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value;
-use worker::js_sys::Date;
-use worker::wasm_bindgen_futures::spawn_local;
+use worker::js_sys::{Date, Uint8Array};
+use worker::wasm_bindgen::JsValue;
+use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
 use worker::{Delay, Env, State, console_error, console_log, console_warn};
 
+use super::durable_object::{Head, ObjectRequest, ask};
 use super::fetch::{FetchBody, fetch};
 use super::object_storage::RowCount;
 use crate::pipeline::{HttpFault, HttpRequest, HttpResponse, Platform};
@@ -63,6 +66,26 @@ impl Platform for Runtime {
 
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse<FetchBody>, HttpFault> {
         fetch(request).await
+    }
+
+    async fn search_workspace(
+        &self,
+        workspace_id: &str,
+        search: String,
+    ) -> Result<String, HttpFault> {
+        let tenant = self.name.as_deref().and_then(|name| name.split_once('/'));
+        let (tenant, _) = tenant.ok_or_else(|| HttpFault("The object has no name.".to_owned()))?;
+        let asked = ObjectRequest {
+            binding: "WORKSPACES",
+            name: &format!("{tenant}/{workspace_id}"),
+            target: "/workspaces/own/search",
+            head: &Head { method: "POST", headers: BTreeMap::new() },
+            body: Some(&Uint8Array::from(search.as_bytes())),
+        };
+        let fault = |fault: JsValue| HttpFault(format!("{fault:?}"));
+        let answer = ask(&self.env, &asked).await.map_err(fault)?;
+        let text = JsFuture::from(answer.text().map_err(fault)?).await.map_err(fault)?;
+        text.as_string().ok_or_else(|| HttpFault("The answer is no text.".to_owned()))
     }
 
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>) {

@@ -98,7 +98,10 @@ impl SessionObject {
                 let submission = parse(&request.bytes().await?);
                 spent.validate = self.lap(&mut since);
                 match submission {
-                    Ok(submission) => self.host.execute(&environment, &submission),
+                    Ok(submission) => {
+                        let retrieved = self.host.retrieve(&environment, &submission).await;
+                        self.host.execute(&environment, &submission, &retrieved)
+                    }
                     Err(faults) => return Ok(Err(faults)),
                 }
             }
@@ -116,7 +119,7 @@ impl SessionObject {
                 spent.session = self.lap(&mut since);
                 return viewed;
             }
-            Route::Health | Route::Errors | Route::OpenApi => {
+            Route::Workspace(..) | Route::Health | Route::Errors | Route::OpenApi => {
                 Err(Fault::new(ErrorCode::NotFound, "This is not answered by a session."))
             }
         };

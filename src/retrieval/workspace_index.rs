@@ -25,6 +25,7 @@ const RULES: u32 = 1;
 const SCOPE_PAGE: usize = 2_000;
 
 /// A workspace's index.
+#[derive(Debug)]
 pub struct WorkspaceIndex<D> {
     database: D,
     ready: Cell<bool>,
@@ -67,6 +68,11 @@ impl<D: Database> WorkspaceIndex<D> {
     /// The index in a database. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
         Self { database, ready: Cell::new(false) }
+    }
+
+    /// The tables are gone.
+    pub fn forget(&self) {
+        self.ready.set(false);
     }
 
     /// Takes documents, each in the place of the one that had its path: all of them or, when it

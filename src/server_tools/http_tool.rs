@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::ToolInvocation;
+use crate::catalog::HeaderTemplate;
 use crate::catalog::{SecretFault, ServerTool};
 use crate::pipeline::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
 
@@ -20,7 +21,7 @@ const MAX_REDIRECTS: usize = 3;
 
 /// Why a tool gave no result. The text is meant for the client and the model.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ToolFailure {
+pub(crate) enum ToolFailure {
     #[error("its arguments are not valid JSON")]
     Arguments,
     #[error(transparent)]
@@ -68,39 +69,50 @@ pub(super) async fn call<P: Platform>(
     tool: &ServerTool,
     invocation: ToolInvocation<'_>,
 ) -> Result<String, ToolFailure> {
-    let request = request(platform, tool, invocation)?;
+    let body = body(invocation)?;
+    post(platform, &tool.http.url, &tool.http.headers, tool.http.timeout_ms, body).await
+}
+
+/// Posts JSON to a service of the operator's and gives the JSON text of its answer.
+///
+/// # Errors
+/// Whatever kept the service from a usable answer.
+pub(crate) async fn post<P: Platform>(
+    platform: &P,
+    url: &str,
+    headers: &[HeaderTemplate],
+    timeout_ms: u64,
+    body: String,
+) -> Result<String, ToolFailure> {
+    let mut expanded = Vec::with_capacity(headers.len());
+    for header in headers {
+        let value = header.value.expand(|name| platform.secret(name))?;
+        expanded.push((header.name.clone(), value));
+    }
+    let request =
+        HttpRequest { method: HttpMethod::Post, url: url.to_owned(), headers: expanded, body };
     let answer = pin!(exchange(platform, request));
-    let time_out = pin!(platform.sleep(tool.http.timeout_ms));
+    let time_out = pin!(platform.sleep(timeout_ms));
     match select(answer, time_out).await {
         Either::Left((answer, _)) => answer,
-        Either::Right(_) => Err(ToolFailure::TimedOut(tool.http.timeout_ms)),
+        Either::Right(_) => Err(ToolFailure::TimedOut(timeout_ms)),
     }
 }
 
-fn request<P: Platform>(
-    platform: &P,
-    tool: &ServerTool,
-    invocation: ToolInvocation<'_>,
-) -> Result<HttpRequest, ToolFailure> {
+fn body(invocation: ToolInvocation<'_>) -> Result<String, ToolFailure> {
     let arguments = match invocation.arguments.trim() {
         // Some services write nothing for a call without arguments.
         "" => "{}",
         arguments => arguments,
     };
-    let body = serde_json::to_string(&ToolRequest {
+    serde_json::to_string(&ToolRequest {
         tool_call_id: invocation.call_id,
         name: invocation.name,
         arguments: serde_json::from_str(arguments).map_err(|_| ToolFailure::Arguments)?,
         session_id: invocation.session_id.as_str(),
         turn_id: invocation.turn_id.as_str(),
     })
-    .map_err(|_| ToolFailure::Arguments)?;
-    let mut headers = Vec::with_capacity(tool.http.headers.len());
-    for header in &tool.http.headers {
-        let value = header.value.expand(|name| platform.secret(name))?;
-        headers.push((header.name.clone(), value));
-    }
-    Ok(HttpRequest { method: HttpMethod::Post, url: tool.http.url.clone(), headers, body })
+    .map_err(|_| ToolFailure::Arguments)
 }
 
 async fn exchange<P: Platform>(

@@ -14,6 +14,8 @@ use crate::contract::{ErrorCode, Fault, SessionId, ToolOutcome, ToolResult, Turn
 use crate::pipeline::Platform;
 use crate::responses_api::FunctionTool;
 
+pub(crate) use http_tool::post;
+
 /// A call of a server tool, and where it comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolInvocation<'a> {

@@ -22,10 +22,18 @@ pub(crate) struct World {
     pub(crate) executor: Rc<Executor>,
     pub(crate) model: ModelService,
     pub(crate) tools: ToolService,
+    pub(crate) workspaces: RefCell<Workspaces>,
     pub(crate) log: RefCell<Vec<serde_json::Value>>,
     random: RefCell<Random>,
     /// Set to let every answer take a while, as the seed decides.
     slow: Cell<bool>,
+}
+
+/// The tenant's workspaces: what is asked of them, and what they answer; nothing is a failure.
+#[derive(Default)]
+pub(crate) struct Workspaces {
+    pub(crate) searches: Vec<(String, String)>,
+    pub(crate) answer: Option<String>,
 }
 
 /// The machine as one instance has it.
@@ -61,6 +69,7 @@ impl World {
             executor,
             model: ModelService::new(Box::new(planned)),
             tools: ToolService::default(),
+            workspaces: RefCell::default(),
             log: RefCell::default(),
             random: RefCell::new(Random(1)),
             slow: Cell::new(false),
@@ -208,6 +217,17 @@ impl Platform for TestPlatform {
         } else {
             self.ask_tool(&request.body).await
         }
+    }
+
+    async fn search_workspace(
+        &self,
+        workspace_id: &str,
+        search: String,
+    ) -> Result<String, HttpFault> {
+        self.pause().await;
+        self.world.workspaces.borrow_mut().searches.push((workspace_id.to_owned(), search));
+        let answer = self.world.workspaces.borrow().answer.clone();
+        answer.ok_or_else(|| HttpFault("there is no workspace".to_owned()))
     }
 
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>) {

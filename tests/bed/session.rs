@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use aptix_edge::catalog::Catalog;
 use aptix_edge::contract::{self, Fault, InvokeResult, SessionId, TurnId};
-use aptix_edge::entry::{Delivery, Environment, SessionHost};
+use aptix_edge::entry::{Delivery, Environment, Retrieved, SessionHost};
 use aptix_edge::pipeline::{Deployment, Position};
 use serde::Serialize;
 use serde_json::Value;
@@ -114,7 +114,7 @@ impl Bed {
         let (_, host) = self.life.borrow().clone();
         self.deliver(position, |environment| {
             let request = contract::parse(request.to_string().as_bytes())?;
-            host.execute(environment, &request).map_err(|fault| vec![fault])
+            host.execute(environment, &request, &Retrieved::default()).map_err(|fault| vec![fault])
         })
     }
 

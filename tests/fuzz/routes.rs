@@ -1,7 +1,7 @@
 //! Methods and targets: which endpoint they mean, or why none.
 
 use aptix_edge::contract::ErrorCode;
-use aptix_edge::entry::{Route, SessionRoute};
+use aptix_edge::entry::{Route, SessionRoute, WorkspaceRoute};
 
 use super::campaign::{Random, Verdict};
 use super::mutation::{CONTENT, garbled};
@@ -116,7 +116,7 @@ pub(crate) fn judge(input: &[u8]) -> Verdict {
             let place = fault.path.as_deref();
             let holds = MET.contains(&fault.code.as_str())
                 && !shown.contains(CONTENT)
-                && [None, Some("/After"), Some("/Limit")].contains(&place)
+                && [None, Some("/After"), Some("/Limit"), Some("/Path")].contains(&place)
                 && (fault.code == ErrorCode::MethodNotAllowed)
                     == fault.details.is_some_and(|details| details.contains_key("Allowed"));
             if holds { Ok(fault.code.to_string()) } else { Err(shown) }
@@ -132,6 +132,15 @@ fn path_of(route: &Route) -> String {
         Route::Errors => "/errors".to_owned(),
         Route::OpenApi => "/openapi.json".to_owned(),
         Route::Execute => "/execute".to_owned(),
+        Route::Workspace(workspace, route) => {
+            let rest = match route {
+                WorkspaceRoute::Upsert => "/documents".to_owned(),
+                WorkspaceRoute::Remove(path) => format!("/documents?Path={}", id(path)),
+                WorkspaceRoute::Search => "/search".to_owned(),
+                WorkspaceRoute::Counts | WorkspaceRoute::Erase => String::new(),
+            };
+            format!("/workspaces/{}{rest}", id(workspace))
+        }
         Route::Session(session, route) => {
             let rest = match route {
                 SessionRoute::Session | SessionRoute::Erase => String::new(),

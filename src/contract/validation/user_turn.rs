@@ -85,7 +85,10 @@ pub(super) fn user_turn(body: &str, violations: &mut Violations) -> Option<UserT
         "SolutionContextText" => {
             solution_context_text = text(limits::SOLUTION_CONTEXT, value, at, found);
         }
-        "WorkspaceId" => workspace_id = hint(value, at, found),
+        "WorkspaceId" => {
+            let given = text(limits::WORKSPACE_ID, value, at, found);
+            workspace_id = given.filter(|id| !id.is_empty());
+        }
         "Repo" => repo = hint(value, at, found),
         "Language" => language = hint(value, at, found),
         "Streaming" => streaming = flag(value, at, found),

@@ -1,0 +1,224 @@
+//! What a user turn is given besides its own artifacts (the interface, section 7): chunks of its
+//! workspace, asked for once, before the turn is composed.
+//!
+//! Whoever is asked, its failure is a warning to the user and never the turn's.
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{AgentContext, Retrieval};
+use crate::composition::Block;
+use crate::contract::validation::artifact_path::relative_path_problem;
+use crate::contract::{RagScope, UserTurn, language_of};
+use crate::pipeline::{Chunk, Platform};
+use crate::server_tools;
+
+/// What was found for a turn.
+#[derive(Debug, Default)]
+pub struct Retrieved {
+    /// In rank order, within the agent context's limits.
+    pub chunks: Vec<Chunk>,
+    /// What was found and left out, and why.
+    pub left_out: Vec<Block>,
+    /// For the user.
+    pub warning: Option<String>,
+}
+
+/// What a retrieval service is asked, and with fewer members a workspace's index.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Question<'a> {
+    query: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rag_scope: Option<&'a RagScope>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repo: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'a str>,
+    limit: u32,
+}
+
+/// A chunk as an answer spells it.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct GivenChunk {
+    path: String,
+    start_line: usize,
+    end_line: usize,
+    #[serde(default)]
+    language: Option<String>,
+    text: String,
+}
+
+/// Retrieves what a turn is to be given.
+pub(super) async fn retrieve<P: Platform>(
+    platform: &P,
+    agent: &AgentContext,
+    turn: &UserTurn,
+) -> Retrieved {
+    let (Some(workspace), Some(query)) = (&turn.workspace_id, &turn.instruction) else {
+        return Retrieved::default();
+    };
+    let question = Question {
+        query,
+        rag_scope: turn.rag_scope.as_ref(),
+        workspace_id: None,
+        repo: None,
+        language: None,
+        limit: 0,
+    };
+    let (answer, limit, max_bytes) = match &agent.retrieval {
+        Retrieval::None => return Retrieved::default(),
+        Retrieval::Index { limit, max_bytes } => {
+            let question = Question { limit: *limit, ..question };
+            let answer = match serde_json::to_string(&question) {
+                Ok(body) => platform.search_workspace(workspace, body).await.ok(),
+                Err(_) => None,
+            };
+            (answer.and_then(|answer| found_in(&answer)), *limit, *max_bytes)
+        }
+        Retrieval::Http { url, headers, timeout_ms, limit, max_bytes } => {
+            let question = Question {
+                workspace_id: Some(workspace),
+                repo: turn.repo.as_deref(),
+                language: turn.language.as_deref(),
+                limit: *limit,
+                ..question
+            };
+            let answer = match serde_json::to_string(&question) {
+                Ok(body) => {
+                    server_tools::post(platform, url, headers, *timeout_ms, body).await.ok()
+                }
+                Err(_) => None,
+            };
+            (answer.and_then(|answer| chunks_in(&answer)), *limit, *max_bytes)
+        }
+    };
+    match answer {
+        Some(found) => within(found, limit as usize, max_bytes as usize),
+        None => Retrieved {
+            warning: Some(
+                "Nothing could be retrieved from the workspace; the answer was given without it."
+                    .to_owned(),
+            ),
+            left_out: vec![Block::left_out("chunk", "retrieval", "it failed")],
+            ..Retrieved::default()
+        },
+    }
+}
+
+/// Keeps the best chunks within the limits. One that is too long makes room for the next.
+fn within(found: Vec<GivenChunk>, limit: usize, max_bytes: usize) -> Retrieved {
+    let mut retrieved = Retrieved::default();
+    let mut room = max_bytes;
+    for given in found {
+        let why = if relative_path_problem(&given.path).is_some() {
+            "its path is not a relative one"
+        } else if retrieved.chunks.len() >= limit {
+            "the limit of chunks is reached"
+        } else if given.text.len() > room {
+            "it does not fit the budget of bytes"
+        } else {
+            room -= given.text.len();
+            let language = language_of(given.language.as_deref(), &given.path);
+            retrieved.chunks.push(Chunk {
+                start_line: given.start_line,
+                end_line: given.end_line,
+                language,
+                path: given.path,
+                text: given.text,
+            });
+            continue;
+        };
+        let source = match why {
+            // Such a path is no path to show.
+            "its path is not a relative one" => "retrieval".to_owned(),
+            _ => format!("retrieval: {}", given.path),
+        };
+        retrieved.left_out.push(Block::left_out("chunk", source, why));
+    }
+    retrieved
+}
+
+/// The chunks of a service's answer; `None` when it is none.
+fn chunks_in(answer: &str) -> Option<Vec<GivenChunk>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Answer {
+        chunks: Vec<GivenChunk>,
+    }
+    serde_json::from_str::<Answer>(answer).ok().map(|answer| answer.chunks)
+}
+
+/// The chunks of an index's `InvokeResult`; `None` when it was not successful.
+fn found_in(answer: &str) -> Option<Vec<GivenChunk>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Answered<'a> {
+        #[serde(borrow)]
+        result: &'a serde_json::value::RawValue,
+    }
+    let answered: Answered<'_> = serde_json::from_str(answer).ok()?;
+    chunks_in(answered.result.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(path: &str, bytes: usize) -> GivenChunk {
+        GivenChunk {
+            path: path.to_owned(),
+            start_line: 1,
+            end_line: 2,
+            language: None,
+            text: "x".repeat(bytes),
+        }
+    }
+
+    #[test]
+    fn the_best_chunks_that_fit_are_kept_and_the_others_are_told() {
+        let found = vec![
+            given("a.rs", 60),
+            given("long.rs", 50),
+            given("b.md", 40),
+            given("../c", 0),
+            given("d.rs", 0),
+        ];
+        let retrieved = within(found, 2, 100);
+        let kept: Vec<_> = retrieved
+            .chunks
+            .iter()
+            .map(|chunk| (chunk.path.as_str(), chunk.language.as_str()))
+            .collect();
+        assert_eq!(kept, [("a.rs", "rust"), ("b.md", "markdown")]);
+        let left_out: Vec<_> = retrieved
+            .left_out
+            .iter()
+            .map(|block| (block.source.as_str(), block.left_out.as_deref().unwrap()))
+            .collect();
+        assert_eq!(
+            left_out,
+            [
+                ("retrieval: long.rs", "it does not fit the budget of bytes"),
+                ("retrieval", "its path is not a relative one"),
+                ("retrieval: d.rs", "the limit of chunks is reached"),
+            ]
+        );
+    }
+
+    #[test]
+    fn only_a_right_answer_is_one() {
+        let chunk = r#"{"Path":"a","StartLine":1,"EndLine":2,"Text":"t","Score":3}"#;
+        assert_eq!(
+            chunks_in(&format!(r#"{{"Chunks":[{chunk}]}}"#)).map(|found| found.len()),
+            Some(1)
+        );
+        let wrapped = format!(r#"{{"Result":{{"Chunks":[{chunk}]}}}}"#);
+        assert_eq!(found_in(&wrapped).map(|found| found.len()), Some(1));
+        for wrong in ["", "[]", "{}", r#"{"Chunks":[{}]}"#, r#"{"Chunks":{"Path":"a"}}"#] {
+            assert!(chunks_in(wrong).is_none() && found_in(wrong).is_none(), "{wrong}");
+        }
+    }
+}
