@@ -101,11 +101,12 @@ fn a_request_holds_1_to_100_documents() {
     let many = |count: usize| -> Value {
         (0..count).map(|n| json!({ "Path": format!("d{n}"), "Contents": "" })).collect()
     };
-    let refusal = ["invalid_field /Documents | Documents must hold 1 to 100 documents."];
+    let refusal = |problem: &str| vec![format!("invalid_field /Documents | Documents {problem}.")];
     assert_eq!(documents(many(1)).unwrap().len(), 1);
     assert_eq!(documents(many(100)).unwrap().len(), 100);
-    assert_eq!(refused(documents(many(0))), refusal);
-    assert_eq!(refused(documents(many(101))), refusal);
+    assert_eq!(refused(documents(many(0))), refusal("must hold at least one document"));
+    let too_many = refusal("must hold at most 100 elements, not 101");
+    assert_eq!(refused(documents(many(101))), too_many);
     assert_eq!(
         refused(documents(json!({}))),
         ["invalid_field /Documents | Documents must be an array."]
