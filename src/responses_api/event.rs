@@ -14,7 +14,7 @@ use super::{SseEvent, StreamFault};
 
 /// Where in the answer an event belongs. Both are optional on the wire, and item ids change
 /// from event to event on some services, so the index goes first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ItemPlace {
     /// The item's position in the answer.
     pub output_index: Option<u64>,
@@ -119,128 +119,133 @@ impl<'a> ResponseEvent<'a> {
             "[DONE]" => return Ok(Self::Done),
             _ => {}
         }
-        let head: Head<'a> = read(data, "an event")?;
-        match head.kind.as_deref() {
+        let members: Members<'a> =
+            serde_json::from_str(data).map_err(|_| StreamFault::Malformed("an event"))?;
+        match members.kind.as_ref().map(|Text(kind)| kind.as_ref()) {
             Some("response.output_item.added") => {
-                let ItemEvent { output_index, item } = read(data, "an output_item event")?;
+                let (output_index, item) = members.item().ok_or(MALFORMED_ITEM)?;
                 Ok(Self::ItemAdded { output_index, item })
             }
             Some("response.output_item.done") => {
-                let ItemEvent { output_index, item } = read(data, "an output_item event")?;
+                let (output_index, item) = members.item().ok_or(MALFORMED_ITEM)?;
                 Ok(Self::ItemDone { output_index, item })
             }
-            Some("response.output_text.delta") => text_delta(data, false),
-            Some("response.refusal.delta") => text_delta(data, true),
+            Some("response.output_text.delta") => {
+                let (place, content_index, delta) =
+                    members.text_in_part(members.delta).ok_or(MALFORMED_TEXT)?;
+                Ok(Self::TextDelta { place, content_index, delta, refusal: false })
+            }
+            Some("response.refusal.delta") => {
+                let (place, content_index, delta) =
+                    members.text_in_part(members.delta).ok_or(MALFORMED_REFUSAL)?;
+                Ok(Self::TextDelta { place, content_index, delta, refusal: true })
+            }
             Some("response.output_text.done") => {
-                let TextDone { output_index, item_id, content_index, text } =
-                    read(data, "an output_text event")?;
-                let place = ItemPlace { output_index, item_id };
+                let (place, content_index, text) =
+                    members.text_in_part(members.text).ok_or(MALFORMED_TEXT)?;
                 Ok(Self::TextDone { place, content_index, text, refusal: false })
             }
             Some("response.refusal.done") => {
-                let RefusalDone { output_index, item_id, content_index, refusal } =
-                    read(data, "a refusal event")?;
-                let place = ItemPlace { output_index, item_id };
-                Ok(Self::TextDone { place, content_index, text: refusal, refusal: true })
+                let (place, content_index, text) =
+                    members.text_in_part(members.refusal).ok_or(MALFORMED_REFUSAL)?;
+                Ok(Self::TextDone { place, content_index, text, refusal: true })
             }
             Some("response.function_call_arguments.delta") => {
-                let Delta { output_index, item_id, delta, .. } =
-                    read(data, "a function_call_arguments event")?;
-                Ok(Self::ArgumentsDelta { place: ItemPlace { output_index, item_id }, delta })
+                let (place, _, delta) =
+                    members.text_in_part(members.delta).ok_or(MALFORMED_ARGUMENTS)?;
+                Ok(Self::ArgumentsDelta { place, delta })
             }
             Some("response.function_call_arguments.done") => {
-                let ArgumentsDone { output_index, item_id, arguments } =
-                    read(data, "a function_call_arguments event")?;
-                Ok(Self::ArgumentsDone { place: ItemPlace { output_index, item_id }, arguments })
+                let (place, arguments) = members.call_arguments().ok_or(MALFORMED_ARGUMENTS)?;
+                Ok(Self::ArgumentsDone { place, arguments })
             }
-            Some("response.completed") => terminal(data, TerminalStatus::Completed),
-            Some("response.incomplete") => terminal(data, TerminalStatus::Incomplete),
-            Some("response.failed") => terminal(data, TerminalStatus::Failed),
-            Some("response.cancelled") => terminal(data, TerminalStatus::Cancelled),
-            Some("error") => error(data, head.error),
+            Some("response.completed") => terminal(members.response, TerminalStatus::Completed),
+            Some("response.incomplete") => terminal(members.response, TerminalStatus::Incomplete),
+            Some("response.failed") => terminal(members.response, TerminalStatus::Failed),
+            Some("response.cancelled") => terminal(members.response, TerminalStatus::Cancelled),
+            Some("error") => error(data, members.error),
             Some(_) => Ok(Self::Ignored),
             // Proxies report their own failures without a type.
-            None if head.error.is_some() || event.event.as_deref() == Some("error") => {
-                error(data, head.error)
+            None if members.error.is_some() || event.event.as_deref() == Some("error") => {
+                error(data, members.error)
             }
             None => Err(StreamFault::Malformed("an event without a type")),
         }
     }
 }
 
+const MALFORMED_ITEM: StreamFault = StreamFault::Malformed("an output_item event");
+const MALFORMED_TEXT: StreamFault = StreamFault::Malformed("an output_text event");
+const MALFORMED_REFUSAL: StreamFault = StreamFault::Malformed("a refusal event");
+const MALFORMED_ARGUMENTS: StreamFault = StreamFault::Malformed("a function_call_arguments event");
+const MALFORMED_END: StreamFault = StreamFault::Malformed("a terminal event");
+
+/// The members of every known event, found in one scan. All but the type stay raw until the type
+/// asks for them: an unknown event may give them any shape.
 #[derive(Deserialize)]
-struct Head<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Members<'a> {
+    #[serde(rename = "type")]
+    kind: Option<Text<'a>>,
     error: Option<&'a RawValue>,
+    output_index: Option<&'a RawValue>,
+    item_id: Option<&'a RawValue>,
+    content_index: Option<&'a RawValue>,
+    item: Option<&'a RawValue>,
+    delta: Option<&'a RawValue>,
+    text: Option<&'a RawValue>,
+    refusal: Option<&'a RawValue>,
+    arguments: Option<&'a RawValue>,
+    response: Option<&'a RawValue>,
 }
 
+/// A string that is borrowed where it holds no escapes.
 #[derive(Deserialize)]
-struct ItemEvent<'a> {
-    output_index: Option<u64>,
-    #[serde(borrow)]
-    item: &'a RawValue,
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> Members<'a> {
+    fn output_index(&self) -> Option<Option<u64>> {
+        optional(self.output_index)
+    }
+
+    fn place(&self) -> Option<ItemPlace> {
+        let item_id = optional(self.item_id)?;
+        Some(ItemPlace { output_index: self.output_index()?, item_id })
+    }
+
+    fn content_index(&self) -> Option<u64> {
+        Some(optional(self.content_index)?.unwrap_or_default())
+    }
+
+    /// The item of an item event, and its position.
+    fn item(&self) -> Option<(Option<u64>, &'a RawValue)> {
+        Some((self.output_index()?, self.item?))
+    }
+
+    /// One of the members that hold text, and the part that it belongs to.
+    fn text_in_part(&self, text: Option<&'a RawValue>) -> Option<(ItemPlace, u64, Cow<'a, str>)> {
+        Some((self.place()?, self.content_index()?, required(text)?))
+    }
+
+    fn call_arguments(&self) -> Option<(ItemPlace, Cow<'a, str>)> {
+        Some((self.place()?, required(self.arguments)?))
+    }
 }
 
-#[derive(Deserialize)]
-struct Delta<'a> {
-    output_index: Option<u64>,
-    item_id: Option<String>,
-    #[serde(default)]
-    content_index: u64,
-    #[serde(borrow)]
-    delta: Cow<'a, str>,
+/// The value of a member that may be absent; the outer `None` when it has another shape.
+fn optional<'a, T: Deserialize<'a>>(member: Option<&'a RawValue>) -> Option<Option<T>> {
+    member.map(|raw| serde_json::from_str(raw.get())).transpose().ok()
 }
 
-#[derive(Deserialize)]
-struct TextDone<'a> {
-    output_index: Option<u64>,
-    item_id: Option<String>,
-    #[serde(default)]
-    content_index: u64,
-    #[serde(borrow)]
-    text: Cow<'a, str>,
+fn required(member: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    optional(member)?.map(|Text(text)| text)
 }
 
-#[derive(Deserialize)]
-struct RefusalDone<'a> {
-    output_index: Option<u64>,
-    item_id: Option<String>,
-    #[serde(default)]
-    content_index: u64,
-    #[serde(borrow)]
-    refusal: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct ArgumentsDone<'a> {
-    output_index: Option<u64>,
-    item_id: Option<String>,
-    #[serde(borrow)]
-    arguments: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct TerminalEvent<'a> {
-    #[serde(borrow)]
-    response: &'a RawValue,
-}
-
-fn read<'a, T: Deserialize<'a>>(data: &'a str, what: &'static str) -> Result<T, StreamFault> {
-    serde_json::from_str(data).map_err(|_| StreamFault::Malformed(what))
-}
-
-fn text_delta(data: &str, refusal: bool) -> Result<ResponseEvent<'_>, StreamFault> {
-    let what = if refusal { "a refusal event" } else { "an output_text event" };
-    let Delta { output_index, item_id, content_index, delta } = read(data, what)?;
-    let place = ItemPlace { output_index, item_id };
-    Ok(ResponseEvent::TextDelta { place, content_index, delta, refusal })
-}
-
-fn terminal(data: &str, status: TerminalStatus) -> Result<ResponseEvent<'_>, StreamFault> {
-    let TerminalEvent { response } = read(data, "a terminal event")?;
-    Ok(ResponseEvent::Terminal { status, response })
+fn terminal(
+    response: Option<&RawValue>,
+    status: TerminalStatus,
+) -> Result<ResponseEvent<'_>, StreamFault> {
+    Ok(ResponseEvent::Terminal { status, response: response.ok_or(MALFORMED_END)? })
 }
 
 fn error<'a>(
@@ -249,7 +254,9 @@ fn error<'a>(
 ) -> Result<ResponseEvent<'a>, StreamFault> {
     match nested {
         Some(error) => Ok(ResponseEvent::Error { error, nested: true }),
-        None => Ok(ResponseEvent::Error { error: read(data, "an error event")?, nested: false }),
+        None => serde_json::from_str(data)
+            .map(|error| ResponseEvent::Error { error, nested: false })
+            .map_err(|_| StreamFault::Malformed("an error event")),
     }
 }
 
