@@ -47,7 +47,7 @@ bench: build ## what a turn costs, beside the least possible and beside plain Ja
 	@node tests/bench/bench.mjs
 
 bench-retrieval: setup ## how good and how fast retrieval is, against plain FTS5 on the same chunks
-	cargo test --locked --release --test retrieval_bench -- --ignored --nocapture --test-threads=1
+	cargo test --locked --profile native-bench --test retrieval_bench -- --ignored --nocapture --test-threads=1
 
 build: setup build/.complete ## the Worker, release, in build/ (index.js and index_bg.wasm)
 

@@ -23,7 +23,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "two customers use the same session id, what keeps them apart",
-        &[("src/entry/authentication.rs", "fn session_name")],
+        &[("src/entry/authentication.rs", "fn object_name")],
     ),
     (
         "where do we check that tool results answer exactly the pending calls?",
@@ -50,7 +50,7 @@ pub(crate) const OWN: &[Question] = &[
     ("function that decides which URL belongs to which endpoint", &[("src/entry/route.rs", "")]),
     (
         "where is the body size limit enforced while reading the request",
-        &[("src/platform/entrypoint.rs", "async fn read_body")],
+        &[("src/platform/request_body.rs", "")],
     ),
     (
         "I get fatal: `transactionSync` is not defined. Who calls it?",
@@ -75,7 +75,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "Which environment variables are there and what are their default values?",
-        &[("src/pipeline/deployment.rs", "fn default")],
+        &[("src/pipeline/deployment.rs", "")],
     ),
     (
         "resume a stream with Last-Event-ID",
