@@ -59,6 +59,22 @@ fn a_plain_follow_up_writes_ten_rows_however_long_the_session_is() {
 }
 
 #[test]
+fn a_follow_up_asks_its_storage_twice_and_tells_it_nine_times() {
+    let bed = Bed::new();
+    plain(&bed, "t1");
+    plain(&bed, "t2");
+    bed.disk.watch();
+    plain(&bed, "t3");
+    let statements = bed.disk.statements();
+    let runs = |reading: bool| -> u64 {
+        let chosen = statements.iter().filter(|(text, _)| text.starts_with("SELECT") == reading);
+        chosen.map(|(_, seen)| seen.runs).sum()
+    };
+    // Asked for: the turn by its id, and what the model service has not seen yet.
+    assert_eq!((runs(true), runs(false)), (2, 9), "{:#?}", statements.keys());
+}
+
+#[test]
 fn no_statement_of_a_turn_looks_through_a_whole_table() {
     let bed = Bed::new();
     for number in 1..=50 {

@@ -10,6 +10,7 @@
 mod database;
 mod erasure;
 mod export;
+mod memory;
 mod records;
 mod schema;
 mod session_store;

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use serde_json::value::RawValue;
 
 use super::database::{Database, Row, Value};
+use super::memory::Memory;
 use super::records::{
     Call, Entry, EntryKind, ModeChange, OpenCalls, RunsOn, Session, StoredAnswer, Submission, Turn,
     from_json,
@@ -20,12 +21,18 @@ pub struct SessionStore<D> {
     ready: Cell<bool>,
     /// A step has begun and is not complete.
     in_step: Cell<bool>,
+    pub(super) memory: Memory,
 }
 
 impl<D: Database> SessionStore<D> {
     /// A store over a database, which may be empty. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { database, ready: Cell::new(false), in_step: Cell::new(false) }
+        Self {
+            database,
+            ready: Cell::new(false),
+            in_step: Cell::new(false),
+            memory: Memory::default(),
+        }
     }
 
     /// Makes everything that `writes` does one durable step: all of it is kept or, when it fails,
@@ -47,7 +54,7 @@ impl<D: Database> SessionStore<D> {
         self.in_step.set(false);
         if kept.is_err() {
             // What was not kept may have been the tables themselves.
-            self.ready.set(false);
+            self.forget_tables();
         }
         kept?;
         done.ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage ran no write."))
@@ -58,16 +65,19 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails, or was written by a newer version of the product.
     pub fn session(&self) -> Result<Option<Session>, Fault> {
+        if let Some(session) = self.memory.session.borrow().as_ref() {
+            return Ok(Some(session.clone()));
+        }
         if !self.ready.get() {
             if !self.has_table("session")? {
                 return Ok(None);
             }
             self.migrate()?;
         }
-        self.first("SELECT * FROM session WHERE id = 1", &[])?
-            .as_ref()
-            .map(Session::from_row)
-            .transpose()
+        let row = self.first("SELECT * FROM session WHERE id = 1", &[])?;
+        let session = row.as_ref().map(Session::from_row).transpose()?;
+        self.memory.session.replace(session.clone());
+        Ok(session)
     }
 
     /// A turn by the client's id.
@@ -85,6 +95,11 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails or knows no such turn.
     pub fn turn_at(&self, ordinal: u64) -> Result<Turn, Fault> {
+        if let Some(turn) =
+            self.memory.turn.borrow().as_ref().filter(|turn| turn.ordinal == ordinal)
+        {
+            return Ok(turn.clone());
+        }
         self.first("SELECT * FROM turns WHERE ordinal = ?", &[ordinal.into()])?
             .map(|row| self.turn_from_row(&row))
             .transpose()?
@@ -147,7 +162,12 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn newest_ordinal(&self) -> Result<u64, Fault> {
-        self.newest("SELECT MAX(ordinal) AS newest FROM turns")
+        let newest = match self.memory.newest_turn.get() {
+            Some(known) => known,
+            None => self.newest("SELECT MAX(ordinal) AS newest FROM turns")?,
+        };
+        self.memory.newest_turn.set(Some(newest));
+        Ok(newest)
     }
 
     /// A submission of a turn by the fingerprint of its request.
@@ -298,7 +318,10 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails or lost it.
     pub fn text(&self, hash: &str) -> Result<String, Fault> {
-        texts::load(&self.database, hash)
+        match self.memory.tools.borrow().as_ref() {
+            Some((known, text)) if known == hash => Ok(text.clone()),
+            _ => texts::load(&self.database, hash),
+        }
     }
 
     /// Keeps a long text and gives its hash.
@@ -325,8 +348,9 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    /// The tables are gone.
+    /// The tables are gone, or may be.
     pub(super) fn forget_tables(&self) {
+        self.memory.forget();
         self.ready.set(false);
     }
 

@@ -68,7 +68,7 @@ impl<D: Database> SessionStore<D> {
                 started_at: new.now,
                 updated_at: new.now,
                 attempts: 1,
-                tools: texts::keep(&self.database, new.tools)?,
+                tools: self.keep_tools(new.tools)?,
                 progress: new.progress,
             };
             self.database.run(
@@ -94,6 +94,8 @@ impl<D: Database> SessionStore<D> {
             session.live_turn = Some(ordinal);
             session.updated_at = new.now;
             self.save_session(session)?;
+            self.memory.newest_turn.set(Some(ordinal));
+            self.memory.turn.replace(Some(turn.clone()));
             Ok(turn)
         })
     }
@@ -359,13 +361,30 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn append(&self, turn: u64, kind: EntryKind, items: &str) -> Result<u64, Fault> {
-        let seq = self.newest("SELECT MAX(seq) AS newest FROM conversation")? + 1;
+        let newest = match self.memory.newest_entry.get() {
+            Some(known) => known,
+            None => self.newest("SELECT MAX(seq) AS newest FROM conversation")?,
+        };
+        let seq = newest + 1;
         let items = texts::to_column(&self.database, items)?;
         self.database.run(
             "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
             &[seq.into(), turn.into(), kind.as_str().into(), items.into()],
         )?;
+        self.memory.newest_entry.set(Some(seq));
         Ok(seq)
+    }
+
+    /// Keeps a turn's tool list; mostly it is the one of the turn before.
+    fn keep_tools(&self, tools: &str) -> Result<String, Fault> {
+        if let Some((hash, known)) = self.memory.tools.borrow().as_ref()
+            && known == tools
+        {
+            return Ok(hash.clone());
+        }
+        let hash = texts::keep(&self.database, tools)?;
+        self.memory.tools.replace(Some((hash.clone(), tools.to_owned())));
+        Ok(hash)
     }
 
     fn insert_submission(&self, turn: &Turn, fingerprint: &str, now: u64) -> Result<(), Fault> {
@@ -430,6 +449,7 @@ impl<D: Database> SessionStore<D> {
                 turn.ordinal.into(),
             ],
         )?;
+        self.memory.turn.replace(Some(turn.clone()));
         Ok(())
     }
 
@@ -473,6 +493,7 @@ impl<D: Database> SessionStore<D> {
                 session.open_calls.map(|open| open.model_call).into(),
             ],
         )?;
+        self.memory.session.replace(Some(session.clone()));
         Ok(())
     }
 }
