@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use aptix_edge::contract::{ErrorCode, limits, parse};
+use aptix_edge::contract::{ErrorCode, FileId, FileLink, limits, parse};
 use aptix_edge::entry::{Route, openapi};
 use aptix_edge::pipeline::Deployment;
 use proptest::prelude::*;
@@ -210,10 +210,20 @@ fn every_limit_is_published_and_nothing_is_left_to_fill_in() {
 #[test]
 fn the_endpoints_published_are_those_that_are_found() {
     let document = document();
+    let link = FileLink {
+        id: FileId::of(&"0a".repeat(32), b"x"),
+        name: "a".to_owned(),
+        mime_type: "text/plain".to_owned(),
+        expires_at: 1,
+    };
     let mut count = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {
         let target =
             path.replace("{SessionId}", "s").replace("{TurnId}", "t").replace("{WorkspaceId}", "w");
+        let target = match path.as_str() {
+            "/files/{FileId}" => link.target("k"),
+            _ => target,
+        };
         let target = if path.ends_with("/documents") { format!("{target}?Path=a") } else { target };
         for method in ["get", "post", "put", "delete", "patch"] {
             let found = Route::find(&method.to_uppercase(), &target);
@@ -226,7 +236,7 @@ fn the_endpoints_published_are_those_that_are_found() {
             }
         }
     }
-    assert_eq!(count, 18);
+    assert_eq!(count, 19);
 }
 
 #[test]

@@ -13,6 +13,8 @@ mod bed;
 mod conversation;
 #[path = "turns/delivery.rs"]
 mod delivery;
+#[path = "turns/files.rs"]
+mod files;
 #[path = "turns/life_cycle.rs"]
 mod life_cycle;
 #[path = "turns/modes.rs"]

@@ -6,6 +6,8 @@
 
 use sha2::{Digest, Sha256};
 
+use super::hex::{hex, sha256_hex};
+
 /// How much of a line counts, in UTF-16 code units.
 const LINE_UNITS: usize = 500;
 
@@ -34,13 +36,13 @@ pub fn content_hash_of_text(text: &str) -> String {
         hash.update("\n");
         rest = below;
     }
-    hex(hash)
+    hex(&hash.finalize())
 }
 
 /// The hash of contents that are not text, in lower-case hex: SHA-256 of the bytes.
 #[must_use]
 pub fn content_hash_of_bytes(bytes: &[u8]) -> String {
-    hex(Sha256::new_with_prefix(bytes))
+    sha256_hex(bytes)
 }
 
 /// The first line of a text, what ends it (LF, CRLF, CR or, with the text, nothing), and the text
@@ -52,10 +54,6 @@ pub fn first_line(text: &str) -> (&str, &str, Option<&str>) {
     let length = if rest.starts_with("\r\n") { 2 } else { 1 };
     let (ending, below) = rest.split_at_checked(length).unwrap_or((rest, ""));
     (line, ending, Some(below))
-}
-
-fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::hex::hex;
 use super::request::{
     ArtifactContent, ClientTool, ClipboardImage, ExecuteRequest, InputArtifact, RagCondition,
     RagScope, ToolContinuation, ToolParameters, UserTurn,
@@ -37,7 +38,7 @@ pub fn of_request(request: &ExecuteRequest) -> String {
             content.tool_continuation(continuation);
         }
     }
-    content.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&content.0.finalize())
 }
 
 /// The hash so far. Every shape is taken apart by name, so a new field does not compile until it

@@ -12,13 +12,17 @@ pub mod content_hash;
 pub mod document;
 pub mod error_code;
 pub mod fault;
+pub mod file_link;
 pub mod fingerprint;
+pub mod hex;
 pub mod identifiers;
+pub mod inline_contents;
 pub mod invoke_result;
 pub mod language;
 pub mod limits;
 pub mod request;
 pub mod response;
+pub mod timestamp;
 pub mod tool_result;
 pub mod validation;
 
@@ -26,7 +30,9 @@ pub use content_hash::{content_hash_of_bytes, content_hash_of_text};
 pub use document::{Document, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, UnknownErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Warning};
+pub use file_link::{FileId, FileLink, PresentedLink};
 pub use identifiers::{SessionId, TurnId, TurnStatus, UnknownTurnStatus};
+pub use inline_contents::embeds_contents;
 pub use invoke_result::InvokeResult;
 pub use language::language_of;
 pub use request::{
@@ -37,5 +43,6 @@ pub use response::{
     AgentExecuteResponse, FileRef, FinalResponse, ServerToolResult, ToolCall, ToolCalls,
     ToolContinuationResponse, Usage,
 };
+pub use timestamp::timestamp;
 pub use tool_result::{ToolOutcome, ToolResult};
 pub use validation::{parse, parse_documents, parse_search, peek_session_id};

@@ -307,6 +307,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
                         tool_choice: request.tool_choice_name.clone(),
                         user_warnings,
                         warnings: merged.warnings,
+                        origin: self.environment.origin.clone(),
                         ..Progress::default()
                     },
                     now: self.platform.now_ms(),

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::contract::hex::sha256_from_hex;
 use crate::contract::{ErrorCode, Fault};
 
 /// Whose sessions a request may reach.
@@ -100,7 +101,7 @@ impl Keyring {
             if !(1..=64).contains(&entry.tenant.len()) || !entry.tenant.bytes().all(plain) {
                 return Err(named("Tenant must be 1 to 64 characters of A-Z a-z 0-9 . _ -"));
             }
-            let hash = from_hex(&entry.sha256)
+            let hash = sha256_from_hex(&entry.sha256)
                 .ok_or_else(|| named("Sha256 must be 64 characters of lower-case hex"))?;
             if keys.iter().any(|(_, known)| *known == hash) {
                 return Err(named("Sha256 is that of an earlier key; give each its own"));
@@ -142,17 +143,6 @@ impl Keyring {
 fn same_bytes(known: &[u8], given: &[u8]) -> bool {
     known.len() == given.len()
         && known.iter().zip(given).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let lower_hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
-    if text.len() != 64 || !text.bytes().all(lower_hex) {
-        return None;
-    }
-    text.as_bytes()
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! `DELETE /sessions/{SessionId}` (the interface, section 1): the running turn is cancelled, the rows
-//! are erased in one step, and the model service deletes what it has stored. An interrupted erasure
+//! `DELETE /sessions/{SessionId}` (the interface, section 1): the running turn is cancelled, the files
+//! are deleted, the rows are erased in one step, and the model service deletes what it has stored. An interrupted erasure
 //! goes on with the next request or alarm.
 
 use std::rc::Rc;
@@ -7,9 +7,9 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::session_host::{Environment, SessionHost};
-use crate::contract::{ErrorCode, Fault, SessionId};
+use crate::contract::{ErrorCode, Fault, FileId, SessionId};
 use crate::persistence::{Database, ErasureReceipt, PendingErasure};
-use crate::pipeline::Platform;
+use crate::pipeline::{FileFault, Platform};
 use crate::reasoner::delete_responses;
 
 /// Responses that one pass deletes: the requests of one invocation are limited.
@@ -25,7 +25,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         environment: &Environment,
         session_id: &SessionId,
     ) -> Result<ErasureReceipt, Fault> {
-        self.stop_running().await;
+        let files = self.erase_files().await?;
         let erasure = match self.store.session()? {
             Some(session) => {
                 let agent = environment.catalog.agent_context(&session.agent_context);
@@ -34,7 +34,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     _ => None,
                 };
                 let now = self.platform.now_ms();
-                self.store.erase(&session.session_id, &session.agent_context, responses, now)?
+                let agent = session.agent_context.as_str();
+                self.store.erase(&session.session_id, agent, files, responses, now)?
             }
             None => self.store.pending_erasure()?.ok_or_else(|| {
                 Fault::new(ErrorCode::SessionNotFound, format!("There is no session {session_id}."))
@@ -71,6 +72,33 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// `internal` when the storage fails.
     pub fn is_empty(&self) -> Result<bool, Fault> {
         Ok(self.store.session()?.is_none() && !self.is_erasing()?)
+    }
+
+    /// Stops what runs and deletes the session's files: before the rows, so that an erasure that is
+    /// cut off here is asked for again, and after no turn that could still keep one.
+    async fn erase_files(self: &Rc<Self>) -> Result<u64, Fault> {
+        let mut erased = 0;
+        loop {
+            self.stop_running().await;
+            if self.store.session()?.is_none() {
+                return Ok(erased);
+            }
+            let runs = self.runs.get();
+            let folder = FileId::folder(&self.platform.object_id());
+            erased += match self.platform.erase_files(&folder).await {
+                Ok(count) => count,
+                Err(FileFault::NoBucket) => 0,
+                Err(FileFault::Failed) => {
+                    return Err(Fault::new(
+                        ErrorCode::Internal,
+                        "The session's files could not be deleted, so nothing else was. Send the same request again.",
+                    ));
+                }
+            };
+            if self.runs.get() == runs {
+                return Ok(erased);
+            }
+        }
     }
 
     async fn stop_running(self: &Rc<Self>) {

@@ -9,6 +9,7 @@ mod authentication;
 mod cross_origin;
 mod erasure;
 mod export;
+mod file_download;
 mod openapi;
 mod route;
 mod session_host;
@@ -19,6 +20,9 @@ mod workspace;
 pub use authentication::{AuthenticationMode, Caller, Keyring, Tenant};
 pub use cross_origin::{AllowedOrigins, answer_headers};
 pub use export::Export;
+pub use file_download::{
+    LinkRefusal, Part, file_headers, is_known, no_such_file, open_link, part_of,
+};
 pub use openapi::openapi;
 pub use route::{Route, SessionRoute, TurnPage, WorkspaceRoute};
 pub use session_host::{Delivery, Environment, SessionHost};

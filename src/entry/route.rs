@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::file_download::no_such_file;
 use crate::contract::validation::artifact_path::relative_path_problem;
-use crate::contract::{ErrorCode, Fault, SessionId, TurnId, limits};
+use crate::contract::{ErrorCode, Fault, PresentedLink, SessionId, TurnId, limits};
 
 /// An endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Route {
     OpenApi,
     /// `POST /execute`; the session's id stands in the body.
     Execute,
+    /// `GET /files/{FileId}`, by the link that was presented.
+    File(PresentedLink),
     /// An endpoint below `/sessions/{SessionId}`.
     Session(SessionId, SessionRoute),
     /// An endpoint below `/workspaces/{WorkspaceId}`; the id is any text.
@@ -87,7 +90,8 @@ impl Route {
     ///
     /// # Errors
     /// `not_found` for a path that is no endpoint, `method_not_allowed` (with `Details.Allowed`)
-    /// for another method than the endpoint's, `invalid_field` for a malformed id in the path or a
+    /// for another method than the endpoint's, `not_found` also for what can be no link to a file,
+    /// `invalid_field` for a malformed id in the path or a
     /// malformed value in the query, `unknown_field` for a query member that the endpoint lacks.
     pub fn find(method: &str, target: &str) -> Result<Self, Fault> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -98,6 +102,10 @@ impl Route {
             ["errors"] => ("GET", Ok(Self::Errors)),
             ["openapi.json"] => ("GET", Ok(Self::OpenApi)),
             ["execute"] => ("POST", Ok(Self::Execute)),
+            ["files", file] => {
+                let presented = PresentedLink::parse(file, query).map(Self::File);
+                ("GET", presented.ok_or_else(|| no_such_file().fault))
+            }
             ["sessions", session] => (
                 "GET, DELETE",
                 below(session, |_| match method {
@@ -166,7 +174,7 @@ impl Route {
     /// Anyone may ask, without a key.
     pub fn is_public(&self) -> bool {
         match self {
-            Self::Health | Self::Errors | Self::OpenApi => true,
+            Self::Health | Self::Errors | Self::OpenApi | Self::File(_) => true,
             Self::Execute | Self::Session(..) | Self::Workspace(..) => false,
         }
     }

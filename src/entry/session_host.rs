@@ -4,7 +4,7 @@
 //! State: the session's storage, and in memory the one turn that runs. Keys: one object per
 //! `{tenant}/{SessionId}`. Atomic: admission runs without an await.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use serde::Deserialize;
@@ -29,6 +29,8 @@ pub struct Environment {
     pub catalog: Rc<Catalog>,
     /// The deployment's settings.
     pub deployment: Rc<Deployment>,
+    /// Where the client reached the deployment, scheme and authority. An alarm admits nothing.
+    pub origin: String,
 }
 
 /// How a submission is answered.
@@ -58,6 +60,8 @@ pub struct SessionHost<P, D> {
     pub(super) platform: Rc<P>,
     pub(super) store: Rc<SessionStore<D>>,
     pub(super) live: RefCell<Option<LiveTurn>>,
+    /// How many turns this instance has run.
+    pub(super) runs: Cell<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -74,6 +78,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             platform,
             store: Rc::new(SessionStore::new(database)),
             live: RefCell::new(None),
+            runs: Cell::new(0),
         })
     }
 
@@ -247,6 +252,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             cancellation: Rc::new(Cancellation::default()),
         };
         self.live.replace(Some(live.clone()));
+        self.runs.set(self.runs.get() + 1);
         let stream = Rc::clone(&live.stream);
         let host = Rc::clone(self);
         let reasoner = Reasoner {

@@ -12,6 +12,9 @@ use crate::contract::{RagScope, UserTurn, language_of};
 use crate::pipeline::{Chunk, Platform};
 use crate::server_tools;
 
+/// The largest answer of a retrieval service that is read, in bytes.
+const MAX_ANSWER_BYTES: usize = 1_000_000;
+
 /// What was found for a turn.
 #[derive(Debug, Default)]
 pub struct Retrieved {
@@ -88,7 +91,9 @@ pub(super) async fn retrieve<P: Platform>(
             };
             let answer = match serde_json::to_string(&question) {
                 Ok(body) => {
-                    server_tools::post(platform, url, headers, *timeout_ms, body).await.ok()
+                    server_tools::post(platform, url, headers, *timeout_ms, body, MAX_ANSWER_BYTES)
+                        .await
+                        .ok()
                 }
                 Err(_) => None,
             };

@@ -8,7 +8,9 @@ use serde_json::value::RawValue;
 use super::admission::pending_calls;
 use super::route::TurnPage;
 use super::session_host::{Environment, SessionHost, unreadable_answer};
-use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
+use crate::contract::{
+    Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage, timestamp,
+};
 use crate::persistence::{Call, Database, ModeChange, Session, Turn};
 use crate::pipeline::Platform;
 
@@ -194,8 +196,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             mode_display_name: environment.catalog.display_name(&session.mode).to_owned(),
             agent_context_id: session.agent_context.clone(),
             conversation_context_id: session.conversation_context.clone(),
-            created_at: self.store.timestamp(session.created_at)?,
-            updated_at: self.store.timestamp(session.updated_at)?,
+            created_at: timestamp(session.created_at),
+            updated_at: timestamp(session.updated_at),
             turn_count: latest.as_ref().map_or(0, |turn| turn.ordinal),
             latest_turn: latest.map(|turn| self.summary(&session, &turn)).transpose()?,
             live_turn: live,
@@ -215,7 +217,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.recover(environment)?;
         let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
         let submission = self.store.submission_at(turn.ordinal, turn.progress.submission)?;
-        let updated_at = self.store.timestamp(turn.updated_at)?;
+        let updated_at = timestamp(turn.updated_at);
         let outcome =
             submission.answer.map(|answer| RawValue::from_string(answer.body)).transpose();
         Ok(TurnView {
@@ -223,7 +225,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             turn_id: turn.turn_id.clone(),
             status: turn.status,
             streaming: turn.progress.streaming,
-            started_at: self.store.timestamp(turn.started_at)?,
+            started_at: timestamp(turn.started_at),
             ended_at: (!turn.status.is_live()).then(|| updated_at.clone()),
             updated_at,
             attempts: turn.attempts,
@@ -263,8 +265,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             .map(|turn| {
                 Ok(TurnEntry {
                     status: turn.status,
-                    started_at: self.store.timestamp(turn.started_at)?,
-                    updated_at: self.store.timestamp(turn.updated_at)?,
+                    started_at: timestamp(turn.started_at),
+                    updated_at: timestamp(turn.updated_at),
                     usage: turn.progress.usage,
                     turn_id: turn.turn_id,
                 })

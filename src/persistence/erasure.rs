@@ -8,7 +8,7 @@ use super::SessionStore;
 use super::database::Database;
 use super::records::{from_json, to_json};
 use super::schema::{ERASURE_TABLES, SESSION_TABLES};
-use crate::contract::{Fault, SessionId};
+use crate::contract::{Fault, SessionId, timestamp};
 
 /// How often the model service is asked for what it refuses to delete.
 const MAX_ATTEMPTS: u32 = 10;
@@ -33,6 +33,9 @@ pub struct ErasureReceipt {
     pub tool_calls: u64,
     /// Mode changes.
     pub mode_changes: u64,
+    /// Files that server tools made, equal ones once.
+    #[serde(default)]
+    pub files: u64,
     /// Responses at the model service; absent when the context does not say `DeleteStored`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_responses: Option<StoredResponses>,
@@ -84,7 +87,7 @@ impl<D: Database> SessionStore<D> {
         Ok(ids)
     }
 
-    /// Erases the session. `responses`, when the model service is to delete any, stay behind with
+    /// Erases the session, whose files are deleted already. `responses`, when the model service is to delete any, stay behind with
     /// the receipt; so do those of an earlier erasure under the same id.
     ///
     /// # Errors
@@ -93,6 +96,7 @@ impl<D: Database> SessionStore<D> {
         &self,
         session_id: &SessionId,
         agent_context: &str,
+        files: u64,
         responses: Option<Vec<String>>,
         now: u64,
     ) -> Result<PendingErasure, Fault> {
@@ -103,13 +107,14 @@ impl<D: Database> SessionStore<D> {
         let count = |table| self.newest(&format!("SELECT COUNT(*) AS newest FROM {table}"));
         let receipt = ErasureReceipt {
             session_id: session_id.clone(),
-            erased_at: self.timestamp(now)?,
+            erased_at: timestamp(now),
             turns: count("turns")?,
             submissions: count("submissions")?,
             conversation_entries: count("conversation")?,
             model_calls: count("model_calls")?,
             tool_calls: count("calls")?,
             mode_changes: count("mode_history")?,
+            files,
             stored_responses: delete.then(|| StoredResponses {
                 pending: pending.len() as u64,
                 ..StoredResponses::default()

@@ -9,7 +9,9 @@ use serde_json::value::RawValue;
 use super::database::{Database, Row};
 use super::records::{Call, ModeChange, Session, Turn, from_json};
 use super::{SessionStore, texts};
-use crate::contract::{Fault, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning};
+use crate::contract::{
+    Fault, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning, timestamp,
+};
 
 /// The session's own part.
 #[derive(Debug, Serialize)]
@@ -115,8 +117,8 @@ impl<D: Database> SessionStore<D> {
     pub fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
         let tools = session.client_tools.map(|hash| self.text(&hash)).transpose()?;
         Ok(ExportedSession {
-            created_at: self.timestamp(session.created_at)?,
-            updated_at: self.timestamp(session.updated_at)?,
+            created_at: timestamp(session.created_at),
+            updated_at: timestamp(session.updated_at),
             session_id: session.session_id,
             agent_context_id: session.agent_context,
             conversation_context_id: session.conversation_context,
@@ -146,8 +148,8 @@ impl<D: Database> SessionStore<D> {
         Ok(ExportedTurn {
             status: turn.status,
             streaming: progress.streaming,
-            started_at: self.timestamp(turn.started_at)?,
-            updated_at: self.timestamp(turn.updated_at)?,
+            started_at: timestamp(turn.started_at),
+            updated_at: timestamp(turn.updated_at),
             attempts: turn.attempts,
             tools: from_json("tools", &self.text(&turn.tools)?)?,
             composition: self.composition(turn.ordinal)?,
@@ -178,7 +180,7 @@ impl<D: Database> SessionStore<D> {
             .transpose()?;
         Ok(ExportedSubmission {
             fingerprint: row.text("fingerprint")?,
-            accepted_at: self.timestamp(row.number("accepted_at")?)?,
+            accepted_at: timestamp(row.number("accepted_at")?),
             http_status: row.optional_number("http_status")?,
             outcome,
         })

@@ -5,8 +5,9 @@ use serde_json::value::RawValue;
 
 use super::database::{Row, unreadable};
 use crate::contract::{
-    Fault, InvokeResult, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning,
+    Fault, InvokeResult, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning, timestamp,
 };
+use crate::pipeline::OutputFile;
 
 /// The session's one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,6 +149,10 @@ pub struct Progress {
     pub user_warnings: Vec<String>,
     /// For the `InvokeResult`.
     pub warnings: Vec<Warning>,
+    /// What server tools made, for the final response.
+    pub files: Vec<OutputFile>,
+    /// Where the client reached the deployment, scheme and authority: links begin with it.
+    pub origin: String,
     /// What had been said when the turn was aborted.
     pub text_so_far: Option<String>,
 }
@@ -309,7 +314,7 @@ impl ModeChange {
         Ok(Self {
             previous_mode: row.text("previous_mode")?,
             new_mode: row.text("new_mode")?,
-            timestamp: row.text("timestamp")?,
+            timestamp: timestamp(row.number("changed_at")?),
             reason: row.text("reason")?,
             turn_id: TurnId::parse(&row.text("turn_id")?)?,
         })

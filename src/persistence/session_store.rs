@@ -275,9 +275,7 @@ impl<D: Database> SessionStore<D> {
     pub fn mode_history(&self) -> Result<Vec<ModeChange>, Fault> {
         self.database
             .run(
-                "SELECT previous_mode, new_mode, reason, turn_id,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', changed_at / 1000.0, 'unixepoch') AS timestamp
-                 FROM mode_history
+                "SELECT previous_mode, new_mode, reason, turn_id, changed_at FROM mode_history
                  JOIN turns ON turns.ordinal = mode_history.turn ORDER BY seq",
                 &[],
             )?
@@ -299,18 +297,6 @@ impl<D: Database> SessionStore<D> {
                 from_json("record", &record)
             })
             .collect()
-    }
-
-    /// A time in ISO 8601, UTC, from milliseconds since the epoch.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
-    pub fn timestamp(&self, ms: u64) -> Result<String, Fault> {
-        self.first(
-            "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', ? / 1000.0, 'unixepoch') AS timestamp",
-            &[ms.into()],
-        )?
-        .map_or_else(|| Err(super::database::unreadable("timestamp")), |row| row.text("timestamp"))
     }
 
     /// A long text by its hash.

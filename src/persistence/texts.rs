@@ -3,9 +3,8 @@
 //! The object's storage limits a row to 2 MB; a value above [`INLINE_BYTES`] leaves its column and
 //! is named there instead.
 
-use sha2::{Digest, Sha256};
-
 use super::database::{Database, Value};
+use crate::contract::hex::sha256_hex;
 use crate::contract::{ErrorCode, Fault};
 
 /// The longest text that stays in its column, in bytes.
@@ -66,11 +65,6 @@ pub fn from_column(database: &impl Database, column: String) -> Result<String, F
         Some(hash) => load(database, hash),
         None => Ok(column),
     }
-}
-
-/// SHA-256 of bytes in lower-case hex.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Cuts a text into parts of at most `limit` bytes without splitting a character; one part, empty,

@@ -10,6 +10,7 @@ use super::records::{Call, EntryKind, OpenCalls, Session, StoredAnswer, Turn, to
 use super::session_store::SessionStore;
 use super::{schema, texts};
 use crate::contract::{Fault, TurnId, TurnStatus};
+use crate::pipeline::OutputFile;
 
 /// A user turn that is accepted.
 #[derive(Debug)]
@@ -200,10 +201,15 @@ impl<D: Database> SessionStore<D> {
         session: &mut Session,
         turn: &mut Turn,
         call: &Call,
+        files: Vec<OutputFile>,
         new_mode: Option<NewMode>,
         now: u64,
     ) -> Result<(), Fault> {
         let previous = session.mode.clone();
+        let changes_turn = new_mode.is_some() || !files.is_empty();
+        for file in files {
+            file.collect(&mut turn.progress.files);
+        }
         self.step(|| {
             self.save_call_answer(turn.ordinal, call)?;
             if let Some(new_mode) = &new_mode {
@@ -221,9 +227,8 @@ impl<D: Database> SessionStore<D> {
                 session.mode.clone_from(&new_mode.key);
                 session.updated_at = now;
                 self.save_session(session)?;
-                self.save_turn(turn)?;
             }
-            Ok(())
+            if changes_turn { self.save_turn(turn) } else { Ok(()) }
         })
     }
 

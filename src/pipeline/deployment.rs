@@ -26,6 +26,8 @@ pub struct Deployment {
     /// `TURN_ALARM_MS`: how often a running turn is looked after. The runtime evicts an object 70 to
     /// 140 s after its last client left, even while it waits for a response; an alarm keeps it.
     pub turn_alarm_ms: u64,
+    /// `FILE_TTL_S`: how long a link to a file is good for, in seconds.
+    pub file_ttl_s: u64,
 }
 
 impl Default for Deployment {
@@ -41,6 +43,7 @@ impl Default for Deployment {
             turn_timeout_ms: 900_000,
             keep_alive_ms: 10_000,
             turn_alarm_ms: 30_000,
+            file_ttl_s: 604_800,
         }
     }
 }
@@ -87,6 +90,7 @@ impl Deployment {
             turn_timeout_ms: number("TURN_TIMEOUT_MS", defaults.turn_timeout_ms)?,
             keep_alive_ms: number("KEEP_ALIVE_MS", defaults.keep_alive_ms)?,
             turn_alarm_ms: number("TURN_ALARM_MS", defaults.turn_alarm_ms)?,
+            file_ttl_s: number("FILE_TTL_S", defaults.file_ttl_s)?,
         })
     }
 }
@@ -115,6 +119,7 @@ mod tests {
             turn_timeout_ms: 900_000,
             keep_alive_ms: 10_000,
             turn_alarm_ms: 30_000,
+            file_ttl_s: 604_800,
         };
         assert_eq!(read(&[]), Ok(defaults.clone()));
         assert_eq!(read(&[("OPENAI_BASE_URL", ""), ("OPENAI_MODEL", "")]), Ok(defaults));
@@ -132,6 +137,7 @@ mod tests {
                 ("TURN_TIMEOUT_MS", "4"),
                 ("KEEP_ALIVE_MS", "5"),
                 ("TURN_ALARM_MS", "8"),
+                ("FILE_TTL_S", "11"),
                 ("MAX_CONTINUATIONS", "9"),
                 ("MAX_TURNS", "10"),
             ]),
@@ -146,6 +152,7 @@ mod tests {
                 turn_timeout_ms: 4,
                 keep_alive_ms: 5,
                 turn_alarm_ms: 8,
+                file_ttl_s: 11,
             })
         );
     }
@@ -159,6 +166,7 @@ mod tests {
             "TURN_TIMEOUT_MS",
             "KEEP_ALIVE_MS",
             "TURN_ALARM_MS",
+            "FILE_TTL_S",
             "MAX_CONTINUATIONS",
             "MAX_TURNS",
         ] {

@@ -4,13 +4,13 @@
 //! Architecture Invariant: no real time, no network, no order that could be another the next time.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use super::{HttpFault, HttpRequest, HttpResponse, Platform, ResponseBody};
+use super::{FileFault, HttpFault, HttpRequest, HttpResponse, Platform, ResponseBody};
 
 /// A scripted answer: its head, and what happens while its body is read.
 #[derive(Clone, Debug)]
@@ -81,6 +81,8 @@ pub(crate) struct Double {
     answers: RefCell<VecDeque<Answer>>,
     sent: RefCell<Vec<HttpRequest>>,
     secrets: Vec<(&'static str, &'static str)>,
+    files: RefCell<BTreeMap<String, Vec<u8>>>,
+    file_fault: Option<FileFault>,
 }
 
 impl Double {
@@ -91,6 +93,16 @@ impl Double {
     pub(crate) fn with_secret(mut self, name: &'static str, value: &'static str) -> Self {
         self.secrets.push((name, value));
         self
+    }
+
+    pub(crate) fn with_file_fault(mut self, fault: FileFault) -> Self {
+        self.file_fault = Some(fault);
+        self
+    }
+
+    /// The files that are kept, by their key.
+    pub(crate) fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        self.files.borrow().clone()
     }
 
     pub(crate) fn sent(&self) -> Vec<HttpRequest> {
@@ -143,6 +155,22 @@ impl Platform for Double {
 
     async fn search_workspace(&self, _: &str, _: String) -> Result<String, HttpFault> {
         Err(HttpFault("there are no workspaces".to_owned()))
+    }
+
+    fn object_id(&self) -> String {
+        "0b".repeat(32)
+    }
+
+    async fn keep_file(&self, key: &str, contents: Vec<u8>) -> Result<(), FileFault> {
+        if let Some(fault) = self.file_fault {
+            return Err(fault);
+        }
+        self.files.borrow_mut().insert(key.to_owned(), contents);
+        Ok(())
+    }
+
+    async fn erase_files(&self, _: &str) -> Result<u64, FileFault> {
+        panic!("a step erases no files");
     }
 
     fn spawn(&self, _: Pin<Box<dyn Future<Output = ()>>>) {

@@ -7,14 +7,17 @@ mod chunk;
 mod deployment;
 #[cfg(test)]
 pub(crate) mod double;
+mod output_file;
 mod platform;
 mod run_report;
 mod turn_stream;
 
 pub use chunk::Chunk;
 pub use deployment::Deployment;
+pub use output_file::OutputFile;
 pub use platform::{
-    Cancellation, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
+    Cancellation, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform,
+    ResponseBody,
 };
 pub use run_report::{RunReport, Timings};
 pub use turn_stream::{Outcome, Position, StreamCursor, TurnStream};

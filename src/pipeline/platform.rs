@@ -39,6 +39,20 @@ pub trait Platform: 'static {
         search: String,
     ) -> impl Future<Output = Result<String, HttpFault>>;
 
+    /// Names the session's object among all of the deployment: 64 characters of lower-case hex.
+    fn object_id(&self) -> String;
+
+    /// Keeps a file. Keeping the same key again is keeping it once.
+    fn keep_file(
+        &self,
+        key: &str,
+        contents: Vec<u8>,
+    ) -> impl Future<Output = Result<(), FileFault>>;
+
+    /// Deletes every file in a folder, and gives their number. What is being kept there is kept
+    /// before.
+    fn erase_files(&self, folder: &str) -> impl Future<Output = Result<u64, FileFault>>;
+
     /// Runs a task apart from the request that started it.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>);
 
@@ -105,6 +119,15 @@ impl<B> HttpResponse<B> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HttpFault(pub String);
+
+/// Why a file could not be kept or erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFault {
+    /// The deployment has no place for files.
+    NoBucket,
+    /// The place for files did not do it.
+    Failed,
+}
 
 /// Says once, to whoever waits, that a turn is to stop.
 #[derive(Debug, Default)]

@@ -17,6 +17,13 @@ pub(super) fn target(url: &str) -> String {
     target.split('#').next().unwrap_or(target).to_owned()
 }
 
+/// Where the caller reached the deployment: scheme and authority.
+pub(super) fn origin(url: &str) -> &str {
+    let authority = url.find("://").map_or(0, |at| at + 3);
+    let end = url.get(authority..).and_then(|rest| rest.find(['/', '?', '#']));
+    end.and_then(|end| url.get(..authority + end)).unwrap_or(url)
+}
+
 /// A JSON answer.
 pub(super) fn json(status: u16, body: &str) -> worker::Result<Response> {
     Ok(Response::ok(body)?.with_headers(json_headers()?).with_status(status))

@@ -19,6 +19,8 @@ pub(super) struct ObjectRequest<'a> {
     pub(super) binding: &'a str,
     /// The object's name.
     pub(super) name: &'a str,
+    /// Scheme and authority of the caller's request.
+    pub(super) origin: &'a str,
     /// Path, and query when there is one.
     pub(super) target: &'a str,
     pub(super) head: &'a Head<'a>,
@@ -59,6 +61,6 @@ pub(super) async fn ask(env: &Env, request: &ObjectRequest<'_>) -> Result<Respon
     }
     let namespace = Reflect::get(env.as_ref(), &JsValue::from_str(request.binding))?;
     let object = namespace.unchecked_into::<Namespace>().get_by_name(request.name)?;
-    let answer = object.fetch(&format!("https://object{}", request.target), &init)?;
+    let answer = object.fetch(&format!("{}{}", request.origin, request.target), &init)?;
     JsFuture::from(answer).await.map(JsCast::unchecked_into)
 }

@@ -7,9 +7,10 @@ use worker::wasm_bindgen::JsValue;
 use worker::web_sys::{Headers, Request};
 use worker::{Context, Env, Response, event, web_sys};
 
-use super::answer::{json, refusal, refusal_line, result, target, with_header_lines};
+use super::answer::{json, origin, refusal, refusal_line, result, target, with_header_lines};
 use super::durable_object::{Head, ObjectRequest, ask};
 use super::environment::deployment;
+use super::file_download::download;
 use super::gate::{Gate, keep_to_rate};
 use super::request_body::read_body;
 use super::runtime::write_line;
@@ -73,8 +74,12 @@ fn preflight(
 
 async fn answer(request: &Request, headers: &Headers, env: &Env, gate: &Gate) -> Answered {
     let method = request.method();
-    let target = target(&request.url());
+    let url = request.url();
+    let target = target(&url);
     let route = Route::find(&method, &target).map_err(|fault| refused(None, one(fault)))?;
+    if let Route::File(link) = route {
+        return Ok(download(env, link, &method, headers).await);
+    }
     if let Some(view) = public_view(&route, env) {
         return view.map(|view| view.map(Into::into)).map_err(|fault| refused(None, one(fault)));
     }
@@ -86,6 +91,7 @@ async fn answer(request: &Request, headers: &Headers, env: &Env, gate: &Gate) ->
     let asked = ObjectRequest {
         binding,
         name: &name,
+        origin: origin(&url),
         target: &target,
         head: &Head {
             method: &method,
@@ -132,7 +138,7 @@ fn public_view(route: &Route, env: &Env) -> Option<Result<worker::Result<Respons
         Route::OpenApi => {
             Some(deployment(env).map(|deployment| json(200, &openapi(&deployment, VERSION))))
         }
-        Route::Execute | Route::Session(..) | Route::Workspace(..) => None,
+        Route::Execute | Route::Session(..) | Route::Workspace(..) | Route::File(_) => None,
     }
 }
 
@@ -155,7 +161,7 @@ async fn admit(
             let body = if route.has_body() { Some(body().await?) } else { None };
             Ok((Addressee::Workspace(workspace), body))
         }
-        Route::Execute | Route::Health | Route::Errors | Route::OpenApi => {
+        Route::Execute | Route::File(_) | Route::Health | Route::Errors | Route::OpenApi => {
             let body = body().await?;
             Ok((Addressee::Session(session_of(&body.to_vec())?), Some(body)))
         }

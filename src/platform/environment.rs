@@ -23,9 +23,9 @@ thread_local! {
     static CATALOG: RefCell<Option<(u64, Rc<Catalog>)>> = const { RefCell::new(None) };
 }
 
-/// Reads what holds for every turn that is admitted now.
-pub(super) async fn environment(env: &Env) -> Result<Environment, Fault> {
-    Ok(Environment { catalog: catalog(env).await?, deployment: deployment(env)? })
+/// Reads what holds for every turn that is admitted now; `origin` is where the client reached us.
+pub(super) async fn environment(env: &Env, origin: String) -> Result<Environment, Fault> {
+    Ok(Environment { catalog: catalog(env).await?, deployment: deployment(env)?, origin })
 }
 
 /// Reads the deployment's variables.

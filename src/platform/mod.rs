@@ -11,6 +11,8 @@ mod environment;
 mod event_stream;
 mod export_stream;
 mod fetch;
+mod file_bucket;
+mod file_download;
 mod gate;
 mod object_storage;
 mod promise;

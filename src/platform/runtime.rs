@@ -14,8 +14,9 @@ use worker::{Delay, Env, State, console_error, console_log, console_warn};
 
 use super::durable_object::{Head, ObjectRequest, ask};
 use super::fetch::{FetchBody, fetch};
+use super::file_bucket::FileBucket;
 use super::object_storage::RowCount;
-use crate::pipeline::{HttpFault, HttpRequest, HttpResponse, Platform};
+use crate::pipeline::{FileFault, HttpFault, HttpRequest, HttpResponse, Platform};
 
 /// The machine that a session's object runs on.
 pub(super) struct Runtime {
@@ -24,12 +25,13 @@ pub(super) struct Runtime {
     rows: Rc<RowCount>,
     /// `{tenant}/{SessionId}`.
     name: Option<String>,
+    files: FileBucket,
 }
 
 impl Runtime {
     pub(super) fn new(env: Env, state: Rc<State>, rows: Rc<RowCount>) -> Self {
         let name = state.id().name();
-        Self { env, state, rows, name }
+        Self { env, state, rows, name, files: FileBucket::default() }
     }
 }
 
@@ -78,6 +80,7 @@ impl Platform for Runtime {
         let asked = ObjectRequest {
             binding: "WORKSPACES",
             name: &format!("{tenant}/{workspace_id}"),
+            origin: "https://object",
             target: "/workspaces/own/search",
             head: &Head { method: "POST", headers: BTreeMap::new() },
             body: Some(&Uint8Array::from(search.as_bytes())),
@@ -86,6 +89,18 @@ impl Platform for Runtime {
         let answer = ask(&self.env, &asked).await.map_err(fault)?;
         let text = JsFuture::from(answer.text().map_err(fault)?).await.map_err(fault)?;
         text.as_string().ok_or_else(|| HttpFault("The answer is no text.".to_owned()))
+    }
+
+    fn object_id(&self) -> String {
+        self.state.id().to_string()
+    }
+
+    async fn keep_file(&self, key: &str, contents: Vec<u8>) -> Result<(), FileFault> {
+        self.files.keep(&self.env, key, &contents).await
+    }
+
+    async fn erase_files(&self, folder: &str) -> Result<u64, FileFault> {
+        self.files.erase(&self.env, folder).await
     }
 
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::Serialize;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
-use super::answer::{json, refusal, refusal_line, result, target};
+use super::answer::{json, origin, refusal, refusal_line, result, target};
 use super::environment::environment;
 use super::event_stream::event_stream;
 use super::export_stream::export_stream;
@@ -60,7 +60,7 @@ impl DurableObject for SessionObject {
         self.alarm_set.set(false);
         // An alarm that fails is called again by the runtime, a few times; after that the next
         // request takes the turn up.
-        let environment = environment(&self.env).await.map_err(alarm_failed)?;
+        let environment = environment(&self.env, String::new()).await.map_err(alarm_failed)?;
         self.host.recover(&environment).map_err(alarm_failed)?;
         self.host.resume_erasure(&environment).await.map_err(alarm_failed)?;
         self.keep_alive(&environment).await?;
@@ -84,11 +84,12 @@ impl SessionObject {
         spent: &mut Spent,
     ) -> worker::Result<Result<Response, Vec<Fault>>> {
         let position = request.headers().get("Last-Event-ID")?.as_deref().and_then(Position::parse);
-        let route = match Route::find(request.method().as_ref(), &target(&request.inner().url())) {
+        let url = request.inner().url();
+        let route = match Route::find(request.method().as_ref(), &target(&url)) {
             Ok(route) => route,
             Err(fault) => return Ok(Err(vec![fault])),
         };
-        let environment = match environment(&self.env).await {
+        let environment = match environment(&self.env, origin(&url).to_owned()).await {
             Ok(environment) => environment,
             Err(fault) => return Ok(Err(vec![fault])),
         };
@@ -119,7 +120,11 @@ impl SessionObject {
                 spent.session = self.lap(&mut since);
                 return viewed;
             }
-            Route::Workspace(..) | Route::Health | Route::Errors | Route::OpenApi => {
+            Route::Workspace(..)
+            | Route::File(_)
+            | Route::Health
+            | Route::Errors
+            | Route::OpenApi => {
                 Err(Fault::new(ErrorCode::NotFound, "This is not answered by a session."))
             }
         };

@@ -25,7 +25,7 @@ use crate::catalog::{AgentContext, BUILT_IN_TOOLS, Catalog, ConversationContext}
 use crate::composition::ToolList;
 use crate::contract::{
     AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCall, ToolCalls,
-    ToolContinuationResponse, ToolOutcome, ToolResult, TurnStatus,
+    ToolContinuationResponse, ToolOutcome, ToolResult, TurnStatus, embeds_contents,
 };
 use crate::llm_call::Endpoint;
 use crate::persistence::{
@@ -35,6 +35,9 @@ use crate::pipeline::{Cancellation, Deployment, Outcome, Platform, RunReport, Tu
 
 pub use erasure::delete_responses;
 pub use settlement::{abort, outputs_of, settle_open_calls};
+
+/// AGN-033 §6.1.
+const EMBEDDED_CONTENTS: &str = "The answer carries the contents of a file in its text. They may be cut or changed; ask for the file itself.";
 
 /// What a turn runs with.
 #[derive(Debug)]
@@ -155,18 +158,22 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         last: &ModelAnswerRecord<'_>,
     ) -> Result<StoredAnswer, Fault> {
         let progress = &work.turn.progress;
+        let mut user_warnings = progress.user_warnings.clone();
+        if embeds_contents(&text) {
+            user_warnings.push(EMBEDDED_CONTENTS.to_owned());
+        }
         let response = AgentExecuteResponse::Final(FinalResponse {
             session_id: work.session.session_id.clone(),
             turn_id: work.turn.turn_id.clone(),
             mode_display_name: self.catalog.display_name(&work.session.mode).to_owned(),
             primary_output_text: text,
-            files: Vec::new(),
+            files: progress.files.iter().map(|file| file.reference.clone()).collect(),
             tool_results: if progress.model_calls > 1 || progress.submission > 0 {
                 self.shown_results(work.turn.ordinal)?
             } else {
                 Vec::new()
             },
-            user_warnings: progress.user_warnings.clone(),
+            user_warnings,
             usage: progress.usage,
         });
         let result = InvokeResult::success(&response, progress.warnings.clone());

@@ -7,10 +7,11 @@ use super::settlement::refused_output;
 use super::{Reasoner, Work, endpoint, retry, without_result};
 use crate::catalog::{AGENT_CHANGE_MODE, Continuation};
 use crate::composition::{Block, ModelRequest, compose_request};
+use crate::contract::hex::sha256_hex;
 use crate::contract::{ErrorCode, Fault, Usage, Warning};
 use crate::llm_call::{self, Answered, Audience, CallFailure};
 use crate::persistence::{
-    Call, Database, Entry, EntryKind, ModelAnswerRecord, RunsOn, StoredAnswer, texts,
+    Call, Database, Entry, EntryKind, ModelAnswerRecord, RunsOn, StoredAnswer,
 };
 use crate::pipeline::{Platform, TurnStream};
 use crate::responses_api::{FunctionCall, ModelAnswer, Progress, array_of, for_replay};
@@ -217,7 +218,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             segment: work.turn.progress.next_segment,
             started_at,
             duration_ms: 0,
-            body_sha256: texts::sha256_hex(composed.body.as_bytes()),
+            body_sha256: sha256_hex(composed.body.as_bytes()),
             body_bytes: composed.body.len(),
             previous_response_id: input.previous_response_id.clone(),
             first_entry: input.entries.first().map(|entry| entry.seq),

@@ -5,7 +5,7 @@ use super::{Reasoner, Work, outputs_of};
 use crate::contract::Fault;
 use crate::persistence::{Database, NewMode, OpenCalls, RunsOn, StoredAnswer};
 use crate::pipeline::Platform;
-use crate::server_tools::{self, RequestedMode, ToolInvocation};
+use crate::server_tools::{self, FileLinks, RequestedMode, ToolInvocation};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Runs the server's open calls in the model's order, each answer stored before the next call
@@ -24,6 +24,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let run = server_tools::run(
                 self.platform.as_ref(),
                 &self.catalog,
+                FileLinks { origin: &work.turn.progress.origin, ttl_s: self.deployment.file_ttl_s },
                 ToolInvocation {
                     session_id: &work.session.session_id,
                     turn_id: &work.turn.turn_id,
@@ -42,6 +43,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 &mut work.session,
                 &mut work.turn,
                 call,
+                run.files,
                 new_mode,
                 now,
             )?;

@@ -13,8 +13,11 @@ use crate::catalog::HeaderTemplate;
 use crate::catalog::{SecretFault, ServerTool};
 use crate::pipeline::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
 
-/// The largest answer that is read, in bytes. It goes to the model and into the transcript.
-const MAX_ANSWER_BYTES: usize = 1_000_000;
+/// The largest result, in bytes. It goes to the model and into the transcript.
+pub(crate) const MAX_RESULT_BYTES: usize = 1_000_000;
+
+/// The largest answer of a tool that is read, in bytes: a result, and files that are kept apart.
+const MAX_ANSWER_BYTES: usize = 16_000_000;
 
 /// Redirects that are followed, to the same host only.
 const MAX_REDIRECTS: usize = 3;
@@ -34,10 +37,18 @@ pub(crate) enum ToolFailure {
     Status(u16),
     #[error("it redirected to another host, which is not followed")]
     RedirectedAway,
-    #[error("its answer is larger than {MAX_ANSWER_BYTES} bytes")]
-    TooLarge,
+    #[error("its answer is larger than {0} bytes")]
+    TooLarge(usize),
     #[error("its answer is not JSON")]
     NotJson,
+    #[error("its answer's {0}")]
+    Files(String),
+    #[error(
+        "it answered with files, and this deployment has no place for them (bucket FILES, secret FILE_LINK_KEY)"
+    )]
+    NoPlaceForFiles,
+    #[error("its files could not be kept")]
+    FilesNotKept,
 }
 
 impl ToolFailure {
@@ -70,7 +81,8 @@ pub(super) async fn call<P: Platform>(
     invocation: ToolInvocation<'_>,
 ) -> Result<String, ToolFailure> {
     let body = body(invocation)?;
-    post(platform, &tool.http.url, &tool.http.headers, tool.http.timeout_ms, body).await
+    let http = &tool.http;
+    post(platform, &http.url, &http.headers, http.timeout_ms, body, MAX_ANSWER_BYTES).await
 }
 
 /// Posts JSON to a service of the operator's and gives the JSON text of its answer.
@@ -83,6 +95,7 @@ pub(crate) async fn post<P: Platform>(
     headers: &[HeaderTemplate],
     timeout_ms: u64,
     body: String,
+    longest: usize,
 ) -> Result<String, ToolFailure> {
     let mut expanded = Vec::with_capacity(headers.len());
     for header in headers {
@@ -91,7 +104,7 @@ pub(crate) async fn post<P: Platform>(
     }
     let request =
         HttpRequest { method: HttpMethod::Post, url: url.to_owned(), headers: expanded, body };
-    let answer = pin!(exchange(platform, request));
+    let answer = pin!(exchange(platform, request, longest));
     let time_out = pin!(platform.sleep(timeout_ms));
     match select(answer, time_out).await {
         Either::Left((answer, _)) => answer,
@@ -118,11 +131,12 @@ fn body(invocation: ToolInvocation<'_>) -> Result<String, ToolFailure> {
 async fn exchange<P: Platform>(
     platform: &P,
     mut request: HttpRequest,
+    longest: usize,
 ) -> Result<String, ToolFailure> {
     for _ in 0..=MAX_REDIRECTS {
         let response = platform.send(request.clone()).await?;
         match response.status {
-            200..=299 => return read(response).await,
+            200..=299 => return read(response, longest).await,
             // The other redirects would turn the call into a GET.
             307 | 308 => {
                 let location = response.header("location").unwrap_or_default();
@@ -135,11 +149,14 @@ async fn exchange<P: Platform>(
     Err(ToolFailure::Unreachable)
 }
 
-async fn read<B: ResponseBody>(mut response: HttpResponse<B>) -> Result<String, ToolFailure> {
+async fn read<B: ResponseBody>(
+    mut response: HttpResponse<B>,
+    longest: usize,
+) -> Result<String, ToolFailure> {
     let mut answer = Vec::new();
-    while let Some(chunk) = response.body.chunk(MAX_ANSWER_BYTES).await? {
-        if answer.len() + chunk.len() > MAX_ANSWER_BYTES {
-            return Err(ToolFailure::TooLarge);
+    while let Some(chunk) = response.body.chunk(longest).await? {
+        if answer.len() + chunk.len() > longest {
+            return Err(ToolFailure::TooLarge(longest));
         }
         answer.extend_from_slice(&chunk);
     }
@@ -302,7 +319,7 @@ mod tests {
             answered(Answer::in_pieces(200, [first, rest].map(Piece::text)))
         };
         assert_eq!(of(MAX_ANSWER_BYTES).map(|answer| answer.len()), Ok(MAX_ANSWER_BYTES));
-        assert_eq!(of(MAX_ANSWER_BYTES + 1), Err(ToolFailure::TooLarge));
+        assert_eq!(of(MAX_ANSWER_BYTES + 1), Err(ToolFailure::TooLarge(MAX_ANSWER_BYTES)));
     }
 
     #[test]

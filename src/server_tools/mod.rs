@@ -4,16 +4,19 @@
 //! Architecture Invariant: it knows neither the model service nor the store; a mode change is asked
 //! for here and applied by the reasoner.
 
+mod files;
 mod http_tool;
 mod mode_tools;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog, Mode, OnError};
+use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog, Mode, OnError, ServerTool};
 use crate::contract::{ErrorCode, Fault, SessionId, ToolOutcome, ToolResult, TurnId};
-use crate::pipeline::Platform;
+use crate::pipeline::{OutputFile, Platform};
 use crate::responses_api::FunctionTool;
+use http_tool::{MAX_RESULT_BYTES, ToolFailure};
 
+pub use files::FileLinks;
 pub(crate) use http_tool::post;
 
 /// A call of a server tool, and where it comes from.
@@ -36,6 +39,8 @@ pub struct ToolInvocation<'a> {
 pub struct ToolRun {
     /// For the model, the transcript and the final response.
     pub result: ToolResult,
+    /// Files that the tool answered with; the result holds references to them.
+    pub files: Vec<OutputFile>,
     /// A mode that the session is to change to.
     pub new_mode: Option<RequestedMode>,
 }
@@ -56,9 +61,11 @@ pub struct RequestedMode {
 pub async fn run<P: Platform>(
     platform: &P,
     catalog: &Catalog,
+    links: FileLinks<'_>,
     invocation: ToolInvocation<'_>,
 ) -> Result<ToolRun, Fault> {
     let started = platform.now_ms();
+    let mut files = Vec::new();
     let (outcome, new_mode) = match invocation.name {
         AGENT_CHANGE_MODE => mode_tools::change_mode(catalog, invocation.arguments),
         AGENT_LIST_MODES => (mode_tools::list_modes(catalog), None),
@@ -67,8 +74,11 @@ pub async fn run<P: Platform>(
                 let gone = format!("The tool {name} is no longer available.");
                 (ToolOutcome::Error(gone), None)
             }
-            Some(tool) => match http_tool::call(platform, tool, invocation).await {
-                Ok(result) => (ToolOutcome::Result(result), None),
+            Some(tool) => match answered(platform, tool, links, invocation).await {
+                Ok((result, made)) => {
+                    files = made;
+                    (ToolOutcome::Result(result), None)
+                }
                 Err(failure)
                     if tool.on_error == OnError::ReportToModel || failure.models_fault() =>
                 {
@@ -91,8 +101,23 @@ pub async fn run<P: Platform>(
             execution_ms: platform.now_ms().saturating_sub(started),
             outcome,
         },
+        files,
         new_mode,
     })
+}
+
+async fn answered<P: Platform>(
+    platform: &P,
+    tool: &ServerTool,
+    links: FileLinks<'_>,
+    invocation: ToolInvocation<'_>,
+) -> Result<(String, Vec<OutputFile>), ToolFailure> {
+    let answer = http_tool::call(platform, tool, invocation).await?;
+    let (result, files) = files::keep_files(platform, links, answer).await?;
+    if result.len() > MAX_RESULT_BYTES {
+        return Err(ToolFailure::TooLarge(MAX_RESULT_BYTES));
+    }
+    Ok((result, files))
 }
 
 /// The definitions of a mode's server tools, in the mode's order; `agent_change_mode` always, last
@@ -172,12 +197,13 @@ mod tests {
             name,
             arguments,
         };
-        double.run(run(double, &catalog(), invocation))
+        let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
+        double.run(run(double, &catalog(), links, invocation))
     }
 
     fn result(execution_ms: u64, outcome: ToolOutcome) -> ToolRun {
         let result = ToolResult { tool_call_id: "call_1".to_owned(), execution_ms, outcome };
-        ToolRun { result, new_mode: None }
+        ToolRun { result, files: Vec::new(), new_mode: None }
     }
 
     fn error(message: &str) -> ToolOutcome {

@@ -1,13 +1,13 @@
 //! The machine of the test bed: `Platform` over the executor, with both services behind `send`.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
 use aptix_edge::pipeline::{
-    HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
+    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
 };
 
 use super::executor::{Executor, Random};
@@ -23,6 +23,10 @@ pub(crate) struct World {
     pub(crate) model: ModelService,
     pub(crate) tools: ToolService,
     pub(crate) workspaces: RefCell<Workspaces>,
+    /// What server tools made, by its key.
+    pub(crate) files: RefCell<BTreeMap<String, Vec<u8>>>,
+    /// Why no file can be kept or deleted.
+    pub(crate) file_fault: Cell<Option<FileFault>>,
     pub(crate) log: RefCell<Vec<serde_json::Value>>,
     random: RefCell<Random>,
     /// Set to let every answer take a while, as the seed decides.
@@ -70,6 +74,8 @@ impl World {
             model: ModelService::new(Box::new(planned)),
             tools: ToolService::default(),
             workspaces: RefCell::default(),
+            files: RefCell::default(),
+            file_fault: Cell::new(None),
             log: RefCell::default(),
             random: RefCell::new(Random(1)),
             slow: Cell::new(false),
@@ -198,7 +204,8 @@ impl Platform for TestPlatform {
     }
 
     fn secret(&self, name: &str) -> Option<String> {
-        (name == "OPENAI_API_KEY").then(|| "sk-test".to_owned())
+        let held = [("OPENAI_API_KEY", "sk-test"), ("FILE_LINK_KEY", "signs links")];
+        held.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     }
 
     fn sleep(&self, ms: u64) -> impl Future<Output = ()> {
@@ -228,6 +235,31 @@ impl Platform for TestPlatform {
         self.world.workspaces.borrow_mut().searches.push((workspace_id.to_owned(), search));
         let answer = self.world.workspaces.borrow().answer.clone();
         answer.ok_or_else(|| HttpFault("there is no workspace".to_owned()))
+    }
+
+    fn object_id(&self) -> String {
+        "0b".repeat(32)
+    }
+
+    async fn keep_file(&self, key: &str, contents: Vec<u8>) -> Result<(), FileFault> {
+        if let Some(fault) = self.world.file_fault.get() {
+            return Err(fault);
+        }
+        self.pause().await;
+        self.world.files.borrow_mut().insert(key.to_owned(), contents);
+        self.pause().await;
+        Ok(())
+    }
+
+    async fn erase_files(&self, folder: &str) -> Result<u64, FileFault> {
+        self.pause().await;
+        if let Some(fault) = self.world.file_fault.get() {
+            return Err(fault);
+        }
+        let mut files = self.world.files.borrow_mut();
+        let before = files.len();
+        files.retain(|key, _| !key.starts_with(folder));
+        Ok((before - files.len()) as u64)
     }
 
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>) {

@@ -60,6 +60,7 @@ impl Bed {
                 base_url: "https://model.example/v1".to_owned(),
                 ..Deployment::default()
             }),
+            origin: "https://edge.example".to_owned(),
         };
         let life = begin_life(&world, &disk, 1, crash);
         Self {

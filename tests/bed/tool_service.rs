@@ -20,12 +20,21 @@ pub(crate) struct ToolService {
     executions: RefCell<BTreeMap<String, usize>>,
     calls: RefCell<Vec<Value>>,
     script: RefCell<VecDeque<ToolAnswer>>,
+    mind: RefCell<Option<Box<Mind>>>,
 }
+
+/// What a call is answered with, when nothing is scripted.
+type Mind = dyn Fn(&Value) -> ToolAnswer;
 
 impl ToolService {
     /// The next calls are answered like this; then every call with what it was called for.
     pub(crate) fn script(&self, answers: impl IntoIterator<Item = ToolAnswer>) {
         self.script.borrow_mut().extend(answers);
+    }
+
+    /// Every call that nothing is scripted for is answered like this.
+    pub(crate) fn think(&self, mind: impl Fn(&Value) -> ToolAnswer + 'static) {
+        self.mind.replace(Some(Box::new(mind)));
     }
 
     /// Takes back one scripted answer; false when there is none.
@@ -46,9 +55,12 @@ impl ToolService {
     pub(super) fn take(&self, body: &str) -> ToolAnswer {
         let body: Value = serde_json::from_str(body).expect("a tool call is JSON");
         let id = body["ToolCallId"].as_str().expect("a tool call has its id").to_owned();
-        self.calls.borrow_mut().push(body);
+        self.calls.borrow_mut().push(body.clone());
         *self.executions.borrow_mut().entry(id.clone()).or_default() += 1;
         let scripted = self.script.borrow_mut().pop_front();
-        scripted.unwrap_or_else(|| ToolAnswer::Json(json!({ "found": id })))
+        scripted.unwrap_or_else(|| match self.mind.borrow().as_ref() {
+            Some(mind) => mind(&body),
+            None => ToolAnswer::Json(json!({ "found": id })),
+        })
     }
 }

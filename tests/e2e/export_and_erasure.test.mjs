@@ -85,7 +85,7 @@ test('an erased session is gone, with a receipt, and so are its responses at the
     ConversationEntries: 13,
     ModelCalls: 6,
     ToolCalls: 4,
-    ModeChanges: 1,
+    ModeChanges: 1, Files: 0,
     StoredResponses: { Deleted: 6, Pending: 0, Refused: 0 },
   });
   assert.deepEqual([...rig.model.deletions].sort(), [...responses].sort());

@@ -26,6 +26,7 @@ const PATIENCE_MS = 30_000;
 /** What no answer may hold. Distinctive, so that finding one is no accident. */
 export const API_KEY = 'sk-e2e-7f3d-never-shown';
 export const TOOL_SECRET = 'tool-secret-52c1-never-shown';
+export const FILE_LINK_KEY = 'file-link-key-91d7-never-shown';
 export const MODEL = 'e2e-model-9b';
 export const BOOT_PROMPT = 'Boot prompt of the end-to-end tests: answer briefly.';
 
@@ -116,6 +117,13 @@ export class Rig {
     if (document.ok) this.#published = await PublishedInterface.of(await document.json());
   }
 
+  /** Everything in the bucket for files: `[{key, size}]`. */
+  async files() {
+    const bucket = await this.#miniflare.getR2Bucket('FILES');
+    const { objects } = await bucket.list();
+    return objects.map(({ key, size }) => ({ key, size }));
+  }
+
   /** The interface as the Worker publishes it. */
   get published() {
     return this.#published;
@@ -192,7 +200,7 @@ export class Rig {
   async check() {
     assert.deepEqual(this.model.leftovers, []);
     for (const answer of this.answers) if (answer.method) await this.#published?.check(answer);
-    const hidden = [[API_KEY], [TOOL_SECRET], ...this.#hidden];
+    const hidden = [[API_KEY], [TOOL_SECRET], [FILE_LINK_KEY], ...this.#hidden];
     for (const line of this.logs) {
       for (const [words] of [...hidden, [BOOT_PROMPT]]) assert.ok(!line.includes(words), `the log says ${line}`);
     }
@@ -236,6 +244,7 @@ export class Rig {
       OPENAI_API_KEY: API_KEY,
       OPENAI_MODEL: MODEL,
       TOOL_SECRET,
+      FILE_LINK_KEY,
       ...vars,
     };
     for (const [name, value] of Object.entries(bindings)) if (value === undefined) delete bindings[name];
@@ -259,6 +268,8 @@ export class Rig {
         declared.durableObjects.map(([binding, className]) => [binding, { className, useSQLite: true }]),
       ),
       durableObjectsPersist: path.join(this.#folder, 'objects'),
+      r2Buckets: declared.buckets,
+      r2Persist: path.join(this.#folder, 'files'),
       ...(rate === undefined ? {} : { ratelimits: { RATE_LIMITER: { namespace_id: '1', simple: { limit: rate, period: 60 } } } }),
       ...(catalog === false ? {} : { kvNamespaces: ['CATALOG'], kvPersist: path.join(this.#folder, 'kv') }),
     });
@@ -345,7 +356,7 @@ async function builtModules() {
   ];
 }
 
-/** What wrangler.toml declares: compatibility, and the objects with their classes. */
+/** What wrangler.toml declares: compatibility, buckets, and the objects with their classes. */
 async function declaration() {
   const toml = await readFile(path.join(ROOT, 'wrangler.toml'), 'utf8').catch(() => '');
   const [, compatibilityDate = '2026-07-01'] = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(toml) ?? [];
@@ -354,6 +365,7 @@ async function declaration() {
   return {
     compatibilityDate,
     compatibilityFlags: [...flags.matchAll(/"([^"]+)"/g)].map(([, flag]) => flag),
+    buckets: [...toml.matchAll(/^\[\[r2_buckets\]\]\s*binding\s*=\s*"(\w+)"/gm)].map(([, binding]) => binding),
     durableObjects: objects.length > 0 ? objects : [['SESSIONS', 'SessionObject']],
   };
 }

@@ -22,8 +22,13 @@ const SETTINGS = [
   'OPENAI_MODEL',
   'API_KEYS',
   'AUTH',
+  'ALLOWED_ORIGINS',
+  'FILE_LINK_KEY',
+  'FILE_TTL_S',
   'MAX_BODY_BYTES',
   'MAX_ITERATIONS',
+  'MAX_TURNS',
+  'MAX_CONTINUATIONS',
   'UPSTREAM_IDLE_TIMEOUT_MS',
   'TURN_TIMEOUT_MS',
   'KEEP_ALIVE_MS',
@@ -53,6 +58,8 @@ async function main() {
     console.log(`make dev: the model service is ${settings.OPENAI_BASE_URL ?? 'the one the catalog names'}`);
   }
   settings.AUTH ||= 'none';
+  // Links that were handed out before are good after a restart, too.
+  settings.FILE_LINK_KEY ||= 'for local work only';
   if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request is let in');
   return wranglerDev(port, settings);
 }

@@ -17,6 +17,7 @@ pub mod client_tools;
 pub mod documents;
 pub mod json_object;
 pub mod json_value;
+pub mod media_type;
 mod nearest_name;
 pub mod place;
 pub mod rag_scope;

@@ -9,6 +9,7 @@ use super::base64_text::canonical_base64;
 use super::client_tools::client_tools;
 use super::json_object::ObjectShape;
 use super::json_value::{flag, full_text, hint, invalid, list, one_of, text};
+use super::media_type::is_media_type;
 use super::place::Place;
 use super::rag_scope::rag_scope;
 use super::violations::Violations;
@@ -232,17 +233,7 @@ fn encoding(value: &RawValue, place: &Place<'_>, violations: &mut Violations) {
 
 fn media_type(value: &RawValue, place: &Place<'_>, violations: &mut Violations) -> Option<String> {
     let given = text(limits::MIME_TYPE, value, place, violations)?;
-    // Parameters such as `; charset=utf-8` may follow.
-    let essence = given.split(';').next().unwrap_or_default().trim_end();
-    let is_token = |token: &str| {
-        !token.is_empty()
-            && token.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
-    };
-    let is_media_type = !given.chars().any(char::is_control)
-        && essence
-            .split_once('/')
-            .is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype));
-    if !is_media_type {
+    if !is_media_type(&given) {
         invalid(
             violations,
             place,

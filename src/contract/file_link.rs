@@ -1,0 +1,223 @@
+//! Links to the files that server tools made (the interface, section 8): who has the link may read
+//! the file until the link expires, and needs nothing else.
+//!
+//! It owns what a link says and what its signature covers: the file, its name, its type and the end.
+//! The signature is an HMAC-SHA256, keyed by the deployment's `FILE_LINK_KEY`.
+
+use std::fmt;
+
+use hmac::digest::Key;
+use hmac::{Hmac, KeyInit, Mac};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use sha2::{Digest, Sha256};
+
+use super::content_hash::content_hash_of_bytes;
+use super::hex::{hex, is_sha256, sha256_from_hex};
+
+/// Names a kept file: the session's object, and the SHA-256 of the file's bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileId {
+    object: String,
+    sha256: String,
+}
+
+impl FileId {
+    /// The id of these bytes, kept for the session of an object. `object` is what names the object
+    /// among all of the deployment: 64 characters of lower-case hex.
+    #[must_use]
+    pub fn of(object: &str, contents: &[u8]) -> Self {
+        Self { object: object.to_owned(), sha256: content_hash_of_bytes(contents) }
+    }
+
+    /// Reads `{object}-{sha256}`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (object, sha256) = text.split_once('-')?;
+        (is_sha256(object) && is_sha256(sha256))
+            .then(|| Self { object: object.to_owned(), sha256: sha256.to_owned() })
+    }
+
+    /// Where the file is kept.
+    #[must_use]
+    pub fn key(&self) -> String {
+        format!("{}{}", Self::folder(&self.object), self.sha256)
+    }
+
+    /// Where all files of a session are kept.
+    #[must_use]
+    pub fn folder(object: &str) -> String {
+        format!("{object}/")
+    }
+
+    /// SHA-256 of the file's bytes, in lower-case hex.
+    #[must_use]
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+}
+
+impl fmt::Display for FileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.object, self.sha256)
+    }
+}
+
+/// What a link says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileLink {
+    /// The file.
+    pub id: FileId,
+    /// The name to save it under.
+    pub name: String,
+    /// Its media type, as the tool gave it.
+    pub mime_type: String,
+    /// When the link ends, in seconds since the Unix epoch.
+    pub expires_at: u64,
+}
+
+impl FileLink {
+    /// Path and query of the signed link.
+    #[must_use]
+    pub fn target(&self, key: &str) -> String {
+        let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
+        let signature = hex(&self.mac(key).finalize().into_bytes());
+        format!(
+            "/files/{}?Name={}&MimeType={}&Expires={}&Signature={signature}",
+            self.id,
+            encoded(&self.name),
+            encoded(&self.mime_type),
+            self.expires_at
+        )
+    }
+
+    fn mac(&self, key: &str) -> Hmac<Sha256> {
+        let Self { id, name, mime_type, expires_at } = self;
+        // A key of any length becomes one of the length that the function takes.
+        let mut block = Key::<Hmac<Sha256>>::default();
+        block.iter_mut().zip(Sha256::digest(key)).for_each(|(place, byte)| *place = byte);
+        // None of the parts but the last can hold a line feed: no two links are signed as one text.
+        Hmac::new(&block).chain_update(format!("{id}\n{expires_at}\n{mime_type}\n{name}"))
+    }
+}
+
+/// A link as somebody presents it: not believed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresentedLink {
+    link: FileLink,
+    signature: Vec<u8>,
+}
+
+impl PresentedLink {
+    /// Reads the id and the query of a request; `None` when that can be no link of ours. Members
+    /// that no link has are passed over: mail programs and chats add theirs.
+    #[must_use]
+    pub fn parse(id: &str, query: &str) -> Option<Self> {
+        let (mut name, mut mime_type, mut expires, mut signature) = (None, None, None, None);
+        for (member, value) in query.split('&').filter_map(|member| member.split_once('=')) {
+            let place = match member {
+                "Name" => &mut name,
+                "MimeType" => &mut mime_type,
+                "Expires" => &mut expires,
+                "Signature" => &mut signature,
+                _ => continue,
+            };
+            if place.is_some() {
+                return None;
+            }
+            *place = Some(percent_decode_str(value).decode_utf8().ok()?.into_owned());
+        }
+        let mime_type = mime_type.filter(|text| !text.contains('\n'))?;
+        let link = FileLink {
+            id: FileId::parse(id)?,
+            name: name?,
+            mime_type,
+            expires_at: expires?.parse().ok()?,
+        };
+        Some(Self { link, signature: sha256_from_hex(&signature?)? })
+    }
+
+    /// The link, when it was signed with this key.
+    #[must_use]
+    pub fn signed_with(self, key: &str) -> Option<FileLink> {
+        // In constant time: how long a refusal takes tells nothing of the signature.
+        let Self { link, signature } = self;
+        link.mac(key).verify_slice(&signature).is_ok().then_some(link)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "a key of the deployment";
+
+    fn link() -> FileLink {
+        FileLink {
+            id: FileId::of(&"0a".repeat(32), b"contents"),
+            name: "Q3 & Q4 – größte.csv".to_owned(),
+            mime_type: "text/csv; charset=utf-8".to_owned(),
+            expires_at: 1_767_323_045,
+        }
+    }
+
+    fn presented(target: &str) -> Option<FileLink> {
+        let (path, query) = target.split_once('?').unwrap();
+        PresentedLink::parse(path.strip_prefix("/files/").unwrap(), query)?.signed_with(KEY)
+    }
+
+    #[test]
+    fn a_link_is_believed_as_it_was_signed_and_with_members_that_others_added() {
+        let target = link().target(KEY);
+        assert!(target.is_ascii() && !target.contains([' ', '"', '<', '>']), "{target}");
+        assert_eq!(presented(&target), Some(link()));
+        assert_eq!(presented(&format!("{target}&utm_source=chat&x")), Some(link()));
+        assert_eq!(link().id.key(), format!("{}/{}", "0a".repeat(32), link().id.sha256()));
+        assert_eq!(FileId::parse(&link().id.to_string()), Some(link().id));
+    }
+
+    #[test]
+    fn a_link_with_anything_changed_is_not_believed() {
+        let target = link().target(KEY);
+        for (from, to) in [
+            ("/0a0a", "/0a0b"),
+            ("Name=Q3", "Name=Q4"),
+            ("text%2Fcsv", "text%2Fhtml"),
+            ("Expires=1767323045", "Expires=1767323046"),
+            ("Expires=1767323045", "Expires=01767323045"),
+            ("Expires=1767323045", "Expires=1767323045&Expires=9999999999"),
+            ("Expires=1767323045", "Expires=x"),
+            ("&Expires=1767323045", ""),
+            ("Name=", "name="),
+            ("MimeType=", "MimeType=a%0A"),
+            ("Name=", "Name=%FF"),
+            ("&Signature=", "&Signature=00"),
+        ] {
+            assert!(target.contains(from), "{from}");
+            let changed = target.replacen(from, to, 1);
+            // What is read the same is the same link.
+            let same = to == "Expires=01767323045";
+            assert_eq!(presented(&changed).is_some(), same, "{changed}");
+        }
+        let at = target.len() - 64;
+        for place in 0..64 {
+            let mut digits: Vec<char> = target.chars().collect();
+            digits[at + place] = if digits[at + place] == '0' { '1' } else { '0' };
+            assert_eq!(presented(&digits.into_iter().collect::<String>()), None, "digit {place}");
+        }
+        let (path, query) = target.split_once('?').unwrap();
+        let id = path.strip_prefix("/files/").unwrap();
+        let other_key = |key| PresentedLink::parse(id, query).unwrap().signed_with(key);
+        assert_eq!(other_key("another key"), None);
+        assert_eq!(other_key(""), None);
+    }
+
+    #[test]
+    fn what_looks_like_another_link_has_another_signature() {
+        let mut other = link();
+        other.mime_type = "text/csv".to_owned();
+        other.name = format!("; charset=utf-8\n{}", link().name);
+        let signature =
+            |link: &FileLink| link.target(KEY).split_once("Signature=").unwrap().1.to_owned();
+        assert_ne!(signature(&link()), signature(&other));
+    }
+}

@@ -1,0 +1,167 @@
+//! Contents of files within an answer's text (AGN-033 §4 and §6.1): they belong in `Files[]`, or in a
+//! fenced code block with a language tag, and nowhere else.
+
+/// The shortest run of base64 that is taken for contents, in characters: more than any hash or key.
+const RUN: usize = 200;
+
+/// The shortest line of such a run that may go on in the next line. Encoders break at 64 or 76.
+const WRAPPED_LINE: usize = 60;
+
+/// Whether a Markdown text carries contents outside of guarded blocks: a `data:` URL with a media
+/// type, or a long run of base64.
+#[must_use]
+pub fn embeds_contents(markdown: &str) -> bool {
+    let mut fence: Option<Fence> = None;
+    let mut run = Run::default();
+    for line in markdown.lines() {
+        match &fence {
+            Some(open) if open.is_closed_by(line) => fence = None,
+            Some(open) if open.guarded => {}
+            None if Fence::opened_by(line).is_some() => fence = Fence::opened_by(line),
+            Some(_) | None => {
+                if has_data_url(line) || run.takes(line) {
+                    return true;
+                }
+                continue;
+            }
+        }
+        run = Run::default();
+    }
+    false
+}
+
+/// A fenced code block (CommonMark, section 4.5).
+struct Fence {
+    mark: char,
+    length: usize,
+    /// It says what language it holds.
+    guarded: bool,
+}
+
+impl Fence {
+    fn opened_by(line: &str) -> Option<Self> {
+        let text = line.trim_start_matches(' ');
+        let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let tag = text.trim_start_matches(mark);
+        let length = text.len() - tag.len();
+        let is_fence =
+            length >= 3 && line.len() - text.len() <= 3 && !(mark == '`' && tag.contains('`'));
+        is_fence.then(|| Self { mark, length, guarded: !tag.trim().is_empty() })
+    }
+
+    fn is_closed_by(&self, line: &str) -> bool {
+        Self::opened_by(line)
+            .is_some_and(|end| end.mark == self.mark && end.length >= self.length && !end.guarded)
+    }
+}
+
+/// `data:type/subtype…,` with something behind it.
+fn has_data_url(line: &str) -> bool {
+    line.match_indices("data:").any(|(at, scheme)| {
+        let head_and_data = line.get(at + scheme.len()..).and_then(|rest| rest.split_once(','));
+        head_and_data.is_some_and(|(head, data)| {
+            head.contains('/')
+                && head.bytes().all(|b| b.is_ascii_alphanumeric() || b"/;=+-._".contains(&b))
+                && data.starts_with(|c: char| !c.is_whitespace())
+        })
+    })
+}
+
+/// Base64 that may go on over lines.
+#[derive(Default)]
+struct Run {
+    length: usize,
+    upper: bool,
+    lower: bool,
+    digit: bool,
+}
+
+impl Run {
+    /// Goes on through a line. True when it has become long enough.
+    fn takes(&mut self, line: &str) -> bool {
+        let line = line.trim_ascii();
+        let begins = self.length;
+        for b in line.bytes() {
+            match b {
+                b'A'..=b'Z' => self.upper = true,
+                b'a'..=b'z' => self.lower = true,
+                b'0'..=b'9' => self.digit = true,
+                b'+' | b'/' | b'=' | b'-' | b'_' => {}
+                _ => {
+                    *self = Self::default();
+                    continue;
+                }
+            }
+            self.length += 1;
+            // Lines of dashes, and long words in one case, are no base64.
+            if self.length >= RUN && self.upper && self.lower && self.digit {
+                return true;
+            }
+        }
+        let whole_line = self.length - begins.min(self.length) == line.len();
+        if !whole_line || line.len() < WRAPPED_LINE {
+            *self = Self::default();
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// That many characters as an encoder writes them.
+    fn base64(length: usize) -> String {
+        "TWFuIGlzIGRpc3Rpbmd1aXNoZWQsIG5vdCBvbmx5IGJ5IGhpcyByZWFzb24s/+4"
+            .chars()
+            .cycle()
+            .take(length)
+            .collect()
+    }
+
+    #[test]
+    fn contents_in_the_open_are_found() {
+        let wrapped: String = base64(300)
+            .as_bytes()
+            .chunks(76)
+            .map(|line| format!("{}\n", std::str::from_utf8(line).unwrap()))
+            .collect();
+        for text in [
+            "See ![chart](data:image/png;base64,iVBORw0KGgo=).".to_owned(),
+            "data:text/plain,hello".to_owned(),
+            "data:text/html;charset=utf-8,<p>".to_owned(),
+            format!("Here: {}", base64(200)),
+            format!("A\n\n{wrapped}\nB"),
+            format!("    {}", base64(250)),
+            // No language tag guards it.
+            format!("```\n{}\n```", base64(250)),
+            format!("```json\n{{}}\n```\n{}", base64(250)),
+            format!("~~~ csv\n```\n~~~\n{}", base64(250)),
+            format!("````json\n```\n````\n{}", base64(250)),
+        ] {
+            assert!(embeds_contents(&text), "{text}");
+        }
+    }
+
+    #[test]
+    fn ordinary_answers_and_guarded_blocks_are_let_be() {
+        for text in [
+            String::new(),
+            "The data: one, two, three. metadata:a/b".to_owned(),
+            "Send data:image/png, then wait.".to_owned(),
+            format!("{} {}", base64(199), base64(199)),
+            format!("{}\n{}", base64(59), base64(199)),
+            "-".repeat(400),
+            "=".repeat(400),
+            "a".repeat(400),
+            "0123456789abcdef".repeat(20),
+            format!("```aptix-json\n{{\"Data\":\"{}\"}}\n```", base64(400)),
+            format!("~~~text\n{}\n~~~", base64(400)),
+            format!("```text\n{}", base64(400)),
+            format!("````text\n```\n{}\n````", base64(400)),
+            format!("{}\n```text\n{}\n```\n{}", base64(150), base64(400), base64(150)),
+        ] {
+            assert!(!embeds_contents(&text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Points in time as clients read them.
+
+/// Milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
+
+/// Milliseconds since the Unix epoch as ISO 8601, UTC: `2026-01-02T03:04:05.678Z`.
+#[must_use]
+pub fn timestamp(ms: u64) -> String {
+    let (year, month, day) = date(ms / DAY_MS);
+    let of_day = ms % DAY_MS;
+    let (seconds, ms) = (of_day / 1000, of_day % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}
+
+/// Year, month and day of a day since the Unix epoch, in the Gregorian calendar.
+fn date(day: u64) -> (u64, u64, u64) {
+    // Counted from 0000-03-01, so that a leap day is the last of its year, and the months before any
+    // one are whole groups of 153 days for five.
+    let day = day + 719_468;
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (era * 400 + year + next_year, month, of_month)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_in_time_is_written_to_the_millisecond() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_767_323_045_678, "2026-01-02T03:04:05.678Z"),
+            (1_798_761_599_999, "2026-12-31T23:59:59.999Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(timestamp(ms), text);
+        }
+    }
+
+    #[test]
+    fn every_day_of_eight_centuries_follows_the_one_before() {
+        let leap = |year: u64| {
+            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+        };
+        let (mut year, mut month, mut day) = (1970, 1, 1);
+        for number in 0..292_194 {
+            assert_eq!(date(number), (year, month, day));
+            let last = match month {
+                2 if leap(year) => 29,
+                2 => 28,
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            (year, month, day) = match (month, day) {
+                (12, 31) => (year + 1, 1, 1),
+                (_, day) if day == last => (year, month + 1, 1),
+                _ => (year, month, day + 1),
+            };
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Media types as the contract accepts them: `type/subtype`, parameters such as `; charset=utf-8`
+//! behind it.
+
+/// Whether the text is a media type.
+#[must_use]
+pub fn is_media_type(text: &str) -> bool {
+    let is_token = |token: &str| {
+        !token.is_empty()
+            && token.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
+    };
+    !text.chars().any(char::is_control)
+        && essence(text)
+            .split_once('/')
+            .is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+}
+
+/// A media type without its parameters.
+#[must_use]
+pub fn essence(text: &str) -> &str {
+    text.split(';').next().unwrap_or_default().trim_end()
+}

@@ -1,0 +1,133 @@
+//! The bucket `FILES` (R2): keeping, finding and deleting files by their key.
+
+use std::cell::RefCell;
+
+use worker::Env;
+use worker::js_sys::{Array, JSON, Object, Promise, Reflect, Uint8Array};
+use worker::wasm_bindgen::prelude::wasm_bindgen;
+use worker::wasm_bindgen::{JsCast, JsValue};
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::web_sys::ReadableStream;
+
+use crate::pipeline::FileFault;
+
+const BINDING: &str = "FILES";
+
+#[wasm_bindgen]
+extern "C" {
+    type Bucket;
+
+    #[wasm_bindgen(method, catch)]
+    fn put(this: &Bucket, key: &str, contents: &Uint8Array) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(method, catch)]
+    fn head(this: &Bucket, key: &str) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(method, catch)]
+    fn get(this: &Bucket, key: &str, options: &JsValue) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(method, catch)]
+    fn list(this: &Bucket, options: &JsValue) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(method, catch)]
+    fn delete(this: &Bucket, keys: &Array) -> Result<Promise, JsValue>;
+
+    type KeptObject;
+
+    #[wasm_bindgen(method, getter)]
+    fn key(this: &KeptObject) -> JsValue;
+
+    #[wasm_bindgen(method, getter)]
+    fn size(this: &KeptObject) -> f64;
+
+    #[wasm_bindgen(method, getter)]
+    fn body(this: &KeptObject) -> Option<ReadableStream>;
+
+    type Listing;
+
+    #[wasm_bindgen(method, getter)]
+    fn objects(this: &Listing) -> Array;
+}
+
+/// A session's part of the bucket.
+#[derive(Default)]
+pub(super) struct FileBucket {
+    /// What is being kept now. Giving up the wait for it does not stop it.
+    keeping: RefCell<Vec<Promise>>,
+}
+
+impl FileBucket {
+    /// Keeps a file.
+    pub(super) async fn keep(
+        &self,
+        env: &Env,
+        key: &str,
+        contents: &[u8],
+    ) -> Result<(), FileFault> {
+        let kept = bucket(env)?.put(key, &Uint8Array::from(contents)).map_err(failed)?;
+        self.keeping.borrow_mut().push(kept.clone());
+        let ended = JsFuture::from(kept.clone()).await;
+        self.keeping.borrow_mut().retain(|other| !Object::is(other, &kept));
+        ended.map(|_| ()).map_err(failed)
+    }
+
+    /// Deletes every file in a folder, and gives their number.
+    pub(super) async fn erase(&self, env: &Env, folder: &str) -> Result<u64, FileFault> {
+        let bucket = bucket(env)?;
+        for kept in self.keeping.take() {
+            // Whether it was kept shows in the list.
+            let _ = JsFuture::from(kept).await;
+        }
+        let options = serde_json::json!({ "prefix": folder, "limit": 1000 }).to_string();
+        let options = JSON::parse(&options).map_err(failed)?;
+        let mut erased = 0;
+        loop {
+            let listing: Listing = settled(bucket.list(&options)).await?.unchecked_into();
+            let objects = listing.objects();
+            if objects.length() == 0 {
+                return Ok(erased);
+            }
+            erased += u64::from(objects.length());
+            let keys = objects.iter().map(|object| object.unchecked_ref::<KeptObject>().key());
+            settled(bucket.delete(&keys.collect())).await?;
+        }
+    }
+}
+
+/// The size of a file in bytes; `None` when it is not there.
+pub(super) async fn size_of(env: &Env, key: &str) -> Result<Option<u64>, FileFault> {
+    let found = settled(bucket(env)?.head(key)).await?;
+    Ok(is_there(&found).then(|| found.unchecked_ref::<KeptObject>().size() as u64))
+}
+
+/// The contents of a file, so many bytes from an offset; `None` when it is not there.
+pub(super) async fn contents_of(
+    env: &Env,
+    key: &str,
+    offset: u64,
+    length: u64,
+) -> Result<Option<ReadableStream>, FileFault> {
+    let range = serde_json::json!({ "range": { "offset": offset, "length": length } }).to_string();
+    let options = JSON::parse(&range).map_err(failed)?;
+    let found = settled(bucket(env)?.get(key, &options)).await?;
+    Ok(is_there(&found).then(|| found.unchecked_ref::<KeptObject>().body()).flatten())
+}
+
+fn bucket(env: &Env) -> Result<Bucket, FileFault> {
+    match Reflect::get(env.as_ref(), &JsValue::from_str(BINDING)) {
+        Ok(bucket) if is_there(&bucket) => Ok(bucket.unchecked_into()),
+        _ => Err(FileFault::NoBucket),
+    }
+}
+
+fn is_there(value: &JsValue) -> bool {
+    !value.is_undefined() && !value.is_null()
+}
+
+async fn settled(asked: Result<Promise, JsValue>) -> Result<JsValue, FileFault> {
+    JsFuture::from(asked.map_err(failed)?).await.map_err(failed)
+}
+
+fn failed(_: JsValue) -> FileFault {
+    FileFault::Failed
+}

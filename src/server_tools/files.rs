@@ -1,0 +1,425 @@
+//! Files in a tool's answer (the interface, section 8; AGN-033 §6): contents are kept apart, and what
+//! goes on, to the model, the transcript and the client, is a reference.
+//!
+//! `Files` is taken for files when it is a list of objects; anything else under that name is the
+//! tool's own. A file that is not as it should be is the tool's failure: leaving it out would lose
+//! it, and passing it on could carry contents where none may be.
+
+use std::ops::Range;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::http_tool::ToolFailure;
+use crate::contract::hex::is_sha256;
+use crate::contract::validation::base64_text::canonical_base64;
+use crate::contract::validation::media_type::is_media_type;
+use crate::contract::{
+    FileId, FileLink, FileRef, content_hash_of_bytes, content_hash_of_text, timestamp,
+};
+use crate::pipeline::{FileFault, OutputFile, Platform};
+
+/// The longest `Name`, in characters.
+const NAME: usize = 255;
+
+/// The longest `MimeType`, in characters.
+const MIME_TYPE: usize = 255;
+
+/// The longest `Url`, in characters.
+const URL: usize = 8_192;
+
+/// What links to kept files are made of.
+#[derive(Clone, Copy, Debug)]
+pub struct FileLinks<'a> {
+    /// Where clients reach the deployment: scheme and authority.
+    pub origin: &'a str,
+    /// How long a link is good for, in seconds.
+    pub ttl_s: u64,
+}
+
+/// An entry of `Files`, its members not read yet. Those that are not here are left out.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", bound(deserialize = "'de: 'a"))]
+struct Listed<'a> {
+    name: Option<&'a RawValue>,
+    mime_type: Option<&'a RawValue>,
+    description: Option<&'a RawValue>,
+    text: Option<&'a RawValue>,
+    #[serde(rename = "DataBase64")]
+    data_base64: Option<&'a RawValue>,
+    url: Option<&'a RawValue>,
+    size_bytes: Option<&'a RawValue>,
+    content_hash: Option<&'a RawValue>,
+    content_expires: Option<&'a RawValue>,
+}
+
+/// Keeps the files in a tool's answer, and gives the answer with references in their place.
+pub(super) async fn keep_files<P: Platform>(
+    platform: &P,
+    links: FileLinks<'_>,
+    answer: String,
+) -> Result<(String, Vec<OutputFile>), ToolFailure> {
+    let Some(Listing { entries, place }) = listing(&answer)? else {
+        return Ok((answer, Vec::new()));
+    };
+    let mut files = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.into_iter().enumerate() {
+        let at = |fault: Fault| match fault {
+            Fault::Malformed(problem) => ToolFailure::Files(format!("Files[{index}]{problem}")),
+            Fault::Failure(failure) => failure,
+        };
+        files.push(keep(platform, links, entry).await.map_err(at)?);
+    }
+    let references: Vec<&FileRef> = files.iter().map(|file| &file.reference).collect();
+    let references = serde_json::to_string(&references).unwrap_or_default();
+    let (before, after) = (answer.get(..place.start), answer.get(place.end..));
+    Ok(([before.unwrap_or_default(), &references, after.unwrap_or_default()].concat(), files))
+}
+
+/// The value of `Files`.
+struct Listing<'a> {
+    entries: Vec<&'a RawValue>,
+    /// Where it stands in the answer.
+    place: Range<usize>,
+}
+
+fn listing(answer: &str) -> Result<Option<Listing<'_>>, ToolFailure> {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        #[serde(rename = "Files", borrow)]
+        files: Option<&'a RawValue>,
+    }
+    if !answer.trim_ascii_start().starts_with('{') {
+        return Ok(None);
+    }
+    let Answer { files } = serde_json::from_str(answer)
+        .map_err(|_| ToolFailure::Files("Files is there more than once".to_owned()))?;
+    let Some(files) = files else { return Ok(None) };
+    let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(files.get()) else { return Ok(None) };
+    if entries.is_empty() || !entries.iter().all(|entry| entry.get().starts_with('{')) {
+        return Ok(None);
+    }
+    // The list is a part of the answer's own text.
+    let start = files.get().as_ptr().addr().saturating_sub(answer.as_ptr().addr());
+    Ok(Some(Listing { entries, place: start..start + files.get().len() }))
+}
+
+/// What is wrong with one entry.
+enum Fault {
+    /// Follows `Files[n]`.
+    Malformed(String),
+    Failure(ToolFailure),
+}
+
+fn malformed<T>(problem: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault::Malformed(problem.into()))
+}
+
+async fn keep<P: Platform>(
+    platform: &P,
+    links: FileLinks<'_>,
+    entry: &RawValue,
+) -> Result<OutputFile, Fault> {
+    let Ok(listed) = serde_json::from_str::<Listed<'_>>(entry.get()) else {
+        return malformed(" has a member more than once");
+    };
+    let name = text("Name", listed.name, NAME)?;
+    let mime_type = text("MimeType", listed.mime_type, MIME_TYPE)?;
+    if !is_media_type(&mime_type) {
+        return malformed(".MimeType must be a media type such as text/plain");
+    }
+    let description =
+        listed.description.map(|value| text("Description", Some(value), usize::MAX)).transpose()?;
+    let (contents, content_hash) = match (listed.text, listed.data_base64, listed.url) {
+        (Some(value), None, None) => {
+            let Ok(contents) = serde_json::from_str::<String>(value.get()) else {
+                return malformed(".Text must be a text");
+            };
+            let hash = content_hash_of_text(&contents);
+            (contents.into_bytes(), hash)
+        }
+        (None, Some(value), None) => {
+            let encoded = serde_json::from_str::<String>(value.get()).ok();
+            let contents =
+                encoded.and_then(canonical_base64).and_then(|text| STANDARD.decode(text).ok());
+            let Some(contents) = contents else {
+                return malformed(
+                    ".DataBase64 must be base64 in the standard alphabet (A-Z a-z 0-9 + /)",
+                );
+            };
+            let hash = content_hash_of_bytes(&contents);
+            (contents, hash)
+        }
+        (None, None, Some(url)) => {
+            let reference = FileRef {
+                name,
+                mime_type,
+                description,
+                url: url_elsewhere(url)?,
+                size_bytes: size(listed.size_bytes)?,
+                content_hash: given_hash(listed.content_hash)?,
+                content_expires: listed.content_expires.map(expiry).transpose()?,
+            };
+            return Ok(OutputFile { reference, sha256: None });
+        }
+        _ => return malformed(" must have exactly one of Text, DataBase64 and Url"),
+    };
+    let size_bytes = contents.len() as u64;
+    let id = FileId::of(&platform.object_id(), &contents);
+    let sha256 = Some(id.sha256().to_owned());
+    let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
+    let kept = match key {
+        None => Err(FileFault::NoBucket),
+        Some(key) => platform.keep_file(&id.key(), contents).await.map(|()| key),
+    };
+    let key = kept.map_err(|fault| {
+        Fault::Failure(match fault {
+            FileFault::NoBucket => ToolFailure::NoPlaceForFiles,
+            FileFault::Failed => ToolFailure::FilesNotKept,
+        })
+    })?;
+    let expires_at = (platform.now_ms() / 1000).saturating_add(links.ttl_s);
+    let content_expires = Some(timestamp(expires_at.saturating_mul(1000)));
+    let link = FileLink { id, name, mime_type, expires_at };
+    let url = format!("{}{}", links.origin, link.target(&key));
+    let FileLink { name, mime_type, .. } = link;
+    let reference =
+        FileRef { name, mime_type, url, size_bytes, content_hash, description, content_expires };
+    Ok(OutputFile { reference, sha256 })
+}
+
+/// A text that is not empty, not too long, and holds no control character.
+fn text(member: &str, value: Option<&RawValue>, longest: usize) -> Result<String, Fault> {
+    let given = value.and_then(|value| serde_json::from_str::<String>(value.get()).ok());
+    match given {
+        Some(text)
+            if !text.is_empty()
+                && text.chars().count() <= longest
+                && !text.chars().any(char::is_control) =>
+        {
+            Ok(text)
+        }
+        _ if longest == usize::MAX => {
+            malformed(format!(".{member} must be a text without control characters"))
+        }
+        _ => malformed(format!(
+            ".{member} must be a text of 1 to {longest} characters, none of them a control character"
+        )),
+    }
+}
+
+/// Never contents in the form of a URL.
+fn url_elsewhere(value: &RawValue) -> Result<String, Fault> {
+    let url = text("Url", Some(value), URL)?;
+    let rest = ["https://", "http://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+    match rest.is_some_and(|rest| !rest.is_empty()) && !url.contains(char::is_whitespace) {
+        true => Ok(url),
+        false => malformed(".Url must be an absolute http or https URL"),
+    }
+}
+
+fn size(value: Option<&RawValue>) -> Result<u64, Fault> {
+    match value.and_then(|value| serde_json::from_str(value.get()).ok()) {
+        Some(size) => Ok(size),
+        None => malformed(".SizeBytes must be a whole number, 0 or more, beside Url"),
+    }
+}
+
+fn given_hash(value: Option<&RawValue>) -> Result<String, Fault> {
+    let given = value.and_then(|value| serde_json::from_str::<String>(value.get()).ok());
+    match given.map(|hash| hash.to_ascii_lowercase()).filter(|hash| is_sha256(hash)) {
+        Some(hash) => Ok(hash),
+        None => malformed(".ContentHash must be 64 characters of hex beside Url"),
+    }
+}
+
+/// A point in time, as far as its form tells: `2026-01-02T03:04:05Z`, a fraction or an offset at its end.
+fn expiry(value: &RawValue) -> Result<String, Fault> {
+    const FORM: &[u8] = b"0000-00-00T00:00:00";
+    let given = text("ContentExpires", Some(value), 64)?;
+    let (moment, zone) = given.as_bytes().split_at_checked(FORM.len()).unwrap_or_default();
+    let fits = moment.len() == FORM.len()
+        && moment.iter().zip(FORM).all(|(given, form)| match form {
+            b'0' => given.is_ascii_digit(),
+            _ => given == form,
+        })
+        && zone.last().is_some_and(|last| *last == b'Z' || zone.iter().any(|b| b"+-".contains(b)))
+        && zone.iter().all(|b| b.is_ascii_digit() || b".:+-Z".contains(b));
+    if fits { Ok(given) } else { malformed(".ContentExpires must be ISO 8601 with an offset") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::contract::PresentedLink;
+    use crate::pipeline::double::Double;
+
+    fn kept(double: &Double, answer: &str) -> Result<(String, Vec<OutputFile>), ToolFailure> {
+        let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
+        double.run(keep_files(double, links, answer.to_owned()))
+    }
+
+    fn with_key() -> Double {
+        Double::default().with_secret("FILE_LINK_KEY", "k")
+    }
+
+    /// Why an answer with that file fails.
+    fn problem(file: Value) -> String {
+        let answer = json!({ "Files": [{ "Name": "ok", "MimeType": "a/b", "Text": "" }, file] });
+        kept(&with_key(), &answer.to_string()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn contents_are_kept_by_their_bytes_and_a_reference_stands_in_their_place() {
+        let double = with_key();
+        let answer = r#"{ "rows": 2.0, "Files": [
+            {"Name": "a.csv", "MimeType": "text/csv", "Text": "x\r\ny", "Extra": 1},
+            {"Description": "Pixels.", "DataBase64": "AAEC/w", "Name": "p", "MimeType": "image/png"}
+        ], "done":true }"#;
+        let (result, files) = kept(&double, answer).unwrap();
+        let [text, image] = files.as_slice() else { panic!("{files:?}") };
+        let references = serde_json::to_string(&[&text.reference, &image.reference]).unwrap();
+        // Around the list, every byte stays.
+        assert_eq!(result, format!("{{ \"rows\": 2.0, \"Files\": {references}, \"done\":true }}"));
+        assert_eq!(text.reference.size_bytes, 4);
+        assert_eq!(text.reference.content_hash, content_hash_of_text("x\ny"));
+        assert_eq!(text.reference.content_expires.as_deref(), Some("1970-01-01T00:01:00.000Z"));
+        assert_eq!(image.reference.content_hash, content_hash_of_bytes(&[0, 1, 2, 255]));
+        assert_eq!(image.reference.description.as_deref(), Some("Pixels."));
+        assert_eq!(image.sha256.as_deref(), Some(image.reference.content_hash.as_str()));
+        for (file, contents) in [(text, b"x\r\ny".as_slice()), (image, &[0, 1, 2, 255])] {
+            let target = file.reference.url.strip_prefix("https://edge.example/files/").unwrap();
+            let (id, query) = target.split_once('?').unwrap();
+            let link = PresentedLink::parse(id, query).unwrap().signed_with("k").unwrap();
+            assert_eq!(link.name, file.reference.name);
+            assert_eq!(link.mime_type, file.reference.mime_type);
+            assert_eq!(link.expires_at, 60);
+            assert_eq!(double.files().get(&link.id.key()).unwrap(), contents);
+        }
+    }
+
+    #[test]
+    fn a_file_elsewhere_is_passed_on_with_what_is_known_of_it() {
+        let hash = "AB".repeat(32);
+        let answer = json!({ "Files": [{
+            "Name": "big.iso", "MimeType": "application/octet-stream", "SizeBytes": 5_000_000_000_u64,
+            "Url": "https://cdn.example/big.iso?s=1", "ContentHash": hash,
+            "ContentExpires": "2026-01-02T03:04:05.5+01:00",
+        }] });
+        // It needs no place for files.
+        let (_, files) = kept(&Double::default(), &answer.to_string()).unwrap();
+        let file = &files[0];
+        assert_eq!(file.reference.url, "https://cdn.example/big.iso?s=1");
+        assert_eq!(file.reference.size_bytes, 5_000_000_000);
+        assert_eq!(file.reference.content_hash, "ab".repeat(32));
+        assert_eq!(file.reference.content_expires.as_deref(), Some("2026-01-02T03:04:05.5+01:00"));
+        assert_eq!(file.sha256, None);
+    }
+
+    #[test]
+    fn what_is_no_list_of_files_is_the_tool_s_own() {
+        for answer in [
+            "[]",
+            "[{\"Files\":1}]",
+            "\"Files\"",
+            "{}",
+            "{\"Files\":null}",
+            "{\"Files\": []}",
+            "{\"Files\":\"a\"}",
+            "{\"Files\":{\"Name\":\"a\"}}",
+            "{\"Files\":[\"src/a.rs\", {\"Name\":\"b\"}]}",
+            "{\"files\":[{\"Name\":\"b\"}]}",
+            " {\"a\":{\"Files\":[{}]}}",
+        ] {
+            assert_eq!(kept(&Double::default(), answer), Ok((answer.to_owned(), Vec::new())));
+        }
+    }
+
+    #[test]
+    fn a_malformed_file_is_named_with_what_it_must_be_and_never_repeated() {
+        let text = |members: Value| {
+            let mut file = json!({ "Name": "a", "MimeType": "text/plain", "Text": "secret" });
+            file.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            problem(file)
+        };
+        let elsewhere = |members: Value| {
+            let mut file = json!({
+                "Name": "a", "MimeType": "a/b", "Url": "https://x.example/a", "SizeBytes": 1,
+                "ContentHash": "0".repeat(64)
+            });
+            file.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            problem(file)
+        };
+        for (told, expected) in [
+            (text(json!({ "Name": null })), ".Name must be a text of 1 to 255 characters"),
+            (text(json!({ "Name": 7 })), ".Name must be a text of 1 to 255 characters"),
+            (text(json!({ "Name": "" })), ".Name must be a text of 1 to 255 characters"),
+            (
+                text(json!({ "Name": "ä".repeat(256) })),
+                ".Name must be a text of 1 to 255 characters",
+            ),
+            (text(json!({ "Name": "a\nb" })), ".Name must be a text of 1 to 255 characters"),
+            (text(json!({ "MimeType": "text" })), ".MimeType must be a media type"),
+            (text(json!({ "MimeType": "a/b\nc" })), ".MimeType must be a text of 1"),
+            (text(json!({ "Description": 1 })), ".Description must be a text"),
+            (text(json!({ "Text": 1 })), ".Text must be a text"),
+            (text(json!({ "Text": null })), " must have exactly one of Text, DataBase64 and Url"),
+            (text(json!({ "DataBase64": "AA==" })), " must have exactly one of Text"),
+            (text(json!({ "Url": "https://x.example" })), " must have exactly one of Text"),
+            (text(json!({ "Text": null, "DataBase64": "A" })), ".DataBase64 must be base64"),
+            (
+                text(json!({ "Text": null, "DataBase64": "data:a/b;base64,AA==" })),
+                ".DataBase64 must",
+            ),
+            (
+                elsewhere(json!({ "Url": "data:text/plain,secret" })),
+                ".Url must be an absolute http",
+            ),
+            (elsewhere(json!({ "Url": "javascript:secret" })), ".Url must be an absolute http"),
+            (elsewhere(json!({ "Url": "/a" })), ".Url must be an absolute http"),
+            (elsewhere(json!({ "Url": "https://" })), ".Url must be an absolute http"),
+            (elsewhere(json!({ "Url": "https://x.example/a b" })), ".Url must be an absolute http"),
+            (elsewhere(json!({ "SizeBytes": null })), ".SizeBytes must be a whole number"),
+            (elsewhere(json!({ "SizeBytes": -1 })), ".SizeBytes must be a whole number"),
+            (elsewhere(json!({ "SizeBytes": 1.5 })), ".SizeBytes must be a whole number"),
+            (elsewhere(json!({ "ContentHash": null })), ".ContentHash must be 64 characters"),
+            (elsewhere(json!({ "ContentHash": "0".repeat(63) })), ".ContentHash must be 64"),
+            (
+                elsewhere(json!({ "ContentExpires": "tomorrow" })),
+                ".ContentExpires must be ISO 8601",
+            ),
+            (elsewhere(json!({ "ContentExpires": "2026-01-02T03:04:05" })), ".ContentExpires must"),
+            (
+                elsewhere(json!({ "ContentExpires": "2026-01-02 03:04:05Z" })),
+                ".ContentExpires must",
+            ),
+        ] {
+            let expected = format!("its answer's Files[1]{expected}");
+            assert!(told.starts_with(&expected) && !told.contains("secret"), "{told} / {expected}");
+        }
+        let twice = kept(&with_key(), "{\"Files\":[{}],\"Files\":[{}]}").unwrap_err().to_string();
+        assert_eq!(twice, "its answer's Files is there more than once");
+        let twice = "{\"Files\":[{\"Name\":\"a\",\"Name\":\"b\"}]}";
+        let twice = kept(&with_key(), twice).unwrap_err().to_string();
+        assert_eq!(twice, "its answer's Files[0] has a member more than once");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_kept_is_the_tool_s_failure() {
+        let answer = r#"{"Files":[{"Name":"a","MimeType":"a/b","Text":"x"}]}"#;
+        let failure = |double: &Double| kept(double, answer).unwrap_err();
+        assert_eq!(failure(&Double::default()), ToolFailure::NoPlaceForFiles);
+        let empty = Double::default().with_secret("FILE_LINK_KEY", "");
+        assert_eq!(failure(&empty), ToolFailure::NoPlaceForFiles);
+        let unbound = with_key().with_file_fault(FileFault::NoBucket);
+        assert_eq!(failure(&unbound), ToolFailure::NoPlaceForFiles);
+        assert_eq!(
+            failure(&with_key().with_file_fault(FileFault::Failed)),
+            ToolFailure::FilesNotKept
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! Files that server tools answer with (the interface, section 8; AGN-033 §6).
+
+use aptix_edge::contract::PresentedLink;
+use aptix_edge::pipeline::FileFault;
+use serde_json::{Value, json};
+
+use super::bed::*;
+
+const CONTENTS: &str = "canary-contents";
+
+/// Every call makes a file of its own, and one that all of them make.
+fn making_files(bed: Bed) -> Bed {
+    bed.world.tools.think(|call| {
+        let own = format!("{CONTENTS} of {}", call["ToolCallId"].as_str().unwrap());
+        ToolAnswer::Json(json!({ "made": 2, "Files": [
+            { "Name": "own.txt", "MimeType": "text/plain", "Text": own },
+            { "Name": "same.bin", "MimeType": "application/x", "DataBase64": "AAEC" },
+        ] }))
+    });
+    bed
+}
+
+/// The contents behind a reference.
+fn behind(bed: &Bed, file: &Value) -> Vec<u8> {
+    let url = file["Url"].as_str().unwrap();
+    let (id, query) =
+        url.strip_prefix("https://edge.example/files/").unwrap().split_once('?').unwrap();
+    let link = PresentedLink::parse(id, query).unwrap().signed_with("signs links").unwrap();
+    assert_eq!(link.name, file["Name"]);
+    bed.world.files.borrow()[&link.id.key()].clone()
+}
+
+#[test]
+fn files_of_all_tools_and_iterations_are_handed_out_in_order_and_equal_ones_once() {
+    let bed = making_files(Bed::new());
+    let heard = bed.post(&turn("t1", "Make [plan: two-servers, client, server]"));
+    assert_eq!(heard.result().get("Files"), None, "a continuation hands out none");
+    let heard = bed.post(&results("t1", &[(&heard.calls()[0], json!(1))]));
+    let files = heard.result()["Files"].as_array().unwrap();
+    let names: Vec<&Value> = files.iter().map(|file| &file["Name"]).collect();
+    assert_eq!(names, ["own.txt", "same.bin", "own.txt", "own.txt"]);
+    let ids: Vec<Value> =
+        bed.world.tools.calls().iter().map(|call| call["ToolCallId"].clone()).collect();
+    for (file, id) in [&files[0], &files[2], &files[3]].into_iter().zip(&ids) {
+        let contents = behind(&bed, file);
+        assert_eq!(
+            String::from_utf8(contents).unwrap(),
+            format!("{CONTENTS} of {}", id.as_str().unwrap())
+        );
+        assert_eq!(file["ContentExpires"], "2026-01-09T03:04:05.000Z");
+    }
+    assert_eq!(behind(&bed, &files[1]), [0, 1, 2]);
+    // The model, the transcript and the client see references.
+    let outputs = bed.world.model.conversation().outputs();
+    let (_, output) = &outputs[0];
+    let output: Value = serde_json::from_str(output).unwrap();
+    assert_eq!((&output["made"], &output["Files"][0]), (&json!(2), &files[0]));
+    let rows = ["conversation", "calls", "model_calls", "turns", "submissions"]
+        .map(|table| json!(bed.disk.read(&format!("SELECT * FROM {table}"))).to_string());
+    for text in [rows.concat(), heard.text, format!("{outputs:?}")] {
+        assert!(text.contains("own.txt") && !text.contains(CONTENTS), "{text}");
+    }
+    // The next turn begins without files.
+    assert_eq!(bed.post(&turn("t2", "Go on")).result().get("Files"), None);
+}
+
+#[test]
+fn no_cut_loses_a_file_or_hands_one_out_twice() {
+    let names = |heard: &Heard| -> Vec<Value> {
+        heard.result()["Files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| file["Name"].clone())
+            .collect()
+    };
+    let request = turn("t1", "Make [plan: server, two-servers]");
+    let bed = making_files(Bed::new());
+    let whole = names(&bed.post(&request));
+    assert_eq!(whole, ["own.txt", "same.bin", "own.txt", "own.txt"]);
+    let (steps, writes) = (bed.disk.steps.get(), bed.disk.writes.get());
+    let crashes = (1..=steps).map(Crash::AfterStep);
+    for crash in crashes.chain((1..=writes).map(Crash::BeforeWrite)) {
+        let bed = making_files(Bed::with_crash(Some(crash)));
+        assert_eq!(bed.try_post(&request), None, "{crash:?}");
+        bed.restart();
+        let heard = bed.post(&request);
+        assert_eq!(names(&heard), whole, "{crash:?}");
+        for file in heard.result()["Files"].as_array().unwrap() {
+            behind(&bed, file);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_kept_fails_the_tool_and_repeating_the_turn_makes_it_good() {
+    let bed = making_files(Bed::new());
+    bed.world.file_fault.set(Some(FileFault::Failed));
+    let request = turn("t1", "Make [plan: server]");
+    let heard = bed.post(&request);
+    assert_eq!(heard.failure(), (500, "server_tool_failed"));
+    assert!(heard.text.contains("its files could not be kept"), "{}", heard.text);
+    assert!(!heard.text.contains(CONTENTS));
+    bed.world.file_fault.set(None);
+    let files = bed.post(&request).result()["Files"].clone();
+    assert_eq!(files.as_array().unwrap().len(), 2);
+    bed.assert_chain_held();
+}
+
+#[test]
+fn an_erased_session_s_files_are_gone_and_counted_and_no_other_s() {
+    let bed = making_files(Bed::new());
+    bed.world.files.borrow_mut().insert("another/file".to_owned(), Vec::new());
+    bed.post(&turn("t1", "Make [plan: server, server]")).final_text();
+    assert_eq!(bed.world.files.borrow().len(), 4);
+
+    bed.world.file_fault.set(Some(FileFault::Failed));
+    assert_eq!(bed.try_erase().unwrap().failure(), (500, "internal"));
+    assert_eq!(bed.status("t1"), "completed");
+
+    bed.world.file_fault.set(None);
+    assert_eq!(bed.try_erase().unwrap().result()["Files"], 3);
+    assert_eq!(bed.world.files.borrow().keys().collect::<Vec<_>>(), ["another/file"]);
+}
+
+#[test]
+fn a_file_that_is_made_while_its_session_is_erased_is_erased_too() {
+    for seed in 1..=200 {
+        let bed = making_files(Bed::new());
+        bed.world.shake(seed);
+        let running = bed.send(&turn("t1", "Make [plan: server, server]"));
+        bed.run_until(|bed| bed.world.tools.calls().len() == 1, "a tool is called");
+        let erased = bed.send_erase();
+        // Another turn begins as soon as the first is stopped.
+        let next = bed.send(&turn("t2", "Make [plan: server]"));
+        bed.wait(&running);
+        bed.wait(&erased).unwrap();
+        bed.wait(&next);
+        bed.settle();
+        let session_lives = bed.session().status == 200;
+        let files = bed.world.files.borrow().len();
+        assert!(
+            session_lives || files == 0,
+            "seed {seed}: {files} files of a session that is gone"
+        );
+    }
+}
+
+#[test]
+fn contents_in_the_answer_s_text_are_told_to_the_user() {
+    let bed = Bed::new();
+    let data = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2w0".repeat(6);
+    bed.world.model.script([
+        say(&format!("Here: data:text/csv;base64,{data}")).into(),
+        say(&format!("Here:\n\n```aptix-json\n{{\"Data\":\"{data}\"}}\n```")).into(),
+    ]);
+    let open = bed.post(&turn("t1", "Send it"));
+    let warnings = open.result()["UserWarnings"].as_array().unwrap();
+    assert!(warnings[0].as_str().unwrap().contains("contents of a file"), "{warnings:?}");
+    assert_eq!(open.final_text(), format!("Here: data:text/csv;base64,{data}"));
+    assert_eq!(bed.post(&turn("t2", "Send it well")).result().get("UserWarnings"), None);
+}
