@@ -1,11 +1,13 @@
 //! A turn's text as `text/event-stream`, through a native stream with awaited writes: whatever
-//! comes while a write is under way goes out with the next one.
+//! comes while a write is under way goes out with the next one. So does, when text comes faster than
+//! the clock ticks, what is there already and only has to be read: most of what a delta costs is its
+//! write.
 
 use std::pin::pin;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use worker::js_sys::Uint8Array;
+use worker::js_sys::{Promise, Uint8Array};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -18,6 +20,10 @@ use crate::pipeline::{StreamCursor, TurnStream};
 
 #[wasm_bindgen]
 extern "C" {
+    /// Settles after so many milliseconds; after none, as soon as nothing is left to do at once.
+    #[wasm_bindgen(js_namespace = scheduler, js_name = wait)]
+    fn wait(ms: u32) -> Promise;
+
     /// The runtime's own pipe: unlike a stream backed by code, it sees a disconnect.
     pub(super) type IdentityTransformStream;
 
@@ -77,6 +83,8 @@ async fn follow(
                 last_write = now_ms();
             }
             silence = Box::pin(sleep(keep_alive_ms - silent_for.min(keep_alive_ms - 1)));
+        } else if now_ms() == last_write {
+            let _ = awaiter.settle(&wait(0)).await;
         }
     }
 }

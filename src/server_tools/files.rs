@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -20,6 +21,12 @@ use crate::contract::{
     FileId, FileLink, FileRef, content_hash_of_bytes, content_hash_of_text, timestamp,
 };
 use crate::pipeline::{FileFault, OutputFile, Platform};
+
+/// The most files of one answer: each is a write of its own.
+const FILES: usize = 100;
+
+/// The longest `Description`, in characters.
+const DESCRIPTION: usize = 10_000;
 
 /// The longest `Name`, in characters.
 const NAME: usize = 255;
@@ -55,7 +62,29 @@ struct Listed<'a> {
     content_expires: Option<&'a RawValue>,
 }
 
-/// Keeps the files in a tool's answer, and gives the answer with references in their place.
+/// A file as a tool gave it.
+struct ToolFile {
+    name: String,
+    mime_type: String,
+    description: Option<String>,
+    content: Content,
+}
+
+enum Content {
+    Here {
+        contents: Vec<u8>,
+        content_hash: String,
+    },
+    Elsewhere {
+        url: String,
+        size_bytes: u64,
+        content_hash: String,
+        content_expires: Option<String>,
+    },
+}
+
+/// Keeps the files in a tool's answer, and gives the answer with references in their place. When one
+/// is malformed, none is kept.
 pub(super) async fn keep_files<P: Platform>(
     platform: &P,
     links: FileLinks<'_>,
@@ -64,14 +93,15 @@ pub(super) async fn keep_files<P: Platform>(
     let Some(Listing { entries, place }) = listing(&answer)? else {
         return Ok((answer, Vec::new()));
     };
-    let mut files = Vec::with_capacity(entries.len());
-    for (index, entry) in entries.into_iter().enumerate() {
-        let at = |fault: Fault| match fault {
-            Fault::Malformed(problem) => ToolFailure::Files(format!("Files[{index}]{problem}")),
-            Fault::Failure(failure) => failure,
-        };
-        files.push(keep(platform, links, entry).await.map_err(at)?);
-    }
+    let read: Vec<ToolFile> = entries
+        .into_iter()
+        .enumerate()
+        .map(|(index, entry)| {
+            file(entry).map_err(|problem| ToolFailure::Files(format!("Files[{index}]{problem}")))
+        })
+        .collect::<Result<_, _>>()?;
+    let kept = join_all(read.into_iter().map(|file| keep(platform, links, file))).await;
+    let files: Vec<OutputFile> = kept.into_iter().collect::<Result<_, _>>()?;
     let references: Vec<&FileRef> = files.iter().map(|file| &file.reference).collect();
     let references = serde_json::to_string(&references).unwrap_or_default();
     let (before, after) = (answer.get(..place.start), answer.get(place.end..));
@@ -101,142 +131,143 @@ fn listing(answer: &str) -> Result<Option<Listing<'_>>, ToolFailure> {
     if entries.is_empty() || !entries.iter().all(|entry| entry.get().starts_with('{')) {
         return Ok(None);
     }
+    if entries.len() > FILES {
+        return Err(ToolFailure::Files(format!("Files has more than {FILES} entries")));
+    }
     // The list is a part of the answer's own text.
     let start = files.get().as_ptr().addr().saturating_sub(answer.as_ptr().addr());
     Ok(Some(Listing { entries, place: start..start + files.get().len() }))
 }
 
-/// What is wrong with one entry.
-enum Fault {
-    /// Follows `Files[n]`.
-    Malformed(String),
-    Failure(ToolFailure),
-}
-
-fn malformed<T>(problem: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault::Malformed(problem.into()))
+/// Reads one entry.
+///
+/// # Errors
+/// What is wrong with it, to be read behind `Files[n]`.
+fn file(entry: &RawValue) -> Result<ToolFile, String> {
+    let Ok(listed) = serde_json::from_str::<Listed<'_>>(entry.get()) else {
+        return Err(" has a member more than once".to_owned());
+    };
+    let name = text("Name", listed.name, NAME)?;
+    let mime_type = text("MimeType", listed.mime_type, MIME_TYPE)?;
+    if !is_media_type(&mime_type) {
+        return Err(".MimeType must be a media type such as text/plain".to_owned());
+    }
+    let description = match listed.description {
+        None => None,
+        value => {
+            Some(given_text(value).filter(|text| text.chars().count() <= DESCRIPTION).ok_or_else(
+                || format!(".Description must be a text of at most {DESCRIPTION} characters"),
+            )?)
+        }
+    };
+    let content = match (listed.text, listed.data_base64, listed.url) {
+        (Some(value), None, None) => {
+            let given = given_text(Some(value)).ok_or(".Text must be a text")?;
+            let content_hash = content_hash_of_text(&given);
+            Content::Here { contents: given.into_bytes(), content_hash }
+        }
+        (None, Some(value), None) => {
+            let encoded = given_text(Some(value)).and_then(canonical_base64);
+            let contents = encoded
+                .and_then(|text| STANDARD.decode(text).ok())
+                .ok_or(".DataBase64 must be base64 in the standard alphabet (A-Z a-z 0-9 + /)")?;
+            let content_hash = content_hash_of_bytes(&contents);
+            Content::Here { contents, content_hash }
+        }
+        (None, None, Some(url)) => Content::Elsewhere {
+            url: url_elsewhere(url)?,
+            size_bytes: size(listed.size_bytes)?,
+            content_hash: given_hash(listed.content_hash)?,
+            content_expires: listed.content_expires.map(expiry).transpose()?,
+        },
+        _ => return Err(" must have exactly one of Text, DataBase64 and Url".to_owned()),
+    };
+    Ok(ToolFile { name, mime_type, description, content })
 }
 
 async fn keep<P: Platform>(
     platform: &P,
     links: FileLinks<'_>,
-    entry: &RawValue,
-) -> Result<OutputFile, Fault> {
-    let Ok(listed) = serde_json::from_str::<Listed<'_>>(entry.get()) else {
-        return malformed(" has a member more than once");
-    };
-    let name = text("Name", listed.name, NAME)?;
-    let mime_type = text("MimeType", listed.mime_type, MIME_TYPE)?;
-    if !is_media_type(&mime_type) {
-        return malformed(".MimeType must be a media type such as text/plain");
-    }
-    let description =
-        listed.description.map(|value| text("Description", Some(value), usize::MAX)).transpose()?;
-    let (contents, content_hash) = match (listed.text, listed.data_base64, listed.url) {
-        (Some(value), None, None) => {
-            let Ok(contents) = serde_json::from_str::<String>(value.get()) else {
-                return malformed(".Text must be a text");
-            };
-            let hash = content_hash_of_text(&contents);
-            (contents.into_bytes(), hash)
-        }
-        (None, Some(value), None) => {
-            let encoded = serde_json::from_str::<String>(value.get()).ok();
-            let contents =
-                encoded.and_then(canonical_base64).and_then(|text| STANDARD.decode(text).ok());
-            let Some(contents) = contents else {
-                return malformed(
-                    ".DataBase64 must be base64 in the standard alphabet (A-Z a-z 0-9 + /)",
-                );
-            };
-            let hash = content_hash_of_bytes(&contents);
-            (contents, hash)
-        }
-        (None, None, Some(url)) => {
+    file: ToolFile,
+) -> Result<OutputFile, ToolFailure> {
+    let ToolFile { name, mime_type, description, content } = file;
+    let (contents, content_hash) = match content {
+        Content::Elsewhere { url, size_bytes, content_hash, content_expires } => {
             let reference = FileRef {
                 name,
                 mime_type,
+                url,
+                size_bytes,
+                content_hash,
                 description,
-                url: url_elsewhere(url)?,
-                size_bytes: size(listed.size_bytes)?,
-                content_hash: given_hash(listed.content_hash)?,
-                content_expires: listed.content_expires.map(expiry).transpose()?,
+                content_expires,
             };
             return Ok(OutputFile { reference, sha256: None });
         }
-        _ => return malformed(" must have exactly one of Text, DataBase64 and Url"),
+        Content::Here { contents, content_hash } => (contents, content_hash),
     };
+    let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
+    let key = key.ok_or(ToolFailure::NoPlaceForFiles)?;
     let size_bytes = contents.len() as u64;
     let id = FileId::of(&platform.object_id(), &contents);
-    let sha256 = Some(id.sha256().to_owned());
-    let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
-    let kept = match key {
-        None => Err(FileFault::NoBucket),
-        Some(key) => platform.keep_file(&id.key(), contents).await.map(|()| key),
-    };
-    let key = kept.map_err(|fault| {
-        Fault::Failure(match fault {
-            FileFault::NoBucket => ToolFailure::NoPlaceForFiles,
-            FileFault::Failed => ToolFailure::FilesNotKept,
-        })
+    platform.keep_file(&id.key(), contents).await.map_err(|fault| match fault {
+        FileFault::NoBucket => ToolFailure::NoPlaceForFiles,
+        FileFault::Failed => ToolFailure::FilesNotKept,
     })?;
+    let sha256 = Some(id.sha256().to_owned());
     let expires_at = (platform.now_ms() / 1000).saturating_add(links.ttl_s);
-    let content_expires = Some(timestamp(expires_at.saturating_mul(1000)));
     let link = FileLink { id, name, mime_type, expires_at };
-    let url = format!("{}{}", links.origin, link.target(&key));
-    let FileLink { name, mime_type, .. } = link;
-    let reference =
-        FileRef { name, mime_type, url, size_bytes, content_hash, description, content_expires };
+    let reference = FileRef {
+        url: format!("{}{}", links.origin, link.target(&key)),
+        name: link.name,
+        mime_type: link.mime_type,
+        size_bytes,
+        content_hash,
+        description,
+        content_expires: Some(timestamp(expires_at.saturating_mul(1000))),
+    };
     Ok(OutputFile { reference, sha256 })
 }
 
+fn given_text(value: Option<&RawValue>) -> Option<String> {
+    value.and_then(|value| serde_json::from_str(value.get()).ok())
+}
+
 /// A text that is not empty, not too long, and holds no control character.
-fn text(member: &str, value: Option<&RawValue>, longest: usize) -> Result<String, Fault> {
-    let given = value.and_then(|value| serde_json::from_str::<String>(value.get()).ok());
-    match given {
-        Some(text)
-            if !text.is_empty()
-                && text.chars().count() <= longest
-                && !text.chars().any(char::is_control) =>
-        {
-            Ok(text)
-        }
-        _ if longest == usize::MAX => {
-            malformed(format!(".{member} must be a text without control characters"))
-        }
-        _ => malformed(format!(
-            ".{member} must be a text of 1 to {longest} characters, none of them a control character"
-        )),
-    }
+fn text(member: &str, value: Option<&RawValue>, longest: usize) -> Result<String, String> {
+    let fits = |text: &String| {
+        (1..=longest).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+    };
+    given_text(value).filter(fits).ok_or_else(|| {
+        format!(".{member} must be a text of 1 to {longest} characters, none of them a control character")
+    })
 }
 
 /// Never contents in the form of a URL.
-fn url_elsewhere(value: &RawValue) -> Result<String, Fault> {
+fn url_elsewhere(value: &RawValue) -> Result<String, String> {
     let url = text("Url", Some(value), URL)?;
     let rest = ["https://", "http://"].iter().find_map(|scheme| url.strip_prefix(scheme));
     match rest.is_some_and(|rest| !rest.is_empty()) && !url.contains(char::is_whitespace) {
         true => Ok(url),
-        false => malformed(".Url must be an absolute http or https URL"),
+        false => Err(".Url must be an absolute http or https URL".to_owned()),
     }
 }
 
-fn size(value: Option<&RawValue>) -> Result<u64, Fault> {
-    match value.and_then(|value| serde_json::from_str(value.get()).ok()) {
-        Some(size) => Ok(size),
-        None => malformed(".SizeBytes must be a whole number, 0 or more, beside Url"),
-    }
+fn size(value: Option<&RawValue>) -> Result<u64, String> {
+    value
+        .and_then(|value| serde_json::from_str(value.get()).ok())
+        .ok_or_else(|| ".SizeBytes must be a whole number, 0 or more, beside Url".to_owned())
 }
 
-fn given_hash(value: Option<&RawValue>) -> Result<String, Fault> {
-    let given = value.and_then(|value| serde_json::from_str::<String>(value.get()).ok());
-    match given.map(|hash| hash.to_ascii_lowercase()).filter(|hash| is_sha256(hash)) {
-        Some(hash) => Ok(hash),
-        None => malformed(".ContentHash must be 64 characters of hex beside Url"),
-    }
+fn given_hash(value: Option<&RawValue>) -> Result<String, String> {
+    given_text(value)
+        .map(|hash| hash.to_ascii_lowercase())
+        .filter(|hash| is_sha256(hash))
+        .ok_or_else(|| ".ContentHash must be 64 characters of hex beside Url".to_owned())
 }
 
 /// A point in time, as far as its form tells: `2026-01-02T03:04:05Z`, a fraction or an offset at its end.
-fn expiry(value: &RawValue) -> Result<String, Fault> {
+fn expiry(value: &RawValue) -> Result<String, String> {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
     let given = text("ContentExpires", Some(value), 64)?;
     let (moment, zone) = given.as_bytes().split_at_checked(FORM.len()).unwrap_or_default();
@@ -247,7 +278,7 @@ fn expiry(value: &RawValue) -> Result<String, Fault> {
         })
         && zone.last().is_some_and(|last| *last == b'Z' || zone.iter().any(|b| b"+-".contains(b)))
         && zone.iter().all(|b| b.is_ascii_digit() || b".:+-Z".contains(b));
-    if fits { Ok(given) } else { malformed(".ContentExpires must be ISO 8601 with an offset") }
+    if fits { Ok(given) } else { Err(".ContentExpires must be ISO 8601 with an offset".to_owned()) }
 }
 
 #[cfg(test)]
@@ -270,7 +301,10 @@ mod tests {
     /// Why an answer with that file fails.
     fn problem(file: Value) -> String {
         let answer = json!({ "Files": [{ "Name": "ok", "MimeType": "a/b", "Text": "" }, file] });
-        kept(&with_key(), &answer.to_string()).unwrap_err().to_string()
+        let double = with_key();
+        let problem = kept(&double, &answer.to_string()).unwrap_err().to_string();
+        assert!(double.files().is_empty(), "a file beside a malformed one was kept");
+        problem
     }
 
     #[test]
@@ -401,6 +435,9 @@ mod tests {
             let expected = format!("its answer's Files[1]{expected}");
             assert!(told.starts_with(&expected) && !told.contains("secret"), "{told} / {expected}");
         }
+        let many = json!({ "Files": vec![json!({}); 101] }).to_string();
+        let many = kept(&with_key(), &many).unwrap_err().to_string();
+        assert_eq!(many, "its answer's Files has more than 100 entries");
         let twice = kept(&with_key(), "{\"Files\":[{}],\"Files\":[{}]}").unwrap_err().to_string();
         assert_eq!(twice, "its answer's Files is there more than once");
         let twice = "{\"Files\":[{\"Name\":\"a\",\"Name\":\"b\"}]}";
