@@ -142,6 +142,7 @@ async fn exchange<P: Platform>(
             .map_err(|fault| CallFailure::Unreadable { fault, request_id: request_id.clone() })?;
         report(audience, progress);
     }
+    response.body.finish();
     let (progress, outcome) = stream
         .finish()
         .map_err(|fault| CallFailure::Unreadable { fault, request_id: request_id.clone() })?;

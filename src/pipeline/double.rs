@@ -203,4 +203,6 @@ impl ResponseBody for Body {
             }
         }
     }
+
+    fn finish(self) {}
 }

@@ -71,6 +71,10 @@ pub trait ResponseBody {
         &mut self,
         at_least: usize,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
+
+    /// What is still to come is not wanted, but the request has not to be aborted for it: a connection
+    /// that was read to its end can be used again.
+    fn finish(self);
 }
 
 /// What an outgoing request asks for.

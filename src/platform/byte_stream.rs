@@ -1,5 +1,7 @@
 //! Reading the runtime's byte streams: as much as there is with each read, or no less than is wanted.
 
+use std::cell::RefCell;
+
 use worker::js_sys::{JSON, Promise, Uint8Array};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
@@ -13,6 +15,13 @@ const READ_BYTES: u32 = 64 * 1024;
 /// The least that one read waits for, in bytes. workerd gives the first bytes of an HTTP chunk apart
 /// from the rest; nothing that is worth a read of its own is this short.
 const LEAST_BYTES: u32 = 32;
+
+/// How many buffers are kept for the next reader.
+const SPARE_BUFFERS: usize = 16;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Uint8Array>> = const { RefCell::new(Vec::new()) };
+}
 
 #[wasm_bindgen]
 extern "C" {
@@ -57,12 +66,19 @@ impl ByteReader {
         Ok(Self { reader, awaiter: Awaiter::new(), ended: false, buffer: None })
     }
 
+    /// Everything was read.
+    pub(super) fn ended(&self) -> bool {
+        self.ended
+    }
+
     /// The next bytes, `None` at the end; fewer than `at_least`, or than a few dozen,
     /// only before the end.
     pub(super) async fn read(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, JsValue> {
         let buffer = match self.buffer.take() {
             Some(used) => Uint8Array::new(&used.buffer()),
-            None => Uint8Array::new_with_length(READ_BYTES),
+            None => SPARE
+                .with_borrow_mut(Vec::pop)
+                .unwrap_or_else(|| Uint8Array::new_with_length(READ_BYTES)),
         };
         let at_least = u32::try_from(at_least).unwrap_or(READ_BYTES).clamp(LEAST_BYTES, READ_BYTES);
         let reading = self.reader.read_at_least(at_least, buffer);
@@ -73,19 +89,26 @@ impl ByteReader {
                 return Err(fault);
             }
         };
-        self.ended = read.done();
-        let chunk = read.value().filter(|chunk| chunk.length() > 0);
+        self.buffer = read.value();
+        let chunk = self.buffer.as_ref().filter(|chunk| chunk.length() > 0);
+        // Fewer bytes come only at the end.
+        self.ended = read.done() || chunk.is_some_and(|chunk| chunk.length() < at_least);
         if chunk.is_none() && !read.done() {
             return Err(JsValue::from_str("A read gave nothing."));
         }
-        let bytes = chunk.as_ref().map(Uint8Array::to_vec);
-        self.buffer = chunk;
-        Ok(bytes)
+        Ok(chunk.map(Uint8Array::to_vec))
     }
 }
 
 impl Drop for ByteReader {
     fn drop(&mut self) {
+        if let Some(used) = self.buffer.take() {
+            SPARE.with_borrow_mut(|spare| {
+                if spare.len() < SPARE_BUFFERS {
+                    spare.push(Uint8Array::new(&used.buffer()));
+                }
+            });
+        }
         if !self.ended {
             // Whoever sends is not to go on; how that ends is of no interest.
             self.awaiter.ignore(&self.reader.cancel());

@@ -1,14 +1,21 @@
 //! Outgoing HTTP through the runtime's `fetch`.
 
+use std::pin::pin;
+
+use futures_util::future::select;
 use serde_json::{Map, Value, json};
 use worker::js_sys::{JSON, Promise, Uint8Array};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
-use worker::wasm_bindgen_futures::JsFuture;
+use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
 use worker::web_sys::{AbortController, AbortSignal, Response};
 
 use super::byte_stream::ByteReader;
+use super::runtime::sleep;
 use crate::pipeline::{HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
+
+/// How long the end of a body is waited for when everything was said, in milliseconds.
+const END_MS: u64 = 1_000;
 
 /// The headers of a response that anyone here looks at: each one is a crossing.
 const HEADERS: [&str; 4] = ["x-request-id", "retry-after", "retry-after-ms", "location"];
@@ -74,6 +81,18 @@ impl ResponseBody for FetchBody {
         match &mut self.0 {
             Some(reader) => reader.read(at_least).await.map_err(|fault| js_fault(&fault)),
             None => Ok(None),
+        }
+    }
+
+    fn finish(self) {
+        if let Some(mut reader) = self.0
+            && !reader.ended()
+        {
+            spawn_local(async move {
+                let end = pin!(reader.read(usize::MAX));
+                let patience = pin!(sleep(END_MS));
+                select(end, patience).await;
+            });
         }
     }
 }

@@ -303,6 +303,10 @@ impl ResponseBody for TestBody {
             }
         }
     }
+
+    fn finish(mut self) {
+        self.end();
+    }
 }
 
 impl TestBody {
