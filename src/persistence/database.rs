@@ -21,6 +21,14 @@ pub trait Database {
     /// The database's own message, for the operator.
     fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault>;
 
+    /// Runs statements that bind nothing and give no rows, one after the other.
+    ///
+    /// # Errors
+    /// The database's own message, for the operator.
+    fn run_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
+        statements.iter().try_for_each(|statement| self.run(statement, &[]).map(|_| ()))
+    }
+
     /// Runs `writes` as one transaction: all of it is kept or, when it fails, nothing.
     ///
     /// # Errors

@@ -18,10 +18,19 @@ use crate::contract::{ErrorCode, Fault, TurnId};
 pub struct SessionStore<D> {
     pub(super) database: D,
     /// The tables are known to exist in their present form.
-    ready: Cell<bool>,
+    tables: Cell<Tables>,
     /// A step has begun and is not complete.
     in_step: Cell<bool>,
     pub(super) memory: Memory,
+}
+
+/// What is known of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tables {
+    Unknown,
+    Absent,
+    /// In their present form.
+    Present,
 }
 
 impl<D: Database> SessionStore<D> {
@@ -29,7 +38,7 @@ impl<D: Database> SessionStore<D> {
     pub fn new(database: D) -> Self {
         Self {
             database,
-            ready: Cell::new(false),
+            tables: Cell::new(Tables::Unknown),
             in_step: Cell::new(false),
             memory: Memory::default(),
         }
@@ -68,11 +77,8 @@ impl<D: Database> SessionStore<D> {
         if let Some(session) = self.memory.session.borrow().as_ref() {
             return Ok(Some(session.clone()));
         }
-        if !self.ready.get() {
-            if !self.has_table("session")? {
-                return Ok(None);
-            }
-            self.migrate()?;
+        if self.find_tables()? == Tables::Absent {
+            return Ok(None);
         }
         let row = self.first("SELECT * FROM session WHERE id = 1", &[])?;
         let session = row.as_ref().map(Session::from_row).transpose()?;
@@ -323,21 +329,32 @@ impl<D: Database> SessionStore<D> {
 
     /// Creates the tables of a new session.
     pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
-        if !self.ready.get() {
-            if self.has_table("session")? {
-                self.migrate()?;
-            } else {
-                self.apply(0)?;
-            }
-            self.ready.set(true);
+        if self.find_tables()? == Tables::Absent {
+            self.step(|| self.create(0))?;
+            self.memory.newest_turn.set(Some(0));
+            self.memory.newest_entry.set(Some(0));
+            self.tables.set(Tables::Present);
         }
         Ok(())
+    }
+
+    /// Looks for the tables, once, and brings older ones up to date.
+    fn find_tables(&self) -> Result<Tables, Fault> {
+        if self.tables.get() == Tables::Unknown {
+            if self.has_table("session")? {
+                self.migrate()?;
+                self.tables.set(Tables::Present);
+            } else {
+                self.tables.set(Tables::Absent);
+            }
+        }
+        Ok(self.tables.get())
     }
 
     /// The tables are gone, or may be.
     pub(super) fn forget_tables(&self) {
         self.memory.forget();
-        self.ready.set(false);
+        self.tables.set(Tables::Unknown);
     }
 
     pub(super) fn has_table(&self, name: &str) -> Result<bool, Fault> {
@@ -358,24 +375,23 @@ impl<D: Database> SessionStore<D> {
                 "The session was written by a newer version of the service. Deploy that version again.",
             ));
         }
-        self.apply(version)?;
-        self.ready.set(true);
-        Ok(())
-    }
-
-    /// Brings the tables from `version` to the present.
-    fn apply(&self, version: usize) -> Result<(), Fault> {
         if version == schema::VERSIONS.len() {
             return Ok(());
         }
         self.step(|| {
-            for statement in schema::VERSIONS.iter().skip(version).copied().flatten() {
-                self.database.run(statement, &[])?;
-            }
+            self.create(version)?;
             self.database
                 .run("UPDATE session SET schema_version = ?", &[schema::VERSIONS.len().into()])?;
             Ok(())
         })
+    }
+
+    /// Brings the tables from `version` to the present.
+    fn create(&self, version: usize) -> Result<(), Fault> {
+        for statements in schema::VERSIONS.iter().skip(version) {
+            self.database.run_all(statements)?;
+        }
+        Ok(())
     }
 
     /// The number that a statement gives as `newest`; 0 when there is none.

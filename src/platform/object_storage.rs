@@ -79,6 +79,10 @@ impl Database for ObjectStorage {
         rows
     }
 
+    fn run_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
+        self.run(&statements.join(";"), &[]).map(|_| ())
+    }
+
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
         let mut failure = None;
         let storage = self.state.storage();
