@@ -7,6 +7,9 @@ const RUN: usize = 200;
 /// The shortest line of such a run that may go on in the next line. Encoders break at 64 or 76.
 const WRAPPED_LINE: usize = 60;
 
+/// The longest head of a `data:` URL, its media type and parameters, in characters.
+const HEAD: usize = 128;
+
 /// Whether a Markdown text carries contents outside of guarded blocks: a `data:` URL with a media
 /// type, or a long run of base64.
 #[must_use]
@@ -58,12 +61,12 @@ impl Fence {
 /// `data:type/subtype…,` with something behind it.
 fn has_data_url(line: &str) -> bool {
     line.match_indices("data:").any(|(at, scheme)| {
-        let head_and_data = line.get(at + scheme.len()..).and_then(|rest| rest.split_once(','));
-        head_and_data.is_some_and(|(head, data)| {
-            head.contains('/')
-                && head.bytes().all(|b| b.is_ascii_alphanumeric() || b"/;=+-._".contains(&b))
-                && data.starts_with(|c: char| !c.is_whitespace())
-        })
+        let rest = line.as_bytes().get(at + scheme.len()..).unwrap_or_default();
+        // A head has an end, or a line of nothing but heads would be read once for each.
+        let is_head = |b: &u8| b.is_ascii_alphanumeric() || b"/;=+-._".contains(b);
+        let length = rest.iter().take(HEAD).take_while(|b| is_head(b)).count();
+        let (head, data) = rest.split_at_checked(length).unwrap_or_default();
+        head.contains(&b'/') && matches!(data, [b',', first, ..] if !first.is_ascii_whitespace())
     })
 }
 
@@ -141,6 +144,12 @@ mod tests {
         ] {
             assert!(embeds_contents(&text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_line_of_nothing_but_beginnings_is_read_once() {
+        assert!(!embeds_contents(&"data:".repeat(2_000_000)));
+        assert!(!embeds_contents(&"```".repeat(2_000_000)));
     }
 
     #[test]

@@ -23,12 +23,13 @@ pub use failure::{CallFailure, Refusal};
 const LIMITS: StreamLimits =
     StreamLimits { event_bytes: 32 * 1024 * 1024, answer_bytes: 16 * 1024 * 1024 };
 
-/// The most bytes that are gathered while nobody listens.
-const MAX_GATHERED: usize = 4096;
+/// The least that is read where an event may begin, in bytes: the runtime gives the first bytes of an
+/// HTTP chunk apart from the rest, and no event is this short.
+const EVENT_BYTES: u64 = 32;
 
-/// A service that sends less than a byte in this time, over the whole of its idle timeout, counts as
-/// silent while nobody listens, in milliseconds. One event has two hundred bytes.
-const GATHER_MS_PER_BYTE: u64 = 60;
+/// The shortest sign of life of a service, `:` and a blank line, in bytes, and how often it is sent at
+/// least, in milliseconds. Whatever is read at once must have come before that counts as silence.
+const SIGN_OF_LIFE: (u64, u64) = (3, 10_000);
 
 /// The longest error body that is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -71,9 +72,6 @@ pub struct Answered {
 pub trait Audience {
     /// Takes what has come.
     fn hear(&mut self, progress: Progress);
-
-    /// Somebody waits for it: what comes is not gathered any longer than it takes.
-    fn listens(&self) -> bool;
 }
 
 /// Makes one call. `audience` is given the text as it grows.
@@ -130,7 +128,8 @@ async fn exchange<P: Platform>(
     let request_id = request_id(&response);
     let mut stream = ResponseStream::new(LIMITS);
     while !stream.is_finished() {
-        let at_least = if audience.listens() { 1 } else { gathered(endpoint.idle_timeout_ms) };
+        // Within an event the rest may be one byte, and the last that comes.
+        let at_least = if stream.is_between_events() { event_bytes(endpoint) } else { 1 };
         let chunk = match response.body.chunk(at_least).await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => break,
@@ -159,12 +158,10 @@ fn report(audience: &mut dyn Audience, progress: Progress) {
     }
 }
 
-/// How many bytes are gathered while nobody listens: few enough that a service which is not silent
-/// has sent them long before its silence would be too long.
-fn gathered(idle_timeout_ms: u64) -> usize {
-    usize::try_from(idle_timeout_ms / GATHER_MS_PER_BYTE)
-        .unwrap_or(usize::MAX)
-        .clamp(1, MAX_GATHERED)
+fn event_bytes(endpoint: &Endpoint) -> usize {
+    let (bytes, every_ms) = SIGN_OF_LIFE;
+    let least = (endpoint.idle_timeout_ms / every_ms).saturating_mul(bytes).clamp(1, EVENT_BYTES);
+    usize::try_from(least).unwrap_or(1)
 }
 
 /// Completes when nothing was heard for `limit_ms`. One timer for each such span, not for each chunk.
@@ -289,10 +286,6 @@ mod tests {
     impl Audience for Heard {
         fn hear(&mut self, progress: Progress) {
             self.0.push(progress);
-        }
-
-        fn listens(&self) -> bool {
-            true
         }
     }
 

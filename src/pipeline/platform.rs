@@ -66,7 +66,7 @@ pub trait Platform: 'static {
 /// A body that is read piece by piece.
 pub trait ResponseBody {
     /// The next bytes, `None` at the end. A connection that broke is a fault, not an end. It may wait
-    /// until `at_least` bytes have come: what nobody waits for costs less in large pieces.
+    /// until `at_least` bytes have come, which cannot be had before: each reading has its price.
     fn chunk(
         &mut self,
         at_least: usize,

@@ -59,7 +59,6 @@ struct Growth {
     watching: Vec<Waker>,
     waiting: Vec<Waker>,
     version: u64,
-    shown: bool,
 }
 
 /// The growing text of one submission.
@@ -119,16 +118,6 @@ impl TurnStream {
         for waker in waiting {
             waker.wake();
         }
-    }
-
-    /// From here on somebody watches the text as it grows.
-    pub fn show(&self) {
-        self.growth.borrow_mut().shown = true;
-    }
-
-    /// Somebody watches, or has watched, the text as it grows.
-    pub fn is_shown(&self) -> bool {
-        self.growth.borrow().shown
     }
 
     /// How the submission ended, once it has.

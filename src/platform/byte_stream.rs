@@ -12,10 +12,6 @@ use super::promise::Awaiter;
 /// The most that one read gives, in bytes.
 const READ_BYTES: u32 = 64 * 1024;
 
-/// The least that one read waits for, in bytes. workerd gives the first bytes of an HTTP chunk apart
-/// from the rest; nothing that is worth a read of its own is this short.
-const LEAST_BYTES: u32 = 32;
-
 /// How many buffers are kept for the next reader.
 const SPARE_BUFFERS: usize = 16;
 
@@ -71,8 +67,7 @@ impl ByteReader {
         self.ended
     }
 
-    /// The next bytes, `None` at the end; fewer than `at_least`, or than a few dozen,
-    /// only before the end.
+    /// The next bytes, `None` at the end; fewer than `at_least` only before the end.
     pub(super) async fn read(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, JsValue> {
         let buffer = match self.buffer.take() {
             Some(used) => Uint8Array::new(&used.buffer()),
@@ -80,7 +75,7 @@ impl ByteReader {
                 .with_borrow_mut(Vec::pop)
                 .unwrap_or_else(|| Uint8Array::new_with_length(READ_BYTES)),
         };
-        let at_least = u32::try_from(at_least).unwrap_or(READ_BYTES).clamp(LEAST_BYTES, READ_BYTES);
+        let at_least = u32::try_from(at_least).unwrap_or(READ_BYTES).clamp(1, READ_BYTES);
         let reading = self.reader.read_at_least(at_least, buffer);
         let read: ReadResult = match self.awaiter.settle(&reading).await {
             Ok(read) => read.unchecked_into(),

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use serde_json::json;
 use worker::Env;
 use worker::js_sys::{Array, JSON, Object, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
@@ -9,6 +10,7 @@ use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::ReadableStream;
 
+use super::runtime::write_line;
 use crate::pipeline::FileFault;
 
 const BINDING: &str = "FILES";
@@ -78,7 +80,7 @@ impl FileBucket {
             // Whether it was kept shows in the list.
             let _ = JsFuture::from(kept).await;
         }
-        let options = serde_json::json!({ "prefix": folder, "limit": 1000 }).to_string();
+        let options = json!({ "prefix": folder, "limit": 1000 }).to_string();
         let options = JSON::parse(&options).map_err(failed)?;
         let mut erased = 0;
         loop {
@@ -107,7 +109,7 @@ pub(super) async fn contents_of(
     offset: u64,
     length: u64,
 ) -> Result<Option<ReadableStream>, FileFault> {
-    let range = serde_json::json!({ "range": { "offset": offset, "length": length } }).to_string();
+    let range = json!({ "range": { "offset": offset, "length": length } }).to_string();
     let options = JSON::parse(&range).map_err(failed)?;
     let found = settled(bucket(env)?.get(key, &options)).await?;
     Ok(is_there(&found).then(|| found.unchecked_ref::<KeptObject>().body()).flatten())
@@ -128,6 +130,9 @@ async fn settled(asked: Result<Promise, JsValue>) -> Result<JsValue, FileFault> 
     JsFuture::from(asked.map_err(failed)?).await.map_err(failed)
 }
 
-fn failed(_: JsValue) -> FileFault {
+/// The bucket's words are for the operator; a key tells nothing of a file.
+fn failed(fault: JsValue) -> FileFault {
+    let fault = format!("{fault:?}");
+    write_line(&json!({ "event": "files_failed", "level": "error", "fault": fault }));
     FileFault::Failed
 }

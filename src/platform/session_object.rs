@@ -213,6 +213,8 @@ impl SessionObject {
             self.alarm_set.set(true);
             storage.set_alarm(Duration::from_millis(environment.deployment.turn_alarm_ms)).await
         } else if self.host.is_empty()? {
+            // The alarm goes with the rest. A turn that begins meanwhile sets its own.
+            self.alarm_set.set(false);
             storage.delete_all().await
         } else {
             Ok(())

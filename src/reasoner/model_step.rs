@@ -416,10 +416,6 @@ impl Audience for Show<'_> {
         }
         self.stream.append(self.segment, &text);
     }
-
-    fn listens(&self) -> bool {
-        self.stream.is_shown()
-    }
 }
 
 impl Exchange {

@@ -2,10 +2,13 @@
 //! or wait for the client.
 
 use super::{Reasoner, Work, outputs_of};
-use crate::contract::Fault;
+use crate::contract::{ErrorCode, Fault};
 use crate::persistence::{Database, NewMode, OpenCalls, RunsOn, StoredAnswer};
 use crate::pipeline::Platform;
 use crate::server_tools::{self, FileLinks, RequestedMode, ToolInvocation};
+
+/// The most files of one turn: its row names all of them.
+const MAX_FILES: usize = 1_000;
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Runs the server's open calls in the model's order, each answer stored before the next call
@@ -36,6 +39,14 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             .await;
             self.report.borrow_mut().timings.tools += self.since(started_at);
             let run = run?;
+            if work.turn.progress.files.len() + run.files.len() > MAX_FILES {
+                return Err(Fault::new(
+                    ErrorCode::ServerToolFailed,
+                    format!("The turn's tools have made more than {MAX_FILES} files."),
+                )
+                .with("ToolName", call.name.as_str())
+                .with("ToolCallId", call.tool_call_id.as_str()));
+            }
             call.answer = Some(run.result);
             let new_mode = run.new_mode.and_then(|requested| self.change_mode(work, requested));
             let now = self.platform.now_ms();

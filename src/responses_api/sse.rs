@@ -96,6 +96,11 @@ impl SseDecoder {
         self.ready.pop_front()
     }
 
+    /// Whether nothing of an event is held that has not ended.
+    pub fn is_between_events(&self) -> bool {
+        self.line.is_empty() && self.data.is_none() && self.event.is_empty()
+    }
+
     /// Ends the body: takes an unfinished line as a line and an unfinished block as an event.
     /// Call it once, after [`Self::next_event`] has given its last.
     pub fn finish(&mut self) -> Result<Option<SseEvent>, SseFault> {

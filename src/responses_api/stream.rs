@@ -67,6 +67,15 @@ impl ResponseStream {
         self.accumulator.is_finished()
     }
 
+    /// Whether everything of the body so far was whole events; so it is at its start.
+    pub fn is_between_events(&self) -> bool {
+        match &self.body {
+            Body::Blank(held) => held.is_empty(),
+            Body::Events(decoder) => decoder.is_between_events(),
+            Body::Json(_) => false,
+        }
+    }
+
     /// Ends the body: the last progress and the outcome.
     pub fn finish(mut self) -> Result<(Progress, Outcome), StreamFault> {
         let mut progress = Progress::Nothing;

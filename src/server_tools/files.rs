@@ -124,8 +124,14 @@ fn listing(answer: &str) -> Result<Option<Listing<'_>>, ToolFailure> {
     if !answer.trim_ascii_start().starts_with('{') {
         return Ok(None);
     }
-    let Answer { files } = serde_json::from_str(answer)
-        .map_err(|_| ToolFailure::Files("Files is there more than once".to_owned()))?;
+    let Answer { files } = match serde_json::from_str(answer) {
+        Ok(answer) => answer,
+        Err(fault) if is_repeated(&fault) => {
+            return Err(ToolFailure::Files("Files is there more than once".to_owned()));
+        }
+        // A name that is no Unicode text: it is the tool's own.
+        Err(_) => return Ok(None),
+    };
     let Some(files) = files else { return Ok(None) };
     let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(files.get()) else { return Ok(None) };
     if entries.is_empty() || !entries.iter().all(|entry| entry.get().starts_with('{')) {
@@ -144,9 +150,10 @@ fn listing(answer: &str) -> Result<Option<Listing<'_>>, ToolFailure> {
 /// # Errors
 /// What is wrong with it, to be read behind `Files[n]`.
 fn file(entry: &RawValue) -> Result<ToolFile, String> {
-    let Ok(listed) = serde_json::from_str::<Listed<'_>>(entry.get()) else {
-        return Err(" has a member more than once".to_owned());
-    };
+    let listed: Listed<'_> = serde_json::from_str(entry.get()).map_err(|fault| {
+        let repeated = is_repeated(&fault);
+        if repeated { " has a member more than once" } else { " has a name that is no text" }
+    })?;
     let name = text("Name", listed.name, NAME)?;
     let mime_type = text("MimeType", listed.mime_type, MIME_TYPE)?;
     if !is_media_type(&mime_type) {
@@ -229,6 +236,10 @@ async fn keep<P: Platform>(
     Ok(OutputFile { reference, sha256 })
 }
 
+fn is_repeated(fault: &serde_json::Error) -> bool {
+    fault.to_string().starts_with("duplicate field")
+}
+
 fn given_text(value: Option<&RawValue>) -> Option<String> {
     value.and_then(|value| serde_json::from_str(value.get()).ok())
 }
@@ -246,10 +257,14 @@ fn text(member: &str, value: Option<&RawValue>, longest: usize) -> Result<String
 /// Never contents in the form of a URL.
 fn url_elsewhere(value: &RawValue) -> Result<String, String> {
     let url = text("Url", Some(value), URL)?;
-    let rest = ["https://", "http://"].iter().find_map(|scheme| url.strip_prefix(scheme));
-    match rest.is_some_and(|rest| !rest.is_empty()) && !url.contains(char::is_whitespace) {
-        true => Ok(url),
-        false => Err(".Url must be an absolute http or https URL".to_owned()),
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let is_web = ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    let has_host = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[');
+    let is_plain = url.bytes().all(|b| b.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&b));
+    if is_web && has_host && is_plain {
+        Ok(url)
+    } else {
+        Err(".Url must be an absolute http or https URL".to_owned())
     }
 }
 
@@ -266,19 +281,54 @@ fn given_hash(value: Option<&RawValue>) -> Result<String, String> {
         .ok_or_else(|| ".ContentHash must be 64 characters of hex beside Url".to_owned())
 }
 
-/// A point in time, as far as its form tells: `2026-01-02T03:04:05Z`, a fraction or an offset at its end.
+/// A point in time with its offset from UTC (RFC 3339, section 5.6).
 fn expiry(value: &RawValue) -> Result<String, String> {
-    const FORM: &[u8] = b"0000-00-00T00:00:00";
     let given = text("ContentExpires", Some(value), 64)?;
-    let (moment, zone) = given.as_bytes().split_at_checked(FORM.len()).unwrap_or_default();
-    let fits = moment.len() == FORM.len()
+    if is_point_in_time(given.as_bytes()) {
+        Ok(given)
+    } else {
+        Err(".ContentExpires must be like 2026-01-02T03:04:05Z".to_owned())
+    }
+}
+
+fn is_point_in_time(text: &[u8]) -> bool {
+    // What stands for a digit, and what is itself; the numbers in between, and how large they are.
+    const FORM: &[u8] = b"0000-00-00T00:00:00";
+    const RANGES: [(usize, u8, u8); 5] =
+        [(5, 1, 12), (8, 1, 31), (11, 0, 23), (14, 0, 59), (17, 0, 59)];
+    let number = |text: &[u8], at: usize| match text.get(at..at + 2) {
+        Some([tens, ones]) if tens.is_ascii_digit() && ones.is_ascii_digit() => {
+            Some((tens - b'0') * 10 + (ones - b'0'))
+        }
+        _ => None,
+    };
+    let within = |text: &[u8], at, least, most| {
+        number(text, at).is_some_and(|number| (least..=most).contains(&number))
+    };
+    let (moment, rest) = text.split_at_checked(FORM.len()).unwrap_or_default();
+    let has_form = moment.len() == FORM.len()
         && moment.iter().zip(FORM).all(|(given, form)| match form {
             b'0' => given.is_ascii_digit(),
             _ => given == form,
-        })
-        && zone.last().is_some_and(|last| *last == b'Z' || zone.iter().any(|b| b"+-".contains(b)))
-        && zone.iter().all(|b| b.is_ascii_digit() || b".:+-Z".contains(b));
-    if fits { Ok(given) } else { Err(".ContentExpires must be ISO 8601 with an offset".to_owned()) }
+        });
+    let zone = match rest {
+        [b'.', fraction @ ..] => {
+            let digits = fraction.iter().take_while(|b| b.is_ascii_digit()).count();
+            if digits == 0 {
+                return false;
+            }
+            fraction.get(digits..).unwrap_or_default()
+        }
+        _ => rest,
+    };
+    let has_zone = match zone {
+        [b'Z'] => true,
+        [b'+' | b'-', _, _, b':', _, _] => within(zone, 1, 0, 23) && within(zone, 4, 0, 59),
+        _ => false,
+    };
+    has_form
+        && has_zone
+        && RANGES.iter().all(|(at, least, most)| within(moment, *at, *least, *most))
 }
 
 #[cfg(test)]
@@ -368,6 +418,7 @@ mod tests {
             "{\"Files\":[\"src/a.rs\", {\"Name\":\"b\"}]}",
             "{\"files\":[{\"Name\":\"b\"}]}",
             " {\"a\":{\"Files\":[{}]}}",
+            "{\"a\\ud800\":1}",
         ] {
             assert_eq!(kept(&Double::default(), answer), Ok((answer.to_owned(), Vec::new())));
         }
@@ -417,15 +468,31 @@ mod tests {
             (elsewhere(json!({ "Url": "/a" })), ".Url must be an absolute http"),
             (elsewhere(json!({ "Url": "https://" })), ".Url must be an absolute http"),
             (elsewhere(json!({ "Url": "https://x.example/a b" })), ".Url must be an absolute http"),
+            (elsewhere(json!({ "Url": "https:///x" })), ".Url must be an absolute http"),
+            (elsewhere(json!({ "Url": "https://x\"><script>" })), ".Url must be an absolute http"),
+            (elsewhere(json!({ "Url": "https://x\u{202e}y" })), ".Url must be an absolute http"),
+            (
+                elsewhere(json!({ "ContentExpires": "2026-13-02T03:04:05Z" })),
+                ".ContentExpires must",
+            ),
+            (
+                elsewhere(json!({ "ContentExpires": "2026-01-02T24:04:05Z" })),
+                ".ContentExpires must",
+            ),
+            (
+                elsewhere(json!({ "ContentExpires": "2026-01-02T03:04:05+" })),
+                ".ContentExpires must",
+            ),
+            (
+                elsewhere(json!({ "ContentExpires": "2026-01-02T03:04:05-.Z" })),
+                ".ContentExpires must",
+            ),
             (elsewhere(json!({ "SizeBytes": null })), ".SizeBytes must be a whole number"),
             (elsewhere(json!({ "SizeBytes": -1 })), ".SizeBytes must be a whole number"),
             (elsewhere(json!({ "SizeBytes": 1.5 })), ".SizeBytes must be a whole number"),
             (elsewhere(json!({ "ContentHash": null })), ".ContentHash must be 64 characters"),
             (elsewhere(json!({ "ContentHash": "0".repeat(63) })), ".ContentHash must be 64"),
-            (
-                elsewhere(json!({ "ContentExpires": "tomorrow" })),
-                ".ContentExpires must be ISO 8601",
-            ),
+            (elsewhere(json!({ "ContentExpires": "tomorrow" })), ".ContentExpires must be like"),
             (elsewhere(json!({ "ContentExpires": "2026-01-02T03:04:05" })), ".ContentExpires must"),
             (
                 elsewhere(json!({ "ContentExpires": "2026-01-02 03:04:05Z" })),

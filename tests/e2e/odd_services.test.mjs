@@ -1,8 +1,8 @@
 // Services that speak the protocol in their own way: ids used again, calls without any, arguments that are none.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { answer, call, httpError, text } from './scripted_model.mjs';
+import { Rig, clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { answer, call, httpError, raw, text } from './scripted_model.mjs';
 
 const rig = rigForFile({
   catalog: (catalog, { toolUrl }) => {
@@ -97,4 +97,47 @@ test('a service that takes no output for its own calls, not even a stand-in, blo
   assert.equal(chain, undefined);
   assert.deepEqual(input.map(({ type, role }) => type ?? role), ['system', 'user', 'user']);
   assert.match(JSON.stringify(input), /Look for it\.[^]*Then tell me\./);
+});
+
+// The shortest answers that services give: no event but deltas and the last.
+const frame = (event) => `data: ${JSON.stringify(event)}\n\n`;
+const delta = (piece) => frame({ type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: piece });
+const completed = frame({
+  type: 'response.completed',
+  response: { id: 'resp_short', status: 'completed', output: [{ type: 'message', content: [{ type: 'output_text', text: 'abcdefghijk' }] }] },
+});
+const deltas = [...'abcdefghijk'].map(delta);
+for (const [when, pieces] of Object.entries({
+  'its last event': [...deltas, completed],
+  'a last event whose end came alone': [...deltas, completed.slice(0, -2), '\n\n'],
+  'a last event whose end came in two': [...deltas, completed.slice(0, -2), '\n', '\n'],
+  'a last event that came byte by byte': [...deltas, ...completed],
+  'everything at once': [[...deltas, completed].join('')],
+})) {
+  for (const [ending, how] of Object.entries({ 'keeps the connection open': { open: true }, 'cuts the connection': { cut: true } })) {
+    test(`a service that ${ending} after ${when} has answered`, async () => {
+      rig.model.script(raw(pieces, how), raw(pieces, how));
+      assert.equal(resultOf(await rig.post(userTurn())).PrimaryOutputText, 'abcdefghijk');
+      const stream = await rig.stream(userTurn({ Streaming: true }));
+      assert.equal(JSON.parse((await stream.end()).result).Result.PrimaryOutputText, 'abcdefghijk');
+    });
+  }
+}
+
+test('a service that sends signs of life and nothing else for longer than its silence may be is waited for', async () => {
+  const impatient = new Rig({ vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1000' } });
+  await impatient.start();
+  try {
+    const signs = [':\n\n', ': keep-alive\n\n', '\n'];
+    const living = (sign) => raw([delta('a'), ...Array(7).fill(sign), [...deltas.slice(1), completed].join('')], { everyMs: 250 });
+    impatient.model.script(...signs.flatMap((sign) => [living(sign), living(sign)]));
+    await Promise.all(signs.flatMap(() => [false, true]).map(async (Streaming) => {
+      const turn = userTurn({ Streaming });
+      const told = Streaming ? JSON.parse((await (await impatient.stream(turn)).end()).result).Result : resultOf(await impatient.post(turn));
+      assert.equal(told.PrimaryOutputText, 'abcdefghijk');
+    }));
+    await impatient.check();
+  } finally {
+    await impatient.dispose();
+  }
 });

@@ -228,17 +228,22 @@ export const httpError = (status, error, headers = {}) => ({
   },
 });
 
-/** The given pieces of bytes or text as they are, under status 200 and the type of a stream. */
-export const raw = (pieces, { headers = {}, cut = false } = {}) => ({
+/**
+ * The given pieces of bytes or text as they are, under status 200 and the type of a stream. `cut`: the connection is cut
+ * after them; `open`: it stays open; `everyMs`: the time before each.
+ */
+export const raw = (pieces, { headers = {}, cut = false, open = false, everyMs = 0 } = {}) => ({
   async play({ response, record }) {
     openStream(response, headers);
     for (const piece of pieces) {
+      if (everyMs > 0) await pause(everyMs);
+      if (response.destroyed) return;
       await new Promise((resolve) => {
         response.write(piece, resolve);
       });
     }
     if (cut) hangUpOn(response, record);
-    else response.end();
+    else if (!open) response.end();
   },
 });
 

@@ -30,6 +30,20 @@ test('fifty identical requests at once call the model once and get equal answers
   assert.equal(rig.model.requests.length, 1);
 });
 
+test('a turn of a session that was erased and begun anew is taken up after a crash without being asked for', async () => {
+  const { SessionId } = userTurn();
+  rig.model.script(answer(text('First.')));
+  resultOf(await rig.post({ SessionId, TurnId: 'before', Instruction: 'One.' }));
+  resultOf(await rig.request('DELETE', `/sessions/${SessionId}`));
+  rig.model.script(answer(text('Never heard.')).with({ silentAfter: 3 }), answer(text('Taken up.')));
+  const lost = rig.post({ SessionId, TurnId: 'after', Instruction: 'Two.' }).catch(() => {});
+  await called(2);
+  await rig.restart();
+  await lost;
+  await called(3);
+  await eventually(async () => (await statusOf({ SessionId, TurnId: 'after' })) === 'completed', 'the turn is taken up');
+});
+
 test('a turn of 200 deltas cut at every position goes on to the same text, live, after its end, and after a restart', async () => {
   const deltas = Array.from({ length: 200 }, (_, index) => (index % 3 === 0 ? '🦀' : index % 3 === 1 ? 'é' : `${index} `));
   const whole = deltas.join('');
