@@ -49,6 +49,7 @@ pub struct Delivery {
 impl Delivery {
     /// A watcher of the stream that has everything up to `position` (`Last-Event-ID`).
     pub fn cursor(&self, position: Option<Position>) -> StreamCursor {
+        self.stream.watch();
         StreamCursor::new(position.filter(|_| !self.begun))
     }
 }

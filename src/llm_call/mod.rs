@@ -5,6 +5,7 @@
 //! stores nothing. No other layer calls the model service.
 
 mod failure;
+mod reading;
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -13,23 +14,11 @@ use futures_util::future::{Either, select};
 
 use crate::contract::limits;
 use crate::pipeline::{HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
-use crate::responses_api::{
-    ErrorBody, ModelAnswer, Outcome, Progress, ResponseStream, StreamFault, StreamLimits,
-};
+use crate::responses_api::{ErrorBody, ModelAnswer, Outcome, StreamFault};
 
 pub use failure::{CallFailure, Refusal};
-
-/// Sizes that an answer may have. A terminal event repeats the answer, instructions and tools.
-const LIMITS: StreamLimits =
-    StreamLimits { event_bytes: 32 * 1024 * 1024, answer_bytes: 16 * 1024 * 1024 };
-
-/// The least that is read where an event may begin, in bytes: the runtime gives the first bytes of an
-/// HTTP chunk apart from the rest, and no event is this short.
-const EVENT_BYTES: u64 = 32;
-
-/// The shortest sign of life of a service, `:` and a blank line, in bytes, and how often it is sent at
-/// least, in milliseconds. Whatever is read at once must have come before that counts as silence.
-const SIGN_OF_LIFE: (u64, u64) = (3, 10_000);
+pub use reading::Audience;
+use reading::{ReadFault, read_answer, silence};
 
 /// The longest error body that is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -66,12 +55,6 @@ pub struct Answered {
     pub answer: ModelAnswer,
     /// The answer is text that was cut off, and why, as the service names it.
     pub cut_off: Option<String>,
-}
-
-/// Who hears the text of a call as it grows.
-pub trait Audience {
-    /// Takes what has come.
-    fn hear(&mut self, progress: Progress);
 }
 
 /// Makes one call. `audience` is given the text as it grows.
@@ -117,7 +100,7 @@ async fn exchange<P: Platform>(
     let mut headers = endpoint.authorization();
     headers.insert(0, ("Accept".to_owned(), "text/event-stream".to_owned()));
     let url = endpoint.url();
-    let mut response = platform
+    let response = platform
         .send(HttpRequest { method: HttpMethod::Post, url, headers, body })
         .await
         .map_err(|_| CallFailure::Unreachable)?;
@@ -126,53 +109,18 @@ async fn exchange<P: Platform>(
         return Err(CallFailure::Refused(Box::new(refusal(platform, response).await)));
     }
     let request_id = request_id(&response);
-    let mut stream = ResponseStream::new(LIMITS);
-    while !stream.is_finished() {
-        // Within an event the rest may be one byte, and the last that comes.
-        let at_least = if stream.is_between_events() { event_bytes(endpoint) } else { 1 };
-        let chunk = match response.body.chunk(at_least).await {
-            Ok(Some(chunk)) => chunk,
-            Ok(None) => break,
-            Err(_) => return Err(CallFailure::BrokenOff { request_id }),
-        };
-        last_heard.set(platform.now_ms());
-        let progress = stream
-            .push(&chunk)
-            .map_err(|fault| CallFailure::Unreadable { fault, request_id: request_id.clone() })?;
-        report(audience, progress);
-    }
-    response.body.finish();
-    let (progress, outcome) = stream
-        .finish()
-        .map_err(|fault| CallFailure::Unreadable { fault, request_id: request_id.clone() })?;
+    let outcome = read_answer(platform, endpoint, response.body, last_heard, audience)
+        .await
+        .map_err(|fault| match fault {
+            ReadFault::Broken => CallFailure::BrokenOff { request_id: request_id.clone() },
+            ReadFault::Unreadable(fault) => {
+                CallFailure::Unreadable { fault, request_id: request_id.clone() }
+            }
+        })?;
     if let Outcome::Failed { code, kind, .. } = outcome {
         return Err(CallFailure::Failed { code, kind, request_id });
     }
-    report(audience, progress);
     Ok(outcome)
-}
-
-fn report(audience: &mut dyn Audience, progress: Progress) {
-    if progress != Progress::Nothing {
-        audience.hear(progress);
-    }
-}
-
-fn event_bytes(endpoint: &Endpoint) -> usize {
-    let (bytes, every_ms) = SIGN_OF_LIFE;
-    let least = (endpoint.idle_timeout_ms / every_ms).saturating_mul(bytes).clamp(1, EVENT_BYTES);
-    usize::try_from(least).unwrap_or(1)
-}
-
-/// Completes when nothing was heard for `limit_ms`. One timer for each such span, not for each chunk.
-async fn silence<P: Platform>(platform: &P, limit_ms: u64, last_heard: &Cell<u64>) {
-    loop {
-        let silent_for = platform.now_ms().saturating_sub(last_heard.get());
-        if silent_for >= limit_ms {
-            return;
-        }
-        platform.sleep(limit_ms - silent_for).await;
-    }
 }
 
 /// What may be used of an outcome: an answer, or text that was cut off. A call of a response that
@@ -247,12 +195,15 @@ fn request_id<B>(response: &HttpResponse<B>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll};
+
     use serde_json::json;
 
+    use super::reading::PAUSE_MS;
     use super::*;
     use crate::contract::{ErrorCode, Fault};
     use crate::pipeline::double::{Answer, Double, Piece};
-    use crate::responses_api::{FunctionCall, Usage};
+    use crate::responses_api::{FunctionCall, Progress, Usage};
 
     const MESSAGE: &str = r#"{"type":"message","content":[{"type":"output_text","text":"Hello"}]}"#;
     const CALL: &str = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#;
@@ -280,12 +231,27 @@ mod tests {
         ended("completed", &format!(r#""output":[{items}]"#))
     }
 
-    #[derive(Default)]
-    struct Heard(Vec<Progress>);
+    /// Hears a call, listening from some moment on.
+    struct Ear<'a> {
+        double: &'a Double,
+        from_ms: u64,
+        heard: Vec<(u64, Progress)>,
+    }
 
-    impl Audience for Heard {
+    impl<'a> Ear<'a> {
+        fn listening_from(double: &'a Double, from_ms: u64) -> Self {
+            Self { double, from_ms, heard: Vec::new() }
+        }
+    }
+
+    impl Audience for Ear<'_> {
         fn hear(&mut self, progress: Progress) {
-            self.0.push(progress);
+            self.heard.push((self.double.now_ms(), progress));
+        }
+
+        fn poll_listens(&self, _: &mut Context<'_>) -> Poll<()> {
+            // The double asks everybody whenever its clock moves.
+            if self.double.now_ms() >= self.from_ms { Poll::Ready(()) } else { Poll::Pending }
         }
     }
 
@@ -297,21 +263,38 @@ mod tests {
         }
     }
 
-    /// One call, with the progress that was reported.
+    /// One call that somebody listens to from some moment on, with what was heard and when.
+    fn heard_from(
+        from_ms: u64,
+        double: &Double,
+    ) -> (Vec<(u64, Progress)>, Result<Answered, CallFailure>) {
+        let mut ear = Ear::listening_from(double, from_ms);
+        let ending = double.run(call(double, &endpoint(), "{}".to_owned(), &mut ear));
+        (ear.heard, ending)
+    }
+
+    /// One call that is listened to, with the progress that was reported.
     fn called(double: &Double) -> (Vec<Progress>, Result<Answered, CallFailure>) {
-        let mut heard = Heard::default();
-        let ending = double.run(call(double, &endpoint(), "{}".to_owned(), &mut heard));
-        (heard.0, ending)
+        let (heard, ending) = heard_from(0, double);
+        (heard.into_iter().map(|(_, progress)| progress).collect(), ending)
+    }
+
+    /// How a call ends, which is the same when nobody listens.
+    fn ended_with(answer: Answer) -> (Vec<Progress>, Result<Answered, CallFailure>) {
+        let (_, unheard) = heard_from(u64::MAX, &Double::answering([answer.clone()]));
+        let (told, ending) = called(&Double::answering([answer]));
+        assert_eq!(format!("{unheard:?}"), format!("{ending:?}"));
+        (told, ending)
     }
 
     fn answered(answer: Answer) -> (Vec<Progress>, Answered) {
-        let (told, ending) = called(&Double::answering([answer]));
+        let (told, ending) = ended_with(answer);
         (told, ending.unwrap())
     }
 
     /// How one call failed, and the fault that it is.
     fn failed(answer: Answer) -> (bool, Fault) {
-        let failure = called(&Double::answering([answer])).1.unwrap_err();
+        let failure = ended_with(answer).1.unwrap_err();
         (failure.retryable(), failure.into_fault(1))
     }
 
@@ -323,7 +306,8 @@ mod tests {
             endpoint(),
             Endpoint { api_key: None, base_url: "http://m/v1".to_owned(), ..endpoint() },
         ] {
-            double.run(call(&double, &endpoint, body.to_owned(), &mut Heard::default())).unwrap();
+            let mut ear = Ear::listening_from(&double, 0);
+            double.run(call(&double, &endpoint, body.to_owned(), &mut ear)).unwrap();
         }
         let accept = ("Accept".to_owned(), "text/event-stream".to_owned());
         let bearer = ("Authorization".to_owned(), "Bearer k".to_owned());
@@ -398,14 +382,21 @@ mod tests {
         assert_eq!(answered(Answer::in_pieces(200, slow).after(999)).1.answer.text, "Hello");
 
         let silent_head = Answer::new(200, &completed(MESSAGE)).after(1001);
-        let silent_body =
-            [Piece::text(&delta("Hel")), Piece::Silence(1001), Piece::text(&completed(MESSAGE))];
+        let silent_body = [
+            Piece::text(&delta("Hel")),
+            Piece::Silence(1001 + PAUSE_MS),
+            Piece::text(&completed(MESSAGE)),
+        ];
         for (answer, at) in
             [(silent_head, 1000), (Answer::in_pieces(200, silent_body).after(500), 1500)]
         {
-            let double = Double::answering([answer]);
+            let double = Double::answering([answer.clone()]);
             let failure = called(&double).1.unwrap_err();
             assert_eq!(double.now_ms(), at);
+            let unheard = Double::answering([answer]);
+            assert!(heard_from(u64::MAX, &unheard).1.is_err());
+            // What came before it was left unread for a while.
+            assert!((at..=at + PAUSE_MS).contains(&unheard.now_ms()));
             assert!(!failure.retryable());
             assert_eq!(
                 failure.into_fault(3),
@@ -415,6 +406,58 @@ mod tests {
                 )
                 .with("Attempts", 3)
             );
+        }
+    }
+
+    #[test]
+    fn an_answer_is_read_when_it_has_come_or_as_it_comes_once_somebody_listens() {
+        let words = ["a", "b", "c", "d", "e", "f"];
+        let piecewise = || {
+            let deltas =
+                words.iter().flat_map(|word| [Piece::text(&delta(word)), Piece::Silence(100)]);
+            let end = ended("completed", r#""output":[]"#);
+            Double::answering([Answer::in_pieces(200, deltas.chain([Piece::text(&end)]))])
+        };
+        let heard = |from_ms| -> Vec<(u64, String)> {
+            let mut moments = Vec::new();
+            for (at, progress) in heard_from(from_ms, &piecewise()).0 {
+                let Progress::Text(text) = progress else { panic!("{progress:?}") };
+                match moments.last_mut() {
+                    Some((last, together)) if *last == at => String::push_str(together, &text),
+                    _ => moments.push((at, text)),
+                }
+            }
+            moments
+        };
+        let at = |moments: &[(u64, &str)]| -> Vec<(u64, String)> {
+            moments.iter().map(|(at, text)| (*at, (*text).to_owned())).collect()
+        };
+        assert_eq!(
+            heard(0),
+            at(&[(0, "a"), (100, "b"), (200, "c"), (300, "d"), (400, "e"), (500, "f")])
+        );
+        assert_eq!(heard(300), at(&[(250, "abc"), (300, "d"), (400, "e"), (500, "f")]));
+        assert_eq!(heard(u64::MAX), at(&[(250, "abc"), (500, "def")]));
+
+        let quick = Answer::in_pieces(
+            200,
+            [Piece::text(&delta("a")), Piece::Silence(7), Piece::text(&completed(MESSAGE))],
+        );
+        let double = Double::answering([quick]);
+        heard_from(u64::MAX, &double).1.unwrap();
+        assert_eq!(double.now_ms(), 7);
+    }
+
+    #[test]
+    fn a_connection_that_stays_open_or_breaks_behind_the_last_event_takes_nothing_of_the_answer() {
+        let text = [delta("Hel"), delta("lo"), completed(MESSAGE)].concat();
+        for size in [1, 7, text.len()] {
+            for end in [Piece::Silence(999_999), Piece::Broken] {
+                let pieces = text.as_bytes().chunks(size).map(|bytes| Piece::Bytes(bytes.to_vec()));
+                let double = Double::answering([Answer::in_pieces(200, pieces.chain([end]))]);
+                assert_eq!(heard_from(u64::MAX, &double).1.unwrap().answer.text, "Hello");
+                assert!(double.now_ms() <= PAUSE_MS);
+            }
         }
     }
 

@@ -149,7 +149,12 @@ impl Platform for Double {
         let answer = self.answers.borrow_mut().pop_front();
         let answer = answer.ok_or_else(|| HttpFault("10.0.0.1 refused".to_owned()))?;
         self.clock.sleep(answer.head_after_ms).await;
-        let body = Body { clock: Rc::clone(&self.clock), pieces: answer.body };
+        let body = Body {
+            clock: Rc::clone(&self.clock),
+            pieces: answer.body,
+            until: None,
+            awaited: false,
+        };
         Ok(HttpResponse { status: answer.status, headers: answer.headers, body })
     }
 
@@ -190,19 +195,55 @@ impl Platform for Double {
 pub(crate) struct Body {
     clock: Rc<Clock>,
     pieces: VecDeque<Piece>,
+    /// When the silence ends that stands next.
+    until: Option<u64>,
+    /// What comes is kept together.
+    awaited: bool,
 }
 
 impl ResponseBody for Body {
     async fn chunk(&mut self, _: usize) -> Result<Option<Vec<u8>>, HttpFault> {
+        self.silence_over(0).await;
+        match self.pieces.pop_front() {
+            Some(Piece::Bytes(mut bytes)) => {
+                while self.awaited
+                    && let Some(Piece::Bytes(more)) = self.pieces.front()
+                {
+                    bytes.extend_from_slice(more);
+                    self.pieces.pop_front();
+                }
+                Ok(Some(bytes))
+            }
+            Some(Piece::Broken) => Err(HttpFault("10.0.0.1 reset".to_owned())),
+            Some(Piece::Silence(_)) | None => Ok(None),
+        }
+    }
+
+    async fn arrived(&mut self) -> bool {
+        self.awaited = true;
+        let mut there = 0;
         loop {
-            match self.pieces.pop_front() {
-                Some(Piece::Bytes(bytes)) => return Ok(Some(bytes)),
-                Some(Piece::Silence(ms)) => self.clock.sleep(ms).await,
-                Some(Piece::Broken) => return Err(HttpFault("10.0.0.1 reset".to_owned())),
-                None => return Ok(None),
+            self.silence_over(there).await;
+            match self.pieces.get(there) {
+                Some(Piece::Bytes(_)) => there += 1,
+                Some(Piece::Silence(_)) => {}
+                Some(Piece::Broken) => return false,
+                None => return true,
             }
         }
     }
 
     fn finish(self) {}
+}
+
+impl Body {
+    /// Waits for the end of the silence that stands at a place; giving up the waiting loses nothing.
+    async fn silence_over(&mut self, at: usize) {
+        while let Some(Piece::Silence(ms)) = self.pieces.get(at) {
+            let until = *self.until.get_or_insert(self.clock.now.get() + ms);
+            self.clock.sleep(until.saturating_sub(self.clock.now.get())).await;
+            self.pieces.remove(at);
+            self.until = None;
+        }
+    }
 }

@@ -16,8 +16,8 @@ pub use chunk::Chunk;
 pub use deployment::Deployment;
 pub use output_file::OutputFile;
 pub use platform::{
-    Cancellation, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform,
-    ResponseBody,
+    CHUNK_BYTES, Cancellation, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse,
+    Platform, ResponseBody,
 };
 pub use run_report::{RunReport, Timings};
 pub use turn_stream::{Outcome, Position, StreamCursor, TurnStream};

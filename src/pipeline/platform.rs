@@ -63,6 +63,9 @@ pub trait Platform: 'static {
     fn log(&self, line: &serde_json::Value);
 }
 
+/// The most that a body gives at once, in bytes.
+pub const CHUNK_BYTES: usize = 64 * 1024;
+
 /// A body that is read piece by piece.
 pub trait ResponseBody {
     /// The next bytes, `None` at the end. A connection that broke is a fault, not an end. It may wait
@@ -71,6 +74,12 @@ pub trait ResponseBody {
         &mut self,
         at_least: usize,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
+
+    /// Waits for the body to come without reading it: one event instead of one for each chunk. `true`
+    /// when all of it is there to be read, `false` when that cannot be waited for (any more), because
+    /// reading has begun or the connection broke. It may be given up and waited for again; whatever has
+    /// come can be read.
+    fn arrived(&mut self) -> impl Future<Output = bool>;
 
     /// What is still to come is not wanted, but the request has not to be aborted for it: a connection
     /// that was read to its end can be used again.

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::fmt::Write;
 use std::future::Future;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 use serde::Serialize;
 
@@ -59,6 +59,10 @@ struct Growth {
     watching: Vec<Waker>,
     waiting: Vec<Waker>,
     version: u64,
+    /// Somebody watches, or has watched.
+    watched: bool,
+    /// Who writes, and waits for somebody to watch.
+    writer: Option<Waker>,
 }
 
 /// The growing text of one submission.
@@ -118,6 +122,25 @@ impl TurnStream {
         for waker in waiting {
             waker.wake();
         }
+    }
+
+    /// From here on somebody watches the text as it grows.
+    pub fn watch(&self) {
+        let mut growth = self.growth.borrow_mut();
+        growth.watched = true;
+        if let Some(writer) = growth.writer.take() {
+            writer.wake();
+        }
+    }
+
+    /// Ready when somebody watches, or has watched.
+    pub fn poll_watched(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut growth = self.growth.borrow_mut();
+        if growth.watched {
+            return Poll::Ready(());
+        }
+        growth.writer = Some(context.waker().clone());
+        Poll::Pending
     }
 
     /// How the submission ended, once it has.
@@ -281,7 +304,7 @@ mod tests {
     use std::pin::pin;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::{Context, Wake};
+    use std::task::Wake;
 
     use proptest::prelude::*;
     use serde_json::{Value, json};

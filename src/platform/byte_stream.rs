@@ -8,9 +8,7 @@ use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::web_sys::ReadableStream;
 
 use super::promise::Awaiter;
-
-/// The most that one read gives, in bytes.
-const READ_BYTES: u32 = 64 * 1024;
+use crate::pipeline::CHUNK_BYTES;
 
 /// How many buffers are kept for the next reader.
 const SPARE_BUFFERS: usize = 16;
@@ -73,9 +71,9 @@ impl ByteReader {
             Some(used) => Uint8Array::new(&used.buffer()),
             None => SPARE
                 .with_borrow_mut(Vec::pop)
-                .unwrap_or_else(|| Uint8Array::new_with_length(READ_BYTES)),
+                .unwrap_or_else(|| Uint8Array::new_with_length(CHUNK_BYTES as u32)),
         };
-        let at_least = u32::try_from(at_least).unwrap_or(READ_BYTES).clamp(1, READ_BYTES);
+        let at_least = at_least.clamp(1, CHUNK_BYTES) as u32;
         let reading = self.reader.read_at_least(at_least, buffer);
         let read: ReadResult = match self.awaiter.settle(&reading).await {
             Ok(read) => read.unchecked_into(),

@@ -4,13 +4,14 @@ use std::pin::pin;
 
 use futures_util::future::select;
 use serde_json::{Map, Value, json};
-use worker::js_sys::{JSON, Promise, Uint8Array};
+use worker::js_sys::{Array, JSON, Object, Promise, Uint8Array};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
-use worker::web_sys::{AbortController, AbortSignal, Response};
+use worker::web_sys::{AbortController, AbortSignal, ReadableStream, Response};
 
 use super::byte_stream::ByteReader;
+use super::event_stream::IdentityTransformStream;
 use super::runtime::sleep;
 use crate::pipeline::{HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
@@ -34,6 +35,24 @@ extern "C" {
 
     #[wasm_bindgen(method, setter)]
     fn set_signal(this: &RequestInit, signal: &AbortSignal);
+
+    /// A body that is split or piped by the runtime.
+    type Pipeable;
+
+    #[wasm_bindgen(method, catch)]
+    fn tee(this: &Pipeable) -> Result<Array, JsValue>;
+
+    #[wasm_bindgen(method, catch, js_name = pipeThrough)]
+    fn pipe_through(
+        this: &Pipeable,
+        pipe: &IdentityTransformStream,
+        options: &PipeOptions,
+    ) -> Result<ReadableStream, JsValue>;
+
+    type PipeOptions;
+
+    #[wasm_bindgen(method, setter, js_name = signal)]
+    fn set_abort(this: &PipeOptions, signal: &AbortSignal);
 }
 
 /// Sends a request; redirects are not followed.
@@ -53,43 +72,71 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
     if request.method == HttpMethod::Post {
         init.set_body(&Uint8Array::from(request.body.as_bytes()));
     }
-    let controller = AbortController::new().map_err(|fault| js_fault(&fault))?;
-    init.set_signal(&controller.signal());
-    let abort = AbortOnDrop(Some(controller));
+    let abort = AbortOnDrop(Some(AbortController::new().map_err(|fault| js_fault(&fault))?));
+    if let Some(controller) = &abort.0 {
+        init.set_signal(&controller.signal());
+    }
     let sent = fetch_url(&request.url, &init).map_err(|fault| js_fault(&fault))?;
     let response: Response =
         JsFuture::from(sent).await.map_err(|fault| js_fault(&fault))?.unchecked_into();
-    // From here on the body is what is given up.
-    abort.disarm();
     let headers = response.headers();
-    let reader = response.body().as_ref().map(ByteReader::new);
     Ok(HttpResponse {
         status: response.status(),
         headers: HEADERS
             .into_iter()
             .filter_map(|name| Some((name.to_owned(), headers.get(name).ok()??)))
             .collect(),
-        body: FetchBody(reader.transpose().map_err(|fault| js_fault(&fault))?),
+        body: FetchBody {
+            reading: response.body().map_or(Reading::Ended, Reading::Unread),
+            arrival: None,
+            abort,
+        },
     })
 }
 
 /// A response's body. Dropping it before its end aborts the request.
-pub(super) struct FetchBody(Option<ByteReader>);
+pub(super) struct FetchBody {
+    reading: Reading,
+    /// Settles when everything has come, or when the connection broke.
+    arrival: Option<Promise>,
+    abort: AbortOnDrop,
+}
+
+enum Reading {
+    Unread(ReadableStream),
+    Begun(ByteReader),
+    Ended,
+}
 
 impl ResponseBody for FetchBody {
     async fn chunk(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
-        match &mut self.0 {
-            Some(reader) => reader.read(at_least).await.map_err(|fault| js_fault(&fault)),
-            None => Ok(None),
+        if let Reading::Unread(body) = &self.reading {
+            self.reading = Reading::Begun(ByteReader::new(body).map_err(|fault| js_fault(&fault))?);
+        }
+        let Reading::Begun(reader) = &mut self.reading else { return Ok(None) };
+        let read = reader.read(at_least).await;
+        if reader.ended() {
+            self.end();
+        }
+        read.map_err(|fault| js_fault(&fault))
+    }
+
+    async fn arrived(&mut self) -> bool {
+        if let (None, Reading::Unread(body)) = (&self.arrival, &self.reading) {
+            let Ok((to_read, arrival)) = self.abort.split(body) else { return false };
+            self.reading = Reading::Unread(to_read);
+            self.arrival = Some(arrival);
+        }
+        match &self.arrival {
+            Some(arrival) => JsFuture::from(arrival.clone()).await.is_ok(),
+            None => false,
         }
     }
 
-    fn finish(self) {
-        if let Some(mut reader) = self.0
-            && !reader.ended()
-        {
+    fn finish(mut self) {
+        if !matches!(self.reading, Reading::Ended) {
             spawn_local(async move {
-                let end = pin!(reader.read(usize::MAX));
+                let end = pin!(self.chunk(usize::MAX));
                 let patience = pin!(sleep(END_MS));
                 select(end, patience).await;
             });
@@ -97,12 +144,31 @@ impl ResponseBody for FetchBody {
     }
 }
 
-/// Aborts the request unless its response has come.
+impl FetchBody {
+    fn end(&mut self) {
+        self.reading = Reading::Ended;
+        self.abort.0 = None;
+    }
+}
+
+/// Aborts the request, unless there is nothing to abort any more.
 struct AbortOnDrop(Option<AbortController>);
 
 impl AbortOnDrop {
-    fn disarm(mut self) {
-        self.0 = None;
+    /// Splits a body that nobody reads yet: into one to be read, which the runtime keeps until then
+    /// whatever becomes of the connection, and the promise of its arrival.
+    fn split(&self, body: &ReadableStream) -> Result<(ReadableStream, Promise), JsValue> {
+        let branches = body.unchecked_ref::<Pipeable>().tee()?;
+        let (to_read, to_await): (ReadableStream, Pipeable) =
+            (branches.get(0).unchecked_into(), branches.get(1).unchecked_into());
+        let options: PipeOptions = Object::new().unchecked_into();
+        if let Some(controller) = &self.0 {
+            options.set_abort(&controller.signal());
+        }
+        // Awaiting the branch itself would hold up the other one; a pipe takes what comes.
+        let piped = to_await.pipe_through(&IdentityTransformStream::new()?, &options)?;
+        let whole = Response::new_with_opt_readable_stream(Some(&piped))?.array_buffer()?;
+        Ok((to_read, whole))
     }
 }
 

@@ -1,5 +1,7 @@
 //! One step of the loop: the model is called with what it is owed, and its answer is stored.
 
+use std::task::{Context, Poll};
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -415,6 +417,10 @@ impl Audience for Show<'_> {
             self.welcomed = true;
         }
         self.stream.append(self.segment, &text);
+    }
+
+    fn poll_listens(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.stream.poll_watched(context)
     }
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct TestPlatform {
 pub(crate) struct TestBody {
     world: Rc<World>,
     coming: VecDeque<Coming>,
+    /// When the wait ends that stands next.
+    until: Option<u64>,
     /// Of the model service; a call is open for as long as its body is neither read nor dropped.
     call: Option<OpenCall>,
 }
@@ -182,7 +184,7 @@ impl TestPlatform {
         HttpResponse {
             status,
             headers,
-            body: TestBody { world: Rc::clone(&self.world), coming, call },
+            body: TestBody { world: Rc::clone(&self.world), coming, until: None, call },
         }
     }
 
@@ -282,24 +284,37 @@ impl Platform for TestPlatform {
 
 impl ResponseBody for TestBody {
     async fn chunk(&mut self, _: usize) -> Result<Option<Vec<u8>>, HttpFault> {
+        self.wait_over(0).await;
+        let next = self.coming.pop_front();
+        match next {
+            Some(Coming::Chunk(chunk)) => {
+                if self.coming.is_empty() {
+                    self.end();
+                }
+                Ok(Some(chunk))
+            }
+            Some(Coming::Break) => {
+                self.end();
+                Err(HttpFault("connection reset".to_owned()))
+            }
+            Some(Coming::Silence) => std::future::pending().await,
+            Some(Coming::Wait(_)) | None => {
+                self.end();
+                Ok(None)
+            }
+        }
+    }
+
+    async fn arrived(&mut self) -> bool {
+        let mut there = 0;
         loop {
-            match self.coming.pop_front() {
-                Some(Coming::Wait(ms)) => self.world.executor.sleep(ms).await,
-                Some(Coming::Chunk(chunk)) => {
-                    if self.coming.is_empty() {
-                        self.end();
-                    }
-                    return Ok(Some(chunk));
-                }
-                Some(Coming::Break) => {
-                    self.end();
-                    return Err(HttpFault("connection reset".to_owned()));
-                }
+            self.wait_over(there).await;
+            match self.coming.get(there) {
+                Some(Coming::Chunk(_)) => there += 1,
+                Some(Coming::Wait(_)) => {}
+                Some(Coming::Break) => return false,
                 Some(Coming::Silence) => std::future::pending().await,
-                None => {
-                    self.end();
-                    return Ok(None);
-                }
+                None => return true,
             }
         }
     }
@@ -310,6 +325,17 @@ impl ResponseBody for TestBody {
 }
 
 impl TestBody {
+    /// Waits for the end of the wait that stands at a place; giving it up loses nothing.
+    async fn wait_over(&mut self, at: usize) {
+        while let Some(Coming::Wait(ms)) = self.coming.get(at) {
+            let executor = &self.world.executor;
+            let until = *self.until.get_or_insert(executor.now_ms() + ms);
+            executor.sleep(until.saturating_sub(executor.now_ms())).await;
+            self.coming.remove(at);
+            self.until = None;
+        }
+    }
+
     fn end(&mut self) {
         if let Some(call) = self.call.take() {
             call.ended();

@@ -101,6 +101,25 @@ test('a finished stream is resumed from any position, by POST and by GET', async
   assert.deepEqual([whole.text, whole.result], ['Hello, world.', first.result]);
 });
 
+test('a turn that nobody watched is joined: what was said is there at once, and the rest as it comes', async () => {
+  const gates = [new Gate(), new Gate()];
+  const pieces = Array.from({ length: 300 }, (_, number) => `piece ${number} `);
+  rig.model.script(answer(text(...pieces, gates[0], 'and one', gates[1], ' and the last.')));
+  const turn = userTurn();
+  const posted = rig.post(turn, { key: ONE });
+  const route = `/sessions/${turn.SessionId}/turns/${turn.TurnId}/stream`;
+  await eventually(() => rig.model.requests.length > 0, 'the model is called');
+  const stream = await rig.stream(null, { method: 'GET', route, key: ONE });
+  await stream.until(({ text: seen }) => seen === pieces.join(''), 'what had been said');
+  gates[0].open();
+  await stream.until(({ text: seen }) => seen.endsWith('and one'), 'the next words');
+  gates[1].open();
+  await stream.end();
+  const whole = resultOf(await posted).PrimaryOutputText;
+  assert.equal(whole, `${pieces.join('')}and one and the last.`);
+  assert.equal(stream.text, whole);
+});
+
 test('a running turn is joined from where the watcher left, while the first watcher has gone', async () => {
   const gate = new Gate();
   rig.model.script(answer(text('Hello', gate, ', world.')));
