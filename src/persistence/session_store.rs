@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde_json::value::RawValue;
 
 use super::database::{Database, Row, Value};
-use super::memory::Memory;
+use super::memory::{Memory, Unanswered};
 use super::records::{
     Call, Entry, EntryKind, ModeChange, OpenCalls, RunsOn, Session, StoredAnswer, Submission, Turn,
     from_json,
@@ -249,6 +249,11 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn entries_after(&self, seq: u64) -> Result<Vec<Entry>, Fault> {
+        if let Some(known) =
+            self.memory.unanswered.borrow().as_ref().filter(|known| known.after == seq)
+        {
+            return known.entries.iter().map(Entry::of_memory).collect();
+        }
         self.database
             .run(
                 "SELECT * FROM conversation
@@ -333,6 +338,7 @@ impl<D: Database> SessionStore<D> {
             self.step(|| self.create(0))?;
             self.memory.newest_turn.set(Some(0));
             self.memory.newest_entry.set(Some(0));
+            self.memory.unanswered.replace(Some(Unanswered::default()));
             self.tables.set(Tables::Present);
         }
         Ok(())

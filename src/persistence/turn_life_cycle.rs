@@ -96,6 +96,7 @@ impl<D: Database> SessionStore<D> {
             session.updated_at = new.now;
             self.save_session(session)?;
             self.memory.newest_turn.set(Some(ordinal));
+            self.memory.transcripts.set(Some((ordinal, 0)));
             self.memory.turn.replace(Some(turn.clone()));
             Ok(turn)
         })
@@ -303,6 +304,7 @@ impl<D: Database> SessionStore<D> {
         }
         // The solution context may have been among them: it has to be sent again.
         session.solution_context_sent = None;
+        self.memory.unanswered.replace(None);
         self.step(|| {
             for seq in entries {
                 self.database.run(
@@ -322,6 +324,7 @@ impl<D: Database> SessionStore<D> {
     /// `internal` when the storage fails; then nothing was written.
     pub fn forget_refused_calls(&self, session: &mut Session) -> Result<(), Fault> {
         session.chain_head = None;
+        self.memory.unanswered.replace(None);
         self.step(|| {
             self.database.run(
                 "UPDATE conversation SET standing = 'forgotten' WHERE seq IN (
@@ -356,13 +359,23 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn write_transcript(&self, turn: &Turn, record: &str) -> Result<(), Fault> {
+        let number = match self.memory.transcripts.get() {
+            Some((known, count)) if known == turn.ordinal => count,
+            _ => self.count_transcripts(turn.ordinal)?,
+        };
         let record = texts::to_column(&self.database, record)?;
         self.database.run(
-            "INSERT INTO model_calls (turn, number, record)
-             SELECT ?, COUNT(*), ? FROM model_calls WHERE turn = ?",
-            &[turn.ordinal.into(), record.into(), turn.ordinal.into()],
+            "INSERT INTO model_calls (turn, number, record) VALUES (?, ?, ?)",
+            &[turn.ordinal.into(), number.into(), record.into()],
         )?;
+        self.memory.transcripts.set(Some((turn.ordinal, number + 1)));
         Ok(())
+    }
+
+    fn count_transcripts(&self, turn: u64) -> Result<u32, Fault> {
+        let row =
+            self.first("SELECT COUNT(*) AS count FROM model_calls WHERE turn = ?", &[turn.into()])?;
+        row.map_or(Ok(0), |row| row.number("count"))
     }
 
     fn append(&self, turn: u64, kind: EntryKind, items: &str) -> Result<u64, Fault> {
@@ -371,12 +384,12 @@ impl<D: Database> SessionStore<D> {
             None => self.newest("SELECT MAX(seq) AS newest FROM conversation")?,
         };
         let seq = newest + 1;
-        let items = texts::to_column(&self.database, items)?;
+        let column = texts::to_column(&self.database, items)?;
         self.database.run(
             "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
-            &[seq.into(), turn.into(), kind.as_str().into(), items.into()],
+            &[seq.into(), turn.into(), kind.as_str().into(), column.into()],
         )?;
-        self.memory.newest_entry.set(Some(seq));
+        self.memory.entry_added(seq, turn, kind, items);
         Ok(seq)
     }
 
@@ -460,25 +473,11 @@ impl<D: Database> SessionStore<D> {
 
     fn save_session(&self, session: &Session) -> Result<(), Fault> {
         self.database.run(
-            "INSERT INTO session (id, schema_version, session_id, created_at, updated_at,
+            "REPLACE INTO session (id, schema_version, session_id, created_at, updated_at,
                 agent_context, conversation_context, mode, client_tools, solution_context,
                 solution_context_sent, tools_sent, chain_head, acknowledged, live_turn,
                 open_calls_turn, open_calls_model_call)
-             VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-             ON CONFLICT (id) DO UPDATE SET
-                updated_at = excluded.updated_at,
-                agent_context = excluded.agent_context,
-                conversation_context = excluded.conversation_context,
-                mode = excluded.mode,
-                client_tools = excluded.client_tools,
-                solution_context = excluded.solution_context,
-                solution_context_sent = excluded.solution_context_sent,
-                tools_sent = excluded.tools_sent,
-                chain_head = excluded.chain_head,
-                acknowledged = excluded.acknowledged,
-                live_turn = excluded.live_turn,
-                open_calls_turn = excluded.open_calls_turn,
-                open_calls_model_call = excluded.open_calls_model_call",
+             VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
                 schema::VERSIONS.len().into(),
                 session.session_id.as_str().into(),

@@ -13,7 +13,9 @@ use worker::web_sys::{AbortController, AbortSignal, ReadableStream, Response};
 use super::byte_stream::ByteReader;
 use super::event_stream::IdentityTransformStream;
 use super::runtime::sleep;
-use crate::pipeline::{HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
+use crate::pipeline::{
+    CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody,
+};
 
 /// How long the end of a body is waited for when everything was said, in milliseconds.
 const END_MS: u64 = 1_000;
@@ -88,6 +90,7 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
             .collect(),
         body: FetchBody {
             reading: response.body().map_or(Reading::Ended, Reading::Unread),
+            taken: 0,
             arrival: None,
             abort,
         },
@@ -97,7 +100,9 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
 /// A response's body. Dropping it before its end aborts the request.
 pub(super) struct FetchBody {
     reading: Reading,
-    /// Settles when everything has come, or when the connection broke.
+    /// How much of it was read, in bytes.
+    taken: u32,
+    /// Settles with all of it, or when the connection broke.
     arrival: Option<Promise>,
     abort: AbortOnDrop,
 }
@@ -105,6 +110,8 @@ pub(super) struct FetchBody {
 enum Reading {
     Unread(ReadableStream),
     Begun(ByteReader),
+    /// What was not read yet.
+    Arrived(Uint8Array),
     Ended,
 }
 
@@ -113,12 +120,23 @@ impl ResponseBody for FetchBody {
         if let Reading::Unread(body) = &self.reading {
             self.reading = Reading::Begun(ByteReader::new(body).map_err(|fault| js_fault(&fault))?);
         }
-        let Reading::Begun(reader) = &mut self.reading else { return Ok(None) };
-        let read = reader.read(at_least).await;
-        if reader.ended() {
-            self.end();
-        }
-        read.map_err(|fault| js_fault(&fault))
+        let read = match &mut self.reading {
+            Reading::Begun(reader) => {
+                let read = reader.read(at_least).await;
+                if reader.ended() {
+                    self.end();
+                }
+                read.map_err(|fault| js_fault(&fault))?
+            }
+            Reading::Arrived(rest) if rest.length() > 0 => {
+                let chunk = rest.subarray(0, CHUNK_BYTES as u32);
+                *rest = rest.subarray(chunk.length(), rest.length());
+                Some(chunk.to_vec())
+            }
+            Reading::Unread(_) | Reading::Arrived(_) | Reading::Ended => None,
+        };
+        self.taken += read.as_ref().map_or(0, Vec::len) as u32;
+        Ok(read)
     }
 
     async fn arrived(&mut self) -> bool {
@@ -127,14 +145,16 @@ impl ResponseBody for FetchBody {
             self.reading = Reading::Unread(to_read);
             self.arrival = Some(arrival);
         }
-        match &self.arrival {
-            Some(arrival) => JsFuture::from(arrival.clone()).await.is_ok(),
-            None => false,
-        }
+        let Some(arrival) = &self.arrival else { return false };
+        let Ok(whole) = JsFuture::from(arrival.clone()).await else { return false };
+        let whole = Uint8Array::new(&whole);
+        self.end();
+        self.reading = Reading::Arrived(whole.subarray(self.taken, whole.length()));
+        true
     }
 
     fn finish(mut self) {
-        if !matches!(self.reading, Reading::Ended) {
+        if matches!(self.reading, Reading::Unread(_) | Reading::Begun(_)) {
             spawn_local(async move {
                 let end = pin!(self.chunk(usize::MAX));
                 let patience = pin!(sleep(END_MS));
@@ -145,9 +165,13 @@ impl ResponseBody for FetchBody {
 }
 
 impl FetchBody {
+    /// There is nothing to abort any more.
     fn end(&mut self) {
-        self.reading = Reading::Ended;
         self.abort.0 = None;
+        if let Reading::Unread(body) = std::mem::replace(&mut self.reading, Reading::Ended) {
+            // It is not to be kept for anybody.
+            drop(body.cancel());
+        }
     }
 }
 
