@@ -8,7 +8,6 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll};
 
-use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
 use super::Endpoint;
@@ -63,10 +62,16 @@ pub(super) async fn read_answer<P: Platform>(
     audience: &mut dyn Audience,
 ) -> Result<Outcome, ReadFault> {
     let mut stream = ResponseStream::new(LIMITS);
-    let (mut all_is_there, mut more_is_there) = (false, false);
+    let (mut attended, mut all_is_there, mut more_is_there) = (false, false, false);
     while !stream.is_finished() {
-        if !all_is_there && !more_is_there {
-            all_is_there = pause(platform, endpoint, &mut body, audience).await;
+        if !attended && !all_is_there && !more_is_there {
+            match pause(platform, endpoint, &mut body, audience).await {
+                Pause::Attended => {
+                    attended = true;
+                    body.attend();
+                }
+                Pause::Over { all_is_there: all } => all_is_there = all,
+            }
         }
         let at_least = if all_is_there {
             CHUNK_BYTES
@@ -104,21 +109,27 @@ pub(super) async fn silence<P: Platform>(platform: &P, limit_ms: u64, last_heard
     }
 }
 
-/// Lets an answer come that nobody listens to, for a while; `true` when all of it is there.
+enum Pause {
+    /// Somebody listens.
+    Attended,
+    Over {
+        all_is_there: bool,
+    },
+}
+
+/// Lets an answer come that nobody listens to, for a while.
 async fn pause<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
     body: &mut P::Body,
     audience: &dyn Audience,
-) -> bool {
-    let mut listens = pin!(poll_fn(|context| audience.poll_listens(context)));
-    if listens.as_mut().now_or_never().is_some() {
-        return false;
-    }
+) -> Pause {
+    let listens = poll_fn(|context| audience.poll_listens(context));
     let patience = platform.sleep(PAUSE_MS.min(endpoint.idle_timeout_ms / 2));
-    match select(pin!(body.arrived()), select(listens, pin!(patience))).await {
-        Either::Left((arrived, _)) => arrived,
-        Either::Right(_) => false,
+    match select(listens, select(pin!(body.arrived()), pin!(patience))).await {
+        Either::Left(_) => Pause::Attended,
+        Either::Right((Either::Left((all_is_there, _)), _)) => Pause::Over { all_is_there },
+        Either::Right((Either::Right(_), _)) => Pause::Over { all_is_there: false },
     }
 }
 

@@ -1,12 +1,13 @@
 //! What a session's storage has just read or written, so that it is not read again: the object is
 //! the only writer of its database. A step that fails forgets all of it, and so does erasing.
 //!
-//! Architecture Invariant: one session, one turn, one tool list, and of the conversation only what the
-//! model has not answered yet.
+//! Architecture Invariant: one session, one turn, one tool list, and of the conversation only a little that
+//! the model has not answered yet: the objects of many sessions share their memory.
 
 use std::cell::{Cell, RefCell};
 
-use super::records::{EntryKind, Session, Turn};
+use super::records::{Entry, EntryKind, Session, Turn, from_json};
+use crate::contract::Fault;
 
 /// What is known without asking the database.
 #[derive(Debug, Default)]
@@ -32,30 +33,38 @@ pub(super) struct Memory {
 pub(super) struct Unanswered {
     /// The sequence number of the entry before.
     pub(super) after: u64,
-    pub(super) entries: Vec<UnansweredEntry>,
+    pub(super) entries: Vec<Entry>,
+    /// Of their items.
+    bytes: usize,
 }
 
-/// An entry as it was written.
-#[derive(Debug)]
-pub(super) struct UnansweredEntry {
-    pub(super) seq: u64,
-    pub(super) turn: u64,
-    pub(super) kind: EntryKind,
-    /// JSON array.
-    pub(super) items: String,
-}
+/// The most that is remembered of the conversation, in bytes.
+const UNANSWERED_BYTES: usize = 32 * 1024;
 
 impl Memory {
     /// An entry was added to the conversation, `items` being a JSON array.
-    pub(super) fn entry_added(&self, seq: u64, turn: u64, kind: EntryKind, items: &str) {
+    pub(super) fn entry_added(
+        &self,
+        seq: u64,
+        turn: u64,
+        kind: EntryKind,
+        items: &str,
+    ) -> Result<(), Fault> {
         self.newest_entry.set(Some(seq));
-        let mut unanswered = self.unanswered.borrow_mut();
-        if kind == EntryKind::Answer {
-            *unanswered = Some(Unanswered { after: seq, entries: Vec::new() });
-        } else if let Some(unanswered) = unanswered.as_mut() {
-            let items = items.to_owned();
-            unanswered.entries.push(UnansweredEntry { seq, turn, kind, items });
-        }
+        let unanswered = match self.unanswered.take() {
+            _ if kind == EntryKind::Answer => {
+                Some(Unanswered { after: seq, ..Unanswered::default() })
+            }
+            Some(mut known) if known.bytes + items.len() <= UNANSWERED_BYTES => {
+                known.bytes += items.len();
+                let items = from_json("items", items)?;
+                known.entries.push(Entry { seq, turn, kind, withheld: false, items });
+                Some(known)
+            }
+            Some(_) | None => None,
+        };
+        self.unanswered.replace(unanswered);
+        Ok(())
     }
 
     /// Forgets everything.

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::database::{Row, unreadable};
-use super::memory::UnansweredEntry;
 use crate::contract::{
     Fault, InvokeResult, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning, timestamp,
 };
@@ -235,15 +234,6 @@ pub struct Entry {
     pub withheld: bool,
     /// Responses API items.
     pub items: Vec<Box<RawValue>>,
-}
-
-impl Entry {
-    /// An entry that has just been written.
-    pub(super) fn of_memory(entry: &UnansweredEntry) -> Result<Self, Fault> {
-        let UnansweredEntry { seq, turn, kind, items } = entry;
-        let items = from_json("items", items)?;
-        Ok(Self { seq: *seq, turn: *turn, kind: *kind, withheld: false, items })
-    }
 }
 
 /// Who answers a call.

@@ -389,7 +389,7 @@ impl<D: Database> SessionStore<D> {
             "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
             &[seq.into(), turn.into(), kind.as_str().into(), column.into()],
         )?;
-        self.memory.entry_added(seq, turn, kind, items);
+        self.memory.entry_added(seq, turn, kind, items)?;
         Ok(seq)
     }
 

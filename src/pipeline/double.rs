@@ -233,6 +233,8 @@ impl ResponseBody for Body {
         }
     }
 
+    fn attend(&mut self) {}
+
     fn finish(self) {}
 }
 

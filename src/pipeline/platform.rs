@@ -75,11 +75,13 @@ pub trait ResponseBody {
         at_least: usize,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
 
-    /// Waits for the body to come without reading it: one event instead of one for each chunk. `true`
-    /// when all of it is there to be read, `false` when that cannot be waited for (any more), because
-    /// reading has begun or the connection broke. It may be given up and waited for again; whatever has
-    /// come can be read.
+    /// Waits for the body to come without reading it, which costs the same for any number of chunks.
+    /// `true` when all of it is there to be read; `false` when [`CHUNK_BYTES`] are, or when it cannot
+    /// be waited for (any more). It may be given up and begun again.
     fn arrived(&mut self) -> impl Future<Output = bool>;
+
+    /// From here on the body is read as it comes: it will not be waited for any more.
+    fn attend(&mut self);
 
     /// What is still to come is not wanted, but the request has not to be aborted for it: a connection
     /// that was read to its end can be used again.

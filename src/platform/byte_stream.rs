@@ -67,6 +67,13 @@ impl ByteReader {
 
     /// The next bytes, `None` at the end; fewer than `at_least` only before the end.
     pub(super) async fn read(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, JsValue> {
+        self.skip(at_least).await?;
+        let chunk = self.buffer.as_ref().filter(|chunk| chunk.length() > 0);
+        Ok(chunk.map(Uint8Array::to_vec))
+    }
+
+    /// Waits for the next bytes, as many, and takes them unseen.
+    pub(super) async fn skip(&mut self, at_least: usize) -> Result<(), JsValue> {
         let buffer = match self.buffer.take() {
             Some(used) => Uint8Array::new(&used.buffer()),
             None => SPARE
@@ -83,13 +90,13 @@ impl ByteReader {
             }
         };
         self.buffer = read.value();
-        let chunk = self.buffer.as_ref().filter(|chunk| chunk.length() > 0);
+        let length = self.buffer.as_ref().map_or(0, Uint8Array::length);
         // Fewer bytes come only at the end.
-        self.ended = read.done() || chunk.is_some_and(|chunk| chunk.length() < at_least);
-        if chunk.is_none() && !read.done() {
+        self.ended = read.done() || (1..at_least).contains(&length);
+        if length == 0 && !read.done() {
             return Err(JsValue::from_str("A read gave nothing."));
         }
-        Ok(chunk.map(Uint8Array::to_vec))
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Outgoing HTTP through the runtime's `fetch`.
 
-use std::pin::pin;
+use std::future::Future;
+use std::pin::{Pin, pin};
 
 use futures_util::future::select;
 use serde_json::{Map, Value, json};
@@ -74,10 +75,8 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
     if request.method == HttpMethod::Post {
         init.set_body(&Uint8Array::from(request.body.as_bytes()));
     }
-    let abort = AbortOnDrop(Some(AbortController::new().map_err(|fault| js_fault(&fault))?));
-    if let Some(controller) = &abort.0 {
-        init.set_signal(&controller.signal());
-    }
+    let abort = AbortOnDrop::new().map_err(|fault| js_fault(&fault))?;
+    init.set_signal(&abort.controller.signal());
     let sent = fetch_url(&request.url, &init).map_err(|fault| js_fault(&fault))?;
     let response: Response =
         JsFuture::from(sent).await.map_err(|fault| js_fault(&fault))?.unchecked_into();
@@ -90,7 +89,6 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
             .collect(),
         body: FetchBody {
             reading: response.body().map_or(Reading::Ended, Reading::Unread),
-            taken: 0,
             arrival: None,
             abort,
         },
@@ -100,63 +98,55 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
 /// A response's body. Dropping it before its end aborts the request.
 pub(super) struct FetchBody {
     reading: Reading,
-    /// How much of it was read, in bytes.
-    taken: u32,
-    /// Settles with all of it, or when the connection broke.
-    arrival: Option<Promise>,
+    arrival: Option<Arrival>,
     abort: AbortOnDrop,
 }
 
 enum Reading {
     Unread(ReadableStream),
     Begun(ByteReader),
-    /// What was not read yet.
-    Arrived(Uint8Array),
     Ended,
 }
+
+/// The second branch of a body, and whether a chunk of it has come.
+type Arrival = Pin<Box<dyn Future<Output = (ByteReader, Result<(), JsValue>)>>>;
 
 impl ResponseBody for FetchBody {
     async fn chunk(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
         if let Reading::Unread(body) = &self.reading {
             self.reading = Reading::Begun(ByteReader::new(body).map_err(|fault| js_fault(&fault))?);
         }
-        let read = match &mut self.reading {
-            Reading::Begun(reader) => {
-                let read = reader.read(at_least).await;
-                if reader.ended() {
-                    self.end();
-                }
-                read.map_err(|fault| js_fault(&fault))?
-            }
-            Reading::Arrived(rest) if rest.length() > 0 => {
-                let chunk = rest.subarray(0, CHUNK_BYTES as u32);
-                *rest = rest.subarray(chunk.length(), rest.length());
-                Some(chunk.to_vec())
-            }
-            Reading::Unread(_) | Reading::Arrived(_) | Reading::Ended => None,
-        };
-        self.taken += read.as_ref().map_or(0, Vec::len) as u32;
-        Ok(read)
+        let Reading::Begun(reader) = &mut self.reading else { return Ok(None) };
+        let read = reader.read(at_least).await;
+        if reader.ended() {
+            self.reading = Reading::Ended;
+            self.abort.armed = false;
+        }
+        read.map_err(|fault| js_fault(&fault))
     }
 
     async fn arrived(&mut self) -> bool {
         if let (None, Reading::Unread(body)) = (&self.arrival, &self.reading) {
-            let Ok((to_read, arrival)) = self.abort.split(body) else { return false };
+            let Ok((to_read, to_await)) = self.abort.split(body) else { return false };
             self.reading = Reading::Unread(to_read);
-            self.arrival = Some(arrival);
+            self.arrival = Some(arrival(to_await));
         }
-        let Some(arrival) = &self.arrival else { return false };
-        let Ok(whole) = JsFuture::from(arrival.clone()).await else { return false };
-        let whole = Uint8Array::new(&whole);
-        self.end();
-        self.reading = Reading::Arrived(whole.subarray(self.taken, whole.length()));
-        true
+        let Some(coming) = &mut self.arrival else { return false };
+        let (reader, come) = coming.await;
+        let all = come.is_ok() && reader.ended();
+        self.arrival = (!reader.ended()).then(|| arrival(reader));
+        all
+    }
+
+    fn attend(&mut self) {
+        self.arrival = None;
     }
 
     fn finish(mut self) {
-        if matches!(self.reading, Reading::Unread(_) | Reading::Begun(_)) {
+        self.attend();
+        if !matches!(self.reading, Reading::Ended) {
             spawn_local(async move {
-                let end = pin!(self.chunk(usize::MAX));
+                let end = pin!(self.chunk(CHUNK_BYTES));
                 let patience = pin!(sleep(END_MS));
                 select(end, patience).await;
             });
@@ -164,42 +154,42 @@ impl ResponseBody for FetchBody {
     }
 }
 
-impl FetchBody {
-    /// There is nothing to abort any more.
-    fn end(&mut self) {
-        self.abort.0 = None;
-        if let Reading::Unread(body) = std::mem::replace(&mut self.reading, Reading::Ended) {
-            // It is not to be kept for anybody.
-            drop(body.cancel());
-        }
-    }
+fn arrival(mut reader: ByteReader) -> Arrival {
+    Box::pin(async move {
+        let come = reader.skip(CHUNK_BYTES).await;
+        (reader, come)
+    })
 }
 
 /// Aborts the request, unless there is nothing to abort any more.
-struct AbortOnDrop(Option<AbortController>);
+struct AbortOnDrop {
+    controller: AbortController,
+    armed: bool,
+}
 
 impl AbortOnDrop {
+    fn new() -> Result<Self, JsValue> {
+        Ok(Self { controller: AbortController::new()?, armed: true })
+    }
+
     /// Splits a body that nobody reads yet: into one to be read, which the runtime keeps until then
-    /// whatever becomes of the connection, and the promise of its arrival.
-    fn split(&self, body: &ReadableStream) -> Result<(ReadableStream, Promise), JsValue> {
+    /// whatever becomes of the connection, and one that is awaited.
+    fn split(&self, body: &ReadableStream) -> Result<(ReadableStream, ByteReader), JsValue> {
         let branches = body.unchecked_ref::<Pipeable>().tee()?;
         let (to_read, to_await): (ReadableStream, Pipeable) =
             (branches.get(0).unchecked_into(), branches.get(1).unchecked_into());
         let options: PipeOptions = Object::new().unchecked_into();
-        if let Some(controller) = &self.0 {
-            options.set_abort(&controller.signal());
-        }
+        options.set_abort(&self.controller.signal());
         // Awaiting the branch itself would hold up the other one; a pipe takes what comes.
         let piped = to_await.pipe_through(&IdentityTransformStream::new()?, &options)?;
-        let whole = Response::new_with_opt_readable_stream(Some(&piped))?.array_buffer()?;
-        Ok((to_read, whole))
+        Ok((to_read, ByteReader::new(&piped)?))
     }
 }
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
-        if let Some(controller) = self.0.take() {
-            controller.abort();
+        if self.armed {
+            self.controller.abort();
         }
     }
 }

@@ -319,6 +319,8 @@ impl ResponseBody for TestBody {
         }
     }
 
+    fn attend(&mut self) {}
+
     fn finish(mut self) {
         self.end();
     }

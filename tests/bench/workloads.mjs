@@ -24,6 +24,10 @@ export const LOADS = [
     atOnce: 32, turns: 64, answer: { deltas: 200, gapMs: 5 }, Streaming: true,
   },
   {
+    key: 'unwatched', says: 'JSON, 200 deltas 5 ms apart, 32 at once',
+    atOnce: 32, turns: 64, answer: { deltas: 200, gapMs: 5 },
+  },
+  {
     key: 'fresh', says: 'new session, JSON, 20 deltas, 16 at once',
     atOnce: 16, turns: 240, answer: { deltas: 20 }, fresh: true,
   },

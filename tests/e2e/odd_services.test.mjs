@@ -124,6 +124,26 @@ for (const [when, pieces] of Object.entries({
   }
 }
 
+for (const Streaming of [false, true]) {
+  test(`an event without an end is refused when it is too long, ${Streaming ? '' : 'not '}watched, and no more of it is taken`, async () => {
+    const [most, piece] = [256e6, 'x'.repeat(64 * 1024)];
+    let sent = 0;
+    const endless = async ({ response }) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const taken = () => new Promise((resolve) => ['drain', 'close'].forEach((event) => response.once(event, resolve)));
+      for (response.write('data: '); sent < most && !response.destroyed; sent += piece.length) {
+        if (!response.write(piece)) await taken();
+      }
+      response.end();
+    };
+    rig.model.script({ play: endless });
+    const turn = userTurn({ Streaming });
+    const { Errors } = Streaming ? JSON.parse((await (await rig.stream(turn)).end()).result) : (await rig.post(turn)).json;
+    assert.equal(Errors[0].ErrorCode, 'upstream_protocol');
+    assert.ok(sent < most / 4, `${sent} bytes were taken`);
+  });
+}
+
 test('a service that sends signs of life and nothing else for longer than its silence may be is waited for', async () => {
   const impatient = new Rig({ vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1000' } });
   await impatient.start();
