@@ -19,7 +19,7 @@ const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build')
 /** The floor is first: everything is a ratio to it. `raw` ones answer with the model service's own stream. */
 export const CONTENDERS = [
   { name: 'floor', raw: true, modules: () => written('floor.mjs') },
-  { name: 'relay', raw: true, modules: () => written('relay.mjs') },
+  ...(process.env.QUICK ? [] : [{ name: 'relay', raw: true, modules: () => written('relay.mjs') }]),
   { name: 'plain', modules: () => written('plain.mjs') },
   { name: 'aptix-edge', modules: () => built(BUILD_DIR) },
   ...(process.env.AGAINST ? [{ name: 'against', modules: () => built(path.resolve(process.env.AGAINST)) }] : []),

@@ -9,7 +9,8 @@ import { CONTENDERS, Running } from './contender.mjs';
  */
 export async function cost(load, model, running, work, rounds) {
   await model.answer(work.answer);
-  for (const contender of running) await load.batch(contender, work);
+  // To warm up.
+  for (const contender of running) await load.batch(contender, { ...work, turns: work.turns / 2 });
   const seen = new Map(running.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     for (const contender of rotated(running, round)) {
