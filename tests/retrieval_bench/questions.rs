@@ -127,7 +127,7 @@ pub(crate) const OWN: &[Question] = &[
     (
         "time out when the model service stops sending anything",
         &[
-            ("src/llm_call/mod.rs", "async fn silence"),
+            ("src/llm_call/reading.rs", "async fn silence"),
             ("src/llm_call/mod.rs", "fn a_service_that_is_silent"),
         ],
     ),
