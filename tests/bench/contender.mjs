@@ -19,7 +19,7 @@ const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build')
 /** The floor is first: everything is a ratio to it. `raw` ones answer with the model service's own stream. */
 export const CONTENDERS = [
   { name: 'floor', raw: true, modules: () => written('floor.mjs') },
-  ...(process.env.QUICK ? [] : [{ name: 'relay', raw: true, modules: () => written('relay.mjs') }]),
+  ...(process.env.QUICK ? [] : [{ name: 'relay', raw: true, modules: () => written('relay.mjs', 'floor.mjs') }]),
   { name: 'plain', modules: () => written('plain.mjs') },
   { name: 'aptix-edge', modules: () => built(BUILD_DIR) },
   ...(process.env.AGAINST ? [{ name: 'against', modules: () => built(path.resolve(process.env.AGAINST)) }] : []),
@@ -102,8 +102,9 @@ export class Running {
   }
 }
 
-const written = (file) => ({
-  modules: [{ type: 'ESModule', path: fileURLToPath(new URL(`workers/${file}`, import.meta.url)) }],
+/** The first file is the Worker, the others are what it imports. */
+const written = (...files) => ({
+  modules: files.map((file) => ({ type: 'ESModule', path: fileURLToPath(new URL(`workers/${file}`, import.meta.url)) })),
   modulesRoot: fileURLToPath(new URL('workers', import.meta.url)),
 });
 
