@@ -62,18 +62,13 @@ pub(super) async fn read_answer<P: Platform>(
     audience: &mut dyn Audience,
 ) -> Result<Outcome, ReadFault> {
     let mut stream = ResponseStream::new(LIMITS);
-    let (mut attended, mut all_is_there, mut more_is_there) = (false, false, false);
+    let mut manner = Manner::AfterPauses;
+    let mut more_is_there = false;
     while !stream.is_finished() {
-        if !attended && !all_is_there && !more_is_there {
-            match pause(platform, endpoint, &mut body, audience).await {
-                Pause::Attended => {
-                    attended = true;
-                    body.attend();
-                }
-                Pause::Over { all_is_there: all } => all_is_there = all,
-            }
+        if manner == Manner::AfterPauses && !more_is_there {
+            manner = pause(platform, endpoint, &mut body, audience).await;
         }
-        let at_least = if all_is_there {
+        let at_least = if manner == Manner::AllIsThere {
             CHUNK_BYTES
         } else if stream.is_between_events() {
             event_bytes(endpoint)
@@ -109,12 +104,15 @@ pub(super) async fn silence<P: Platform>(platform: &P, limit_ms: u64, last_heard
     }
 }
 
-enum Pause {
+/// How what is to come of an answer is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// Nobody listens.
+    AfterPauses,
     /// Somebody listens.
-    Attended,
-    Over {
-        all_is_there: bool,
-    },
+    AsItComes,
+    /// Nothing is to come any more.
+    AllIsThere,
 }
 
 /// Lets an answer come that nobody listens to, for a while.
@@ -123,14 +121,18 @@ async fn pause<P: Platform>(
     endpoint: &Endpoint,
     body: &mut P::Body,
     audience: &dyn Audience,
-) -> Pause {
+) -> Manner {
     let listens = poll_fn(|context| audience.poll_listens(context));
     let patience = platform.sleep(PAUSE_MS.min(endpoint.idle_timeout_ms / 2));
-    match select(listens, select(pin!(body.arrived()), pin!(patience))).await {
-        Either::Left(_) => Pause::Attended,
-        Either::Right((Either::Left((all_is_there, _)), _)) => Pause::Over { all_is_there },
-        Either::Right((Either::Right(_), _)) => Pause::Over { all_is_there: false },
+    let manner = match select(listens, select(pin!(body.arrived()), pin!(patience))).await {
+        Either::Left(_) => Manner::AsItComes,
+        Either::Right((Either::Left((true, _)), _)) => Manner::AllIsThere,
+        Either::Right(_) => Manner::AfterPauses,
+    };
+    if manner == Manner::AsItComes {
+        body.attend();
     }
+    manner
 }
 
 fn report(audience: &mut dyn Audience, progress: Progress) {

@@ -1,8 +1,8 @@
 //! What a session's storage has just read or written, so that it is not read again: the object is
 //! the only writer of its database. A step that fails forgets all of it, and so does erasing.
 //!
-//! Architecture Invariant: one session, one turn, one tool list, and of the conversation only a little that
-//! the model has not answered yet: the objects of many sessions share their memory.
+//! Architecture Invariant: one session, one turn, one tool list, and of the conversation only a
+//! little that the model has not answered yet: the objects of many sessions share their memory.
 
 use std::cell::{Cell, RefCell};
 

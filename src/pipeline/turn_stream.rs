@@ -126,9 +126,12 @@ impl TurnStream {
 
     /// From here on somebody watches the text as it grows.
     pub fn watch(&self) {
-        let mut growth = self.growth.borrow_mut();
-        growth.watched = true;
-        if let Some(writer) = growth.writer.take() {
+        let writer = {
+            let mut growth = self.growth.borrow_mut();
+            growth.watched = true;
+            growth.writer.take()
+        };
+        if let Some(writer) = writer {
             writer.wake();
         }
     }
