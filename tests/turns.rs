@@ -17,6 +17,8 @@ mod delivery;
 mod files;
 #[path = "turns/life_cycle.rs"]
 mod life_cycle;
+#[path = "turns/migration.rs"]
+mod migration;
 #[path = "turns/modes.rs"]
 mod modes;
 #[path = "turns/session.rs"]

@@ -177,10 +177,10 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         mut turn: Turn,
         fingerprint: &str,
     ) -> Result<Option<Admission>, Fault> {
-        let Some(submission) = self.store.submission(turn.ordinal, fingerprint)? else {
+        let Some(submission) = self.store.submission(&turn, fingerprint)? else {
             return Ok(None);
         };
-        let latest = submission.number == turn.progress.submission;
+        let latest = submission.latest;
         match (submission.answer, turn.status) {
             (None, _) if latest => Ok(Some(Admission::Attach(turn))),
             (Some(_), TurnStatus::Aborted) if latest => Err(aborted()),

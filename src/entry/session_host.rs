@@ -155,8 +155,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<Delivery, Fault> {
         self.recover(environment)?;
         let (_, turn) = self.door(environment).known_turn(session_id, turn_id)?;
-        let submission = self.store.submission_at(turn.ordinal, turn.progress.submission)?;
-        let (stream, replayed) = match submission.answer {
+        let (stream, replayed) = match self.store.answer(turn.ordinal)? {
             None => (self.attach(&turn)?, false),
             Some(answer) => (Rc::new(ended_stream(answer)?), true),
         };

@@ -216,10 +216,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<TurnView, Fault> {
         self.recover(environment)?;
         let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
-        let submission = self.store.submission_at(turn.ordinal, turn.progress.submission)?;
+        let answer = self.store.answer(turn.ordinal)?;
         let updated_at = timestamp(turn.updated_at);
-        let outcome =
-            submission.answer.map(|answer| RawValue::from_string(answer.body)).transpose();
+        let outcome = answer.map(|answer| RawValue::from_string(answer.body)).transpose();
         Ok(TurnView {
             session_id: session.session_id.clone(),
             turn_id: turn.turn_id.clone(),

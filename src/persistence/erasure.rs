@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SessionStore;
-use super::database::Database;
+use super::database::{Database, Row};
 use super::records::{from_json, to_json};
 use super::schema::{ERASURE_TABLES, SESSION_TABLES};
 use crate::contract::{Fault, SessionId, timestamp};
@@ -104,16 +104,21 @@ impl<D: Database> SessionStore<D> {
         let delete = responses.is_some() || earlier.is_some();
         let mut pending: Vec<String> = earlier.map_or_else(Vec::new, |earlier| earlier.responses);
         pending.extend(responses.into_iter().flatten());
-        let count = |table| self.newest(&format!("SELECT COUNT(*) AS newest FROM {table}"));
+        let statement = |table| format!("SELECT COUNT(*) AS count FROM {table}");
+        let counted = |rows: Vec<Row>| rows.first().map_or(Ok(0), |row| row.number("count"));
+        let count = |table| counted(self.database.run(&statement(table), &[])?);
+        let count_of_calls = |table| counted(self.rows_of_calls(&statement(table), &[])?);
+        let turns = count("turns")?;
         let receipt = ErasureReceipt {
             session_id: session_id.clone(),
             erased_at: timestamp(now),
-            turns: count("turns")?,
-            submissions: count("submissions")?,
+            turns,
+            // The latest one of each turn stands with the turn.
+            submissions: turns + count_of_calls("submissions")?,
             conversation_entries: count("conversation")?,
             model_calls: count("model_calls")?,
-            tool_calls: count("calls")?,
-            mode_changes: count("mode_history")?,
+            tool_calls: count_of_calls("calls")?,
+            mode_changes: count_of_calls("mode_history")?,
             files,
             stored_responses: delete.then(|| StoredResponses {
                 pending: pending.len() as u64,
@@ -128,7 +133,7 @@ impl<D: Database> SessionStore<D> {
         };
         self.step(|| {
             for table in SESSION_TABLES {
-                self.database.run(&format!("DROP TABLE {table}"), &[])?;
+                self.database.run(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
             self.forget_tables();
             self.keep_erasure(&erasure)

@@ -138,12 +138,14 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
-        let of_turn = |table: &str, order: &str| {
-            let statement = format!("SELECT * FROM {table} WHERE turn = ? ORDER BY {order}");
-            self.database.run(&statement, &[turn.ordinal.into()])
-        };
-        let submissions = of_turn("submissions", "number")?;
-        let entries = of_turn("conversation", "seq")?;
+        let turn_is = &[turn.ordinal.into()];
+        let followed = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
+        let mut submissions = self.rows_of_calls(followed, turn_is)?;
+        let latest =
+            "SELECT fingerprint, accepted_at, http_status, outcome FROM turns WHERE ordinal = ?";
+        submissions.extend(self.database.run(latest, turn_is)?);
+        let entries = "SELECT * FROM conversation WHERE turn = ? ORDER BY seq";
+        let entries = self.database.run(entries, turn_is)?;
         let progress = turn.progress;
         Ok(ExportedTurn {
             status: turn.status,

@@ -103,6 +103,10 @@ pub struct Turn {
     pub tools: String,
     /// How far the turn has come.
     pub progress: Progress,
+    /// SHA-256 of the canonical request that is its latest submission.
+    pub fingerprint: String,
+    /// When that was accepted, in milliseconds since the epoch.
+    pub accepted_at: u64,
 }
 
 impl Turn {
@@ -117,6 +121,8 @@ impl Turn {
             attempts: row.number("attempts")?,
             tools: row.text("tools")?,
             progress: from_json("progress", progress)?,
+            fingerprint: row.text("fingerprint")?,
+            accepted_at: row.number("accepted_at")?,
         })
     }
 }
@@ -157,15 +163,11 @@ pub struct Progress {
     pub text_so_far: Option<String>,
 }
 
-/// A submission's row: the user turn (number 0) or one of its tool continuations.
+/// A submission of a turn: the user turn or one of its tool continuations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
-    /// 0 for the user turn.
-    pub number: u32,
-    /// SHA-256 of the canonical request.
-    pub fingerprint: String,
-    /// Milliseconds since the epoch.
-    pub accepted_at: u64,
+    /// None has followed it.
+    pub latest: bool,
     /// The answer, once there is one.
     pub answer: Option<StoredAnswer>,
 }

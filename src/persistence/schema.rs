@@ -1,28 +1,27 @@
 //! The tables of a session's object, and the path from every older form to this one.
 //!
-//! Architecture Invariant: a version once published is never edited; a change is a new entry.
+//! Architecture Invariant: a migration once published is never edited; a change is a new entry.
 
-/// The tables that hold a session.
-pub(super) const SESSION_TABLES: [&str; 8] = [
-    "session",
-    "turns",
-    "submissions",
-    "conversation",
-    "calls",
-    "model_calls",
-    "mode_history",
-    "texts",
-];
+/// The form that this text describes.
+pub(super) const VERSION: usize = MIGRATIONS.len() + 1;
 
-/// Tables that exist only while an erased session's responses are still to be deleted at the model
-/// service, and their columns.
-pub(super) const ERASURE_TABLES: [(&str, &str); 2] = [
-    ("erasure", "receipt TEXT NOT NULL, agent_context TEXT NOT NULL, attempts INTEGER NOT NULL"),
-    ("stored_responses", "number INTEGER PRIMARY KEY, response_id TEXT NOT NULL"),
-];
+/// `MIGRATIONS[n]` brings a database from version n + 1 to version n + 2.
+pub(super) const MIGRATIONS: &[&[&str]] = &[&[
+    // The latest submission of a turn is a part of the turn's row.
+    "ALTER TABLE turns ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE turns ADD COLUMN accepted_at INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE turns ADD COLUMN http_status INTEGER",
+    "ALTER TABLE turns ADD COLUMN outcome TEXT",
+    "ALTER TABLE turns ADD COLUMN kept_segment INTEGER",
+    "UPDATE turns SET (fingerprint, accepted_at, http_status, outcome, kept_segment) =
+        (SELECT fingerprint, accepted_at, http_status, outcome, kept_segment
+         FROM submissions WHERE turn = ordinal ORDER BY number DESC LIMIT 1)",
+    "DELETE FROM submissions
+     WHERE (turn, number) IN (SELECT turn, MAX(number) FROM submissions GROUP BY turn)",
+]];
 
-/// `VERSIONS[n]` brings a database from version n to version n + 1.
-pub(super) const VERSIONS: &[&[&str]] = &[&[
+/// The tables that every session has.
+pub(super) const TABLES: &[&str] = &[
     // One row. What every turn reads and most turns write, so it is kept small: long texts are
     // named by their hash and stand in `texts`.
     "CREATE TABLE session (
@@ -44,6 +43,8 @@ pub(super) const VERSIONS: &[&[&str]] = &[&[
         open_calls_turn INTEGER,
         open_calls_model_call INTEGER
     )",
+    // Each with its latest submission: when it was accepted, and its answer, byte for byte, once
+    // there is one. `kept_segment` names the segment whose text the answer carries.
     "CREATE TABLE turns (
         ordinal INTEGER PRIMARY KEY,
         turn_id TEXT NOT NULL UNIQUE,
@@ -53,20 +54,13 @@ pub(super) const VERSIONS: &[&[&str]] = &[&[
         attempts INTEGER NOT NULL,
         tools TEXT NOT NULL,
         composition TEXT NOT NULL,
-        progress TEXT NOT NULL
-    )",
-    // Number 0 is the user turn, the others its tool continuations. `outcome` is the answer, byte
-    // for byte; `kept_segment` names the segment whose text it carries.
-    "CREATE TABLE submissions (
-        turn INTEGER NOT NULL,
-        number INTEGER NOT NULL,
+        progress TEXT NOT NULL,
         fingerprint TEXT NOT NULL,
         accepted_at INTEGER NOT NULL,
         http_status INTEGER,
         outcome TEXT,
-        kept_segment INTEGER,
-        PRIMARY KEY (turn, number)
-    ) WITHOUT ROWID",
+        kept_segment INTEGER
+    )",
     // The conversation as the model service knows it or is still owed it: one row for each time
     // something is added, `items` being a JSON array of Responses API items. `standing` is `kept`,
     // `withheld` (refused by the model service, so that it is not sent any more, or, of outputs, a
@@ -78,6 +72,26 @@ pub(super) const VERSIONS: &[&[&str]] = &[&[
         standing TEXT NOT NULL,
         items TEXT NOT NULL
     )",
+    // The transcript: per model call what was sent (its input by reference to `conversation`),
+    // what came back, attempts, times, and the composition trace.
+    "CREATE TABLE model_calls (
+        turn INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        record TEXT NOT NULL,
+        PRIMARY KEY (turn, number)
+    ) WITHOUT ROWID",
+    // Texts by the SHA-256 of their content, in parts that stay far below the limit of a row.
+    "CREATE TABLE texts (
+        hash TEXT NOT NULL,
+        part INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        PRIMARY KEY (hash, part)
+    ) WITHOUT ROWID",
+];
+
+/// The tables that a session has when its model has made a call: a database compiles each of its
+/// tables when it is opened, and most sessions need none of these.
+pub(super) const CALL_TABLES: &[&str] = &[
     // The calls that the model made, and what became of each. `answer` is NULL while it is open.
     // `call_id` is the model's, `tool_call_id` the one that clients and tools know: some services
     // number the calls of each response anew.
@@ -93,12 +107,15 @@ pub(super) const VERSIONS: &[&[&str]] = &[&[
         answer TEXT,
         PRIMARY KEY (turn, model_call, position)
     ) WITHOUT ROWID",
-    // The transcript: per model call what was sent (its input by reference to `conversation`),
-    // what came back, attempts, times, and the composition trace.
-    "CREATE TABLE model_calls (
+    // Submissions that a tool continuation followed. Number 0 is the user turn.
+    "CREATE TABLE submissions (
         turn INTEGER NOT NULL,
         number INTEGER NOT NULL,
-        record TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,
+        accepted_at INTEGER NOT NULL,
+        http_status INTEGER,
+        outcome TEXT,
+        kept_segment INTEGER,
         PRIMARY KEY (turn, number)
     ) WITHOUT ROWID",
     "CREATE TABLE mode_history (
@@ -109,11 +126,23 @@ pub(super) const VERSIONS: &[&[&str]] = &[&[
         reason TEXT NOT NULL,
         changed_at INTEGER NOT NULL
     )",
-    // Texts by the SHA-256 of their content, in parts that stay far below the limit of a row.
-    "CREATE TABLE texts (
-        hash TEXT NOT NULL,
-        part INTEGER NOT NULL,
-        text TEXT NOT NULL,
-        PRIMARY KEY (hash, part)
-    ) WITHOUT ROWID",
-]];
+];
+
+/// All tables of a session. Those of [`CALL_TABLES`] are there together or not at all.
+pub(super) const SESSION_TABLES: [&str; 8] = [
+    "session",
+    "turns",
+    "conversation",
+    "model_calls",
+    "texts",
+    "calls",
+    "submissions",
+    "mode_history",
+];
+
+/// Tables that exist only while an erased session's responses are still to be deleted at the model
+/// service, and their columns.
+pub(super) const ERASURE_TABLES: [(&str, &str); 2] = [
+    ("erasure", "receipt TEXT NOT NULL, agent_context TEXT NOT NULL, attempts INTEGER NOT NULL"),
+    ("stored_responses", "number INTEGER PRIMARY KEY, response_id TEXT NOT NULL"),
+];

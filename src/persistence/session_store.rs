@@ -29,9 +29,15 @@ pub struct SessionStore<D> {
 enum Tables {
     Unknown,
     Absent,
-    /// In their present form.
-    Present,
+    /// In their present form, with or without those that only calls need.
+    Present {
+        calls: bool,
+    },
 }
+
+/// The columns of a turn's row that a [`Turn`] is made of.
+const TURN: &str = "ordinal, turn_id, status, started_at, updated_at, attempts, tools, progress,
+    fingerprint, accepted_at";
 
 impl<D: Database> SessionStore<D> {
     /// A store over a database, which may be empty. Nothing is read or written yet.
@@ -74,16 +80,8 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails, or was written by a newer version of the product.
     pub fn session(&self) -> Result<Option<Session>, Fault> {
-        if let Some(session) = self.memory.session.borrow().as_ref() {
-            return Ok(Some(session.clone()));
-        }
-        if self.find_tables()? == Tables::Absent {
-            return Ok(None);
-        }
-        let row = self.first("SELECT * FROM session WHERE id = 1", &[])?;
-        let session = row.as_ref().map(Session::from_row).transpose()?;
-        self.memory.session.replace(session.clone());
-        Ok(session)
+        self.find_tables()?;
+        Ok(self.memory.session.borrow().clone())
     }
 
     /// A turn by the client's id.
@@ -91,7 +89,8 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn turn(&self, turn_id: &TurnId) -> Result<Option<Turn>, Fault> {
-        self.first("SELECT * FROM turns WHERE turn_id = ?", &[turn_id.as_str().into()])?
+        let statement = format!("SELECT {TURN} FROM turns WHERE turn_id = ?");
+        self.first(&statement, &[turn_id.as_str().into()])?
             .map(|row| self.turn_from_row(&row))
             .transpose()
     }
@@ -106,10 +105,11 @@ impl<D: Database> SessionStore<D> {
         {
             return Ok(turn.clone());
         }
-        self.first("SELECT * FROM turns WHERE ordinal = ?", &[ordinal.into()])?
+        let statement = format!("SELECT {TURN} FROM turns WHERE ordinal = ?");
+        self.first(&statement, &[ordinal.into()])?
             .map(|row| self.turn_from_row(&row))
             .transpose()?
-            .ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage lost a turn."))
+            .ok_or_else(lost_turn)
     }
 
     /// Turns after one, oldest first; from the first without it.
@@ -117,11 +117,10 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn turns_after(&self, ordinal: Option<u64>, limit: u32) -> Result<Vec<Turn>, Fault> {
+        let statement =
+            format!("SELECT {TURN} FROM turns WHERE ordinal > ? ORDER BY ordinal LIMIT ?");
         self.database
-            .run(
-                "SELECT * FROM turns WHERE ordinal > ? ORDER BY ordinal LIMIT ?",
-                &[ordinal.unwrap_or(0).into(), limit.into()],
-            )?
+            .run(&statement, &[ordinal.unwrap_or(0).into(), limit.into()])?
             .iter()
             .map(|row| self.turn_from_row(row))
             .collect()
@@ -134,7 +133,7 @@ impl<D: Database> SessionStore<D> {
     pub fn composition(&self, turn: u64) -> Result<Box<RawValue>, Fault> {
         let row = self
             .first("SELECT composition FROM turns WHERE ordinal = ?", &[turn.into()])?
-            .ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage lost a turn."))?;
+            .ok_or_else(lost_turn)?;
         from_json("composition", &texts::from_column(&self.database, row.text("composition")?)?)
     }
 
@@ -143,11 +142,8 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn turn_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
-        self.database
-            .run(
-                "SELECT * FROM calls WHERE turn = ? ORDER BY model_call, position",
-                &[turn.into()],
-            )?
+        let statement = "SELECT * FROM calls WHERE turn = ? ORDER BY model_call, position";
+        self.rows_of_calls(statement, &[turn.into()])?
             .iter()
             .map(|row| self.call_from_row(row))
             .collect()
@@ -158,7 +154,7 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn newest_turn(&self) -> Result<Option<Turn>, Fault> {
-        self.first("SELECT * FROM turns ORDER BY ordinal DESC LIMIT 1", &[])?
+        self.first(&format!("SELECT {TURN} FROM turns ORDER BY ordinal DESC LIMIT 1"), &[])?
             .map(|row| self.turn_from_row(&row))
             .transpose()
     }
@@ -180,31 +176,30 @@ impl<D: Database> SessionStore<D> {
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub fn submission(&self, turn: u64, fingerprint: &str) -> Result<Option<Submission>, Fault> {
-        let rows = self
-            .database
-            .run("SELECT * FROM submissions WHERE turn = ? ORDER BY number", &[turn.into()])?;
-        for row in &rows {
-            if row.text("fingerprint")? == fingerprint {
-                return self.submission_from_row(row).map(Some);
-            }
+    pub fn submission(&self, turn: &Turn, fingerprint: &str) -> Result<Option<Submission>, Fault> {
+        if turn.fingerprint == fingerprint {
+            return Ok(Some(Submission { latest: true, answer: self.answer(turn.ordinal)? }));
         }
-        Ok(None)
+        let rows = self.rows_of_calls(
+            "SELECT http_status, outcome, kept_segment FROM submissions
+             WHERE turn = ? AND fingerprint = ? ORDER BY number LIMIT 1",
+            &[turn.ordinal.into(), fingerprint.into()],
+        )?;
+        rows.first()
+            .map(|row| Ok(Submission { latest: false, answer: self.answer_from_row(row)? }))
+            .transpose()
     }
 
-    /// A submission of a turn by its number.
+    /// The answer to a turn's latest submission, once there is one.
     ///
     /// # Errors
-    /// `internal` when the storage fails or knows no such submission.
-    pub fn submission_at(&self, turn: u64, number: u32) -> Result<Submission, Fault> {
+    /// `internal` when the storage fails or knows no such turn.
+    pub fn answer(&self, turn: u64) -> Result<Option<StoredAnswer>, Fault> {
         let row = self.first(
-            "SELECT * FROM submissions WHERE turn = ? AND number = ?",
-            &[turn.into(), number.into()],
+            "SELECT http_status, outcome, kept_segment FROM turns WHERE ordinal = ?",
+            &[turn.into()],
         )?;
-        let row = row.ok_or_else(|| {
-            Fault::new(ErrorCode::Internal, "The session's storage lost a submission.")
-        })?;
-        self.submission_from_row(&row)
+        self.answer_from_row(&row.ok_or_else(lost_turn)?)
     }
 
     /// The calls of one model call, in the model's order.
@@ -212,11 +207,8 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn calls(&self, of: OpenCalls) -> Result<Vec<Call>, Fault> {
-        self.database
-            .run(
-                "SELECT * FROM calls WHERE turn = ? AND model_call = ? ORDER BY position",
-                &[of.turn.into(), of.model_call.into()],
-            )?
+        let statement = "SELECT * FROM calls WHERE turn = ? AND model_call = ? ORDER BY position";
+        self.rows_of_calls(statement, &[of.turn.into(), of.model_call.into()])?
             .iter()
             .map(|row| self.call_from_row(row))
             .collect()
@@ -227,9 +219,9 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn latest_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
-        let row = self
-            .first("SELECT MAX(model_call) AS newest FROM calls WHERE turn = ?", &[turn.into()])?;
-        let newest = row.map_or(Ok(None), |row| row.optional_number("newest"))?;
+        let statement = "SELECT MAX(model_call) AS newest FROM calls WHERE turn = ?";
+        let rows = self.rows_of_calls(statement, &[turn.into()])?;
+        let newest = rows.first().map_or(Ok(None), |row| row.optional_number("newest"))?;
         newest.map_or(Ok(Vec::new()), |model_call| self.calls(OpenCalls { turn, model_call }))
     }
 
@@ -238,8 +230,8 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn tool_call_ids(&self, turn: u64) -> Result<Vec<String>, Fault> {
-        let rows =
-            self.database.run("SELECT tool_call_id FROM calls WHERE turn = ?", &[turn.into()])?;
+        let statement = "SELECT tool_call_id FROM calls WHERE turn = ?";
+        let rows = self.rows_of_calls(statement, &[turn.into()])?;
         rows.iter().map(|row| row.text("tool_call_id")).collect()
     }
 
@@ -284,15 +276,10 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn mode_history(&self) -> Result<Vec<ModeChange>, Fault> {
-        self.database
-            .run(
-                "SELECT previous_mode, new_mode, reason, turn_id, changed_at FROM mode_history
-                 JOIN turns ON turns.ordinal = mode_history.turn ORDER BY seq",
-                &[],
-            )?
-            .iter()
-            .map(ModeChange::from_row)
-            .collect()
+        let statement =
+            "SELECT previous_mode, new_mode, reason, turn_id, changed_at FROM mode_history
+             JOIN turns ON turns.ordinal = mode_history.turn ORDER BY seq";
+        self.rows_of_calls(statement, &[])?.iter().map(ModeChange::from_row).collect()
     }
 
     /// The transcript of a turn's model calls, oldest first, as JSON.
@@ -335,24 +322,51 @@ impl<D: Database> SessionStore<D> {
     /// Creates the tables of a new session.
     pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
         if self.find_tables()? == Tables::Absent {
-            self.step(|| self.create(0))?;
+            self.step(|| Ok(self.database.run_all(schema::TABLES)?))?;
             self.memory.newest_turn.set(Some(0));
             self.memory.newest_entry.set(Some(0));
             self.memory.unanswered.replace(Some(Unanswered::default()));
-            self.tables.set(Tables::Present);
+            self.tables.set(Tables::Present { calls: false });
         }
         Ok(())
     }
 
-    /// Looks for the tables, once, and brings older ones up to date.
+    /// Creates the tables of a session whose model makes its first call.
+    pub(super) fn ensure_call_tables(&self) -> Result<(), Fault> {
+        if self.find_tables()? != (Tables::Present { calls: true }) {
+            self.step(|| Ok(self.database.run_all(schema::CALL_TABLES)?))?;
+            self.tables.set(Tables::Present { calls: true });
+        }
+        Ok(())
+    }
+
+    /// Rows of the tables that only calls need; none when there were no calls.
+    pub(super) fn rows_of_calls(
+        &self,
+        statement: &str,
+        parameters: &[Value],
+    ) -> Result<Vec<Row>, Fault> {
+        match self.find_tables()? {
+            Tables::Present { calls: true } => Ok(self.database.run(statement, parameters)?),
+            Tables::Present { calls: false } | Tables::Absent | Tables::Unknown => Ok(Vec::new()),
+        }
+    }
+
+    /// Looks for the tables and the session, once, and brings older ones up to date.
     fn find_tables(&self) -> Result<Tables, Fault> {
         if self.tables.get() == Tables::Unknown {
-            if self.has_table("session")? {
-                self.migrate()?;
-                self.tables.set(Tables::Present);
-            } else {
-                self.tables.set(Tables::Absent);
+            let found = self.database.run(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('session', 'calls')",
+                &[],
+            )?;
+            if !found.is_empty() {
+                self.find_session()?;
             }
+            self.tables.set(match found.len() {
+                0 => Tables::Absent,
+                1 => Tables::Present { calls: false },
+                _ => Tables::Present { calls: true },
+            });
         }
         Ok(self.tables.get())
     }
@@ -371,32 +385,29 @@ impl<D: Database> SessionStore<D> {
         Ok(table.is_some())
     }
 
-    fn migrate(&self) -> Result<(), Fault> {
-        let row = self.first("SELECT schema_version FROM session WHERE id = 1", &[])?;
+    fn find_session(&self) -> Result<(), Fault> {
         // Tables without a session are those of a first turn that was not kept.
-        let version = row.map_or(Ok(schema::VERSIONS.len()), |row| row.number("schema_version"))?;
-        if version > schema::VERSIONS.len() {
+        let Some(row) = self.first("SELECT * FROM session WHERE id = 1", &[])? else {
+            return Ok(());
+        };
+        let version: usize = row.number("schema_version")?;
+        if version > schema::VERSION {
             return Err(Fault::new(
                 ErrorCode::Internal,
                 "The session was written by a newer version of the service. Deploy that version again.",
             ));
         }
-        if version == schema::VERSIONS.len() {
-            return Ok(());
+        if version < schema::VERSION {
+            self.step(|| {
+                for statements in schema::MIGRATIONS.iter().skip(version.saturating_sub(1)) {
+                    self.database.run_all(statements)?;
+                }
+                let present = &[schema::VERSION.into()];
+                self.database.run("UPDATE session SET schema_version = ?", present)?;
+                Ok(())
+            })?;
         }
-        self.step(|| {
-            self.create(version)?;
-            self.database
-                .run("UPDATE session SET schema_version = ?", &[schema::VERSIONS.len().into()])?;
-            Ok(())
-        })
-    }
-
-    /// Brings the tables from `version` to the present.
-    fn create(&self, version: usize) -> Result<(), Fault> {
-        for statements in schema::VERSIONS.iter().skip(version) {
-            self.database.run_all(statements)?;
-        }
+        self.memory.session.replace(Some(Session::from_row(&row)?));
         Ok(())
     }
 
@@ -418,21 +429,13 @@ impl<D: Database> SessionStore<D> {
         Turn::from_row(row, &texts::from_column(&self.database, row.text("progress")?)?)
     }
 
-    fn submission_from_row(&self, row: &Row) -> Result<Submission, Fault> {
-        let answer = match row.optional_text("outcome")? {
-            None => None,
-            Some(outcome) => Some(StoredAnswer {
-                http_status: row.number("http_status")?,
-                body: texts::from_column(&self.database, outcome)?,
-                kept_segment: row.optional_number("kept_segment")?,
-            }),
-        };
-        Ok(Submission {
-            number: row.number("number")?,
-            fingerprint: row.text("fingerprint")?,
-            accepted_at: row.number("accepted_at")?,
-            answer,
-        })
+    fn answer_from_row(&self, row: &Row) -> Result<Option<StoredAnswer>, Fault> {
+        let Some(outcome) = row.optional_text("outcome")? else { return Ok(None) };
+        Ok(Some(StoredAnswer {
+            http_status: row.number("http_status")?,
+            body: texts::from_column(&self.database, outcome)?,
+            kept_segment: row.optional_number("kept_segment")?,
+        }))
     }
 
     fn call_from_row(&self, row: &Row) -> Result<Call, Fault> {
@@ -470,4 +473,8 @@ impl<D: Database> SessionStore<D> {
             items: from_json("items", &items)?,
         })
     }
+}
+
+fn lost_turn() -> Fault {
+    Fault::new(ErrorCode::Internal, "The session's storage lost a turn.")
 }

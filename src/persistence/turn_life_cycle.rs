@@ -71,11 +71,13 @@ impl<D: Database> SessionStore<D> {
                 attempts: 1,
                 tools: self.keep_tools(new.tools)?,
                 progress: new.progress,
+                fingerprint: new.fingerprint.to_owned(),
+                accepted_at: new.now,
             };
             self.database.run(
                 "INSERT INTO turns (ordinal, turn_id, status, started_at, updated_at, attempts, tools,
-                    composition, progress)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    composition, progress, fingerprint, accepted_at)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 &[
                     ordinal.into(),
                     turn.turn_id.as_str().into(),
@@ -86,9 +88,10 @@ impl<D: Database> SessionStore<D> {
                     (&turn.tools).into(),
                     texts::to_column(&self.database, new.composition)?.into(),
                     self.progress_column(&turn)?,
+                    (&turn.fingerprint).into(),
+                    turn.accepted_at.into(),
                 ],
             )?;
-            self.insert_submission(&turn, new.fingerprint, new.now)?;
             for (kind, items) in new.entries {
                 self.append(ordinal, *kind, items)?;
             }
@@ -114,19 +117,28 @@ impl<D: Database> SessionStore<D> {
         answered: &[Call],
         now: u64,
     ) -> Result<(), Fault> {
+        let followed = turn.progress.submission;
         turn.status = TurnStatus::Running;
         turn.attempts = 1;
         turn.updated_at = now;
         turn.progress.submission += 1;
         turn.progress.iterations = 0;
+        fingerprint.clone_into(&mut turn.fingerprint);
+        turn.accepted_at = now;
         session.live_turn = Some(turn.ordinal);
         session.updated_at = now;
         self.step(|| {
-            self.insert_submission(turn, fingerprint, now)?;
+            self.database.run(
+                "INSERT INTO submissions (turn, number, fingerprint, accepted_at, http_status, outcome,
+                    kept_segment)
+                 SELECT ordinal, ?, fingerprint, accepted_at, http_status, outcome, kept_segment
+                 FROM turns WHERE ordinal = ?",
+                &[followed.into(), turn.ordinal.into()],
+            )?;
             for call in answered {
                 self.save_call_answer(turn.ordinal, call)?;
             }
-            self.save_turn(turn)?;
+            self.save_turn(turn, None)?;
             self.save_session(session)
         })
     }
@@ -156,12 +168,7 @@ impl<D: Database> SessionStore<D> {
             if let Some(items) = said_again {
                 self.append(turn.ordinal, EntryKind::User, items)?;
             }
-            self.database.run(
-                "UPDATE submissions SET http_status = NULL, outcome = NULL, kept_segment = NULL
-                 WHERE turn = ? AND number = ?",
-                &[turn.ordinal.into(), turn.progress.submission.into()],
-            )?;
-            self.save_turn(turn)?;
+            self.save_turn(turn, None)?;
             self.save_session(session)
         })
     }
@@ -180,7 +187,7 @@ impl<D: Database> SessionStore<D> {
         self.step(|| {
             self.write_answer(session, turn, answer)?;
             turn.updated_at = now;
-            self.save_turn(turn)?;
+            self.save_turn(turn, None)?;
             self.save_session(session)
         })
     }
@@ -229,7 +236,7 @@ impl<D: Database> SessionStore<D> {
                 session.updated_at = now;
                 self.save_session(session)?;
             }
-            if changes_turn { self.save_turn(turn) } else { Ok(()) }
+            if changes_turn { self.save_turn(turn, None) } else { Ok(()) }
         })
     }
 
@@ -277,19 +284,7 @@ impl<D: Database> SessionStore<D> {
             if let Some(last) = last {
                 self.write_answer(session, turn, last)?;
             }
-            let outcome = texts::to_column(&self.database, &answer.body)?;
-            self.database.run(
-                "UPDATE submissions SET http_status = ?, outcome = ?, kept_segment = ?
-                 WHERE turn = ? AND number = ?",
-                &[
-                    answer.http_status.into(),
-                    outcome.into(),
-                    answer.kept_segment.into(),
-                    turn.ordinal.into(),
-                    turn.progress.submission.into(),
-                ],
-            )?;
-            self.save_turn(turn)?;
+            self.save_turn(turn, Some(answer))?;
             self.save_session(session)
         })
     }
@@ -350,6 +345,9 @@ impl<D: Database> SessionStore<D> {
         answer: &ModelAnswerRecord<'_>,
     ) -> Result<(), Fault> {
         session.acknowledged = self.append(turn.ordinal, EntryKind::Answer, answer.items)?;
+        if !answer.calls.is_empty() {
+            self.ensure_call_tables()?;
+        }
         for call in answer.calls {
             self.insert_call(turn.ordinal, call)?;
             session.open_calls =
@@ -405,14 +403,6 @@ impl<D: Database> SessionStore<D> {
         Ok(hash)
     }
 
-    fn insert_submission(&self, turn: &Turn, fingerprint: &str, now: u64) -> Result<(), Fault> {
-        self.database.run(
-            "INSERT INTO submissions (turn, number, fingerprint, accepted_at) VALUES (?, ?, ?, ?)",
-            &[turn.ordinal.into(), turn.progress.submission.into(), fingerprint.into(), now.into()],
-        )?;
-        Ok(())
-    }
-
     fn insert_call(&self, turn: u64, call: &Call) -> Result<(), Fault> {
         let arguments = texts::to_column(&self.database, &to_json("arguments", &call.arguments)?)?;
         self.database.run(
@@ -456,14 +446,23 @@ impl<D: Database> SessionStore<D> {
         Ok(texts::to_column(&self.database, &progress)?.into())
     }
 
-    fn save_turn(&self, turn: &Turn) -> Result<(), Fault> {
+    /// Saves a turn, and the answer to its latest submission: none while it runs.
+    fn save_turn(&self, turn: &Turn, answer: Option<&StoredAnswer>) -> Result<(), Fault> {
+        let outcome = answer.map(|answer| texts::to_column(&self.database, &answer.body));
         self.database.run(
-            "UPDATE turns SET status = ?, updated_at = ?, attempts = ?, progress = ? WHERE ordinal = ?",
+            "UPDATE turns SET status = ?, updated_at = ?, attempts = ?, progress = ?, fingerprint = ?,
+                accepted_at = ?, http_status = ?, outcome = ?, kept_segment = ?
+             WHERE ordinal = ?",
             &[
                 turn.status.as_str().into(),
                 turn.updated_at.into(),
                 turn.attempts.into(),
                 self.progress_column(turn)?,
+                (&turn.fingerprint).into(),
+                turn.accepted_at.into(),
+                answer.map(|answer| answer.http_status).into(),
+                outcome.transpose()?.into(),
+                answer.and_then(|answer| answer.kept_segment).into(),
                 turn.ordinal.into(),
             ],
         )?;
@@ -479,7 +478,7 @@ impl<D: Database> SessionStore<D> {
                 open_calls_turn, open_calls_model_call)
              VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
-                schema::VERSIONS.len().into(),
+                schema::VERSION.into(),
                 session.session_id.as_str().into(),
                 session.created_at.into(),
                 session.updated_at.into(),

@@ -222,6 +222,14 @@ impl Bed {
         shown(host.modes_view(&self.environment.borrow(), &session_id()))
     }
 
+    /// `GET …/export`
+    pub(crate) fn export(&self) -> Value {
+        let (_, host) = self.life.borrow().clone();
+        let mut export = host.export(&self.environment.borrow(), &session_id()).unwrap();
+        let pieces = std::iter::from_fn(|| export.piece().unwrap());
+        serde_json::from_str(&pieces.collect::<String>()).unwrap()
+    }
+
     /// Runs the world until a request is answered; `None` when its instance ends before.
     pub(crate) fn wait(&self, pending: &Pending) -> Option<Heard> {
         loop {

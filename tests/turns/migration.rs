@@ -1,0 +1,91 @@
+//! A session that an older version of the product kept is the same session after an upgrade.
+
+use serde_json::json;
+
+use super::*;
+
+const VERSION_1: &str = include_str!("../fixtures/storage/version_1.sql");
+
+/// The session of [`VERSION_1`], as the present version keeps it, and the calls of `tools`, of its
+/// continuation, and of `waiting`.
+fn present() -> (Bed, [Vec<String>; 3]) {
+    let bed = Bed::new();
+    bed.post(&turn("plain", "Hello")).final_text();
+    let asked = bed.post(&turn("tools", "Two [plan: mixed, mode:ddr, client]")).calls();
+    let more = bed.post(&first_results(&asked)).calls();
+    bed.post(&second_results(&more)).final_text();
+    let waiting = bed.post(&turn("waiting", "Three [plan: client]")).calls();
+    (bed, [asked, more, waiting])
+}
+
+fn first_results(asked: &[String]) -> Value {
+    results("tools", &[(&asked[0], json!(1)), (&asked[1], json!(2))])
+}
+
+fn second_results(more: &[String]) -> Value {
+    results("tools", &[(&more[0], json!({ "three": 3 }))])
+}
+
+/// Puts the older form in the place of the present one.
+fn older(bed: &Bed) {
+    for table in bed.disk.read("SELECT name FROM sqlite_master WHERE type = 'table'") {
+        bed.disk.write(&format!("DROP TABLE {}", table["name"].as_str().unwrap()));
+    }
+    bed.disk.write(VERSION_1);
+    bed.restart();
+}
+
+#[test]
+fn a_session_of_version_1_is_the_same_session_and_goes_on() {
+    let (bed, [asked, more, waiting]) = present();
+    let export = bed.export();
+    older(&bed);
+    assert_eq!(bed.export(), export);
+
+    let requests = bed.world.model.requests();
+    for repeated in [
+        turn("plain", "Hello"),
+        turn("tools", "Two [plan: mixed, mode:ddr, client]"),
+        first_results(&asked),
+        second_results(&more),
+        turn("waiting", "Three [plan: client]"),
+    ] {
+        assert!(bed.post(&repeated).replayed, "{repeated}");
+    }
+    assert_eq!(bed.world.model.requests(), requests);
+
+    bed.post(&results("waiting", &[(&waiting[0], json!(3))])).final_text();
+    bed.post(&turn("next", "Four [plan: mixed]")).calls();
+    bed.restart();
+    assert_eq!(bed.status("next"), "awaiting_tools");
+    bed.try_cancel("next").unwrap();
+    bed.assert_chain_held();
+    let counts = bed.try_erase().unwrap().result().clone();
+    assert_eq!((&counts["Turns"], &counts["Submissions"]), (&json!(4), &json!(7)));
+    assert_eq!(bed.session().status, 404);
+}
+
+#[test]
+fn an_upgrade_that_is_cut_anywhere_has_happened_or_not() {
+    let (bed, _) = present();
+    let export = bed.export();
+    older(&bed);
+    let before = (bed.disk.steps.get(), bed.disk.writes.get());
+    bed.session();
+    let after = (bed.disk.steps.get(), bed.disk.writes.get());
+    assert_eq!(after.0, before.0 + 1);
+    let crashes = (1..=after.1 - before.1).map(|write| (write, true));
+    for (number, before_write) in crashes.chain([(1, false)]) {
+        let (bed, _) = present();
+        older(&bed);
+        bed.restart_to_crash(Some(if before_write {
+            Crash::BeforeWrite(bed.disk.writes.get() + number)
+        } else {
+            Crash::AfterStep(bed.disk.steps.get() + number)
+        }));
+        assert_ne!(bed.session().status, 200);
+        assert!(!bed.alive());
+        bed.restart();
+        assert_eq!(bed.export(), export, "{number} {before_write}");
+    }
+}
