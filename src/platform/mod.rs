@@ -3,6 +3,7 @@
 //! Architecture Invariant: nothing is decided here. What the layers decide is carried to the
 //! runtime, and what the runtime says is carried to the layers.
 
+mod alarm;
 mod answer;
 mod byte_stream;
 mod durable_object;

@@ -9,6 +9,7 @@ use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::{State, console_error};
 
+use super::alarm::Alarm;
 use crate::contract::Fault;
 use crate::persistence::{Database, DatabaseFault, Row, Value};
 
@@ -24,14 +25,16 @@ pub(super) struct ObjectStorage {
     state: Rc<State>,
     sql: Sql,
     rows: Rc<RowCount>,
+    /// What is set with the first step that an instance writes.
+    alarm: Option<Rc<Alarm>>,
 }
 
 impl ObjectStorage {
-    pub(super) fn new(state: Rc<State>, rows: Rc<RowCount>) -> Self {
+    pub(super) fn new(state: Rc<State>, rows: Rc<RowCount>, alarm: Option<Rc<Alarm>>) -> Self {
         let storage = state.storage();
         let storage: &JsValue = storage.as_raw().as_ref();
         let sql = storage.unchecked_ref::<ObjectSql>().sql();
-        Self { state, sql, rows }
+        Self { state, sql, rows, alarm }
     }
 }
 
@@ -84,6 +87,9 @@ impl Database for ObjectStorage {
     }
 
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+        if let Some(alarm) = &self.alarm {
+            alarm.ensure()?;
+        }
         let mut failure = None;
         let storage = self.state.storage();
         let storage: &JsValue = storage.as_raw().as_ref();

@@ -5,13 +5,12 @@
 //! every `TURN_ALARM_MS` while a turn runs, so that the object is not evicted under it, and so that a
 //! turn whose instance was lost is taken up.
 
-use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Duration;
 
 use serde::Serialize;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
+use super::alarm::Alarm;
 use super::answer::{json, origin, refusal, refusal_line, result, target};
 use super::environment::environment;
 use super::event_stream::event_stream;
@@ -29,7 +28,7 @@ pub struct SessionObject {
     state: Rc<State>,
     runtime: Rc<Runtime>,
     host: Rc<SessionHost<Runtime, ObjectStorage>>,
-    alarm_set: Cell<bool>,
+    alarm: Rc<Alarm>,
 }
 
 impl DurableObject for SessionObject {
@@ -37,9 +36,10 @@ impl DurableObject for SessionObject {
         let state = Rc::new(state);
         let rows = Rc::new(RowCount::default());
         let runtime = Rc::new(Runtime::new(env.clone(), Rc::clone(&state), Rc::clone(&rows)));
-        let storage = ObjectStorage::new(Rc::clone(&state), rows);
+        let alarm = Rc::new(Alarm::new(env.clone(), Rc::clone(&state)));
+        let storage = ObjectStorage::new(Rc::clone(&state), rows, Some(Rc::clone(&alarm)));
         let host = SessionHost::new(Rc::clone(&runtime), storage);
-        Self { env, state, runtime, host, alarm_set: Cell::new(false) }
+        Self { env, state, runtime, host, alarm }
     }
 
     async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
@@ -57,14 +57,16 @@ impl DurableObject for SessionObject {
     }
 
     async fn alarm(&self) -> worker::Result<Response> {
-        self.alarm_set.set(false);
+        self.alarm.is_gone();
         // An alarm that fails is called again by the runtime, a few times; after that the next
         // request takes the turn up.
         let environment = environment(&self.env, String::new()).await.map_err(alarm_failed)?;
         self.host.recover(&environment).map_err(alarm_failed)?;
         self.host.resume_erasure(&environment).await.map_err(alarm_failed)?;
-        self.keep_alive(&environment).await?;
-        self.end_erasure(&environment).await.map_err(alarm_failed)?;
+        if self.host.is_running() {
+            self.alarm.ensure().map_err(alarm_failed)?;
+        }
+        self.end_erasure().await.map_err(alarm_failed)?;
         Response::empty()
     }
 }
@@ -130,10 +132,7 @@ impl SessionObject {
         };
         spent.session = self.lap(&mut since);
         match delivery {
-            Ok(delivery) => {
-                self.keep_alive(&environment).await?;
-                self.deliver(&environment, delivery, position, spent).await.map(Ok)
-            }
+            Ok(delivery) => self.deliver(&environment, delivery, position, spent).await.map(Ok),
             Err(fault) => Ok(Err(vec![fault])),
         }
     }
@@ -154,7 +153,7 @@ impl SessionObject {
             SessionRoute::Cancel(turn) => shown(host.cancel(environment, session, &turn).await),
             SessionRoute::Erase => {
                 let erased = shown(host.erase(environment, session).await);
-                match self.end_erasure(environment).await {
+                match self.end_erasure().await {
                     Ok(()) => erased,
                     Err(fault) => Err(fault),
                 }
@@ -163,8 +162,6 @@ impl SessionObject {
                 Err(Fault::new(ErrorCode::Internal, "A stream is not a view."))
             }
         };
-        // Looking at a turn that lost its instance takes it up.
-        self.keep_alive(environment).await?;
         match view {
             Ok(view) => result(&view).map(Ok),
             Err(fault) => Ok(Err(vec![fault])),
@@ -198,28 +195,18 @@ impl SessionObject {
         now.saturating_sub(std::mem::replace(since, now))
     }
 
-    async fn keep_alive(&self, environment: &Environment) -> worker::Result<()> {
-        if self.host.is_running() && !self.alarm_set.replace(true) {
-            let after = Duration::from_millis(environment.deployment.turn_alarm_ms);
-            self.state.storage().set_alarm(after).await?;
-        }
-        Ok(())
-    }
-
     /// Frees the storage of an object that keeps nothing, or sees to it that an erasure goes on.
-    async fn end_erasure(&self, environment: &Environment) -> Result<(), Fault> {
-        let storage = self.state.storage();
-        let ended = if self.host.is_erasing()? {
-            self.alarm_set.set(true);
-            storage.set_alarm(Duration::from_millis(environment.deployment.turn_alarm_ms)).await
-        } else if self.host.is_empty()? {
-            // The alarm goes with the rest. A turn that begins meanwhile sets its own.
-            self.alarm_set.set(false);
-            storage.delete_all().await
-        } else {
-            Ok(())
-        };
-        ended.map_err(|_| Fault::new(ErrorCode::Internal, "The session's storage failed."))
+    async fn end_erasure(&self) -> Result<(), Fault> {
+        if self.host.is_erasing()? {
+            return self.alarm.ensure();
+        }
+        if !self.host.is_empty()? {
+            return Ok(());
+        }
+        // The alarm goes with the rest. A turn that begins meanwhile sets its own.
+        self.alarm.is_gone();
+        let freed = self.state.storage().delete_all().await;
+        freed.map_err(|_| Fault::new(ErrorCode::Internal, "The session's storage failed."))
     }
 }
 

@@ -23,7 +23,7 @@ pub struct WorkspaceIndex {
 impl DurableObject for WorkspaceIndex {
     fn new(state: State, _env: Env) -> Self {
         let state = Rc::new(state);
-        let storage = ObjectStorage::new(Rc::clone(&state), Rc::new(RowCount::default()));
+        let storage = ObjectStorage::new(Rc::clone(&state), Rc::new(RowCount::default()), None);
         Self { state, host: WorkspaceHost::new(storage) }
     }
 
