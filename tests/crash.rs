@@ -441,10 +441,13 @@ fn a_storage_that_fails_for_a_while_loses_nothing_that_was_accepted() {
     let bed = Bed::new();
     bed.post(&turn("t1", "One")).final_text();
     // The answer cannot be stored: the turn is told as failed, and is still taken to its end.
-    bed.disk.write("ALTER TABLE model_calls RENAME TO moved");
+    bed.disk.write(
+        "CREATE TRIGGER spoiled BEFORE INSERT ON conversation WHEN NEW.kind = 'answer'
+         BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END",
+    );
     let request = turn("t2", "Two");
     assert_eq!(bed.post(&request).failure(), (500, "internal"));
-    bed.disk.write("ALTER TABLE moved RENAME TO model_calls");
+    bed.disk.write("DROP TRIGGER spoiled");
     assert_eq!(bed.post(&request).final_text(), "Answer to Two.");
     assert_eq!(bed.world.model.conversation().heard("Two"), 1);
     check(&bed, None);

@@ -87,8 +87,8 @@ impl<D: Database> SessionStore<D> {
         Ok(ids)
     }
 
-    /// Erases the session, whose files are deleted already. `responses`, when the model service is to delete any, stay behind with
-    /// the receipt; so do those of an earlier erasure under the same id.
+    /// Erases the session, whose files are deleted already. `responses`, when the model service is to
+    /// delete any, stay behind with the receipt; so do those of an earlier erasure under the same id.
     ///
     /// # Errors
     /// `internal` when the storage fails; then nothing was erased.
@@ -109,14 +109,17 @@ impl<D: Database> SessionStore<D> {
         let count = |table| counted(self.database.run(&statement(table), &[])?);
         let count_of_calls = |table| counted(self.rows_of_calls(&statement(table), &[])?);
         let turns = count("turns")?;
+        let latest = "SELECT COUNT(model_call) AS count FROM turns";
+        let model_calls =
+            counted(self.database.run(latest, &[])?)? + count_of_calls("model_calls")?;
         let receipt = ErasureReceipt {
             session_id: session_id.clone(),
             erased_at: timestamp(now),
             turns,
-            // The latest one of each turn stands with the turn.
+            // The latest one of each turn stands with the turn, as does its latest model call.
             submissions: turns + count_of_calls("submissions")?,
             conversation_entries: count("conversation")?,
-            model_calls: count("model_calls")?,
+            model_calls,
             tool_calls: count_of_calls("calls")?,
             mode_changes: count_of_calls("mode_history")?,
             files,

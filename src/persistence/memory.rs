@@ -24,8 +24,6 @@ pub(super) struct Memory {
     pub(super) newest_entry: Cell<Option<u64>>,
     /// What stands behind the newest answer of the model.
     pub(super) unanswered: RefCell<Option<Unanswered>>,
-    /// The ordinal of a turn, and how many transcripts it has.
-    pub(super) transcripts: Cell<Option<(u64, u32)>>,
 }
 
 /// The end of the conversation; all of it is kept.
@@ -75,6 +73,5 @@ impl Memory {
         self.newest_turn.set(None);
         self.newest_entry.set(None);
         self.unanswered.replace(None);
-        self.transcripts.set(None);
     }
 }

@@ -107,6 +107,8 @@ pub struct Turn {
     pub fingerprint: String,
     /// When that was accepted, in milliseconds since the epoch.
     pub accepted_at: u64,
+    /// The transcript of a model call stands with it.
+    pub(super) has_transcript: bool,
 }
 
 impl Turn {
@@ -123,6 +125,7 @@ impl Turn {
             progress: from_json("progress", progress)?,
             fingerprint: row.text("fingerprint")?,
             accepted_at: row.number("accepted_at")?,
+            has_transcript: row.number::<u8>("has_transcript")? != 0,
         })
     }
 }

@@ -7,17 +7,22 @@ pub(super) const VERSION: usize = MIGRATIONS.len() + 1;
 
 /// `MIGRATIONS[n]` brings a database from version n + 1 to version n + 2.
 pub(super) const MIGRATIONS: &[&[&str]] = &[&[
-    // The latest submission of a turn is a part of the turn's row.
+    // The latest submission of a turn and its latest model call are a part of the turn's row.
     "ALTER TABLE turns ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE turns ADD COLUMN accepted_at INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE turns ADD COLUMN http_status INTEGER",
     "ALTER TABLE turns ADD COLUMN outcome TEXT",
     "ALTER TABLE turns ADD COLUMN kept_segment INTEGER",
+    "ALTER TABLE turns ADD COLUMN model_call TEXT",
     "UPDATE turns SET (fingerprint, accepted_at, http_status, outcome, kept_segment) =
         (SELECT fingerprint, accepted_at, http_status, outcome, kept_segment
          FROM submissions WHERE turn = ordinal ORDER BY number DESC LIMIT 1)",
+    "UPDATE turns SET model_call =
+        (SELECT record FROM model_calls WHERE turn = ordinal ORDER BY number DESC LIMIT 1)",
     "DELETE FROM submissions
      WHERE (turn, number) IN (SELECT turn, MAX(number) FROM submissions GROUP BY turn)",
+    "DELETE FROM model_calls
+     WHERE (turn, number) IN (SELECT turn, MAX(number) FROM model_calls GROUP BY turn)",
 ]];
 
 /// The tables that every session has.
@@ -44,7 +49,9 @@ pub(super) const TABLES: &[&str] = &[
         open_calls_model_call INTEGER
     )",
     // Each with its latest submission: when it was accepted, and its answer, byte for byte, once
-    // there is one. `kept_segment` names the segment whose text the answer carries.
+    // there is one; `kept_segment` names the segment whose text the answer carries. And with the
+    // transcript of its latest model call: what was sent (its input by reference to `conversation`),
+    // what came back, attempts, times, and the composition trace.
     "CREATE TABLE turns (
         ordinal INTEGER PRIMARY KEY,
         turn_id TEXT NOT NULL UNIQUE,
@@ -59,7 +66,8 @@ pub(super) const TABLES: &[&str] = &[
         accepted_at INTEGER NOT NULL,
         http_status INTEGER,
         outcome TEXT,
-        kept_segment INTEGER
+        kept_segment INTEGER,
+        model_call TEXT
     )",
     // The conversation as the model service knows it or is still owed it: one row for each time
     // something is added, `items` being a JSON array of Responses API items. `standing` is `kept`,
@@ -72,14 +80,6 @@ pub(super) const TABLES: &[&str] = &[
         standing TEXT NOT NULL,
         items TEXT NOT NULL
     )",
-    // The transcript: per model call what was sent (its input by reference to `conversation`),
-    // what came back, attempts, times, and the composition trace.
-    "CREATE TABLE model_calls (
-        turn INTEGER NOT NULL,
-        number INTEGER NOT NULL,
-        record TEXT NOT NULL,
-        PRIMARY KEY (turn, number)
-    ) WITHOUT ROWID",
     // Texts by the SHA-256 of their content, in parts that stay far below the limit of a row.
     "CREATE TABLE texts (
         hash TEXT NOT NULL,
@@ -89,8 +89,8 @@ pub(super) const TABLES: &[&str] = &[
     ) WITHOUT ROWID",
 ];
 
-/// The tables that a session has when its model has made a call: a database compiles each of its
-/// tables when it is opened, and most sessions need none of these.
+/// The tables that a session has once a turn of it took more than one model call: a database compiles
+/// each of its tables when it is opened, and many sessions need none of these.
 pub(super) const CALL_TABLES: &[&str] = &[
     // The calls that the model made, and what became of each. `answer` is NULL while it is open.
     // `call_id` is the model's, `tool_call_id` the one that clients and tools know: some services
@@ -118,6 +118,13 @@ pub(super) const CALL_TABLES: &[&str] = &[
         kept_segment INTEGER,
         PRIMARY KEY (turn, number)
     ) WITHOUT ROWID",
+    // Transcripts of model calls that another one of the same turn followed.
+    "CREATE TABLE model_calls (
+        turn INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        record TEXT NOT NULL,
+        PRIMARY KEY (turn, number)
+    ) WITHOUT ROWID",
     "CREATE TABLE mode_history (
         seq INTEGER PRIMARY KEY,
         turn INTEGER NOT NULL,
@@ -133,10 +140,10 @@ pub(super) const SESSION_TABLES: [&str; 8] = [
     "session",
     "turns",
     "conversation",
-    "model_calls",
     "texts",
     "calls",
     "submissions",
+    "model_calls",
     "mode_history",
 ];
 

@@ -29,7 +29,7 @@ pub struct SessionStore<D> {
 enum Tables {
     Unknown,
     Absent,
-    /// In their present form, with or without those that only calls need.
+    /// In their present form, with or without [`schema::CALL_TABLES`].
     Present {
         calls: bool,
     },
@@ -37,7 +37,7 @@ enum Tables {
 
 /// The columns of a turn's row that a [`Turn`] is made of.
 const TURN: &str = "ordinal, turn_id, status, started_at, updated_at, attempts, tools, progress,
-    fingerprint, accepted_at";
+    fingerprint, accepted_at, model_call IS NOT NULL AS has_transcript";
 
 impl<D: Database> SessionStore<D> {
     /// A store over a database, which may be empty. Nothing is read or written yet.
@@ -287,9 +287,12 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn model_calls(&self, turn: u64) -> Result<Vec<Box<RawValue>>, Fault> {
-        self.database
-            .run("SELECT record FROM model_calls WHERE turn = ? ORDER BY number", &[turn.into()])?
-            .iter()
+        let followed = "SELECT record FROM model_calls WHERE turn = ? ORDER BY number";
+        let mut rows = self.rows_of_calls(followed, &[turn.into()])?;
+        let latest =
+            "SELECT model_call AS record FROM turns WHERE ordinal = ? AND model_call IS NOT NULL";
+        rows.extend(self.database.run(latest, &[turn.into()])?);
+        rows.iter()
             .map(|row| {
                 let record = texts::from_column(&self.database, row.text("record")?)?;
                 from_json("record", &record)
@@ -331,7 +334,7 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    /// Creates the tables of a session whose model makes its first call.
+    /// Creates the tables of a session, a turn of which takes more than one model call.
     pub(super) fn ensure_call_tables(&self) -> Result<(), Fault> {
         if self.find_tables()? != (Tables::Present { calls: true }) {
             self.step(|| Ok(self.database.run_all(schema::CALL_TABLES)?))?;
@@ -340,7 +343,7 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    /// Rows of the tables that only calls need; none when there were no calls.
+    /// Rows of those tables; none when there are no such tables.
     pub(super) fn rows_of_calls(
         &self,
         statement: &str,

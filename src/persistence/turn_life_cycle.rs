@@ -73,6 +73,7 @@ impl<D: Database> SessionStore<D> {
                 progress: new.progress,
                 fingerprint: new.fingerprint.to_owned(),
                 accepted_at: new.now,
+                has_transcript: false,
             };
             self.database.run(
                 "INSERT INTO turns (ordinal, turn_id, status, started_at, updated_at, attempts, tools,
@@ -99,7 +100,6 @@ impl<D: Database> SessionStore<D> {
             session.updated_at = new.now;
             self.save_session(session)?;
             self.memory.newest_turn.set(Some(ordinal));
-            self.memory.transcripts.set(Some((ordinal, 0)));
             self.memory.turn.replace(Some(turn.clone()));
             Ok(turn)
         })
@@ -138,7 +138,7 @@ impl<D: Database> SessionStore<D> {
             for call in answered {
                 self.save_call_answer(turn.ordinal, call)?;
             }
-            self.save_turn(turn, None)?;
+            self.save_turn(turn, None, None)?;
             self.save_session(session)
         })
     }
@@ -168,7 +168,7 @@ impl<D: Database> SessionStore<D> {
             if let Some(items) = said_again {
                 self.append(turn.ordinal, EntryKind::User, items)?;
             }
-            self.save_turn(turn, None)?;
+            self.save_turn(turn, None, None)?;
             self.save_session(session)
         })
     }
@@ -187,7 +187,7 @@ impl<D: Database> SessionStore<D> {
         self.step(|| {
             self.write_answer(session, turn, answer)?;
             turn.updated_at = now;
-            self.save_turn(turn, None)?;
+            self.save_turn(turn, None, Some(answer.record))?;
             self.save_session(session)
         })
     }
@@ -196,8 +196,8 @@ impl<D: Database> SessionStore<D> {
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub fn record_attempt(&self, turn: &Turn, record: &str) -> Result<(), Fault> {
-        self.step(|| self.write_transcript(turn, record))
+    pub fn record_attempt(&self, turn: &mut Turn, record: &str) -> Result<(), Fault> {
+        self.step(|| self.save_turn(turn, None, Some(record)))
     }
 
     /// Records the answer to one call, and the mode change that it brought.
@@ -236,7 +236,7 @@ impl<D: Database> SessionStore<D> {
                 session.updated_at = now;
                 self.save_session(session)?;
             }
-            if changes_turn { self.save_turn(turn, None) } else { Ok(()) }
+            if changes_turn { self.save_turn(turn, None, None) } else { Ok(()) }
         })
     }
 
@@ -284,7 +284,7 @@ impl<D: Database> SessionStore<D> {
             if let Some(last) = last {
                 self.write_answer(session, turn, last)?;
             }
-            self.save_turn(turn, Some(answer))?;
+            self.save_turn(turn, Some(answer), last.map(|last| last.record))?;
             self.save_session(session)
         })
     }
@@ -353,27 +353,7 @@ impl<D: Database> SessionStore<D> {
             session.open_calls =
                 Some(OpenCalls { turn: turn.ordinal, model_call: call.model_call });
         }
-        self.write_transcript(turn, answer.record)
-    }
-
-    fn write_transcript(&self, turn: &Turn, record: &str) -> Result<(), Fault> {
-        let number = match self.memory.transcripts.get() {
-            Some((known, count)) if known == turn.ordinal => count,
-            _ => self.count_transcripts(turn.ordinal)?,
-        };
-        let record = texts::to_column(&self.database, record)?;
-        self.database.run(
-            "INSERT INTO model_calls (turn, number, record) VALUES (?, ?, ?)",
-            &[turn.ordinal.into(), number.into(), record.into()],
-        )?;
-        self.memory.transcripts.set(Some((turn.ordinal, number + 1)));
         Ok(())
-    }
-
-    fn count_transcripts(&self, turn: u64) -> Result<u32, Fault> {
-        let row =
-            self.first("SELECT COUNT(*) AS count FROM model_calls WHERE turn = ?", &[turn.into()])?;
-        row.map_or(Ok(0), |row| row.number("count"))
     }
 
     fn append(&self, turn: u64, kind: EntryKind, items: &str) -> Result<u64, Fault> {
@@ -446,12 +426,31 @@ impl<D: Database> SessionStore<D> {
         Ok(texts::to_column(&self.database, &progress)?.into())
     }
 
-    /// Saves a turn, and the answer to its latest submission: none while it runs.
-    fn save_turn(&self, turn: &Turn, answer: Option<&StoredAnswer>) -> Result<(), Fault> {
-        let outcome = answer.map(|answer| texts::to_column(&self.database, &answer.body));
+    /// Saves a turn, the answer to its latest submission (none while it runs), and the transcript
+    /// of a model call that has just ended.
+    fn save_turn(
+        &self,
+        turn: &mut Turn,
+        answer: Option<&StoredAnswer>,
+        transcript: Option<&str>,
+    ) -> Result<(), Fault> {
+        let column = |text| texts::to_column(&self.database, text);
+        let outcome = answer.map(|answer| column(&answer.body)).transpose()?;
+        let model_call = transcript.map(column).transpose()?;
+        if model_call.is_some() && std::mem::replace(&mut turn.has_transcript, true) {
+            self.ensure_call_tables()?;
+            self.database.run(
+                "INSERT INTO model_calls (turn, number, record)
+                 SELECT ordinal, (SELECT COALESCE(MAX(number) + 1, 0) FROM model_calls WHERE turn = ordinal),
+                    model_call
+                 FROM turns WHERE ordinal = ? AND model_call IS NOT NULL",
+                &[turn.ordinal.into()],
+            )?;
+        }
         self.database.run(
             "UPDATE turns SET status = ?, updated_at = ?, attempts = ?, progress = ?, fingerprint = ?,
-                accepted_at = ?, http_status = ?, outcome = ?, kept_segment = ?
+                accepted_at = ?, http_status = ?, outcome = ?, kept_segment = ?,
+                model_call = COALESCE(?, model_call)
              WHERE ordinal = ?",
             &[
                 turn.status.as_str().into(),
@@ -461,8 +460,9 @@ impl<D: Database> SessionStore<D> {
                 (&turn.fingerprint).into(),
                 turn.accepted_at.into(),
                 answer.map(|answer| answer.http_status).into(),
-                outcome.transpose()?.into(),
+                outcome.into(),
                 answer.and_then(|answer| answer.kept_segment).into(),
+                model_call.into(),
                 turn.ordinal.into(),
             ],
         )?;

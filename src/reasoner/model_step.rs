@@ -141,7 +141,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 let attempts = u32::try_from(transcript.retries.len()).unwrap_or(u32::MAX) + 1;
                 let fault = failure.into_fault(attempts);
                 transcript.fault = Some(fault.clone());
-                self.store.record_attempt(&work.turn, &to_json(&transcript)?)?;
+                self.store.record_attempt(&mut work.turn, &to_json(&transcript)?)?;
                 Err(fault)
             }
         }
