@@ -81,6 +81,20 @@ fn an_alarm_completes_an_erasure_that_was_cut() {
 }
 
 #[test]
+fn an_alarm_that_rings_while_an_erasure_goes_on_leaves_it_alone() {
+    let bed = filled(None);
+    bed.world.model.keeps_everything.set(true);
+    bed.world.shake(1);
+    let erased = bed.send_erase();
+    bed.run_until(|bed| bed.session().status == 404, "the rows are erased");
+    assert!(erased.heard().is_none());
+    bed.try_resume_erasure().unwrap();
+    bed.wait(&erased).unwrap();
+    let attempts = bed.disk.read("SELECT attempts FROM erasure");
+    assert_eq!(attempts[0]["attempts"], 1);
+}
+
+#[test]
 fn a_session_that_runs_is_stopped_and_erased_whenever_that_is_asked() {
     for calls in 1..=2 {
         let bed = Bed::new();

@@ -75,6 +75,27 @@ fn a_follow_up_asks_its_storage_once_and_tells_it_six_times() {
 }
 
 #[test]
+fn a_turn_s_row_has_room_for_the_longest_texts() {
+    let bed = Bed::new();
+    let artifacts: Vec<_> = (0..1000)
+        .map(|number| {
+            let name = format!("{number}{}", "a".repeat(330));
+            json!({ "RelativePath": name, "FileName": name, "Contents": "AAAA", "Encoding": "base64",
+                "Origin": "ide", "MimeType": "application/octet-stream" })
+        })
+        .collect();
+    let request = with(turn("t1", "Hello [plan: client]"), json!({ "InputArtifacts": artifacts }));
+    let calls = bed.post(&request).calls();
+    let said = "x".repeat(440_000);
+    bed.world.model.script([say(&said).into()]);
+    assert_eq!(bed.post(&results("t1", &[(&calls[0], json!(1))])).final_text(), said);
+    let stored = bed.disk.read(
+        "SELECT LENGTH(composition) > 400000 AND LENGTH(progress) > 400000 AS long FROM turns",
+    );
+    assert_eq!(stored[0]["long"], 1, "the test is about long texts");
+}
+
+#[test]
 fn no_statement_of_a_turn_looks_through_a_whole_table() {
     let bed = Bed::new();
     for number in 1..=50 {

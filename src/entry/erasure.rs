@@ -1,7 +1,8 @@
 //! `DELETE /sessions/{SessionId}` (the interface, section 1): the running turn is cancelled, the files
-//! are deleted, the rows are erased in one step, and the model service deletes what it has stored. An interrupted erasure
-//! goes on with the next request or alarm.
+//! are deleted, the rows are erased in one step, and the model service deletes what it has stored. An
+//! interrupted erasure goes on with the next request or alarm.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::json;
@@ -15,6 +16,22 @@ use crate::reasoner::delete_responses;
 /// Responses that one pass deletes: the requests of one invocation are limited.
 const PER_PASS: usize = 200;
 
+/// A request to erase the session that is under way, among others.
+struct UnderWay<'a>(&'a Cell<usize>);
+
+impl<'a> UnderWay<'a> {
+    fn begin(count: &'a Cell<usize>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases the session, and tells what that was.
     ///
@@ -25,6 +42,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         environment: &Environment,
         session_id: &SessionId,
     ) -> Result<ErasureReceipt, Fault> {
+        let _under_way = UnderWay::begin(&self.erasures);
         let files = self.erase_files().await?;
         let erasure = match self.store.session()? {
             Some(session) => {
@@ -52,6 +70,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub async fn resume_erasure(self: &Rc<Self>, environment: &Environment) -> Result<(), Fault> {
+        if self.erasures.get() > 0 {
+            // It goes on already.
+            return Ok(());
+        }
         if let Some(erasure) = self.store.pending_erasure()? {
             self.pass(environment, erasure).await?;
         }

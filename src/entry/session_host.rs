@@ -62,6 +62,8 @@ pub struct SessionHost<P, D> {
     pub(super) live: RefCell<Option<LiveTurn>>,
     /// How many turns this instance has run.
     pub(super) runs: Cell<u64>,
+    /// How many requests to erase the session are under way.
+    pub(super) erasures: Cell<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -79,6 +81,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             store: Rc::new(SessionStore::new(database)),
             live: RefCell::new(None),
             runs: Cell::new(0),
+            erasures: Cell::new(0),
         })
     }
 

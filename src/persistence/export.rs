@@ -139,8 +139,8 @@ impl<D: Database> SessionStore<D> {
     /// `internal` when the storage fails.
     pub fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
         let turn_is = &[turn.ordinal.into()];
-        let followed = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
-        let mut submissions = self.rows_of_calls(followed, turn_is)?;
+        let earlier = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
+        let mut submissions = self.rows_of_calls(earlier, turn_is)?;
         let latest =
             "SELECT fingerprint, accepted_at, http_status, outcome FROM turns WHERE ordinal = ?";
         submissions.extend(self.database.run(latest, turn_is)?);

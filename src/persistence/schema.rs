@@ -7,6 +7,13 @@ pub(super) const VERSION: usize = MIGRATIONS.len() + 1;
 
 /// `MIGRATIONS[n]` brings a database from version n + 1 to version n + 2.
 pub(super) const MIGRATIONS: &[&[&str]] = &[&[
+    // Texts that a turn's row may have no room for leave their columns, under names of their own.
+    "INSERT INTO texts (hash, part, text) SELECT 'outcome ' || turn || ' ' || number, 0, outcome
+     FROM submissions WHERE LENGTH(outcome) > 10000",
+    "UPDATE submissions SET outcome = '@outcome ' || turn || ' ' || number WHERE LENGTH(outcome) > 10000",
+    "INSERT INTO texts (hash, part, text) SELECT 'model call ' || turn || ' ' || number, 0, record
+     FROM model_calls WHERE LENGTH(record) > 10000",
+    "UPDATE model_calls SET record = '@model call ' || turn || ' ' || number WHERE LENGTH(record) > 10000",
     // The latest submission of a turn and its latest model call are a part of the turn's row.
     "ALTER TABLE turns ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE turns ADD COLUMN accepted_at INTEGER NOT NULL DEFAULT 0",

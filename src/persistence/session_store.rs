@@ -287,8 +287,8 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn model_calls(&self, turn: u64) -> Result<Vec<Box<RawValue>>, Fault> {
-        let followed = "SELECT record FROM model_calls WHERE turn = ? ORDER BY number";
-        let mut rows = self.rows_of_calls(followed, &[turn.into()])?;
+        let earlier = "SELECT record FROM model_calls WHERE turn = ? ORDER BY number";
+        let mut rows = self.rows_of_calls(earlier, &[turn.into()])?;
         let latest =
             "SELECT model_call AS record FROM turns WHERE ordinal = ? AND model_call IS NOT NULL";
         rows.extend(self.database.run(latest, &[turn.into()])?);
@@ -349,9 +349,10 @@ impl<D: Database> SessionStore<D> {
         statement: &str,
         parameters: &[Value],
     ) -> Result<Vec<Row>, Fault> {
-        match self.find_tables()? {
-            Tables::Present { calls: true } => Ok(self.database.run(statement, parameters)?),
-            Tables::Present { calls: false } | Tables::Absent | Tables::Unknown => Ok(Vec::new()),
+        if self.find_tables()? == (Tables::Present { calls: true }) {
+            Ok(self.database.run(statement, parameters)?)
+        } else {
+            Ok(Vec::new())
         }
     }
 
@@ -389,7 +390,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn find_session(&self) -> Result<(), Fault> {
-        // Tables without a session are those of a first turn that was not kept.
+        // The step that creates the tables writes the session.
         let Some(row) = self.first("SELECT * FROM session WHERE id = 1", &[])? else {
             return Ok(());
         };

@@ -2,8 +2,8 @@
 //!
 //! State: SQLite (see `persistence::schema`), and in memory the turn that runs. Routes: what
 //! `entry::Route` finds below `/execute` and `/sessions`. Statuses: the interface, section 3. Alarm:
-//! every `TURN_ALARM_MS` while a turn runs, so that the object is not evicted under it, and so that a
-//! turn whose instance was lost is taken up.
+//! `TURN_ALARM_MS` after an instance's first write, and again while a turn runs, so that the object is
+//! not evicted under it, and so that a turn whose instance was lost is taken up.
 
 use std::rc::Rc;
 
@@ -58,14 +58,14 @@ impl DurableObject for SessionObject {
 
     async fn alarm(&self) -> worker::Result<Response> {
         self.alarm.is_gone();
+        if self.host.is_running() {
+            self.alarm.ensure().map_err(alarm_failed)?;
+        }
         // An alarm that fails is called again by the runtime, a few times; after that the next
         // request takes the turn up.
         let environment = environment(&self.env, String::new()).await.map_err(alarm_failed)?;
         self.host.recover(&environment).map_err(alarm_failed)?;
         self.host.resume_erasure(&environment).await.map_err(alarm_failed)?;
-        if self.host.is_running() {
-            self.alarm.ensure().map_err(alarm_failed)?;
-        }
         self.end_erasure().await.map_err(alarm_failed)?;
         Response::empty()
     }

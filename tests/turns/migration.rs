@@ -66,6 +66,39 @@ fn a_session_of_version_1_is_the_same_session_and_goes_on() {
 }
 
 #[test]
+fn the_longest_texts_of_version_1_find_room() {
+    let (bed, _) = present();
+    older(&bed);
+    let long = |of: &str| format!("printf('%.*c', 980000, '{of}')");
+    for (table, column, short, long) in [
+        ("submissions", "outcome", "Answer to Hello.", long("a")),
+        ("model_calls", "record", "\"resp_1\"", format!("'\"resp_' || {} || '\"'", long("r"))),
+        ("turns", "progress", "\"origin\":\"", format!("'\"origin\":\"' || {}", long("o"))),
+        (
+            "turns",
+            "composition",
+            "\"Source\":\"Session.Mode",
+            format!("'\"Source\":\"' || {}", long("c")),
+        ),
+    ] {
+        let turn = if table == "turns" { "ordinal" } else { "turn" };
+        bed.disk.write(&format!(
+            "UPDATE {table} SET {column} = REPLACE({column}, '{short}', {long}) WHERE {turn} = 1"
+        ));
+    }
+    let heard = bed.post(&turn("plain", "Hello"));
+    assert!(heard.replayed);
+    assert_eq!(heard.final_text(), "a".repeat(980_000));
+    let exported = &bed.export()["Result"]["Turns"][0];
+    for (member, text) in [
+        (&exported["ModelCalls"][0]["ResponseId"], format!("resp_{}", "r".repeat(980_000))),
+        (&exported["Composition"][1]["Source"], "c".repeat(980_000)),
+    ] {
+        assert!(member.as_str().unwrap() == text);
+    }
+}
+
+#[test]
 fn an_upgrade_that_is_cut_anywhere_has_happened_or_not() {
     let (bed, _) = present();
     let export = bed.export();
