@@ -19,7 +19,7 @@ import { LOADS, Load } from './workloads.mjs';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const EXTENT = process.env.QUICK
   ? { rounds: 2, latencyRounds: 1, sessions: 1, memorySessions: 200, starts: 3 }
-  : { rounds: 11, latencyRounds: 3, sessions: 3, memorySessions: 1500, starts: 9 };
+  : { rounds: 21, latencyRounds: 3, sessions: 3, memorySessions: 1500, starts: 9 };
 const ONLY = process.env.ONLY?.split(',');
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));

@@ -11,7 +11,7 @@ pub(crate) type Question = (&'static str, &'static [(&'static str, &'static str)
 pub(crate) const OWN: &[Question] = &[
     (
         "where is the alarm set that keeps a running turn alive?",
-        &[("src/platform/session_object.rs", "async fn keep_alive")],
+        &[("src/platform/alarm.rs", "fn ensure")],
     ),
     (
         "How long do we wait before calling the model again after a 503?",
