@@ -5,9 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::SessionStore;
-use super::database::{Database, Row};
+use super::database::Database;
 use super::records::{from_json, to_json};
-use super::schema::{ERASURE_TABLES, SESSION_TABLES};
+use super::schema::{ERASURE_TABLES, session_tables};
 use crate::contract::{Fault, SessionId, timestamp};
 
 /// How often the model service is asked for what it refuses to delete.
@@ -104,14 +104,10 @@ impl<D: Database> SessionStore<D> {
         let delete = responses.is_some() || earlier.is_some();
         let mut pending: Vec<String> = earlier.map_or_else(Vec::new, |earlier| earlier.responses);
         pending.extend(responses.into_iter().flatten());
-        let statement = |table| format!("SELECT COUNT(*) AS count FROM {table}");
-        let counted = |rows: Vec<Row>| rows.first().map_or(Ok(0), |row| row.number("count"));
-        let count = |table| counted(self.database.run(&statement(table), &[])?);
-        let count_of_calls = |table| counted(self.rows_of_calls(&statement(table), &[])?);
+        let count = |table| self.newest(&format!("SELECT COUNT(*) AS newest FROM {table}"));
+        let count_of_calls = |table| if self.has_call_tables()? { count(table) } else { Ok(0) };
         let turns = count("turns")?;
-        let latest = "SELECT COUNT(model_call) AS count FROM turns";
-        let model_calls =
-            counted(self.database.run(latest, &[])?)? + count_of_calls("model_calls")?;
+        let latest_calls = self.newest("SELECT COUNT(model_call) AS newest FROM turns")?;
         let receipt = ErasureReceipt {
             session_id: session_id.clone(),
             erased_at: timestamp(now),
@@ -119,7 +115,7 @@ impl<D: Database> SessionStore<D> {
             // The latest one of each turn stands with the turn, as does its latest model call.
             submissions: turns + count_of_calls("submissions")?,
             conversation_entries: count("conversation")?,
-            model_calls,
+            model_calls: latest_calls + count_of_calls("model_calls")?,
             tool_calls: count_of_calls("calls")?,
             mode_changes: count_of_calls("mode_history")?,
             files,
@@ -135,7 +131,7 @@ impl<D: Database> SessionStore<D> {
             responses: pending,
         };
         self.step(|| {
-            for table in SESSION_TABLES {
+            for table in session_tables() {
                 self.database.run(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
             self.forget_tables();

@@ -142,17 +142,12 @@ pub(super) const CALL_TABLES: &[&str] = &[
     )",
 ];
 
-/// All tables of a session. Those of [`CALL_TABLES`] are there together or not at all.
-pub(super) const SESSION_TABLES: [&str; 8] = [
-    "session",
-    "turns",
-    "conversation",
-    "texts",
-    "calls",
-    "submissions",
-    "model_calls",
-    "mode_history",
-];
+/// The names of all tables that a session may have. Those of [`CALL_TABLES`] are there together or
+/// not at all.
+pub(super) fn session_tables() -> impl Iterator<Item = &'static str> {
+    // CREATE TABLE name …
+    TABLES.iter().chain(CALL_TABLES).filter_map(|table| table.split_whitespace().nth(2))
+}
 
 /// Tables that exist only while an erased session's responses are still to be deleted at the model
 /// service, and their columns.

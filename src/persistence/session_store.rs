@@ -334,22 +334,26 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    /// Creates the tables of a session, a turn of which takes more than one model call.
+    /// Creates [`schema::CALL_TABLES`] when they are not there.
     pub(super) fn ensure_call_tables(&self) -> Result<(), Fault> {
-        if self.find_tables()? != (Tables::Present { calls: true }) {
+        if !self.has_call_tables()? {
             self.step(|| Ok(self.database.run_all(schema::CALL_TABLES)?))?;
             self.tables.set(Tables::Present { calls: true });
         }
         Ok(())
     }
 
-    /// Rows of those tables; none when there are no such tables.
+    pub(super) fn has_call_tables(&self) -> Result<bool, Fault> {
+        Ok(self.find_tables()? == Tables::Present { calls: true })
+    }
+
+    /// Rows of [`schema::CALL_TABLES`]; none when they are not there.
     pub(super) fn rows_of_calls(
         &self,
         statement: &str,
         parameters: &[Value],
     ) -> Result<Vec<Row>, Fault> {
-        if self.find_tables()? == (Tables::Present { calls: true }) {
+        if self.has_call_tables()? {
             Ok(self.database.run(statement, parameters)?)
         } else {
             Ok(Vec::new())

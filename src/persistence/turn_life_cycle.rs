@@ -345,9 +345,6 @@ impl<D: Database> SessionStore<D> {
         answer: &ModelAnswerRecord<'_>,
     ) -> Result<(), Fault> {
         session.acknowledged = self.append(turn.ordinal, EntryKind::Answer, answer.items)?;
-        if !answer.calls.is_empty() {
-            self.ensure_call_tables()?;
-        }
         for call in answer.calls {
             self.insert_call(turn.ordinal, call)?;
             session.open_calls =
@@ -384,6 +381,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn insert_call(&self, turn: u64, call: &Call) -> Result<(), Fault> {
+        self.ensure_call_tables()?;
         let arguments = texts::to_column(&self.database, &to_json("arguments", &call.arguments)?)?;
         self.database.run(
             "INSERT INTO calls (turn, model_call, position, call_id, tool_call_id, name, arguments,

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::json;
-use worker::js_sys::JSON;
+use worker::js_sys::{JSON, Promise};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::{State, console_error};
@@ -22,7 +22,7 @@ pub(super) struct RowCount {
 
 /// The storage of one object.
 pub(super) struct ObjectStorage {
-    state: Rc<State>,
+    storage: RuntimeStorage,
     sql: Sql,
     rows: Rc<RowCount>,
     /// What is set with the first step that an instance writes.
@@ -30,11 +30,10 @@ pub(super) struct ObjectStorage {
 }
 
 impl ObjectStorage {
-    pub(super) fn new(state: Rc<State>, rows: Rc<RowCount>, alarm: Option<Rc<Alarm>>) -> Self {
-        let storage = state.storage();
-        let storage: &JsValue = storage.as_raw().as_ref();
-        let sql = storage.unchecked_ref::<ObjectSql>().sql();
-        Self { state, sql, rows, alarm }
+    pub(super) fn new(state: &State, rows: Rc<RowCount>, alarm: Option<Rc<Alarm>>) -> Self {
+        let storage = RuntimeStorage::of(state);
+        let sql = storage.sql();
+        Self { storage, sql, rows, alarm }
     }
 }
 
@@ -42,10 +41,20 @@ impl ObjectStorage {
 // text.
 #[wasm_bindgen]
 extern "C" {
-    type ObjectSql;
+    /// The runtime's own storage of an object.
+    pub(super) type RuntimeStorage;
 
     #[wasm_bindgen(method, getter)]
-    fn sql(this: &ObjectSql) -> Sql;
+    fn sql(this: &RuntimeStorage) -> Sql;
+
+    #[wasm_bindgen(method, catch, js_name = transactionSync)]
+    fn transaction_sync(
+        this: &RuntimeStorage,
+        writes: &mut dyn FnMut() -> Result<JsValue, JsValue>,
+    ) -> Result<JsValue, JsValue>;
+
+    #[wasm_bindgen(method, catch, js_name = setAlarm)]
+    pub(super) fn set_alarm(this: &RuntimeStorage, at_ms: f64) -> Result<Promise, JsValue>;
 
     type Sql;
 
@@ -62,14 +71,13 @@ extern "C" {
 
     #[wasm_bindgen(method, getter, js_name = rowsWritten)]
     fn rows_written(this: &Cursor) -> f64;
+}
 
-    type TransactionalStorage;
-
-    #[wasm_bindgen(method, catch, js_name = transactionSync)]
-    fn transaction_sync(
-        this: &TransactionalStorage,
-        writes: &mut dyn FnMut() -> Result<JsValue, JsValue>,
-    ) -> Result<JsValue, JsValue>;
+impl RuntimeStorage {
+    pub(super) fn of(state: &State) -> Self {
+        let storage: JsValue = state.storage().as_raw().into();
+        storage.unchecked_into()
+    }
 }
 
 impl Database for ObjectStorage {
@@ -91,16 +99,13 @@ impl Database for ObjectStorage {
             alarm.ensure()?;
         }
         let mut failure = None;
-        let storage = self.state.storage();
-        let storage: &JsValue = storage.as_raw().as_ref();
-        let committed =
-            storage.unchecked_ref::<TransactionalStorage>().transaction_sync(&mut || {
-                writes().map(|()| JsValue::UNDEFINED).map_err(|fault| {
-                    failure = Some(fault);
-                    // What is thrown rolls the transaction back.
-                    JsValue::from_str("rolled back")
-                })
-            });
+        let committed = self.storage.transaction_sync(&mut || {
+            writes().map(|()| JsValue::UNDEFINED).map_err(|fault| {
+                failure = Some(fault);
+                // What is thrown rolls the transaction back.
+                JsValue::from_str("rolled back")
+            })
+        });
         match (committed, failure) {
             (Ok(_), None) => Ok(()),
             (_, Some(fault)) => Err(fault),

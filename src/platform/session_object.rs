@@ -19,6 +19,7 @@ use super::object_storage::{ObjectStorage, RowCount};
 use super::runtime::Runtime;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse};
 use crate::entry::{Delivery, Environment, Route, SessionHost, SessionRoute};
+use crate::persistence::DatabaseFault;
 use crate::pipeline::{Platform, Position, Timings};
 
 /// The Durable Object of one session.
@@ -36,8 +37,8 @@ impl DurableObject for SessionObject {
         let state = Rc::new(state);
         let rows = Rc::new(RowCount::default());
         let runtime = Rc::new(Runtime::new(env.clone(), Rc::clone(&state), Rc::clone(&rows)));
-        let alarm = Rc::new(Alarm::new(env.clone(), Rc::clone(&state)));
-        let storage = ObjectStorage::new(Rc::clone(&state), rows, Some(Rc::clone(&alarm)));
+        let alarm = Rc::new(Alarm::new(env.clone(), &state));
+        let storage = ObjectStorage::new(&state, rows, Some(Rc::clone(&alarm)));
         let host = SessionHost::new(Rc::clone(&runtime), storage);
         Self { env, state, runtime, host, alarm }
     }
@@ -58,6 +59,7 @@ impl DurableObject for SessionObject {
 
     async fn alarm(&self) -> worker::Result<Response> {
         self.alarm.is_gone();
+        // Whatever fails below, a turn that runs here keeps its alarm.
         if self.host.is_running() {
             self.alarm.ensure().map_err(alarm_failed)?;
         }
@@ -206,7 +208,7 @@ impl SessionObject {
         // The alarm goes with the rest. A turn that begins meanwhile sets its own.
         self.alarm.is_gone();
         let freed = self.state.storage().delete_all().await;
-        freed.map_err(|_| Fault::new(ErrorCode::Internal, "The session's storage failed."))
+        freed.map_err(|fault| DatabaseFault(fault.to_string()).into())
     }
 }
 

@@ -16,14 +16,13 @@ use crate::entry::{Route, WorkspaceHost, WorkspaceRoute};
 /// The Durable Object of one workspace's index.
 #[durable_object]
 pub struct WorkspaceIndex {
-    state: Rc<State>,
+    state: State,
     host: WorkspaceHost<ObjectStorage>,
 }
 
 impl DurableObject for WorkspaceIndex {
     fn new(state: State, _env: Env) -> Self {
-        let state = Rc::new(state);
-        let storage = ObjectStorage::new(Rc::clone(&state), Rc::new(RowCount::default()), None);
+        let storage = ObjectStorage::new(&state, Rc::new(RowCount::default()), None);
         Self { state, host: WorkspaceHost::new(storage) }
     }
 

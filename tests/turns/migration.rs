@@ -107,18 +107,14 @@ fn an_upgrade_that_is_cut_anywhere_has_happened_or_not() {
     bed.session();
     let after = (bed.disk.steps.get(), bed.disk.writes.get());
     assert_eq!(after.0, before.0 + 1);
-    let crashes = (1..=after.1 - before.1).map(|write| (write, true));
-    for (number, before_write) in crashes.chain([(1, false)]) {
+    let crashes = (before.1..after.1).map(|write| Crash::BeforeWrite(write + 1));
+    for crash in crashes.chain([Crash::AfterStep(after.0)]) {
         let (bed, _) = present();
         older(&bed);
-        bed.restart_to_crash(Some(if before_write {
-            Crash::BeforeWrite(bed.disk.writes.get() + number)
-        } else {
-            Crash::AfterStep(bed.disk.steps.get() + number)
-        }));
+        bed.restart_to_crash(Some(crash));
         assert_ne!(bed.session().status, 200);
         assert!(!bed.alive());
         bed.restart();
-        assert_eq!(bed.export(), export, "{number} {before_write}");
+        assert_eq!(bed.export(), export, "{crash:?}");
     }
 }
