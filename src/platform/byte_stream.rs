@@ -7,7 +7,7 @@ use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::web_sys::ReadableStream;
 
-use super::promise::Awaiter;
+use super::promise::{Awaiter, ignore};
 use crate::pipeline::CHUNK_BYTES;
 
 /// How many buffers are kept for the next reader.
@@ -68,8 +68,13 @@ impl ByteReader {
     /// The next bytes, `None` at the end; fewer than `at_least` only before the end.
     pub(super) async fn read(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, JsValue> {
         self.skip(at_least).await?;
-        let chunk = self.buffer.as_ref().filter(|chunk| chunk.length() > 0);
-        Ok(chunk.map(Uint8Array::to_vec))
+        Ok(self.bytes())
+    }
+
+    /// The bytes that came last, when any did.
+    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
+        let chunk = self.buffer.as_ref()?.to_vec();
+        (!chunk.is_empty()).then_some(chunk)
     }
 
     /// Waits for the next bytes, as many, and takes them unseen.
@@ -111,7 +116,7 @@ impl Drop for ByteReader {
         }
         if !self.ended {
             // Whoever sends is not to go on; how that ends is of no interest.
-            self.awaiter.ignore(&self.reader.cancel());
+            ignore(&self.reader.cancel());
         }
     }
 }

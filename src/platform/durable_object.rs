@@ -10,8 +10,9 @@ use worker::Env;
 use worker::js_sys::{JSON, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
-use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::Response;
+
+use super::promise::settled;
 
 /// A request to an object.
 pub(super) struct ObjectRequest<'a> {
@@ -62,5 +63,5 @@ pub(super) async fn ask(env: &Env, request: &ObjectRequest<'_>) -> Result<Respon
     let namespace = Reflect::get(env.as_ref(), &JsValue::from_str(request.binding))?;
     let object = namespace.unchecked_into::<Namespace>().get_by_name(request.name)?;
     let answer = object.fetch(&format!("{}{}", request.origin, request.target), &init)?;
-    JsFuture::from(answer).await.map(JsCast::unchecked_into)
+    settled(&answer).await.map(JsCast::unchecked_into)
 }

@@ -10,12 +10,12 @@ use futures_util::future::{Either, select};
 use worker::js_sys::{Promise, Uint8Array};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen::prelude::wasm_bindgen;
-use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
+use worker::wasm_bindgen_futures::spawn_local;
 use worker::web_sys::{ReadableStream, WritableStream, WritableStreamDefaultWriter};
 use worker::{Headers, Response, ResponseBuilder};
 
-use super::promise::Awaiter;
-use super::runtime::{now_ms, sleep};
+use super::promise::{Awaiter, settled, sleep};
+use super::runtime::now_ms;
 use crate::pipeline::{StreamCursor, TurnStream};
 
 #[wasm_bindgen]
@@ -72,7 +72,7 @@ async fn follow(
             last_write = now_ms();
         } else if cursor.finished() {
             // Closing a stream whose reader is gone fails; there is nobody to tell.
-            let _ = JsFuture::from(writer.close()).await;
+            let _ = settled(&writer.close()).await;
             return;
         } else if let Either::Right(_) = select(pin!(cursor.growth(&stream)), &mut silence).await {
             let silent_for = now_ms().saturating_sub(last_write);

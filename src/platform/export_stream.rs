@@ -2,12 +2,13 @@
 
 use worker::js_sys::Uint8Array;
 use worker::wasm_bindgen::JsValue;
-use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
+use worker::wasm_bindgen_futures::spawn_local;
 use worker::web_sys::WritableStreamDefaultWriter;
 use worker::{Response, ResponseBuilder};
 
 use super::answer::json_headers;
 use super::event_stream::IdentityTransformStream;
+use super::promise::settled;
 use crate::entry::Export;
 use crate::persistence::Database;
 
@@ -24,7 +25,7 @@ async fn send<D: Database>(mut export: Export<D>, writer: WritableStreamDefaultW
         let done = match export.piece() {
             Ok(Some(piece)) => {
                 let bytes = Uint8Array::from(piece.as_bytes());
-                if JsFuture::from(writer.write_with_chunk(&bytes)).await.is_err() {
+                if settled(&writer.write_with_chunk(&bytes)).await.is_err() {
                     return;
                 }
                 continue;
@@ -34,7 +35,7 @@ async fn send<D: Database>(mut export: Export<D>, writer: WritableStreamDefaultW
             Err(fault) => writer.abort_with_reason(&JsValue::from_str(fault.code.as_str())),
         };
         // Whether anyone still reads does not matter here.
-        let _ = JsFuture::from(done).await;
+        let _ = settled(&done).await;
         return;
     }
 }

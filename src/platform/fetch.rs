@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 use worker::js_sys::{Array, JSON, Object, Promise, Uint8Array};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
-use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
+use worker::wasm_bindgen_futures::spawn_local;
 use worker::web_sys::{AbortController, AbortSignal, ReadableStream, Response};
 
 use super::byte_stream::ByteReader;
 use super::event_stream::IdentityTransformStream;
-use super::runtime::sleep;
+use super::promise::{ignore, settled, sleep};
 use crate::pipeline::{
     CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody,
 };
@@ -79,7 +79,7 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
     init.set_signal(&abort.controller.signal());
     let sent = fetch_url(&request.url, &init).map_err(|fault| js_fault(&fault))?;
     let response: Response =
-        JsFuture::from(sent).await.map_err(|fault| js_fault(&fault))?.unchecked_into();
+        settled(&sent).await.map_err(|fault| js_fault(&fault))?.unchecked_into();
     let headers = response.headers();
     Ok(HttpResponse {
         status: response.status(),
@@ -105,6 +105,8 @@ pub(super) struct FetchBody {
 enum Reading {
     Unread(ReadableStream),
     Begun(ByteReader),
+    /// Everything came at once.
+    Whole(Vec<u8>),
     Ended,
 }
 
@@ -116,13 +118,22 @@ impl ResponseBody for FetchBody {
         if let Reading::Unread(body) = &self.reading {
             self.reading = Reading::Begun(ByteReader::new(body).map_err(|fault| js_fault(&fault))?);
         }
-        let Reading::Begun(reader) = &mut self.reading else { return Ok(None) };
-        let read = reader.read(at_least).await;
-        if reader.ended() {
-            self.reading = Reading::Ended;
-            self.abort.armed = false;
+        match &mut self.reading {
+            Reading::Begun(reader) => {
+                let read = reader.read(at_least).await;
+                if reader.ended() {
+                    self.reading = Reading::Ended;
+                    self.abort.armed = false;
+                }
+                read.map_err(|fault| js_fault(&fault))
+            }
+            Reading::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                self.reading = Reading::Ended;
+                Ok((!bytes.is_empty()).then_some(bytes))
+            }
+            Reading::Unread(_) | Reading::Ended => Ok(None),
         }
-        read.map_err(|fault| js_fault(&fault))
     }
 
     async fn arrived(&mut self) -> bool {
@@ -133,9 +144,21 @@ impl ResponseBody for FetchBody {
         }
         let Some(coming) = &mut self.arrival else { return false };
         let (reader, come) = coming.await;
-        let all = come.is_ok() && reader.ended();
-        self.arrival = (!reader.ended()).then(|| arrival(reader));
-        all
+        self.arrival = None;
+        if !reader.ended() {
+            self.arrival = Some(arrival(reader));
+            return false;
+        }
+        if come.is_err() {
+            return false;
+        }
+        if let Reading::Unread(other) = &self.reading {
+            // The first chunk was the last, and the other branch has nothing else.
+            ignore(&other.cancel());
+            self.reading = Reading::Whole(reader.bytes().unwrap_or_default());
+            self.abort.armed = false;
+        }
+        true
     }
 
     fn attend(&mut self) {

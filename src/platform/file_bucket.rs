@@ -7,9 +7,9 @@ use worker::Env;
 use worker::js_sys::{Array, JSON, Object, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
-use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::ReadableStream;
 
+use super::promise::settled;
 use super::runtime::write_line;
 use crate::pipeline::FileFault;
 
@@ -68,7 +68,7 @@ impl FileBucket {
     ) -> Result<(), FileFault> {
         let kept = bucket(env)?.put(key, &Uint8Array::from(contents)).map_err(failed)?;
         self.keeping.borrow_mut().push(kept.clone());
-        let ended = JsFuture::from(kept.clone()).await;
+        let ended = settled(&kept).await;
         self.keeping.borrow_mut().retain(|other| !Object::is(other, &kept));
         ended.map(|_| ()).map_err(failed)
     }
@@ -78,27 +78,27 @@ impl FileBucket {
         let bucket = bucket(env)?;
         for kept in self.keeping.take() {
             // Whether it was kept shows in the list.
-            let _ = JsFuture::from(kept).await;
+            let _ = settled(&kept).await;
         }
         let options = json!({ "prefix": folder, "limit": 1000 }).to_string();
         let options = JSON::parse(&options).map_err(failed)?;
         let mut erased = 0;
         loop {
-            let listing: Listing = settled(bucket.list(&options)).await?.unchecked_into();
+            let listing: Listing = answered(bucket.list(&options)).await?.unchecked_into();
             let objects = listing.objects();
             if objects.length() == 0 {
                 return Ok(erased);
             }
             erased += u64::from(objects.length());
             let keys = objects.iter().map(|object| object.unchecked_ref::<KeptObject>().key());
-            settled(bucket.delete(&keys.collect())).await?;
+            answered(bucket.delete(&keys.collect())).await?;
         }
     }
 }
 
 /// The size of a file in bytes; `None` when it is not there.
 pub(super) async fn size_of(env: &Env, key: &str) -> Result<Option<u64>, FileFault> {
-    let found = settled(bucket(env)?.head(key)).await?;
+    let found = answered(bucket(env)?.head(key)).await?;
     Ok(is_there(&found).then(|| found.unchecked_ref::<KeptObject>().size() as u64))
 }
 
@@ -111,7 +111,7 @@ pub(super) async fn contents_of(
 ) -> Result<Option<ReadableStream>, FileFault> {
     let range = json!({ "range": { "offset": offset, "length": length } }).to_string();
     let options = JSON::parse(&range).map_err(failed)?;
-    let found = settled(bucket(env)?.get(key, &options)).await?;
+    let found = answered(bucket(env)?.get(key, &options)).await?;
     Ok(is_there(&found).then(|| found.unchecked_ref::<KeptObject>().body()).flatten())
 }
 
@@ -126,8 +126,8 @@ fn is_there(value: &JsValue) -> bool {
     !value.is_undefined() && !value.is_null()
 }
 
-async fn settled(asked: Result<Promise, JsValue>) -> Result<JsValue, FileFault> {
-    JsFuture::from(asked.map_err(failed)?).await.map_err(failed)
+async fn answered(asked: Result<Promise, JsValue>) -> Result<JsValue, FileFault> {
+    settled(&asked.map_err(failed)?).await.map_err(failed)
 }
 
 /// The bucket's words are for the operator; a key tells nothing of a file.

@@ -56,6 +56,9 @@ extern "C" {
     #[wasm_bindgen(method, catch, js_name = setAlarm)]
     pub(super) fn set_alarm(this: &RuntimeStorage, at_ms: f64) -> Result<Promise, JsValue>;
 
+    #[wasm_bindgen(method)]
+    pub(super) fn sync(this: &RuntimeStorage) -> Promise;
+
     type Sql;
 
     #[wasm_bindgen(method, catch, variadic)]

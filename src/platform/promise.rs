@@ -1,5 +1,6 @@
-//! Waiting for promises, many one after the other, with one pair of callbacks: a pair for each is
-//! registered with the runtime's finalizers each time, which costs more than the waiting.
+//! Waiting for the runtime: for its promises and its timers. A pair of callbacks serves one wait after
+//! the other: a pair for each is registered with the runtime's finalizers each time, which costs more
+//! than the waiting.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -8,44 +9,75 @@ use std::task::{Poll, Waker};
 
 use worker::js_sys::Promise;
 use worker::wasm_bindgen::JsValue;
-use worker::wasm_bindgen::prelude::Closure;
+use worker::wasm_bindgen::prelude::{Closure, wasm_bindgen};
+
+/// How many pairs of callbacks are kept for the next wait.
+const SPARE_CALLBACKS: usize = 64;
+
+/// The runtime's timers take 31 bits.
+const LONGEST_TIMER_MS: u64 = i32::MAX as u64;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Callbacks>> = const { RefCell::new(Vec::new()) };
+    static NOTHING: Callback = Closure::new(|_| ());
+}
 
 type Callback = Closure<dyn FnMut(JsValue)>;
 
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_name = setTimeout)]
+    fn set_timeout(callback: &Callback, ms: i32) -> JsValue;
+
+    #[wasm_bindgen(js_name = clearTimeout)]
+    fn clear_timeout(timer: &JsValue);
+}
+
+/// What the promise settles with.
+pub(super) async fn settled(promise: &Promise) -> Result<JsValue, JsValue> {
+    Awaiter::new().settle(promise).await
+}
+
+/// Lets the promise settle however it will, without a report of a fault that nobody handles.
+pub(super) fn ignore(promise: &Promise) {
+    let _ = NOTHING.with(|nothing| promise.catch(nothing));
+}
+
+/// Completes after `ms` milliseconds.
+pub(super) async fn sleep(ms: u64) {
+    let mut left = ms;
+    while left > 0 {
+        let step = left.min(LONGEST_TIMER_MS);
+        Timer::new(step as i32).rings().await;
+        left -= step;
+    }
+}
+
 /// Waits for one promise at a time.
 pub(super) struct Awaiter {
-    settled: Rc<RefCell<Settled>>,
-    /// What to call with a value, and with a fault.
-    callbacks: Option<(Callback, Callback)>,
+    /// `None` only while it is dropped.
+    callbacks: Option<Callbacks>,
+}
+
+/// What the runtime calls with a value, and with a fault.
+struct Callbacks {
+    fulfilled: Callback,
+    rejected: Callback,
+    state: Rc<RefCell<State>>,
 }
 
 #[derive(Default)]
-struct Settled {
-    with: Option<Result<JsValue, JsValue>>,
+struct State {
+    settled: Option<Result<JsValue, JsValue>>,
     waker: Option<Waker>,
-    /// Promises that have not settled.
-    awaited: usize,
+    /// The runtime has one of them still to call.
+    expected: bool,
 }
 
 impl Awaiter {
     pub(super) fn new() -> Self {
-        let settled = Rc::new(RefCell::new(Settled::default()));
-        let callback = |result: fn(JsValue) -> Result<JsValue, JsValue>| {
-            let settled = Rc::clone(&settled);
-            Closure::new(move |value| {
-                let waker = {
-                    let mut settled = settled.borrow_mut();
-                    settled.awaited -= 1;
-                    settled.with = Some(result(value));
-                    settled.waker.take()
-                };
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
-            })
-        };
-        let callbacks = (callback(Ok), callback(Err));
-        Self { settled, callbacks: Some(callbacks) }
+        let spare = SPARE.with_borrow_mut(Vec::pop);
+        Self { callbacks: Some(spare.unwrap_or_else(Callbacks::new)) }
     }
 
     /// What the promise settles with. The promise before it must have settled.
@@ -53,36 +85,99 @@ impl Awaiter {
         &self,
         promise: &Promise,
     ) -> impl Future<Output = Result<JsValue, JsValue>> + use<> {
-        self.ignore(promise);
-        let settled = Rc::clone(&self.settled);
+        if let Some(callbacks) = &self.callbacks {
+            callbacks.state.borrow_mut().expected = true;
+            let _ = promise.then2(&callbacks.fulfilled, &callbacks.rejected);
+        }
+        self.called()
+    }
+
+    /// What the next of the runtime's calls says.
+    fn called(&self) -> impl Future<Output = Result<JsValue, JsValue>> + use<> {
+        let state = self.callbacks.as_ref().map(|callbacks| Rc::clone(&callbacks.state));
         poll_fn(move |context| {
-            let mut settled = settled.borrow_mut();
-            match settled.with.take() {
+            let Some(state) = &state else { return Poll::Pending };
+            let mut state = state.borrow_mut();
+            match state.settled.take() {
                 Some(result) => Poll::Ready(result),
                 None => {
-                    settled.waker = Some(context.waker().clone());
+                    match &mut state.waker {
+                        Some(waker) => waker.clone_from(context.waker()),
+                        none => *none = Some(context.waker().clone()),
+                    }
                     Poll::Pending
                 }
             }
         })
     }
-
-    /// Lets the promise settle however it will, without a report of a fault that nobody handles.
-    pub(super) fn ignore(&self, promise: &Promise) {
-        if let Some((fulfilled, rejected)) = &self.callbacks {
-            self.settled.borrow_mut().awaited += 1;
-            let _ = promise.then2(fulfilled, rejected);
-        }
-    }
 }
 
 impl Drop for Awaiter {
     fn drop(&mut self) {
-        // What is still to be called must not be gone: the runtime keeps it as long as it needs it.
-        if self.settled.borrow().awaited > 0
-            && let Some((fulfilled, rejected)) = self.callbacks.take()
-        {
-            let _ = (fulfilled.into_js_value(), rejected.into_js_value());
+        let Some(callbacks) = self.callbacks.take() else { return };
+        let State { expected, .. } = callbacks.state.replace(State::default());
+        if expected {
+            // What is still to be called must not be gone: the runtime keeps it as long as it needs it.
+            let _ = (callbacks.fulfilled.into_js_value(), callbacks.rejected.into_js_value());
+            return;
+        }
+        SPARE.with_borrow_mut(|spare| {
+            if spare.len() < SPARE_CALLBACKS {
+                spare.push(callbacks);
+            }
+        });
+    }
+}
+
+impl Callbacks {
+    fn new() -> Self {
+        let state = Rc::new(RefCell::new(State::default()));
+        let callback = |result: fn(JsValue) -> Result<JsValue, JsValue>| {
+            let state = Rc::clone(&state);
+            Closure::new(move |value| {
+                let waker = {
+                    let mut state = state.borrow_mut();
+                    state.expected = false;
+                    state.settled = Some(result(value));
+                    state.waker.take()
+                };
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            })
+        };
+        Self { fulfilled: callback(Ok), rejected: callback(Err), state }
+    }
+}
+
+/// A timer that is set. Dropping it before it rings clears it.
+struct Timer {
+    awaiter: Awaiter,
+    id: Option<JsValue>,
+}
+
+impl Timer {
+    fn new(ms: i32) -> Self {
+        let awaiter = Awaiter::new();
+        let id = awaiter.callbacks.as_ref().map(|callbacks| {
+            callbacks.state.borrow_mut().expected = true;
+            set_timeout(&callbacks.fulfilled, ms)
+        });
+        Self { awaiter, id }
+    }
+
+    async fn rings(mut self) {
+        let _ = self.awaiter.called().await;
+        self.id = None;
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        if let (Some(id), Some(callbacks)) = (&self.id, &self.awaiter.callbacks) {
+            clear_timeout(id);
+            // It is called by the timer or never.
+            callbacks.state.borrow_mut().expected = false;
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The body of a request, up to its cap: what is too large is refused before it is held in memory.
 
 use worker::js_sys::Uint8Array;
-use worker::wasm_bindgen_futures::JsFuture;
+use worker::wasm_bindgen::JsValue;
 use worker::web_sys::{Headers, Request};
 
 use super::byte_stream::ByteReader;
+use super::promise::settled;
 use crate::contract::{ErrorCode, Fault};
 
 /// Reads a JSON body of at most `cap` bytes.
@@ -30,11 +31,7 @@ pub(super) async fn read_body(
     match header("Content-Length").and_then(|length| length.parse::<usize>().ok()) {
         Some(length) if length > cap => Err(too_large(cap)),
         // The runtime holds a body to its announced length.
-        Some(_) => {
-            let whole = request.array_buffer().map_err(|_| unreadable())?;
-            let whole = JsFuture::from(whole).await.map_err(|_| unreadable())?;
-            Ok(Uint8Array::new(&whole))
-        }
+        Some(_) => whole_body(request).await.map_err(|_| unreadable()),
         None => {
             let mut body = Vec::new();
             if let Some(stream) = request.body() {
@@ -49,6 +46,11 @@ pub(super) async fn read_body(
             Ok(Uint8Array::from(body.as_slice()))
         }
     }
+}
+
+/// A body as it is, whatever its size.
+pub(super) async fn whole_body(request: &Request) -> Result<Uint8Array, JsValue> {
+    settled(&request.array_buffer()?).await.map(|whole| Uint8Array::new(&whole))
 }
 
 fn unsupported(remedy: &str) -> Fault {

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::time::Duration;
 
 use serde_json::Value;
 use worker::js_sys::{Date, Uint8Array};
 use worker::wasm_bindgen::JsValue;
-use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
-use worker::{Delay, Env, State, console_error, console_log, console_warn};
+use worker::wasm_bindgen_futures::spawn_local;
+use worker::{Env, State, console_error, console_log, console_warn};
 
 use super::durable_object::{Head, ObjectRequest, ask};
 use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
-use super::object_storage::RowCount;
+use super::object_storage::{RowCount, RuntimeStorage};
+use super::promise::{settled, sleep};
 use crate::pipeline::{FileFault, HttpFault, HttpRequest, HttpResponse, Platform};
 
 /// The machine that a session's object runs on.
@@ -87,7 +87,7 @@ impl Platform for Runtime {
         };
         let fault = |fault: JsValue| HttpFault(format!("{fault:?}"));
         let answer = ask(&self.env, &asked).await.map_err(fault)?;
-        let text = JsFuture::from(answer.text().map_err(fault)?).await.map_err(fault)?;
+        let text = settled(&answer.text().map_err(fault)?).await.map_err(fault)?;
         text.as_string().ok_or_else(|| HttpFault("The answer is no text.".to_owned()))
     }
 
@@ -109,7 +109,7 @@ impl Platform for Runtime {
 
     async fn durable(&self) {
         // When it fails the object is reset, and nobody hears of what was not kept.
-        let _ = self.state.storage().sync().await;
+        let _ = settled(&RuntimeStorage::of(&self.state).sync()).await;
     }
 
     fn log(&self, line: &Value) {
@@ -125,17 +125,6 @@ impl Platform for Runtime {
             members.insert("rows_written".to_owned(), self.rows.written.take().into());
         }
         write_line(&line);
-    }
-}
-
-/// Completes after `ms` milliseconds.
-pub(super) async fn sleep(ms: u64) {
-    // The runtime's timers take 31 bits.
-    let mut left = ms;
-    while left > 0 {
-        let step = left.min(i32::MAX as u64);
-        Delay::from(Duration::from_millis(step)).await;
-        left -= step;
     }
 }
 

@@ -16,6 +16,7 @@ use super::environment::environment;
 use super::event_stream::event_stream;
 use super::export_stream::export_stream;
 use super::object_storage::{ObjectStorage, RowCount};
+use super::request_body::whole_body;
 use super::runtime::Runtime;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse};
 use crate::entry::{Delivery, Environment, Route, SessionHost, SessionRoute};
@@ -100,7 +101,7 @@ impl SessionObject {
         let mut since = self.runtime.now_ms();
         let delivery = match route {
             Route::Execute => {
-                let submission = parse(&request.bytes().await?);
+                let submission = parse(&whole_body(request.inner()).await?.to_vec());
                 spent.validate = self.lap(&mut since);
                 match submission {
                     Ok(submission) => {

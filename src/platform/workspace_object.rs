@@ -9,6 +9,7 @@ use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
 use super::answer::{refusal, refusal_line, result, target};
 use super::object_storage::{ObjectStorage, RowCount};
+use super::request_body::whole_body;
 use super::runtime::write_line;
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::{Route, WorkspaceHost, WorkspaceRoute};
@@ -47,7 +48,8 @@ impl WorkspaceIndex {
             }
             Err(fault) => return Ok(Err(vec![fault])),
         };
-        let body = if route.has_body() { request.bytes().await? } else { Vec::new() };
+        let body =
+            if route.has_body() { whole_body(request.inner()).await?.to_vec() } else { Vec::new() };
         let answered = match self.host.answer(&route, &body) {
             Ok(answered) => answered,
             Err(faults) => return Ok(Err(faults)),
