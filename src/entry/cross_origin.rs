@@ -30,6 +30,11 @@ impl AllowedOrigins {
         )
     }
 
+    /// No page may call.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Pages of this origin (the `Origin` header) may call.
     pub fn permits(&self, origin: &str) -> bool {
         self.0.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))

@@ -61,7 +61,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         self.platform.durable().await;
         let receipt = self.pass(environment, erasure).await?;
-        self.platform.log(&json!({ "event": "erased", "level": "info", "receipt": receipt }));
+        self.platform.log(json!({ "event": "erased", "level": "info", "receipt": receipt }));
         Ok(receipt)
     }
 

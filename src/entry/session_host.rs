@@ -278,7 +278,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             host.live.borrow_mut().take_if(|running| Rc::ptr_eq(&running.stream, &live.stream));
             let mut report = reasoner.report.take();
             report.timings = outcome.timings;
-            host.platform.log(&json!({
+            host.platform.log(json!({
                 "event": "submission",
                 "level": if outcome.http_status < 500 { "info" } else { "error" },
                 "turn": turn_id.as_str(),

@@ -36,7 +36,8 @@ pub struct Session {
     pub chain_head: Option<String>,
     /// Sequence number of the last conversation entry that the model service has; later ones are owed.
     pub acknowledged: u64,
-    /// Ordinal of the turn that is running or awaiting tools.
+    /// Ordinal of the turn that is running or awaiting tools. When the newest one runs, its own row
+    /// may be the only one to tell.
     pub live_turn: Option<u64>,
     /// The calls that the model service has made and has no outputs for.
     pub open_calls: Option<OpenCalls>,
@@ -59,11 +60,26 @@ pub struct OpenCalls {
 }
 
 impl Session {
+    /// What a session is read from: its row, and the newest turn when that runs.
+    pub(super) const SELECT: &str =
+        "SELECT session.*, newest.ordinal AS running_turn, newest.updated_at AS running_updated_at
+         FROM session LEFT JOIN turns AS newest
+         ON newest.ordinal = (SELECT MAX(ordinal) FROM turns) AND newest.status = 'running'
+         WHERE session.id = 1";
+
+    /// A turn has begun since it was stored, and nothing else has changed.
+    pub(super) fn differs_by_a_new_turn_alone(&self, stored: &Self) -> bool {
+        let (updated_at, live_turn) = (stored.updated_at, stored.live_turn);
+        *stored == Self { updated_at, live_turn, ..self.clone() }
+    }
+
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
+        let updated_at: u64 = row.number("updated_at")?;
+        let running_updated_at = row.optional_number("running_updated_at")?;
         Ok(Self {
             session_id: SessionId::parse(&row.text("session_id")?)?,
             created_at: row.number("created_at")?,
-            updated_at: row.number("updated_at")?,
+            updated_at: running_updated_at.map_or(updated_at, |running| updated_at.max(running)),
             agent_context: row.text("agent_context")?,
             conversation_context: row.text("conversation_context")?,
             mode: row.text("mode")?,
@@ -73,7 +89,10 @@ impl Session {
             tools_sent: row.optional_text("tools_sent")?,
             chain_head: row.optional_text("chain_head")?,
             acknowledged: row.number("acknowledged")?,
-            live_turn: row.optional_number("live_turn")?,
+            live_turn: match row.optional_number("live_turn")? {
+                None => row.optional_number("running_turn")?,
+                stored => stored,
+            },
             open_calls: match row.optional_number("open_calls_turn")? {
                 None => None,
                 Some(turn) => {

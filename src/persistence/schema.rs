@@ -34,8 +34,9 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[&[
 
 /// The tables that every session has.
 pub(super) const TABLES: &[&str] = &[
-    // One row. What every turn reads and most turns write, so it is kept small: long texts are
-    // named by their hash and stand in `texts`.
+    // One row. What every turn reads and writes, so it is kept small: long texts are named by their
+    // hash and stand in `texts`. Of a turn that has just begun it need not tell: the newest turn is
+    // live when its row says that it runs.
     "CREATE TABLE session (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         schema_version INTEGER NOT NULL,

@@ -395,7 +395,7 @@ impl<D: Database> SessionStore<D> {
 
     fn find_session(&self) -> Result<(), Fault> {
         // The step that creates the tables writes the session.
-        let Some(row) = self.first("SELECT * FROM session WHERE id = 1", &[])? else {
+        let Some(row) = self.first(Session::SELECT, &[])? else {
             return Ok(());
         };
         let version: usize = row.number("schema_version")?;

@@ -98,7 +98,13 @@ impl<D: Database> SessionStore<D> {
             }
             session.live_turn = Some(ordinal);
             session.updated_at = new.now;
-            self.save_session(session)?;
+            let unchanged = |stored: &Session| session.differs_by_a_new_turn_alone(stored);
+            if self.memory.session.borrow().as_ref().is_some_and(unchanged) {
+                // That the newest turn runs is told by the turn's row.
+                self.memory.session.replace(Some(session.clone()));
+            } else {
+                self.save_session(session)?;
+            }
             self.memory.newest_turn.set(Some(ordinal));
             self.memory.turn.replace(Some(turn.clone()));
             Ok(turn)

@@ -60,7 +60,7 @@ pub trait Platform: 'static {
     fn durable(&self) -> impl Future<Output = ()>;
 
     /// Writes one structured line to the operator's log. Never content, never a secret.
-    fn log(&self, line: &serde_json::Value);
+    fn log(&self, line: serde_json::Value);
 }
 
 /// The most that a body gives at once, in bytes.

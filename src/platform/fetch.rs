@@ -22,7 +22,10 @@ use crate::pipeline::{
 const END_MS: u64 = 1_000;
 
 /// The headers of a response that anyone here looks at: each one is a crossing.
-const HEADERS: [&str; 4] = ["x-request-id", "retry-after", "retry-after-ms", "location"];
+const HEADERS: &[&str] = &["x-request-id", "retry-after", "retry-after-ms", "location"];
+
+/// Those of a success, which neither sends away nor asks to wait.
+const HEADERS_OF_SUCCESS: &[&str] = &["x-request-id"];
 
 // `worker` builds requests member by member; each member is a crossing. Here the head of a request
 // crosses as one text.
@@ -80,12 +83,13 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
     let sent = fetch_url(&request.url, &init).map_err(|fault| js_fault(&fault))?;
     let response: Response =
         settled(&sent).await.map_err(|fault| js_fault(&fault))?.unchecked_into();
-    let headers = response.headers();
+    let (status, headers) = (response.status(), response.headers());
+    let looked_at = if (200..300).contains(&status) { HEADERS_OF_SUCCESS } else { HEADERS };
     Ok(HttpResponse {
-        status: response.status(),
-        headers: HEADERS
-            .into_iter()
-            .filter_map(|name| Some((name.to_owned(), headers.get(name).ok()??)))
+        status,
+        headers: looked_at
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), headers.get(name).ok()??)))
             .collect(),
         body: FetchBody {
             reading: response.body().map_or(Reading::Ended, Reading::Unread),

@@ -112,8 +112,7 @@ impl Platform for Runtime {
         let _ = settled(&RuntimeStorage::of(&self.state).sync()).await;
     }
 
-    fn log(&self, line: &Value) {
-        let mut line = line.clone();
+    fn log(&self, mut line: Value) {
         if let Some(members) = line.as_object_mut() {
             if let Some((tenant, session)) =
                 self.name.as_deref().and_then(|name| name.split_once('/'))

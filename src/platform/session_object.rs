@@ -49,7 +49,7 @@ impl DurableObject for SessionObject {
         let mut response = match self.answer(&mut request, &mut spent).await? {
             Ok(response) => response,
             Err(faults) => {
-                self.runtime.log(&refusal_line(&faults));
+                self.runtime.log(refusal_line(&faults));
                 refusal(faults)?
             }
         };
@@ -88,7 +88,6 @@ impl SessionObject {
         request: &mut Request,
         spent: &mut Spent,
     ) -> worker::Result<Result<Response, Vec<Fault>>> {
-        let position = request.headers().get("Last-Event-ID")?.as_deref().and_then(Position::parse);
         let url = request.inner().url();
         let route = match Route::find(request.method().as_ref(), &target(&url)) {
             Ok(route) => route,
@@ -135,7 +134,7 @@ impl SessionObject {
         };
         spent.session = self.lap(&mut since);
         match delivery {
-            Ok(delivery) => self.deliver(&environment, delivery, position, spent).await.map(Ok),
+            Ok(delivery) => self.deliver(&environment, request, delivery, spent).await.map(Ok),
             Err(fault) => Ok(Err(vec![fault])),
         }
     }
@@ -174,11 +173,13 @@ impl SessionObject {
     async fn deliver(
         &self,
         environment: &Environment,
+        request: &Request,
         delivery: Delivery,
-        position: Option<Position>,
         spent: &mut Spent,
     ) -> worker::Result<Response> {
         let mut response = if delivery.streaming {
+            let position = request.headers().get("Last-Event-ID")?;
+            let position = position.as_deref().and_then(Position::parse);
             let cursor = delivery.cursor(position);
             event_stream(delivery.stream, cursor, environment.deployment.keep_alive_ms)?
         } else {

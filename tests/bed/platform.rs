@@ -277,8 +277,8 @@ impl Platform for TestPlatform {
         }
     }
 
-    fn log(&self, line: &serde_json::Value) {
-        self.world.log.borrow_mut().push(line.clone());
+    fn log(&self, line: serde_json::Value) {
+        self.world.log.borrow_mut().push(line);
     }
 }
 
