@@ -124,6 +124,21 @@ for (const [when, pieces] of Object.entries({
   }
 }
 
+test('an answer is read whole, whatever its size is to what is read at once', async () => {
+  const atOnce = 64 * 1024;
+  const said = [...deltas, completed].join('');
+  for (const size of [atOnce - 1, atOnce, atOnce + 1, 2 * atOnce]) {
+    const padded = `: ${'.'.repeat(size - said.length - 4)}\n\n${said}`;
+    assert.equal(padded.length, size);
+    for (const how of [{}, { open: true }, { cut: true }]) {
+      for (const pieces of [[padded], [padded.slice(0, -1), padded.slice(-1)]]) {
+        rig.model.script(raw(pieces, how));
+        assert.equal(resultOf(await rig.post(userTurn())).PrimaryOutputText, 'abcdefghijk', `${size} ${JSON.stringify(how)}`);
+      }
+    }
+  }
+});
+
 for (const Streaming of [false, true]) {
   test(`an event without an end is refused when it is too long, ${Streaming ? '' : 'not '}watched, and no more of it is taken`, async () => {
     const [most, piece] = [256e6, 'x'.repeat(64 * 1024)];
