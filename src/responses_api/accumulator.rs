@@ -223,14 +223,14 @@ impl ResponseAccumulator {
         self.check_parts(index)
     }
 
-    fn call_at(&mut self, place: &ItemPlace) -> Result<Option<&mut Item>, StreamFault> {
+    fn call_at(&mut self, place: &ItemPlace<'_>) -> Result<Option<&mut Item>, StreamFault> {
         let index = self.place(place, ItemKind::FunctionCall)?;
         Ok(index.and_then(|index| self.items.get_mut(&index)).filter(|item| item.whole.is_none()))
     }
 
     /// The item that an event of a kind speaks of, made when it is new. `None` when the
     /// place is taken by an item of another kind: such an event means nothing to us.
-    fn place(&mut self, place: &ItemPlace, kind: ItemKind) -> Result<Option<u64>, StreamFault> {
+    fn place(&mut self, place: &ItemPlace<'_>, kind: ItemKind) -> Result<Option<u64>, StreamFault> {
         let index = place
             .output_index
             .or_else(|| self.unfinished(place.item_id.as_deref(), kind))

@@ -15,11 +15,11 @@ use super::{SseEvent, StreamFault};
 /// Where in the answer an event belongs. Both are optional on the wire, and item ids change
 /// from event to event on some services, so the index goes first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ItemPlace {
+pub struct ItemPlace<'a> {
     /// The item's position in the answer.
     pub output_index: Option<u64>,
     /// The item's id, as this event gives it.
-    pub item_id: Option<String>,
+    pub item_id: Option<Cow<'a, str>>,
 }
 
 /// One event, borrowing from its data.
@@ -42,7 +42,7 @@ pub enum ResponseEvent<'a> {
     /// Text for the reader grows: `response.output_text.delta`, `response.refusal.delta`.
     TextDelta {
         /// The message.
-        place: ItemPlace,
+        place: ItemPlace<'a>,
         /// The part within the message.
         content_index: u64,
         /// The text to append.
@@ -53,7 +53,7 @@ pub enum ResponseEvent<'a> {
     /// A part's whole text: `response.output_text.done`, `response.refusal.done`.
     TextDone {
         /// The message.
-        place: ItemPlace,
+        place: ItemPlace<'a>,
         /// The part within the message.
         content_index: u64,
         /// The whole text.
@@ -64,14 +64,14 @@ pub enum ResponseEvent<'a> {
     /// A call's arguments grow: `response.function_call_arguments.delta`.
     ArgumentsDelta {
         /// The call.
-        place: ItemPlace,
+        place: ItemPlace<'a>,
         /// The JSON text to append.
         delta: Cow<'a, str>,
     },
     /// A call's whole arguments: `response.function_call_arguments.done`.
     ArgumentsDone {
         /// The call.
-        place: ItemPlace,
+        place: ItemPlace<'a>,
         /// The JSON text.
         arguments: Cow<'a, str>,
     },
@@ -208,8 +208,8 @@ impl<'a> Members<'a> {
         optional(self.output_index)
     }
 
-    fn place(&self) -> Option<ItemPlace> {
-        let item_id = optional(self.item_id)?;
+    fn place(&self) -> Option<ItemPlace<'a>> {
+        let item_id = optional(self.item_id)?.map(|Text(id)| id);
         Some(ItemPlace { output_index: self.output_index()?, item_id })
     }
 
@@ -223,11 +223,14 @@ impl<'a> Members<'a> {
     }
 
     /// One of the members that hold text, and the part that it belongs to.
-    fn text_in_part(&self, text: Option<&'a RawValue>) -> Option<(ItemPlace, u64, Cow<'a, str>)> {
+    fn text_in_part(
+        &self,
+        text: Option<&'a RawValue>,
+    ) -> Option<(ItemPlace<'a>, u64, Cow<'a, str>)> {
         Some((self.place()?, self.content_index()?, required(text)?))
     }
 
-    fn call_arguments(&self) -> Option<(ItemPlace, Cow<'a, str>)> {
+    fn call_arguments(&self) -> Option<(ItemPlace<'a>, Cow<'a, str>)> {
         Some((self.place()?, required(self.arguments)?))
     }
 }
