@@ -61,6 +61,7 @@ impl Watch {
             assert!(legal, "{turn}: {before} -> {status}");
         }
         assert!(live <= 1, "{live} turns are live");
+        assert_told(bed);
         assert!(bed.world.model.open.get() <= 1, "two calls to the model at once");
     }
 
@@ -93,6 +94,21 @@ impl Watch {
                 self.answers.entry(request.to_owned()).or_insert_with(|| heard.text.clone());
             assert_eq!(first, &heard.text, "two successful answers to {request}");
         }
+    }
+}
+
+/// Whoever reads the storage now learns which turn is live: from the session's row, or, when that
+/// does not tell, from the newest turn's, which then runs.
+fn assert_told(bed: &Bed) {
+    let rows = bed.disk.read(
+        "SELECT session.live_turn AS told, live.ordinal AS live, live.status AS status,
+            (SELECT MAX(ordinal) FROM turns) AS newest
+         FROM session LEFT JOIN turns AS live ON live.status IN ('running', 'awaiting_tools')",
+    );
+    for row in rows {
+        let told = row["told"] == row["live"]
+            || row["told"].is_null() && row["live"] == row["newest"] && row["status"] == "running";
+        assert!(told, "{row:?}");
     }
 }
 

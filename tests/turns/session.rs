@@ -53,6 +53,31 @@ fn the_first_turn_binds_the_contexts() {
 }
 
 #[test]
+fn what_a_later_turn_brings_for_the_session_is_kept_even_when_its_instance_ends_as_it_begins() {
+    let tools = r#"[{"type":"function","name":"latched","parameters":{"type":"object"}}]"#;
+    for (brought, kept) in [
+        (json!({ "ToolsJson": tools }), (Some("latched"), None)),
+        (json!({ "SolutionContextText": "S" }), (None, Some("S"))),
+    ] {
+        let bed = Bed::new();
+        bed.post(&turn("t1", "One")).final_text();
+        let request = with(turn("t2", "Two"), brought);
+        bed.restart_to_crash(Some(Crash::AfterStep(bed.disk.steps.get() + 1)));
+        assert!(bed.try_post(&request).is_none());
+        bed.restart();
+        bed.post(&request).final_text();
+        let session = &bed.export()["Result"];
+        assert_eq!(
+            (session["ClientTools"][0][0].as_str(), session["SolutionContextText"].as_str()),
+            kept,
+        );
+        bed.post(&turn("t3", "Three")).final_text();
+        let bodies = bed.world.model.bodies();
+        assert_eq!(names(bodies.last().unwrap()), names(&bodies[bodies.len() - 2]));
+    }
+}
+
+#[test]
 fn the_solution_context_is_sent_when_it_has_changed() {
     let bed = Bed::new();
     let sent = |request: Value| {
