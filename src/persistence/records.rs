@@ -61,8 +61,7 @@ pub struct OpenCalls {
 
 impl Session {
     /// What a session is read from: its row, and the newest turn when that runs.
-    pub(super) const SELECT: &str =
-        "SELECT session.*, newest.ordinal AS running_turn, newest.updated_at AS running_updated_at
+    pub(super) const SELECT: &str = "SELECT session.*, newest.ordinal AS running_turn
          FROM session LEFT JOIN turns AS newest
          ON newest.ordinal = (SELECT MAX(ordinal) FROM turns) AND newest.status = 'running'
          WHERE session.id = 1";
@@ -74,12 +73,10 @@ impl Session {
     }
 
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
-        let updated_at: u64 = row.number("updated_at")?;
-        let running_updated_at = row.optional_number("running_updated_at")?;
         Ok(Self {
             session_id: SessionId::parse(&row.text("session_id")?)?,
             created_at: row.number("created_at")?,
-            updated_at: running_updated_at.map_or(updated_at, |running| updated_at.max(running)),
+            updated_at: row.number("updated_at")?,
             agent_context: row.text("agent_context")?,
             conversation_context: row.text("conversation_context")?,
             mode: row.text("mode")?,

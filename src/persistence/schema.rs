@@ -6,31 +6,36 @@
 pub(super) const VERSION: usize = MIGRATIONS.len() + 1;
 
 /// `MIGRATIONS[n]` brings a database from version n + 1 to version n + 2.
-pub(super) const MIGRATIONS: &[&[&str]] = &[&[
-    // Texts that a turn's row may have no room for leave their columns, under names of their own.
-    "INSERT INTO texts (hash, part, text) SELECT 'outcome ' || turn || ' ' || number, 0, outcome
-     FROM submissions WHERE LENGTH(outcome) > 10000",
-    "UPDATE submissions SET outcome = '@outcome ' || turn || ' ' || number WHERE LENGTH(outcome) > 10000",
-    "INSERT INTO texts (hash, part, text) SELECT 'model call ' || turn || ' ' || number, 0, record
-     FROM model_calls WHERE LENGTH(record) > 10000",
-    "UPDATE model_calls SET record = '@model call ' || turn || ' ' || number WHERE LENGTH(record) > 10000",
-    // The latest submission of a turn and its latest model call are a part of the turn's row.
-    "ALTER TABLE turns ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE turns ADD COLUMN accepted_at INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE turns ADD COLUMN http_status INTEGER",
-    "ALTER TABLE turns ADD COLUMN outcome TEXT",
-    "ALTER TABLE turns ADD COLUMN kept_segment INTEGER",
-    "ALTER TABLE turns ADD COLUMN model_call TEXT",
-    "UPDATE turns SET (fingerprint, accepted_at, http_status, outcome, kept_segment) =
-        (SELECT fingerprint, accepted_at, http_status, outcome, kept_segment
-         FROM submissions WHERE turn = ordinal ORDER BY number DESC LIMIT 1)",
-    "UPDATE turns SET model_call =
-        (SELECT record FROM model_calls WHERE turn = ordinal ORDER BY number DESC LIMIT 1)",
-    "DELETE FROM submissions
-     WHERE (turn, number) IN (SELECT turn, MAX(number) FROM submissions GROUP BY turn)",
-    "DELETE FROM model_calls
-     WHERE (turn, number) IN (SELECT turn, MAX(number) FROM model_calls GROUP BY turn)",
-]];
+pub(super) const MIGRATIONS: &[&[&str]] = &[
+    &[
+        // Texts that a turn's row may have no room for leave their columns, under names of their own.
+        "INSERT INTO texts (hash, part, text) SELECT 'outcome ' || turn || ' ' || number, 0, outcome
+         FROM submissions WHERE LENGTH(outcome) > 10000",
+        "UPDATE submissions SET outcome = '@outcome ' || turn || ' ' || number WHERE LENGTH(outcome) > 10000",
+        "INSERT INTO texts (hash, part, text) SELECT 'model call ' || turn || ' ' || number, 0, record
+         FROM model_calls WHERE LENGTH(record) > 10000",
+        "UPDATE model_calls SET record = '@model call ' || turn || ' ' || number WHERE LENGTH(record) > 10000",
+        // The latest submission of a turn and its latest model call are a part of the turn's row.
+        "ALTER TABLE turns ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE turns ADD COLUMN accepted_at INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE turns ADD COLUMN http_status INTEGER",
+        "ALTER TABLE turns ADD COLUMN outcome TEXT",
+        "ALTER TABLE turns ADD COLUMN kept_segment INTEGER",
+        "ALTER TABLE turns ADD COLUMN model_call TEXT",
+        "UPDATE turns SET (fingerprint, accepted_at, http_status, outcome, kept_segment) =
+            (SELECT fingerprint, accepted_at, http_status, outcome, kept_segment
+             FROM submissions WHERE turn = ordinal ORDER BY number DESC LIMIT 1)",
+        "UPDATE turns SET model_call =
+            (SELECT record FROM model_calls WHERE turn = ordinal ORDER BY number DESC LIMIT 1)",
+        "DELETE FROM submissions
+         WHERE (turn, number) IN (SELECT turn, MAX(number) FROM submissions GROUP BY turn)",
+        "DELETE FROM model_calls
+         WHERE (turn, number) IN (SELECT turn, MAX(number) FROM model_calls GROUP BY turn)",
+    ],
+    // That the newest turn runs may be told by its own row alone; who reads the session's row only
+    // would not know.
+    &[],
+];
 
 /// The tables that every session has.
 pub(super) const TABLES: &[&str] = &[

@@ -80,7 +80,7 @@ impl Awaiter {
         Self { callbacks: Some(spare.unwrap_or_else(Callbacks::new)) }
     }
 
-    /// What the promise settles with. The promise before it must have settled.
+    /// What the promise settles with. What the promise before it settled with must have been taken.
     pub(super) fn settle(
         &self,
         promise: &Promise,

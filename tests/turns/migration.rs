@@ -66,6 +66,25 @@ fn a_session_of_version_1_is_the_same_session_and_goes_on() {
 }
 
 #[test]
+fn a_session_of_version_2_is_kept_from_those_who_could_not_tell_that_its_turn_runs() {
+    let (bed, _) = present();
+    let export = bed.export();
+    bed.disk.write("UPDATE session SET schema_version = 2");
+    bed.restart();
+    assert_eq!(bed.export(), export);
+    let kept = || bed.disk.read("SELECT * FROM session")[0].clone();
+    assert_eq!(kept()["schema_version"], 3);
+
+    // And what a later version keeps, from this one.
+    bed.disk.write("UPDATE session SET schema_version = 4");
+    bed.restart();
+    let before = kept();
+    let refused = bed.post(&turn("next", "Five"));
+    assert_eq!((refused.status, kept()), (500, before));
+    assert!(refused.text.contains("newer version of the service"), "{}", refused.text);
+}
+
+#[test]
 fn the_longest_texts_of_version_1_find_room() {
     let (bed, _) = present();
     older(&bed);
