@@ -7,7 +7,7 @@ use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::web_sys::ReadableStream;
 
-use super::promise::{Awaiter, ignore};
+use super::promise::{ignore, settled};
 use crate::pipeline::CHUNK_BYTES;
 
 /// How many buffers are kept for the next reader.
@@ -45,7 +45,6 @@ extern "C" {
 /// A body that is being read. Dropping it before its end cancels it.
 pub(super) struct ByteReader {
     reader: Reader,
-    awaiter: Awaiter,
     /// Read to its end, or broken.
     ended: bool,
     /// The buffer of the last read, to be used again.
@@ -57,7 +56,7 @@ impl ByteReader {
     pub(super) fn new(stream: &ReadableStream) -> Result<Self, JsValue> {
         let mode = JSON::parse(r#"{"mode":"byob"}"#)?;
         let reader = stream.unchecked_ref::<ByteStream>().reader(&mode)?;
-        Ok(Self { reader, awaiter: Awaiter::new(), ended: false, buffer: None })
+        Ok(Self { reader, ended: false, buffer: None })
     }
 
     /// Everything was read.
@@ -87,7 +86,7 @@ impl ByteReader {
         };
         let at_least = at_least.clamp(1, CHUNK_BYTES) as u32;
         let reading = self.reader.read_at_least(at_least, buffer);
-        let read: ReadResult = match self.awaiter.settle(&reading).await {
+        let read: ReadResult = match settled(&reading).await {
             Ok(read) => read.unchecked_into(),
             Err(fault) => {
                 self.ended = true;

@@ -14,7 +14,7 @@ use worker::wasm_bindgen_futures::spawn_local;
 use worker::web_sys::{ReadableStream, WritableStream, WritableStreamDefaultWriter};
 use worker::{Headers, Response, ResponseBuilder};
 
-use super::promise::{Awaiter, settled, sleep};
+use super::promise::{settled, sleep};
 use super::runtime::now_ms;
 use crate::pipeline::{StreamCursor, TurnStream};
 
@@ -59,14 +59,13 @@ async fn follow(
     writer: WritableStreamDefaultWriter,
     keep_alive_ms: u64,
 ) {
-    let awaiter = Awaiter::new();
     let mut last_write = now_ms();
     // One timer for each span without a look at the clock, not one for each piece of text.
     let mut silence = Box::pin(sleep(keep_alive_ms));
     loop {
         let frames = cursor.frames(&stream);
         if !frames.is_empty() {
-            if write(&writer, &awaiter, &frames).await.is_err() {
+            if write(&writer, &frames).await.is_err() {
                 return;
             }
             last_write = now_ms();
@@ -77,23 +76,19 @@ async fn follow(
         } else if let Either::Right(_) = select(pin!(cursor.growth(&stream)), &mut silence).await {
             let silent_for = now_ms().saturating_sub(last_write);
             if silent_for >= keep_alive_ms {
-                if write(&writer, &awaiter, ": keep-alive\n\n").await.is_err() {
+                if write(&writer, ": keep-alive\n\n").await.is_err() {
                     return;
                 }
                 last_write = now_ms();
             }
             silence = Box::pin(sleep(keep_alive_ms - silent_for.min(keep_alive_ms - 1)));
         } else if now_ms() == last_write {
-            let _ = awaiter.settle(&wait(0)).await;
+            let _ = settled(&wait(0)).await;
         }
     }
 }
 
-async fn write(
-    writer: &WritableStreamDefaultWriter,
-    awaiter: &Awaiter,
-    text: &str,
-) -> Result<(), JsValue> {
+async fn write(writer: &WritableStreamDefaultWriter, text: &str) -> Result<(), JsValue> {
     let bytes = Uint8Array::from(text.as_bytes());
-    awaiter.settle(&writer.write_with_chunk(&bytes)).await.map(|_| ())
+    settled(&writer.write_with_chunk(&bytes)).await.map(|_| ())
 }

@@ -110,7 +110,7 @@ enum Reading {
     Unread(ReadableStream),
     Begun(ByteReader),
     /// Everything came at once.
-    Whole(Vec<u8>),
+    Whole(Option<Vec<u8>>),
     Ended,
 }
 
@@ -132,9 +132,9 @@ impl ResponseBody for FetchBody {
                 read.map_err(|fault| js_fault(&fault))
             }
             Reading::Whole(bytes) => {
-                let bytes = std::mem::take(bytes);
+                let bytes = bytes.take();
                 self.reading = Reading::Ended;
-                Ok((!bytes.is_empty()).then_some(bytes))
+                Ok(bytes)
             }
             Reading::Unread(_) | Reading::Ended => Ok(None),
         }
@@ -159,7 +159,7 @@ impl ResponseBody for FetchBody {
         if let Reading::Unread(other) = &self.reading {
             // The first chunk was the last, and the other branch has nothing else.
             ignore(&other.cancel());
-            self.reading = Reading::Whole(reader.bytes().unwrap_or_default());
+            self.reading = Reading::Whole(reader.bytes());
             self.abort.armed = false;
         }
         true

@@ -3,7 +3,7 @@
 //! than the waiting.
 
 use std::cell::RefCell;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
@@ -35,7 +35,9 @@ extern "C" {
 
 /// What the promise settles with.
 pub(super) async fn settled(promise: &Promise) -> Result<JsValue, JsValue> {
-    Awaiter::new().settle(promise).await
+    let wait = Wait::new();
+    wait.begin(|callbacks| promise.then2(&callbacks.fulfilled, &callbacks.rejected));
+    wait.over().await
 }
 
 /// Lets the promise settle however it will, without a report of a fault that nobody handles.
@@ -53,8 +55,8 @@ pub(super) async fn sleep(ms: u64) {
     }
 }
 
-/// Waits for one promise at a time.
-pub(super) struct Awaiter {
+/// One wait, with callbacks that another had before it.
+struct Wait {
     /// `None` only while it is dropped.
     callbacks: Option<Callbacks>,
 }
@@ -74,30 +76,31 @@ struct State {
     expected: bool,
 }
 
-impl Awaiter {
-    pub(super) fn new() -> Self {
+impl Wait {
+    fn new() -> Self {
         let spare = SPARE.with_borrow_mut(Vec::pop);
         Self { callbacks: Some(spare.unwrap_or_else(Callbacks::new)) }
     }
 
-    /// What the promise settles with. What the promise before it settled with must have been taken.
-    pub(super) fn settle(
-        &self,
-        promise: &Promise,
-    ) -> impl Future<Output = Result<JsValue, JsValue>> + use<> {
-        if let Some(callbacks) = &self.callbacks {
-            callbacks.state.borrow_mut().expected = true;
-            let _ = promise.then2(&callbacks.fulfilled, &callbacks.rejected);
-        }
-        self.called()
+    /// Hands the callbacks to the runtime.
+    fn begin<T>(&self, hand_over: impl FnOnce(&Callbacks) -> T) -> Option<T> {
+        let callbacks = self.callbacks.as_ref()?;
+        callbacks.state.borrow_mut().expected = true;
+        Some(hand_over(callbacks))
     }
 
-    /// What the next of the runtime's calls says.
-    fn called(&self) -> impl Future<Output = Result<JsValue, JsValue>> + use<> {
-        let state = self.callbacks.as_ref().map(|callbacks| Rc::clone(&callbacks.state));
-        poll_fn(move |context| {
-            let Some(state) = &state else { return Poll::Pending };
-            let mut state = state.borrow_mut();
+    /// The runtime will call none of them any more.
+    fn call_off(&self) {
+        if let Some(callbacks) = &self.callbacks {
+            callbacks.state.borrow_mut().expected = false;
+        }
+    }
+
+    /// What the runtime calls with.
+    async fn over(&self) -> Result<JsValue, JsValue> {
+        poll_fn(|context| {
+            let Some(callbacks) = &self.callbacks else { return Poll::Pending };
+            let mut state = callbacks.state.borrow_mut();
             match state.settled.take() {
                 Some(result) => Poll::Ready(result),
                 None => {
@@ -109,10 +112,11 @@ impl Awaiter {
                 }
             }
         })
+        .await
     }
 }
 
-impl Drop for Awaiter {
+impl Drop for Wait {
     fn drop(&mut self) {
         let Some(callbacks) = self.callbacks.take() else { return };
         let State { expected, .. } = callbacks.state.replace(State::default());
@@ -152,32 +156,28 @@ impl Callbacks {
 
 /// A timer that is set. Dropping it before it rings clears it.
 struct Timer {
-    awaiter: Awaiter,
+    wait: Wait,
     id: Option<JsValue>,
 }
 
 impl Timer {
     fn new(ms: i32) -> Self {
-        let awaiter = Awaiter::new();
-        let id = awaiter.callbacks.as_ref().map(|callbacks| {
-            callbacks.state.borrow_mut().expected = true;
-            set_timeout(&callbacks.fulfilled, ms)
-        });
-        Self { awaiter, id }
+        let wait = Wait::new();
+        let id = wait.begin(|callbacks| set_timeout(&callbacks.fulfilled, ms));
+        Self { wait, id }
     }
 
     async fn rings(mut self) {
-        let _ = self.awaiter.called().await;
+        let _ = self.wait.over().await;
         self.id = None;
     }
 }
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        if let (Some(id), Some(callbacks)) = (&self.id, &self.awaiter.callbacks) {
+        if let Some(id) = &self.id {
             clear_timeout(id);
-            // It is called by the timer or never.
-            callbacks.state.borrow_mut().expected = false;
+            self.wait.call_off();
         }
     }
 }
