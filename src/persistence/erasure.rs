@@ -104,10 +104,10 @@ impl<D: Database> SessionStore<D> {
         let delete = responses.is_some() || earlier.is_some();
         let mut pending: Vec<String> = earlier.map_or_else(Vec::new, |earlier| earlier.responses);
         pending.extend(responses.into_iter().flatten());
-        let count = |table| self.newest(&format!("SELECT COUNT(*) AS newest FROM {table}"));
+        let count = |table| self.number(&format!("SELECT COUNT(*) AS number FROM {table}"));
         let count_of_calls = |table| if self.has_call_tables()? { count(table) } else { Ok(0) };
         let turns = count("turns")?;
-        let latest_calls = self.newest("SELECT COUNT(model_call) AS newest FROM turns")?;
+        let latest_calls = self.number("SELECT COUNT(model_call) AS number FROM turns")?;
         let receipt = ErasureReceipt {
             session_id: session_id.clone(),
             erased_at: timestamp(now),

@@ -66,12 +66,6 @@ impl Session {
          ON newest.ordinal = (SELECT MAX(ordinal) FROM turns) AND newest.status = 'running'
          WHERE session.id = 1";
 
-    /// A turn has begun since it was stored, and nothing else has changed.
-    pub(super) fn differs_by_a_new_turn_alone(&self, stored: &Self) -> bool {
-        let (updated_at, live_turn) = (stored.updated_at, stored.live_turn);
-        *stored == Self { updated_at, live_turn, ..self.clone() }
-    }
-
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
         Ok(Self {
             session_id: SessionId::parse(&row.text("session_id")?)?,

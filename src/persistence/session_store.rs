@@ -166,7 +166,7 @@ impl<D: Database> SessionStore<D> {
     pub fn newest_ordinal(&self) -> Result<u64, Fault> {
         let newest = match self.memory.newest_turn.get() {
             Some(known) => known,
-            None => self.newest("SELECT MAX(ordinal) AS newest FROM turns")?,
+            None => self.number("SELECT MAX(ordinal) AS number FROM turns")?,
         };
         self.memory.newest_turn.set(Some(newest));
         Ok(newest)
@@ -408,9 +408,8 @@ impl<D: Database> SessionStore<D> {
         if version < schema::VERSION {
             self.step(|| {
                 let steps = schema::MIGRATIONS.iter().skip(version.saturating_sub(1));
-                // One that only changes what the rows mean has nothing to run.
-                for statements in steps.filter(|statements| !statements.is_empty()) {
-                    self.database.run_all(statements)?;
+                for statement in steps.copied().flatten() {
+                    self.database.run(statement, &[])?;
                 }
                 let present = &[schema::VERSION.into()];
                 self.database.run("UPDATE session SET schema_version = ?", present)?;
@@ -421,10 +420,10 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    /// The number that a statement gives as `newest`; 0 when there is none.
-    pub(super) fn newest(&self, statement: &str) -> Result<u64, Fault> {
+    /// The number that a statement gives as `number`; 0 when there is none.
+    pub(super) fn number(&self, statement: &str) -> Result<u64, Fault> {
         let row = self.first(statement, &[])?;
-        Ok(row.map_or(Ok(None), |row| row.optional_number("newest"))?.unwrap_or(0))
+        Ok(row.map_or(Ok(None), |row| row.optional_number("number"))?.unwrap_or(0))
     }
 
     pub(super) fn first(

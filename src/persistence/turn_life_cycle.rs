@@ -96,10 +96,10 @@ impl<D: Database> SessionStore<D> {
             for (kind, items) in new.entries {
                 self.append(ordinal, *kind, items)?;
             }
+            let is_stored = self.memory.session.borrow().as_ref() == Some(&*session);
             session.live_turn = Some(ordinal);
             session.updated_at = new.now;
-            let unchanged = |stored: &Session| session.differs_by_a_new_turn_alone(stored);
-            if self.memory.session.borrow().as_ref().is_some_and(unchanged) {
+            if is_stored {
                 // That the newest turn runs is told by the turn's row.
                 self.memory.session.replace(Some(session.clone()));
             } else {
@@ -362,7 +362,7 @@ impl<D: Database> SessionStore<D> {
     fn append(&self, turn: u64, kind: EntryKind, items: &str) -> Result<u64, Fault> {
         let newest = match self.memory.newest_entry.get() {
             Some(known) => known,
-            None => self.newest("SELECT MAX(seq) AS newest FROM conversation")?,
+            None => self.number("SELECT MAX(seq) AS number FROM conversation")?,
         };
         let seq = newest + 1;
         let column = texts::to_column(&self.database, items)?;
