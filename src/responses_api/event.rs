@@ -1,8 +1,8 @@
 //! A typed view of the stream events that matter, and nothing of those that do not.
 //!
-//! The `type` inside the data decides, as services omit or misname the `event` line. Types
-//! that are not listed are recognised by a scan that builds no value, so a service may invent
-//! new ones. It must not keep state: order and completeness are the accumulator's.
+//! The `type` inside the data decides, as services omit or misname the `event` line; the line
+//! speaks where the data name no type. Types that are not listed are recognised by a scan that
+//! builds no value, so a service may invent new ones. It must not keep state: order and completeness are the accumulator's.
 //! Source: the Responses API's streaming events, by recordings of several services.
 
 use std::borrow::Cow;
@@ -109,8 +109,8 @@ pub enum TerminalStatus {
 }
 
 impl<'a> ResponseEvent<'a> {
-    /// Reads one framed event. Data that are not a JSON object with a `type`, and known
-    /// events without the members above, are [`StreamFault::Malformed`].
+    /// Reads one framed event. Data that are not a JSON object, an event that names no type, and
+    /// known events without the members above are [`StreamFault::Malformed`].
     pub fn read(event: &'a SseEvent) -> Result<Self, StreamFault> {
         let data = event.data.trim();
         match data {
@@ -119,9 +119,16 @@ impl<'a> ResponseEvent<'a> {
             "[DONE]" => return Ok(Self::Done),
             _ => {}
         }
-        let members: Members<'a> =
-            serde_json::from_str(data).map_err(|_| StreamFault::Malformed("an event"))?;
-        match members.kind.as_ref().map(|Text(kind)| kind.as_ref()) {
+        let members: Members<'a> = match serde_json::from_str(data) {
+            Ok(members) => members,
+            // Signs of life that proxies invent.
+            Err(_) if event.event.as_deref().is_some_and(is_foreign) => return Ok(Self::Ignored),
+            Err(_) => return Err(StreamFault::Malformed("an event")),
+        };
+        let kind = members.kind.as_ref().map(|Text(kind)| kind.as_ref());
+        match kind.or(event.event.as_deref()) {
+            // Proxies report their own failures without a type.
+            _ if kind.is_none() && members.error.is_some() => error(data, members.error),
             Some("response.output_item.added") => {
                 let (output_index, item) = members.item().ok_or(MALFORMED_ITEM)?;
                 Ok(Self::ItemAdded { output_index, item })
@@ -165,13 +172,14 @@ impl<'a> ResponseEvent<'a> {
             Some("response.cancelled") => terminal(members.response, TerminalStatus::Cancelled),
             Some("error") => error(data, members.error),
             Some(_) => Ok(Self::Ignored),
-            // Proxies report their own failures without a type.
-            None if members.error.is_some() || event.event.as_deref() == Some("error") => {
-                error(data, members.error)
-            }
             None => Err(StreamFault::Malformed("an event without a type")),
         }
     }
+}
+
+/// Whether an event's name is none of the Responses API's.
+fn is_foreign(name: &str) -> bool {
+    name != "error" && !name.starts_with("response.")
 }
 
 const MALFORMED_ITEM: StreamFault = StreamFault::Malformed("an output_item event");
@@ -290,9 +298,21 @@ mod tests {
     }
 
     #[test]
+    fn where_the_data_name_no_type_the_event_line_does() {
+        let data = r#"{"delta":"a","content_index":1}"#;
+        assert_eq!(
+            seen(Some("response.refusal.delta"), data),
+            "TextDelta { place: ItemPlace { output_index: None, item_id: None }, \
+             content_index: 1, delta: \"a\", refusal: true }"
+        );
+    }
+
+    #[test]
     fn unknown_types_are_ignored_and_keep_alives_too() {
         assert_eq!(seen(None, r#"{"type":"response.new.thing","delta":{"a":[1,2]}}"#), "Ignored");
-        assert_eq!(seen(Some("ping"), ""), "Ignored");
+        for data in ["", "{}", "ping", "[1]"] {
+            assert_eq!(seen(Some("ping"), data), "Ignored");
+        }
         assert_eq!(seen(None, " [DONE] "), "Done");
     }
 
@@ -302,8 +322,11 @@ mod tests {
         for data in ["secret", "{\"type\":", "[1]", "7", r#"{"type":7}"#, r#"{"type":"x"}y"#] {
             assert_eq!(seen(None, data), unreadable, "{data}");
         }
+        for event in ["response.completed", "error"] {
+            assert_eq!(seen(Some(event), "ping"), unreadable);
+        }
         assert_eq!(
-            seen(Some("response.completed"), r#"{"response":{}}"#),
+            seen(None, r#"{"response":{}}"#),
             "the model service sent an event without a type that could not be read"
         );
         assert_eq!(

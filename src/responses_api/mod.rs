@@ -17,6 +17,7 @@ mod ordered_text;
 mod output_item;
 mod replay_item;
 mod request;
+mod split_character;
 mod sse;
 mod stream;
 

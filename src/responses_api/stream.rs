@@ -4,6 +4,7 @@
 //! object (the content type does not say it reliably, the first character does), and that a
 //! body that stops inside an event ended early. It does no I/O and keeps no clock.
 
+use super::split_character::SplitCharacter;
 use super::{
     Outcome, Progress, ResponseAccumulator, ResponseEvent, SseDecoder, SseEvent, SseFault,
     SseLimits, StreamFault, outcome_of_json,
@@ -25,6 +26,7 @@ pub struct ResponseStream {
     limits: StreamLimits,
     body: Body,
     accumulator: ResponseAccumulator,
+    split: SplitCharacter,
 }
 
 #[derive(Clone, Debug)]
@@ -39,7 +41,12 @@ impl ResponseStream {
     /// A reader at the start of a body.
     pub fn new(limits: StreamLimits) -> Self {
         let accumulator = ResponseAccumulator::new(limits.answer_bytes);
-        Self { limits, body: Body::Blank(Vec::new()), accumulator }
+        Self {
+            limits,
+            body: Body::Blank(Vec::new()),
+            accumulator,
+            split: SplitCharacter::default(),
+        }
     }
 
     /// Takes the next bytes and gives all the progress in them as one. After a fault the
@@ -123,8 +130,14 @@ impl ResponseStream {
                 let pushed = decoder.push(chunk);
                 let mut progress = Progress::Nothing;
                 while let Some(event) = decoder.next_event() {
-                    let event = ResponseEvent::read(&event)?;
-                    progress = progress.then(self.accumulator.apply(event)?);
+                    let next = match ResponseEvent::read(&event) {
+                        Ok(event) => self.accumulator.apply(event)?,
+                        Err(fault) => {
+                            let joined = self.split.join(&event).ok_or(fault)?;
+                            self.accumulator.apply(ResponseEvent::read(&joined)?)?
+                        }
+                    };
+                    progress = progress.then(next);
                     if self.accumulator.is_finished() {
                         return Ok(progress);
                     }

@@ -1,0 +1,119 @@
+//! A character that a service cut in two: some count text in UTF-16, and a delta then ends with the
+//! escape of one half (`\ud83d`) and the next begins with that of the other.
+//!
+//! It is asked only when an event could not be read, as JSON readers refuse half a character. It
+//! must not look at anything but the delta: whole texts are not cut.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::SseEvent;
+
+/// The half that the last such delta ended with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SplitCharacter {
+    /// As it was escaped.
+    high: String,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    delta: &'a RawValue,
+}
+
+impl SplitCharacter {
+    /// The event with whole characters only: its delta begins with the half that was held, and the
+    /// half that it ends with is held now. Halves without another become U+FFFD. `None` when the
+    /// event has no delta that is a string.
+    pub(super) fn join(&mut self, event: &SseEvent) -> Option<SseEvent> {
+        let Delta { delta } = serde_json::from_str(&event.data).ok()?;
+        let (before, after) = event.data.split_once(delta.get())?;
+        let text = delta.get().strip_prefix('"')?.strip_suffix('"')?;
+        let text = std::mem::take(&mut self.high) + text;
+        let mut data = format!("{before}\"");
+        let mut rest = text.as_str();
+        while let Some((plain, escapes)) = rest.find('\\').and_then(|at| rest.split_at_checked(at))
+        {
+            data += plain;
+            let (escape, below) = first_escape(escapes);
+            rest = below;
+            match (half(escape), half(first_escape(below).0)) {
+                (Some(Half::High), Some(Half::Low)) => {
+                    let (low, below) = first_escape(below);
+                    data += escape;
+                    data += low;
+                    rest = below;
+                }
+                (Some(Half::High), _) if below.is_empty() => escape.clone_into(&mut self.high),
+                (Some(_), _) => data += "\\ufffd",
+                (None, _) => data += escape,
+            }
+        }
+        data = data + rest + "\"" + after;
+        Some(SseEvent { event: event.event.clone(), data })
+    }
+}
+
+enum Half {
+    High,
+    Low,
+}
+
+/// The escape that a text begins with, and the text behind it.
+fn first_escape(text: &str) -> (&str, &str) {
+    let length = if text.starts_with("\\u") { 6 } else { 2 };
+    text.split_at_checked(length).unwrap_or((text, ""))
+}
+
+/// Which half of a character an escape is, if it is one.
+fn half(escape: &str) -> Option<Half> {
+    match u16::from_str_radix(escape.strip_prefix("\\u")?, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::High),
+        0xdc00..=0xdfff => Some(Half::Low),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the deltas of a text's parts are, once they were joined.
+    fn joined(parts: &[&str]) -> Vec<String> {
+        let mut split = SplitCharacter::default();
+        let delta = |part: &&str| {
+            let data = format!(r#"{{"a":1,"delta":"{part}","z":"{part}x"}}"#);
+            let event = split.join(&SseEvent { event: None, data }).unwrap();
+            let value: serde_json::Value =
+                serde_json::from_str(&event.data.replace(&format!(r#""{part}x""#), "2")).unwrap();
+            assert_eq!((&value["a"], &value["z"]), (&1.into(), &2.into()));
+            value["delta"].as_str().unwrap().to_owned()
+        };
+        parts.iter().map(delta).collect()
+    }
+
+    #[test]
+    fn a_character_that_was_cut_in_two_is_whole_in_the_second_delta() {
+        assert_eq!(joined(&[r"a\ud83d", r"\ude00b"]), ["a", "😀b"]);
+        assert_eq!(joined(&[r"\uD83D", r"\uDE00\ud83d", r"\ude00"]), ["", "😀", "😀"]);
+        assert_eq!(joined(&[r"\\\ud83d\ude00\n\ud83d", r"\ude00\u0041"]), ["\\😀\n", "😀A"]);
+    }
+
+    #[test]
+    fn half_a_character_without_the_other_is_the_replacement_character() {
+        assert_eq!(
+            joined(&[r"a\ude00b", r"\ud83db", r"\ud83d\ud83d"]),
+            ["a\u{fffd}b", "\u{fffd}b", "\u{fffd}"]
+        );
+        assert_eq!(joined(&[r"\ud83d", "b"]), ["", "\u{fffd}b"]);
+    }
+
+    #[test]
+    fn what_has_no_delta_that_is_text_is_left_as_it_is() {
+        for data in ["", "{}", "[1]", r#"{"delta":7}"#, r#"{"delta":"a"#] {
+            let event = SseEvent { event: None, data: data.to_owned() };
+            assert_eq!(SplitCharacter::default().join(&event), None, "{data}");
+        }
+    }
+}
