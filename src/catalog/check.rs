@@ -32,9 +32,9 @@ const DISPLAY_NAME_CHARACTERS: usize = 128;
 const MODEL_NAME_BYTES: usize = 256;
 
 /// Retrieval's bounds (interface §7).
-const DEFAULT_LIMIT: u32 = 8;
+pub(super) const DEFAULT_LIMIT: u32 = 8;
 const MOST_CHUNKS: u32 = 100;
-const DEFAULT_MAX_BYTES: u32 = 24_576;
+pub(super) const DEFAULT_MAX_BYTES: u32 = 24_576;
 const MOST_BYTES: u32 = 1_048_576;
 
 /// Names the document declares, also where the declaration itself has other faults, so that one
@@ -150,8 +150,7 @@ fn agent_context(place: &Place<'_>) -> Option<AgentContext> {
         continuation: continuation?.unwrap_or(Continuation::Stored),
         resend_tools: resend_tools?.unwrap_or(true),
         delete_stored: delete_stored?.unwrap_or(false),
-        retrieval: retrieval?
-            .unwrap_or(Retrieval::Index { limit: DEFAULT_LIMIT, max_bytes: DEFAULT_MAX_BYTES }),
+        retrieval: retrieval?.unwrap_or_default(),
     })
 }
 

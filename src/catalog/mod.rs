@@ -32,6 +32,8 @@ pub const AGENT_LIST_MODES: &str = "agent_list_modes";
 pub const BUILT_IN_TOOLS: [&str; 2] = [AGENT_CHANGE_MODE, AGENT_LIST_MODES];
 /// The mode a session starts in when nothing else says so (AGN-011 §3.1).
 pub const GENERAL_MODE: &str = "general";
+/// The conversation context of sessions that name none.
+pub const DEFAULT_CONTEXT: &str = "default";
 /// The catalog document's JSON Schema (2020-12). It describes the shape; names that must exist
 /// elsewhere in the document, and unique keys, are checked by [`Catalog::parse`] alone.
 pub const SCHEMA: &str = include_str!("catalog.schema.json");
@@ -102,6 +104,12 @@ pub enum Retrieval {
     },
     /// Nowhere: turns see their own artifacts only.
     None,
+}
+
+impl Default for Retrieval {
+    fn default() -> Self {
+        Self::Index { limit: check::DEFAULT_LIMIT, max_bytes: check::DEFAULT_MAX_BYTES }
+    }
 }
 
 /// The reasoning profile of a conversation (AGN-003 §2).

@@ -21,7 +21,7 @@ pub(super) fn chunk_path(relative_path: &str, file_name: &str) -> String {
         .strip_suffix(file_name)
         .is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']));
     if already_named {
-        relative_path.to_owned()
+        folder.to_owned()
     } else if folder.is_empty() {
         file_name.to_owned()
     } else {
@@ -85,6 +85,7 @@ mod tests {
             ("src", "a.rs", "src/a.rs"),
             ("src/", "a.rs", "src/a.rs"),
             ("src/a.rs", "a.rs", "src/a.rs"),
+            ("src/a.rs/", "a.rs", "src/a.rs"),
             ("a.rs", "a.rs", "a.rs"),
             ("src/ba.rs", "a.rs", "src/ba.rs/a.rs"),
             ("", "a.rs", "a.rs"),

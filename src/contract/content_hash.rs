@@ -1,8 +1,7 @@
 //! `ContentHash` (IDX-016): what says that two contents are the same, for files and documents.
 //!
 //! It owns the normal form of a text. Line ends do not count, nor does what a line holds behind its
-//! 500th UTF-16 code unit: two texts that differ only there have one hash, and by the interface they
-//! are the same text.
+//! 500th UTF-16 code unit: two texts that differ only there have one `ContentHash`.
 
 use sha2::{Digest, Sha256};
 
@@ -18,25 +17,40 @@ const LINE_UNITS: usize = 500;
 /// the encoders of the platforms that count in these units.
 #[must_use]
 pub fn content_hash_of_text(text: &str) -> String {
+    hash_of_lines(text, LINE_UNITS).0
+}
+
+/// The same, and the hash of the text with its lines whole; that is empty when none was cut.
+#[must_use]
+pub fn content_hashes_of_text(text: &str) -> (String, String) {
+    let (hash, cut) = hash_of_lines(text, LINE_UNITS);
+    let whole = if cut { hash_of_lines(text, usize::MAX).0 } else { String::new() };
+    (hash, whole)
+}
+
+/// The hash of a text whose lines are cut to so many UTF-16 code units, and whether one was cut.
+fn hash_of_lines(text: &str, most_units: usize) -> (String, bool) {
     let mut hash = Sha256::new();
+    let mut was_cut = false;
     let mut rest = Some(text);
     while let Some(remaining) = rest {
         let (line, _, below) = first_line(remaining);
         let mut units = 0;
         let cut = line.char_indices().find(|(_, c)| {
             units += c.len_utf16();
-            units > LINE_UNITS
+            units > most_units
         });
+        was_cut |= cut.is_some();
         let kept = cut.map_or(Some(line), |(at, _)| line.get(..at)).unwrap_or(line);
         hash.update(kept);
         // The character that did not fit had begun within the limit.
-        if cut.is_some_and(|(_, c)| units - c.len_utf16() < LINE_UNITS) {
+        if cut.is_some_and(|(_, c)| units - c.len_utf16() < most_units) {
             hash.update("\u{fffd}");
         }
         hash.update("\n");
         rest = below;
     }
-    hex(&hash.finalize())
+    (hex(&hash.finalize()), was_cut)
 }
 
 /// The hash of contents that are not text, in lower-case hex: SHA-256 of the bytes.
@@ -86,6 +100,16 @@ mod tests {
         assert_eq!(content_hash_of_text(&format!("{odd}é😀")), of(&format!("{odd}é")));
         let even = "😀".repeat(250);
         assert_eq!(content_hash_of_text(&format!("{even}😀")), of(&even));
+    }
+
+    #[test]
+    fn what_stands_behind_the_cut_is_told_by_a_second_hash() {
+        let of = |text: &str| content_hashes_of_text(text);
+        let (short, long) = ("x".repeat(500), "x".repeat(501));
+        let hash = content_hash_of_text(&short);
+        assert_eq!(of(&short), (hash.clone(), String::new()));
+        assert_eq!(of(&long), (hash, content_hash_of_bytes(format!("{long}\n").as_bytes())));
+        assert_eq!(of(&format!("{long}\r\na")), of(&format!("{long}\na")));
     }
 
     #[test]

@@ -50,6 +50,12 @@ pub struct Warning {
     pub details: Option<Map<String, Value>>,
 }
 
+impl From<Fault> for Vec<Fault> {
+    fn from(fault: Fault) -> Self {
+        vec![fault]
+    }
+}
+
 impl Fault {
     /// A fault that concerns the request as a whole.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {

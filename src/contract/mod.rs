@@ -26,7 +26,7 @@ pub mod timestamp;
 pub mod tool_result;
 pub mod validation;
 
-pub use content_hash::{content_hash_of_bytes, content_hash_of_text};
+pub use content_hash::{content_hash_of_bytes, content_hash_of_text, content_hashes_of_text};
 pub use document::{Document, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, UnknownErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Warning};
@@ -43,6 +43,6 @@ pub use response::{
     AgentExecuteResponse, FileRef, FinalResponse, ServerToolResult, ToolCall, ToolCalls,
     ToolContinuationResponse, Usage,
 };
-pub use timestamp::timestamp;
+pub use timestamp::{http_date_ms, timestamp};
 pub use tool_result::{ToolOutcome, ToolResult};
-pub use validation::{parse, parse_documents, parse_search, peek_session_id};
+pub use validation::{in_document_order, parse, parse_documents, parse_search, peek_session_id};

@@ -65,7 +65,7 @@ pub struct ToolContinuation {
     pub session_id: SessionId,
     /// The waiting turn.
     pub turn_id: TurnId,
-    /// One or more, with unique ids, in the client's order.
+    /// One or more, in the client's order.
     pub tool_results: Vec<ToolResult>,
 }
 

@@ -13,6 +13,31 @@ pub fn timestamp(ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
+/// Milliseconds since the Unix epoch of a date as HTTP headers spell it, in its preferred form:
+/// `Sun, 06 Nov 1994 08:49:37 GMT`. `None` for anything else, and before the epoch.
+#[must_use]
+pub fn http_date_ms(text: &str) -> Option<u64> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let number = |digits: &str| digits.parse::<u32>().ok().map(u64::from);
+    let words: Vec<&str> = text.split(' ').collect();
+    let [_, day, month, year, time, "GMT"] = words[..] else { return None };
+    let parts: Vec<&str> = time.split(':').collect();
+    let [hour, minute, second] = parts[..] else { return None };
+    // From 1 to 12, counted from March as `date` does.
+    let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
+    let (month, year) = if month > 2 {
+        (month - 3, number(year)?)
+    } else {
+        (month + 9, number(year)?.checked_sub(1)?)
+    };
+    let day =
+        365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + number(day)?;
+    let day = day.checked_sub(719_469)?;
+    let seconds = number(hour)? * 3600 + number(minute)? * 60 + number(second)?;
+    Some(day * DAY_MS + seconds * 1000)
+}
+
 /// Year, month and day of a day since the Unix epoch, in the Gregorian calendar.
 fn date(day: u64) -> (u64, u64, u64) {
     // Counted from 0000-03-01, so that a leap day is the last of its year, and the months before any
@@ -42,6 +67,28 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(timestamp(ms), text);
+        }
+    }
+
+    #[test]
+    fn a_date_of_a_header_is_read_in_its_preferred_form_only() {
+        for (text, ms) in [
+            ("Thu, 01 Jan 1970 00:00:00 GMT", Some(0)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(784_111_777_000)),
+            ("Tue, 29 Feb 2000 23:59:59 GMT", Some(951_868_799_000)),
+            ("Thu, 31 Dec 2026 00:00:00 GMT", Some(1_798_675_200_000)),
+            ("Mon, 01 Mar 2100 00:00:00 GMT", Some(4_107_542_400_000)),
+            ("Wed, 31 Dec 1969 23:59:59 GMT", None),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", None),
+            ("Sun Nov  6 08:49:37 1994", None),
+            ("Sun, 06 Nov 1994 08:49 GMT", None),
+            ("Sun, 06 Now 1994 08:49:37 GMT", None),
+            ("Sun, -6 Nov 1994 08:49:37 GMT", None),
+            ("Sun, 06 Jan 0000 08:49:37 GMT", None),
+            ("2", None),
+            ("", None),
+        ] {
+            assert_eq!(http_date_ms(text), ms, "{text}");
         }
     }
 

@@ -5,6 +5,7 @@
 
 use super::session_host::Environment;
 use super::turn_retrieval::Retrieved;
+use crate::catalog::{DEFAULT_CONTEXT, GENERAL_MODE};
 use crate::composition::{
     ToolList, TurnMaterial, client_tool_definitions, compose_turn, default_tool_definitions,
     merge_tools,
@@ -56,26 +57,23 @@ pub(super) struct Door<'a, P, D> {
 }
 
 impl<P: Platform, D: Database> Door<'_, P, D> {
-    /// Admits a user turn.
+    /// Admits a user turn, or says all that is wrong with it.
     pub(super) fn user_turn(
         &self,
         request: &UserTurn,
         fingerprint: &str,
-    ) -> Result<Admission, Fault> {
-        let session = self.store.session()?;
-        if let Some(session) = session {
-            if let Some(turn) = self.store.turn(&request.turn_id)? {
-                return self
-                    .repeat(session, turn, fingerprint)?
-                    .ok_or_else(|| conflict(request.turn_id.as_str()));
-            }
-            self.refuse_when_live(&session)?;
-            self.refuse_other_contexts(&session, request)?;
-            let ordinal = self.next_ordinal()?;
-            return self.begin(session, ordinal, request, fingerprint);
+    ) -> Result<Admission, Vec<Fault>> {
+        let Some(session) = self.store.session()? else {
+            let session = self.new_session(request)?;
+            return self.begin(session, 1, request, fingerprint);
+        };
+        if let Some(turn) = self.store.turn(&request.turn_id)? {
+            let repeated = self.repeat(session, turn, fingerprint)?;
+            return repeated.ok_or_else(|| conflict(request.turn_id.as_str()).into());
         }
-        let session = self.new_session(request)?;
-        self.begin(session, 1, request, fingerprint)
+        self.refuse_when_live(&session)?;
+        let ordinal = self.next_ordinal()?;
+        self.begin(session, ordinal, request, fingerprint)
     }
 
     /// Admits a tool continuation.
@@ -103,6 +101,8 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             )
             .with("MaxContinuations", most));
         }
+        // What cannot go on is not accepted.
+        self.environment.catalog()?;
         let mut calls = self.store.calls(open)?;
         let answered = match_results(&mut calls, &request.tool_results)?;
         let now = self.platform.now_ms();
@@ -119,7 +119,8 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
     /// live.
     pub(super) fn agent_of_new_turn(&self, request: &UserTurn) -> Result<Option<String>, Fault> {
         let Some(session) = self.store.session()? else {
-            return self.new_session(request).map(|session| Some(session.agent_context));
+            // What is wrong with the turn is said when it is admitted.
+            return Ok(self.new_session(request).ok().map(|session| session.agent_context));
         };
         if session.live_turn.is_some() || self.store.turn(&request.turn_id)?.is_some() {
             return Ok(None);
@@ -200,6 +201,8 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
     /// Goes on from the last durable step. When nothing is owed to the model any more, because later
     /// turns have told it, what the turn had said is said again.
     fn take_up(&self, session: &mut Session, turn: &mut Turn) -> Result<(), Fault> {
+        // What cannot run is not taken up.
+        self.environment.catalog()?;
         self.store.step(|| {
             let own_calls = session.open_calls_of(turn.ordinal).is_some();
             if !own_calls {
@@ -224,14 +227,16 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         ordinal: u64,
         request: &UserTurn,
         fingerprint: &str,
-    ) -> Result<Admission, Fault> {
-        let catalog = &self.environment.catalog;
-        let conversation = catalog
-            .conversation_context(&session.conversation_context)
-            .ok_or_else(|| unknown_context("ConversationContext"))?;
+    ) -> Result<Admission, Vec<Fault>> {
+        let catalog = self.environment.catalog()?;
+        let mut faults = other_contexts(&session, request);
         if catalog.agent_context(&session.agent_context).is_none() {
-            return Err(unknown_context("AgentContext"));
+            faults.push(unknown_context("AgentContext"));
         }
+        let Some(conversation) = catalog.conversation_context(&session.conversation_context) else {
+            faults.push(unknown_context("ConversationContext"));
+            return Err(faults);
+        };
 
         let client_tools = match (&request.tools, &session.client_tools) {
             (Some(tools), _) => client_tool_definitions(tools)?,
@@ -250,7 +255,10 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         // A mode that the catalog no longer holds gives way to the default one.
         session.mode.clone_from(&mode.key);
         let merged = merge_tools(client_tools, server_tools::definitions(catalog, mode)?);
-        refuse_unoffered_choice(request.tool_choice_name.as_deref(), &merged.list)?;
+        faults.extend(unoffered_choice(request.tool_choice_name.as_deref(), &merged.list));
+        if !faults.is_empty() {
+            return Err(faults);
+        }
 
         let solution_context = match &request.solution_context_text {
             Some(text) => Some(text.clone()).filter(|text| !text.is_empty()),
@@ -263,7 +271,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         };
 
         // From here on the turn is accepted: what follows writes, all of it or nothing.
-        self.store.step(|| {
+        let admission = self.store.step(|| {
             if let Some(tools) = latched_tools {
                 session.client_tools = Some(self.store.keep_text(&tools)?);
             }
@@ -314,15 +322,22 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
                 },
             )?;
             Ok(Admission::Run(turn))
-        })
+        })?;
+        Ok(admission)
     }
 
-    fn new_session(&self, request: &UserTurn) -> Result<Session, Fault> {
-        let catalog = &self.environment.catalog;
-        let conversation_id = request.conversation_context_id.as_deref().unwrap_or("default");
-        let conversation = catalog
-            .conversation_context(conversation_id)
-            .ok_or_else(|| unknown_context("ConversationContext"))?;
+    fn new_session(&self, request: &UserTurn) -> Result<Session, Vec<Fault>> {
+        let catalog = self.environment.catalog()?;
+        let conversation_id = request.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
+        let Some(conversation) = catalog.conversation_context(conversation_id) else {
+            let agent = request.agent_context_id.as_deref();
+            let unknown_agent = agent.is_some_and(|agent| catalog.agent_context(agent).is_none());
+            let agent = unknown_agent.then(|| unknown_context("AgentContext"));
+            return Err(agent
+                .into_iter()
+                .chain([unknown_context("ConversationContext")])
+                .collect());
+        };
         let agent_id =
             request.agent_context_id.as_deref().unwrap_or(&conversation.agent_context_id);
         let now = self.platform.now_ms();
@@ -334,11 +349,9 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             conversation_context: conversation_id.to_owned(),
             mode: match &conversation.mode {
                 Some(mode) => mode.clone(),
-                None => catalog
-                    .mode(crate::catalog::GENERAL_MODE)
-                    .unwrap_or_else(|| catalog.default_mode())
-                    .key
-                    .clone(),
+                None => {
+                    catalog.mode(GENERAL_MODE).unwrap_or_else(|| catalog.default_mode()).key.clone()
+                }
             },
             client_tools: None,
             solution_context: None,
@@ -386,26 +399,6 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             "The session has had as many turns as the deployment permits. Begin a new session.",
         )
         .with("MaxTurns", most))
-    }
-
-    fn refuse_other_contexts(&self, session: &Session, request: &UserTurn) -> Result<(), Fault> {
-        for (member, given, bound) in [
-            ("AgentContextId", &request.agent_context_id, &session.agent_context),
-            (
-                "ConversationContextId",
-                &request.conversation_context_id,
-                &session.conversation_context,
-            ),
-        ] {
-            if given.as_ref().is_some_and(|given| given != bound) {
-                return Err(Fault::new(
-                    ErrorCode::InvalidField,
-                    format!("{member} was bound to {bound} by the session's first turn. Leave it out, or start another session."),
-                )
-                .at(format!("/{member}")));
-            }
-        }
-        Ok(())
     }
 
     /// Results for a turn that waits for none: a late or second answer, or a mistake.
@@ -484,15 +477,34 @@ fn match_results(calls: &mut [Call], results: &[ToolResult]) -> Result<Vec<Call>
     Ok(answered)
 }
 
-fn refuse_unoffered_choice(choice: Option<&str>, tools: &ToolList) -> Result<(), Fault> {
-    match choice {
-        Some(name) if tools.get(name).is_none() => Err(Fault::new(
+/// Contexts that are not those of the session's first turn.
+fn other_contexts(session: &Session, request: &UserTurn) -> Vec<Fault> {
+    let members = [
+        ("AgentContextId", &request.agent_context_id, &session.agent_context),
+        ("ConversationContextId", &request.conversation_context_id, &session.conversation_context),
+    ];
+    let others = members
+        .into_iter()
+        .filter(|(_, given, bound)| given.as_ref().is_some_and(|given| given != *bound));
+    others
+        .map(|(member, _, bound)| {
+            Fault::new(
+                ErrorCode::InvalidField,
+                format!("{member} was bound to {bound} by the session's first turn. Leave it out, or start another session."),
+            )
+            .at(format!("/{member}"))
+        })
+        .collect()
+}
+
+fn unoffered_choice(choice: Option<&str>, tools: &ToolList) -> Option<Fault> {
+    choice.filter(|name| tools.get(name).is_none()).map(|_| {
+        Fault::new(
             ErrorCode::InvalidField,
             "ToolChoiceName must name an offered tool, and none of that name is offered.",
         )
-        .at("/ToolChoiceName")),
-        _ => Ok(()),
-    }
+        .at("/ToolChoiceName")
+    })
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Fault> {

@@ -97,9 +97,10 @@ impl Keyring {
             if entry.id.is_empty() {
                 return Err(named("Id is empty"));
             }
-            let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+            // The name of an object is cut at its first slash.
+            let plain = |b: u8| b.is_ascii_graphic() && b != b'/';
             if !(1..=64).contains(&entry.tenant.len()) || !entry.tenant.bytes().all(plain) {
-                return Err(named("Tenant must be 1 to 64 characters of A-Z a-z 0-9 . _ -"));
+                return Err(named("Tenant must be 1 to 64 visible ASCII characters other than /"));
             }
             let hash = sha256_from_hex(&entry.sha256)
                 .ok_or_else(|| named("Sha256 must be 64 characters of lower-case hex"))?;
@@ -200,7 +201,7 @@ mod tests {
             (r#"[{"Id":"","Tenant":"a","Sha256":"x"}]"#, "API_KEYS[0]: Id is empty"),
             (
                 r#"[{"Id":"k","Tenant":"a/b","Sha256":"x"}]"#,
-                "API_KEYS[0]: Tenant must be 1 to 64 characters of A-Z a-z 0-9 . _ -",
+                "API_KEYS[0]: Tenant must be 1 to 64 visible ASCII characters other than /",
             ),
             (
                 r#"[{"Id":"k","Tenant":"a","Sha256":"ABC"}]"#,

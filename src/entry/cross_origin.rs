@@ -19,11 +19,14 @@ pub struct AllowedOrigins(Vec<String>);
 
 impl AllowedOrigins {
     /// Reads `ALLOWED_ORIGINS`: origins such as `https://app.example.com`, separated by commas or
-    /// white space, or `*` for every page.
+    /// white space or as a JSON array, or `*` for every page.
     pub fn from_variable(value: Option<&str>) -> Self {
-        let origins = value.unwrap_or_default().split(|c: char| c == ',' || c.is_whitespace());
+        let value = value.unwrap_or_default();
+        let listed: Vec<&str> = serde_json::from_str(value)
+            .unwrap_or_else(|_| value.split(|c: char| c == ',' || c.is_whitespace()).collect());
         Self(
-            origins
+            listed
+                .into_iter()
                 .map(|origin| origin.trim_end_matches('/').to_owned())
                 .filter(|origin| !origin.is_empty())
                 .collect(),
@@ -83,6 +86,8 @@ mod tests {
         }
         let listed =
             AllowedOrigins::from_variable(Some("https://a.example/, http://localhost:3000"));
+        let as_json = r#"["https://a.example","http://localhost:3000"]"#;
+        assert_eq!(AllowedOrigins::from_variable(Some(as_json)), listed);
         for (origin, permitted) in [
             ("https://a.example", true),
             ("http://localhost:3000", true),

@@ -46,7 +46,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let files = self.erase_files().await?;
         let erasure = match self.store.session()? {
             Some(session) => {
-                let agent = environment.catalog.agent_context(&session.agent_context);
+                // It alone says whether responses are to be deleted.
+                let agent = environment.catalog()?.agent_context(&session.agent_context);
                 let responses = match agent {
                     Some(agent) if agent.delete_stored => Some(self.store.stored_responses()?),
                     _ => None,
@@ -143,12 +144,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Ok(receipt);
         }
         responses.truncate(PER_PASS);
-        let deleted = match environment.catalog.agent_context(&agent_context) {
+        let catalog = environment.catalog.as_ref().ok();
+        let deleted = match catalog.and_then(|catalog| catalog.agent_context(&agent_context)) {
             Some(agent) => {
                 let platform = self.platform.as_ref();
                 delete_responses(platform, &environment.deployment, agent, &responses).await
             }
-            // The catalog does not say any more whom to ask.
+            // The catalog does not say, or not any more, whom to ask.
             None => Vec::new(),
         };
         match self.store.settle_erasure(responses.len(), &deleted)? {

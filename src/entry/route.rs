@@ -226,7 +226,8 @@ fn removed_path(query: &str) -> Result<String, Fault> {
                 "This endpoint takes one Path in its query, nothing else.",
             ));
         }
-        path = Some(decoded(value).into_owned());
+        // A blank is written as a plus where a query comes from a form or from `URLSearchParams`.
+        path = Some(decoded(&value.replace('+', " ")).into_owned());
     }
     let path = path.ok_or_else(|| {
         Fault::new(ErrorCode::MissingField, "Path is required; add ?Path=….").at("/Path")
@@ -285,6 +286,11 @@ mod tests {
         let turn = || TurnId::parse("t.1").unwrap();
         for (method, path, route) in [
             ("GET", "/health", Route::Health),
+            (
+                "DELETE",
+                "/workspaces/w/documents?Path=a+b%20c%2Bd/",
+                Route::Workspace("w".to_owned(), WorkspaceRoute::Remove("a b c+d/".to_owned())),
+            ),
             ("HEAD", "/health", Route::Health),
             ("GET", "/errors", Route::Errors),
             ("GET", "/openapi.json", Route::OpenApi),

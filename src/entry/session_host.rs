@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::admission::{Admission, Door, Interrupted, aborted};
 use super::export::Export;
-use super::turn_retrieval::{Retrieved, retrieve};
+use super::turn_retrieval::{Retrieved, Wanted, retrieve};
 use super::views::TurnView;
 use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
@@ -25,12 +25,20 @@ use crate::reasoner::{Reasoner, abort};
 /// What holds for every turn that is admitted now.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// The catalog.
-    pub catalog: Rc<Catalog>,
+    /// The catalog, or what is wrong with it: what is stored can be seen, replayed and cancelled
+    /// without one.
+    pub catalog: Result<Rc<Catalog>, Fault>,
     /// The deployment's settings.
     pub deployment: Rc<Deployment>,
     /// Where the client reached the deployment, scheme and authority. An alarm admits nothing.
     pub origin: String,
+}
+
+impl Environment {
+    /// The catalog, where nothing can be done without it.
+    pub(super) fn catalog(&self) -> Result<&Rc<Catalog>, Fault> {
+        self.catalog.as_ref().map_err(Fault::clone)
+    }
 }
 
 /// How a submission is answered.
@@ -93,16 +101,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         request: &ExecuteRequest,
     ) -> Retrieved {
         let ExecuteRequest::UserTurn(turn) = request else { return Retrieved::default() };
-        if turn.workspace_id.is_none() {
-            return Retrieved::default();
-        }
+        let Some(wanted) = Wanted::by_turn(turn) else { return Retrieved::default() };
         // What cannot be told here is told by the admission.
-        let agent = match self.door(environment).agent_of_new_turn(turn) {
-            Ok(Some(agent)) => environment.catalog.agent_context(&agent),
-            Ok(None) | Err(_) => None,
+        let (Ok(Some(agent)), Ok(catalog)) =
+            (self.door(environment).agent_of_new_turn(turn), &environment.catalog)
+        else {
+            return Retrieved::default();
         };
-        match agent {
-            Some(agent) => retrieve(self.platform.as_ref(), agent, turn).await,
+        match catalog.agent_context(&agent) {
+            Some(agent) => retrieve(self.platform.as_ref(), &agent.retrieval, &wanted).await,
             None => Retrieved::default(),
         }
     }
@@ -116,21 +123,21 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         environment: &Environment,
         request: &ExecuteRequest,
         retrieved: &Retrieved,
-    ) -> Result<Delivery, Fault> {
+    ) -> Result<Delivery, Vec<Fault>> {
         let given_up = self.take_up_interrupted(environment)?;
         let fingerprint = request.fingerprint();
         let door = Door { given_up, retrieved, ..self.door(environment) };
         let admission = match request {
-            ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint),
+            ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint)?,
             ExecuteRequest::ToolContinuation(results) => {
-                door.tool_continuation(results, &fingerprint)
+                door.tool_continuation(results, &fingerprint)?
             }
-        }?;
+        };
         let mut begun = false;
         let (stream, turn, replayed) = match admission {
             Admission::Run(turn) => {
                 begun = turn.progress.next_segment == 0;
-                (self.run(environment, &turn), turn, false)
+                (self.run(environment, &turn)?, turn, false)
             }
             Admission::Attach(turn) => (self.attach(&turn)?, turn, false),
             Admission::Replay(turn, answer) => {
@@ -240,14 +247,19 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => Ok(None),
             Some(Interrupted::GivenUp(turn)) => Ok(Some(turn.ordinal)),
             Some(Interrupted::TakenUp(turn)) => {
-                self.run(environment, &turn);
+                self.run(environment, &turn)?;
                 Ok(None)
             }
         }
     }
 
     /// Runs a turn apart from whoever asked for it.
-    fn run(self: &Rc<Self>, environment: &Environment, turn: &Turn) -> Rc<TurnStream> {
+    fn run(
+        self: &Rc<Self>,
+        environment: &Environment,
+        turn: &Turn,
+    ) -> Result<Rc<TurnStream>, Fault> {
+        let catalog = Rc::clone(environment.catalog()?);
         let live = LiveTurn {
             ordinal: turn.ordinal,
             stream: Rc::new(TurnStream::default()),
@@ -260,7 +272,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let reasoner = Reasoner {
             platform: Rc::clone(&self.platform),
             store: Rc::clone(&self.store),
-            catalog: Rc::clone(&environment.catalog),
+            catalog,
             deployment: Rc::clone(&environment.deployment),
             report: RefCell::default(),
         };
@@ -288,7 +300,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }));
             live.stream.end(outcome);
         }));
-        stream
+        Ok(stream)
     }
 
     fn attach(&self, turn: &Turn) -> Result<Rc<TurnStream>, Fault> {

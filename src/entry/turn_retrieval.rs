@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{AgentContext, Retrieval};
+use crate::catalog::Retrieval;
 use crate::composition::Block;
 use crate::contract::validation::artifact_path::relative_path_problem;
 use crate::contract::{RagScope, UserTurn, language_of};
@@ -54,39 +54,64 @@ struct GivenChunk {
     text: String,
 }
 
-/// Retrieves what a turn is to be given.
+/// What is asked for.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) workspace_id: &'a str,
+    pub(super) query: &'a str,
+    pub(super) rag_scope: Option<&'a RagScope>,
+    pub(super) repo: Option<&'a str>,
+    pub(super) language: Option<&'a str>,
+    /// The most chunks, where that is not left to the agent context.
+    pub(super) limit: Option<u32>,
+}
+
+impl<'a> Wanted<'a> {
+    /// What a turn asks for; nothing unless it names a workspace and has an instruction.
+    pub(super) fn by_turn(turn: &'a UserTurn) -> Option<Self> {
+        Some(Self {
+            workspace_id: turn.workspace_id.as_deref()?,
+            query: turn.instruction.as_deref()?,
+            rag_scope: turn.rag_scope.as_ref(),
+            repo: turn.repo.as_deref(),
+            language: turn.language.as_deref(),
+            limit: None,
+        })
+    }
+}
+
+/// Retrieves what is asked for.
 pub(super) async fn retrieve<P: Platform>(
     platform: &P,
-    agent: &AgentContext,
-    turn: &UserTurn,
+    retrieval: &Retrieval,
+    wanted: &Wanted<'_>,
 ) -> Retrieved {
-    let (Some(workspace), Some(query)) = (&turn.workspace_id, &turn.instruction) else {
-        return Retrieved::default();
-    };
     let question = Question {
-        query,
-        rag_scope: turn.rag_scope.as_ref(),
+        query: wanted.query,
+        rag_scope: wanted.rag_scope,
         workspace_id: None,
         repo: None,
         language: None,
         limit: 0,
     };
-    let (answer, limit, max_bytes) = match &agent.retrieval {
+    let (answer, limit, max_bytes) = match retrieval {
         Retrieval::None => return Retrieved::default(),
         Retrieval::Index { limit, max_bytes } => {
-            let question = Question { limit: *limit, ..question };
+            let limit = wanted.limit.unwrap_or(*limit);
+            let question = Question { limit, ..question };
             let answer = match serde_json::to_string(&question) {
-                Ok(body) => platform.search_workspace(workspace, body).await.ok(),
+                Ok(body) => platform.search_workspace(wanted.workspace_id, body).await.ok(),
                 Err(_) => None,
             };
-            (answer.and_then(|answer| found_in(&answer)), *limit, *max_bytes)
+            (answer.and_then(|answer| found_in(&answer)), limit, *max_bytes)
         }
         Retrieval::Http { url, headers, timeout_ms, limit, max_bytes } => {
+            let limit = wanted.limit.unwrap_or(*limit);
             let question = Question {
-                workspace_id: Some(workspace),
-                repo: turn.repo.as_deref(),
-                language: turn.language.as_deref(),
-                limit: *limit,
+                workspace_id: Some(wanted.workspace_id),
+                repo: wanted.repo,
+                language: wanted.language,
+                limit,
                 ..question
             };
             let answer = match serde_json::to_string(&question) {
@@ -97,7 +122,7 @@ pub(super) async fn retrieve<P: Platform>(
                 }
                 Err(_) => None,
             };
-            (answer.and_then(|answer| chunks_in(&answer)), *limit, *max_bytes)
+            (answer.and_then(|answer| chunks_in(&answer)), limit, *max_bytes)
         }
     };
     match answer {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::admission::pending_calls;
 use super::route::TurnPage;
@@ -135,7 +136,7 @@ pub struct TraceView {
     /// What the turn's message was made of, and what was left out (AGN-027 §7).
     pub composition: Box<RawValue>,
     /// One entry for each model call: request, retries, rebuild, duration, usage, fault.
-    pub model_calls: Vec<Box<RawValue>>,
+    pub model_calls: Vec<Map<String, Value>>,
     /// One entry for each tool call.
     pub tool_calls: Vec<TracedCall>,
     /// The mode changes of this turn.
@@ -193,7 +194,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         Ok(SessionView {
             session_id: session.session_id.clone(),
-            mode_display_name: environment.catalog.display_name(&session.mode).to_owned(),
+            mode_display_name: display_name(environment, &session),
             agent_context_id: session.agent_context.clone(),
             conversation_context_id: session.conversation_context.clone(),
             created_at: timestamp(session.created_at),
@@ -313,8 +314,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<ModesView, Fault> {
         let session = self.door(environment).known_session(session_id)?;
         Ok(ModesView {
+            mode_display_name: display_name(environment, &session),
             session_id: session.session_id,
-            mode_display_name: environment.catalog.display_name(&session.mode).to_owned(),
             history: self.store.mode_history()?,
         })
     }
@@ -326,6 +327,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             tool_calls: pending_calls(&self.store, session, turn)?,
         })
     }
+}
+
+/// The mode's name; its key where there is no catalog to say it.
+fn display_name(environment: &Environment, session: &Session) -> String {
+    let catalog = environment.catalog.as_ref();
+    catalog.map_or(session.mode.as_str(), |catalog| catalog.display_name(&session.mode)).to_owned()
 }
 
 fn traced(call: Call) -> TracedCall {

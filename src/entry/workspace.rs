@@ -3,13 +3,12 @@
 use serde::Serialize;
 
 use super::route::WorkspaceRoute;
-use crate::contract::{Fault, InvokeResult, parse_documents, parse_search};
+use super::turn_retrieval::{Wanted, retrieve};
+use crate::catalog::{Catalog, DEFAULT_CONTEXT, Retrieval};
+use crate::contract::{Fault, InvokeResult, Warning, parse_documents, parse_search};
 use crate::persistence::Database;
-use crate::pipeline::Chunk;
-use crate::retrieval::{Counts, Found, Upserted, WorkspaceIndex};
-
-/// The chunks that a search gives unless it says how many.
-const USUAL_CHUNKS: usize = 8;
+use crate::pipeline::{Chunk, Platform};
+use crate::retrieval::{Counts, Upserted, WorkspaceIndex};
 
 /// The object that owns a workspace's index.
 #[derive(Debug)]
@@ -65,7 +64,44 @@ impl<D: Database> WorkspaceHost<D> {
         Self { index: WorkspaceIndex::new(database) }
     }
 
-    /// Answers a request to the workspace.
+    /// `POST …/search`: what a turn of a session with the catalog's default contexts would be given.
+    ///
+    /// # Errors
+    /// Everything wrong with the body; `internal` when the storage fails.
+    pub async fn search<P: Platform>(
+        &self,
+        platform: &P,
+        catalog: &Catalog,
+        workspace_id: &str,
+        body: &[u8],
+    ) -> Result<InvokeResult, Vec<Fault>> {
+        let search = parse_search(body)?;
+        let rag_scope = search.rag_scope.as_ref();
+        let agent = catalog
+            .conversation_context(DEFAULT_CONTEXT)
+            .and_then(|context| catalog.agent_context(&context.agent_context_id));
+        let usual = Retrieval::default();
+        let (chunks, warning) = match agent.map_or(&usual, |agent| &agent.retrieval) {
+            Retrieval::Index { limit, max_bytes } => {
+                let limit = search.limit.unwrap_or(*limit as usize);
+                let found = self.index.search(&search.query, rag_scope, limit, *max_bytes as usize);
+                (found?.into_iter().map(|found| found.chunk).collect(), None)
+            }
+            other => {
+                let query = search.query.as_str();
+                let limit = search.limit.and_then(|limit| u32::try_from(limit).ok());
+                let wanted =
+                    Wanted { workspace_id, query, rag_scope, repo: None, language: None, limit };
+                let retrieved = retrieve(platform, other, &wanted).await;
+                (retrieved.chunks, retrieved.warning)
+            }
+        };
+        let warnings = warning.map(|message| Warning::new("retrieval_failed", message));
+        let chunks = chunks.into_iter().map(ChunkView::from).collect();
+        Ok(InvokeResult::success(&SearchView { chunks }, warnings.into_iter().collect()))
+    }
+
+    /// Answers a request to the workspace; a search is one of its own index, without a bound in bytes.
     ///
     /// # Errors
     /// Everything wrong with the body, and then nothing was changed; `internal` when the storage
@@ -74,23 +110,23 @@ impl<D: Database> WorkspaceHost<D> {
         match route {
             WorkspaceRoute::Upsert => {
                 let documents = parse_documents(body)?;
-                let upserted = self.index.upsert(&documents).map_err(one)?;
+                let upserted = self.index.upsert(&documents)?;
                 let documents = upserted.into_iter().map(UpsertedView::from).collect();
                 Ok(shown(&UpsertView { documents }))
             }
-            WorkspaceRoute::Remove(path) => self.index.remove(path).map(counted).map_err(one),
+            WorkspaceRoute::Remove(path) => Ok(counted(self.index.remove(path)?)),
             WorkspaceRoute::Search => {
                 let search = parse_search(body)?;
-                let limit = search.limit.unwrap_or(USUAL_CHUNKS);
+                let limit = search.limit.unwrap_or(usize::MAX);
                 let scope = search.rag_scope.as_ref();
-                let found = self.index.search(&search.query, scope, limit, usize::MAX);
-                let chunks = found.map_err(one)?.into_iter().map(ChunkView::from).collect();
+                let found = self.index.search(&search.query, scope, limit, usize::MAX)?;
+                let chunks = found.into_iter().map(|found| found.chunk.into()).collect();
                 Ok(shown(&SearchView { chunks }))
             }
-            WorkspaceRoute::Counts => self.index.counts().map(counted).map_err(one),
+            WorkspaceRoute::Counts => Ok(counted(self.index.counts()?)),
             WorkspaceRoute::Erase => {
-                let erased = self.index.counts().map_err(one)?;
-                self.index.erase().map_err(one)?;
+                let erased = self.index.counts()?;
+                self.index.erase()?;
                 Ok(counted(erased))
             }
         }
@@ -113,9 +149,9 @@ impl From<Upserted> for UpsertedView {
     }
 }
 
-impl From<Found> for ChunkView {
-    fn from(found: Found) -> Self {
-        let Chunk { path, start_line, end_line, language, text } = found.chunk;
+impl From<Chunk> for ChunkView {
+    fn from(chunk: Chunk) -> Self {
+        let Chunk { path, start_line, end_line, language, text } = chunk;
         Self { path, start_line, end_line, language, text }
     }
 }
@@ -126,8 +162,4 @@ fn counted(counts: Counts) -> InvokeResult {
 
 fn shown(view: &impl Serialize) -> InvokeResult {
     InvokeResult::success(view, Vec::new())
-}
-
-fn one(fault: Fault) -> Vec<Fault> {
-    vec![fault]
 }

@@ -10,7 +10,16 @@ use crate::responses_api::{
 
 /// A model call without a usable answer.
 #[derive(Debug)]
-pub enum CallFailure {
+pub struct CallFailure {
+    /// What went wrong.
+    pub cause: Cause,
+    /// The service's id for the request, when it had begun to answer.
+    pub request_id: Option<String>,
+}
+
+/// What went wrong with a model call.
+#[derive(Debug)]
+pub enum Cause {
     /// No response: refused, reset, no such host.
     Unreachable,
     /// A response with a status that is not a success.
@@ -21,25 +30,15 @@ pub enum CallFailure {
         after_ms: u64,
     },
     /// The connection broke in the middle of the answer.
-    BrokenOff {
-        /// The service's id for the request.
-        request_id: Option<String>,
-    },
+    BrokenOff,
     /// The answer ended early or is not what the Responses API sends.
-    Unreadable {
-        /// What is wrong with it.
-        fault: StreamFault,
-        /// The service's id for the request.
-        request_id: Option<String>,
-    },
+    Unreadable(StreamFault),
     /// The service reported a failure in its answer.
     Failed {
         /// The service's code.
         code: Option<String>,
         /// The service's type.
         kind: Option<String>,
-        /// The service's id for the request.
-        request_id: Option<String>,
     },
     /// The answer was cut off where it cannot be used.
     Incomplete {
@@ -49,117 +48,121 @@ pub enum CallFailure {
 }
 
 /// A response with a status that is not a success.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Refusal {
     /// HTTP status.
     pub status: u16,
     /// What the body said.
     pub body: ErrorBody,
-    /// The service's id for the request.
-    pub request_id: Option<String>,
     /// How long the service asks to wait.
     pub retry_after_ms: Option<u64>,
+    /// The service says that the same request will be refused again.
+    pub is_final: bool,
+}
+
+impl From<Cause> for CallFailure {
+    /// The failure of a call that the service had not begun to answer.
+    fn from(cause: Cause) -> Self {
+        Self { cause, request_id: None }
+    }
 }
 
 impl CallFailure {
     /// The same request can succeed when it is sent again. Never true once an answer has begun.
     pub fn retryable(&self) -> bool {
-        match self {
-            Self::Unreachable => true,
-            Self::Refused(refusal) => refusal.retryable(),
-            Self::Silent { .. }
-            | Self::BrokenOff { .. }
-            | Self::Unreadable { .. }
-            | Self::Failed { .. }
-            | Self::Incomplete { .. } => false,
+        match &self.cause {
+            Cause::Unreachable => true,
+            Cause::Refused(refusal) => refusal.can_pass() && !refusal.is_final,
+            _ => false,
         }
     }
 
     /// How long the service asks to wait before the same request.
     pub fn retry_after_ms(&self) -> Option<u64> {
-        match self {
-            Self::Refused(refusal) => refusal.retry_after_ms,
+        match &self.cause {
+            Cause::Refused(refusal) => refusal.retry_after_ms,
             _ => None,
         }
     }
 
     /// The service does not know, or does not support, the response that was to be continued.
     pub fn lost_chain(&self) -> bool {
-        match self {
-            Self::Refused(refusal) => concerns_previous_response(refusal.status, &refusal.body),
-            Self::Failed { code, .. } => code.as_deref() == Some("previous_response_not_found"),
+        match &self.cause {
+            Cause::Refused(refusal) => concerns_previous_response(refusal.status, &refusal.body),
+            Cause::Failed { code, .. } => code.as_deref() == Some("previous_response_not_found"),
             _ => false,
         }
     }
 
     /// The service refused the input itself: sending it again would be refused again.
     pub fn refused_input(&self) -> bool {
-        match self {
-            Self::Refused(refusal) => concerns_input(refusal.status, &refusal.body),
-            Self::Failed { code: Some(code), .. } => code_concerns_input(code),
+        match &self.cause {
+            Cause::Refused(refusal) => concerns_input(refusal.status, &refusal.body),
+            Cause::Failed { code: Some(code), .. } => code_concerns_input(code),
             _ => false,
         }
     }
 
     /// The HTTP status, when there was one that says something.
     pub fn http_status(&self) -> Option<u16> {
-        match self {
-            Self::Refused(refusal) => Some(refusal.status),
+        match &self.cause {
+            Cause::Refused(refusal) => Some(refusal.status),
             _ => None,
         }
     }
 
     /// The dictionary's fault, with what an operator needs and nothing of the service's words.
     pub fn into_fault(self, attempts: u32) -> Fault {
-        let attempted = |fault: Fault| fault.with("Attempts", attempts);
+        let fault = self.cause.into_fault().with("Attempts", attempts);
+        match self.request_id.and_then(plain) {
+            Some(id) => fault.with("RequestId", id),
+            None => fault,
+        }
+    }
+}
+
+impl Cause {
+    fn into_fault(self) -> Fault {
         match self {
-            Self::Unreachable => attempted(Fault::new(
+            Self::Unreachable => Fault::new(
                 ErrorCode::UpstreamUnavailable,
                 "The model service could not be reached.",
-            )),
-            Self::Refused(refusal) => attempted(refusal.into_fault()),
-            Self::Silent { after_ms } => attempted(Fault::new(
+            ),
+            Self::Refused(refusal) => refusal.into_fault(),
+            Self::Silent { after_ms } => Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The model service sent nothing for {after_ms} ms."),
-            )),
-            Self::BrokenOff { request_id } => attempted(identified(
-                Fault::new(
-                    ErrorCode::UpstreamProtocol,
-                    "The connection to the model service broke in the middle of its answer.",
-                ),
-                request_id,
-            )),
-            Self::Unreadable { fault, request_id } => attempted(identified(
-                Fault::new(
-                    ErrorCode::UpstreamProtocol,
-                    format!("{}.", sentence(&fault.to_string())),
-                ),
-                request_id,
-            )),
-            Self::Failed { code, kind, request_id } => attempted(identified(
-                named(
-                    Fault::new(ErrorCode::UpstreamFailed, "The model service reported a failure."),
-                    code,
-                    kind,
-                ),
-                request_id,
-            )),
+            ),
+            Self::BrokenOff => Fault::new(
+                ErrorCode::UpstreamProtocol,
+                "The connection to the model service broke in the middle of its answer.",
+            ),
+            Self::Unreadable(fault) => Fault::new(
+                ErrorCode::UpstreamProtocol,
+                format!("{}.", sentence(&fault.to_string())),
+            ),
+            Self::Failed { code, kind } => named(
+                Fault::new(ErrorCode::UpstreamFailed, "The model service reported a failure."),
+                code,
+                kind,
+            ),
             Self::Incomplete { reason } => {
                 let fault = Fault::new(
                     ErrorCode::UpstreamIncomplete,
                     "The model's answer was cut off where it cannot be used.",
                 );
-                attempted(match reason.and_then(plain) {
+                match reason.and_then(plain) {
                     Some(reason) => fault.with("Reason", reason),
                     None => fault,
-                })
+                }
             }
         }
     }
 }
 
 impl Refusal {
-    fn retryable(&self) -> bool {
+    /// The status speaks of the moment, not of the request.
+    fn can_pass(&self) -> bool {
         let again = matches!(self.status, 408 | 409 | 429 | 500..=599);
         again && !self.needs_the_operator()
     }
@@ -173,7 +176,7 @@ impl Refusal {
     }
 
     fn into_fault(self) -> Fault {
-        let fault = if self.retryable() {
+        let fault = if self.can_pass() {
             Fault::new(
                 ErrorCode::UpstreamUnavailable,
                 format!("The model service answered with status {}.", self.status),
@@ -184,8 +187,7 @@ impl Refusal {
                 format!("The model service refused the request with status {}.", self.status),
             )
         };
-        let fault = named(fault.with("HttpStatus", self.status), self.body.code, self.body.kind);
-        identified(fault, self.request_id)
+        named(fault.with("HttpStatus", self.status), self.body.code, self.body.kind)
     }
 }
 
@@ -200,18 +202,12 @@ fn named(fault: Fault, code: Option<String>, kind: Option<String>) -> Fault {
     }
 }
 
-fn identified(fault: Fault, request_id: Option<String>) -> Fault {
-    match request_id.and_then(plain) {
-        Some(id) => fault.with("RequestId", id),
-        None => fault,
-    }
-}
-
 /// A code, a type or an id as services spell them; anything else could be a sentence that holds
-/// part of a prompt or a key.
+/// part of a prompt, or a key.
 fn plain(text: String) -> Option<String> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
-    ((1..=128).contains(&text.len()) && text.bytes().all(is_plain)).then_some(text)
+    let is_name = text.bytes().all(is_plain) && !text.contains("sk-");
+    ((1..=128).contains(&text.len()) && is_name).then_some(text)
 }
 
 fn sentence(text: &str) -> String {
@@ -230,17 +226,14 @@ mod tests {
 
     fn refused(status: u16, code: Option<&str>, param: Option<&str>) -> CallFailure {
         let own = |text: Option<&str>| text.map(str::to_owned);
-        CallFailure::Refused(Box::new(Refusal {
-            status,
-            body: ErrorBody {
-                code: own(code),
-                kind: own(Some("t")),
-                param: own(param),
-                message: own(Some(WORDS)),
-            },
-            request_id: own(Some("req_1")),
-            retry_after_ms: Some(7),
-        }))
+        let body = ErrorBody {
+            code: own(code),
+            kind: own(Some("t")),
+            param: own(param),
+            message: own(Some(WORDS)),
+        };
+        let refusal = Refusal { status, body, retry_after_ms: Some(7), is_final: false };
+        CallFailure { cause: Cause::Refused(Box::new(refusal)), request_id: own(Some("req_1")) }
     }
 
     #[test]
@@ -281,11 +274,7 @@ mod tests {
 
     #[test]
     fn a_lost_chain_and_refused_words_are_told_from_each_other_and_from_the_rest() {
-        let failed = |code: &str| CallFailure::Failed {
-            code: Some(code.to_owned()),
-            kind: None,
-            request_id: None,
-        };
+        let failed = |code: &str| Cause::Failed { code: Some(code.to_owned()), kind: None }.into();
         for (failure, lost_chain, refused_input) in [
             (refused(400, Some("previous_response_not_found"), None), true, false),
             (refused(404, None, Some("previous_response_id")), true, false),
@@ -295,7 +284,7 @@ mod tests {
             (failed("previous_response_not_found"), true, false),
             (failed("context_length_exceeded"), false, true),
             (failed("server_error"), false, false),
-            (CallFailure::Unreachable, false, false),
+            (Cause::Unreachable.into(), false, false),
         ] {
             assert_eq!(
                 (failure.lost_chain(), failure.refused_input()),
@@ -306,34 +295,53 @@ mod tests {
     }
 
     #[test]
+    fn a_service_that_says_that_nothing_will_change_is_not_asked_again() {
+        let mut failure = refused(503, None, None);
+        if let Cause::Refused(refusal) = &mut failure.cause {
+            refusal.is_final = true;
+        }
+        assert!(!failure.retryable());
+        assert_eq!(failure.into_fault(1).code, ErrorCode::UpstreamUnavailable);
+    }
+
+    #[test]
     fn no_word_of_the_service_leaves_with_a_fault() {
-        let words = || Some(WORDS.to_owned());
-        let body = ErrorBody { code: words(), kind: words(), param: words(), message: words() };
-        let refusal = |status| {
-            let body = body.clone();
-            CallFailure::Refused(Box::new(Refusal {
-                status,
-                body,
-                request_id: words(),
-                retry_after_ms: None,
-            }))
-        };
-        let fault = StreamFault::EndedEarly;
-        for (failure, details) in [
-            (refusal(400), &["Attempts", "HttpStatus"][..]),
-            (refusal(500), &["Attempts", "HttpStatus"]),
-            (CallFailure::BrokenOff { request_id: words() }, &["Attempts"]),
-            (CallFailure::Unreadable { fault, request_id: words() }, &["Attempts"]),
-            (
-                CallFailure::Failed { code: words(), kind: words(), request_id: words() },
-                &["Attempts"],
-            ),
-            (CallFailure::Incomplete { reason: words() }, &["Attempts"]),
+        for words in [WORDS, "sk-live-1"] {
+            let words = || Some(words.to_owned());
+            let refusal = |status| {
+                let body =
+                    ErrorBody { code: words(), kind: words(), param: words(), message: words() };
+                Cause::Refused(Box::new(Refusal { status, body, ..Refusal::default() }))
+            };
+            for (cause, details) in [
+                (refusal(400), &["Attempts", "HttpStatus"][..]),
+                (refusal(500), &["Attempts", "HttpStatus"]),
+                (Cause::Failed { code: words(), kind: words() }, &["Attempts"]),
+                (Cause::Incomplete { reason: words() }, &["Attempts"]),
+                (Cause::BrokenOff, &["Attempts"]),
+            ] {
+                let fault = CallFailure { cause, request_id: words() }.into_fault(1);
+                let said = serde_json::to_string(&fault).unwrap();
+                assert!(!said.contains("sk-live") && !said.contains("tell me"), "{said}");
+                assert!(fault.details.unwrap().keys().eq(details), "{said}");
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_failed_the_service_s_id_for_the_request_is_told() {
+        for cause in [
+            Cause::Silent { after_ms: 1 },
+            Cause::BrokenOff,
+            Cause::Unreadable(StreamFault::EndedEarly),
+            Cause::Failed { code: None, kind: None },
+            Cause::Incomplete { reason: None },
         ] {
-            let fault = failure.into_fault(1);
-            let said = serde_json::to_string(&fault).unwrap();
-            assert!(!said.contains("sk-live") && !said.contains("tell me"), "{said}");
-            assert!(fault.details.unwrap().keys().eq(details), "{said}");
+            let fault = CallFailure { cause, request_id: Some("req_1".to_owned()) }.into_fault(2);
+            assert_eq!(
+                serde_json::to_value(fault.details).unwrap(),
+                serde_json::json!({ "Attempts": 2, "RequestId": "req_1" })
+            );
         }
     }
 }

@@ -12,11 +12,11 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 
-use crate::contract::limits;
+use crate::contract::{http_date_ms, limits};
 use crate::pipeline::{HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
 use crate::responses_api::{ErrorBody, ModelAnswer, Outcome, StreamFault};
 
-pub use failure::{CallFailure, Refusal};
+pub use failure::{CallFailure, Cause, Refusal};
 pub use reading::Audience;
 use reading::{ReadFault, read_answer, silence};
 
@@ -68,12 +68,14 @@ pub async fn call<P: Platform>(
     audience: &mut dyn Audience,
 ) -> Result<Answered, CallFailure> {
     let last_heard = Cell::new(platform.now_ms());
-    let exchange = pin!(exchange(platform, endpoint, body, &last_heard, audience));
+    let request_id = Cell::new(None);
+    let exchange = pin!(exchange(platform, endpoint, body, &last_heard, &request_id, audience));
     let silence = pin!(silence(platform, endpoint.idle_timeout_ms, &last_heard));
-    match select(exchange, silence).await {
-        Either::Left((outcome, _)) => usable(outcome?),
-        Either::Right(_) => Err(CallFailure::Silent { after_ms: endpoint.idle_timeout_ms }),
-    }
+    let ending = match select(exchange, silence).await {
+        Either::Left((outcome, _)) => outcome.and_then(usable),
+        Either::Right(_) => Err(Cause::Silent { after_ms: endpoint.idle_timeout_ms }),
+    };
+    ending.map_err(|cause| CallFailure { cause, request_id: request_id.take() })
 }
 
 /// Has the model service delete a response that it stored; true when it has it no more.
@@ -95,52 +97,44 @@ async fn exchange<P: Platform>(
     endpoint: &Endpoint,
     body: String,
     last_heard: &Cell<u64>,
+    request_id: &Cell<Option<String>>,
     audience: &mut dyn Audience,
-) -> Result<Outcome, CallFailure> {
+) -> Result<Outcome, Cause> {
     let mut headers = endpoint.authorization();
     headers.insert(0, ("Accept".to_owned(), "text/event-stream".to_owned()));
     let url = endpoint.url();
     let response = platform
         .send(HttpRequest { method: HttpMethod::Post, url, headers, body })
         .await
-        .map_err(|_| CallFailure::Unreachable)?;
+        .map_err(|_| Cause::Unreachable)?;
     last_heard.set(platform.now_ms());
+    request_id.set(response.header("x-request-id").map(str::to_owned));
     if !(200..300).contains(&response.status) {
-        return Err(CallFailure::Refused(Box::new(refusal(platform, response).await)));
+        return Err(Cause::Refused(Box::new(refusal(platform, response).await)));
     }
-    let request_id = request_id(&response);
-    let outcome = read_answer(platform, endpoint, response.body, last_heard, audience)
-        .await
-        .map_err(|fault| match fault {
-            ReadFault::Broken => CallFailure::BrokenOff { request_id: request_id.clone() },
-            ReadFault::Unreadable(fault) => {
-                CallFailure::Unreadable { fault, request_id: request_id.clone() }
-            }
-        })?;
-    if let Outcome::Failed { code, kind, .. } = outcome {
-        return Err(CallFailure::Failed { code, kind, request_id });
-    }
-    Ok(outcome)
+    read_answer(platform, endpoint, response.body, last_heard, audience).await.map_err(|fault| {
+        match fault {
+            ReadFault::Broken => Cause::BrokenOff,
+            ReadFault::Unreadable(fault) => Cause::Unreadable(fault),
+        }
+    })
 }
 
 /// What may be used of an outcome: an answer, or text that was cut off. A call of a response that
 /// is not complete is never executed.
-fn usable(outcome: Outcome) -> Result<Answered, CallFailure> {
+fn usable(outcome: Outcome) -> Result<Answered, Cause> {
     match outcome {
-        Outcome::Completed(answer) if !can_be_answered(&answer) => Err(CallFailure::Unreadable {
-            fault: StreamFault::Malformed("calls that no result could name"),
-            request_id: None,
-        }),
+        Outcome::Completed(answer) if !can_be_answered(&answer) => {
+            Err(Cause::Unreadable(StreamFault::Malformed("calls that no result could name")))
+        }
         Outcome::Completed(answer) => Ok(Answered { answer, cut_off: None }),
         Outcome::Incomplete { answer, reason, cut_call } => {
             if cut_call || !answer.calls.is_empty() || answer.text.is_empty() {
-                return Err(CallFailure::Incomplete { reason });
+                return Err(Cause::Incomplete { reason });
             }
             Ok(Answered { answer, cut_off: Some(reason.unwrap_or_else(|| "unknown".to_owned())) })
         }
-        Outcome::Failed { code, kind, .. } => {
-            Err(CallFailure::Failed { code, kind, request_id: None })
-        }
+        Outcome::Failed { code, kind, .. } => Err(Cause::Failed { code, kind }),
     }
 }
 
@@ -170,27 +164,26 @@ async fn refusal<P: Platform>(platform: &P, mut response: HttpResponse<P::Body>)
     }
     Refusal {
         status: response.status,
-        request_id: request_id(&response),
-        retry_after_ms: retry_after_ms(&response),
+        retry_after_ms: retry_after_ms(&response, platform.now_ms()),
+        is_final: response.header("x-should-retry") == Some("false"),
         body: ErrorBody::read(&body),
     }
 }
 
-fn retry_after_ms<B>(response: &HttpResponse<B>) -> Option<u64> {
-    let number = |name: &str| {
+fn retry_after_ms<B>(response: &HttpResponse<B>, now_ms: u64) -> Option<u64> {
+    let number = |text: &str| {
         // As JSON spells a number: the standard library's reader of floats is 7 KB of the bundle.
-        serde_json::from_str::<f64>(response.header(name)?.trim())
-            .ok()
-            .filter(|number| *number >= 0.0)
+        serde_json::from_str::<f64>(text.trim()).ok().filter(|number| *number >= 0.0)
     };
-    let milliseconds =
-        number("retry-after-ms").or_else(|| number("retry-after").map(|s| s * 1000.0))?;
     // A float saturates when it is cast.
-    Some(milliseconds as u64)
-}
-
-fn request_id<B>(response: &HttpResponse<B>) -> Option<String> {
-    response.header("x-request-id").map(str::to_owned)
+    if let Some(milliseconds) = response.header("retry-after-ms").and_then(number) {
+        return Some(milliseconds as u64);
+    }
+    let asked = response.header("retry-after")?;
+    match number(asked) {
+        Some(seconds) => Some((seconds * 1000.0) as u64),
+        None => http_date_ms(asked.trim()).map(|at| at.saturating_sub(now_ms)),
+    }
 }
 
 #[cfg(test)]
@@ -490,6 +483,8 @@ mod tests {
             (&[("retry-after", "-1")], None),
             (&[("retry-after", "NaN")], None),
             (&[("retry-after", "inf")], None),
+            (&[("retry-after", "Thu, 01 Jan 1970 00:00:09 GMT")], Some(9000)),
+            (&[("retry-after", "Wed, 31 Dec 1969 00:00:09 GMT")], None),
             (&[("retry-after", "")], None),
             (&[], None),
         ] {

@@ -176,19 +176,19 @@ impl Row {
 pub(super) fn unreadable(column: &str) -> Fault {
     Fault::new(
         ErrorCode::Internal,
-        format!("The session's storage holds an unreadable value in column {column}."),
+        format!("The storage holds an unreadable value in column {column}."),
     )
 }
 
 /// What the database said. For the operator: statements carry no content, values are bound.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("The session's storage failed: {0}")]
+#[error("The storage failed: {0}")]
 pub struct DatabaseFault(pub String);
 
 impl From<DatabaseFault> for Fault {
     fn from(fault: DatabaseFault) -> Self {
         // What the database said is for the operator, who finds it in the log.
         let DatabaseFault(_) = fault;
-        Self::new(ErrorCode::Internal, "The session's storage failed.")
+        Self::new(ErrorCode::Internal, "The storage failed.")
     }
 }

@@ -72,17 +72,11 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn stored_responses(&self) -> Result<Vec<String>, Fault> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "PascalCase")]
-        struct Responded {
-            response_id: Option<String>,
-        }
         let mut ids = Vec::new();
         for ordinal in 1..=self.newest_ordinal()? {
-            for record in self.model_calls(ordinal)? {
-                let record: Responded = from_json("record", record.get())?;
-                ids.extend(record.response_id);
-            }
+            let calls = self.model_calls(ordinal)?;
+            let answered = calls.iter().filter_map(|call| call.get("ResponseId")?.as_str());
+            ids.extend(answered.map(str::to_owned));
         }
         Ok(ids)
     }

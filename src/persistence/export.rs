@@ -3,8 +3,9 @@
 //!
 //! Each part is read in one stretch, so it is consistent in itself.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::database::{Database, Row};
 use super::records::{Call, ModeChange, Session, Turn, from_json};
@@ -24,9 +25,9 @@ pub struct ExportedSession {
     conversation_context_id: String,
     /// Mode key.
     mode: String,
-    /// The latched client tools.
+    /// The definitions of the latched client tools, as the model service takes them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    client_tools: Option<Box<RawValue>>,
+    client_tools: Option<Vec<Box<RawValue>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     solution_context_text: Option<String>,
     /// The model service's id of its last response.
@@ -46,7 +47,7 @@ pub struct ExportedTurn {
     updated_at: String,
     attempts: u32,
     /// The tool list, fixed when the turn began.
-    tools: Box<RawValue>,
+    tools: Vec<ExportedTool>,
     /// What the turn's message was made of, and what was left out.
     composition: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,8 +66,18 @@ pub struct ExportedTurn {
     /// The user turn first, then its tool continuations.
     submissions: Vec<ExportedSubmission>,
     conversation: Vec<ExportedEntry>,
-    model_calls: Vec<Box<RawValue>>,
+    model_calls: Vec<Map<String, Value>>,
     tool_calls: Vec<ExportedCall>,
+}
+
+/// A tool of a turn's list; it is stored with other names.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all(serialize = "PascalCase"))]
+struct ExportedTool {
+    name: String,
+    on_server: bool,
+    /// As the model service takes it.
+    definition: Box<RawValue>,
 }
 
 #[derive(Debug, Serialize)]
@@ -115,7 +126,11 @@ impl<D: Database> SessionStore<D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
-        let tools = session.client_tools.map(|hash| self.text(&hash)).transpose()?;
+        let tools = session.client_tools.map(|hash| -> Result<_, Fault> {
+            let named: Vec<(String, Box<RawValue>)> =
+                from_json("client_tools", &self.text(&hash)?)?;
+            Ok(named.into_iter().map(|(_, definition)| definition).collect())
+        });
         Ok(ExportedSession {
             created_at: timestamp(session.created_at),
             updated_at: timestamp(session.updated_at),
@@ -123,7 +138,7 @@ impl<D: Database> SessionStore<D> {
             agent_context_id: session.agent_context,
             conversation_context_id: session.conversation_context,
             mode: session.mode,
-            client_tools: tools.map(|tools| from_json("client_tools", &tools)).transpose()?,
+            client_tools: tools.transpose()?,
             solution_context_text: session
                 .solution_context
                 .map(|hash| self.text(&hash))

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use serde_json::value::RawValue;
+use serde_json::{Map, Value as Json};
 
 use super::database::{Database, Row, Value};
 use super::memory::{Memory, Unanswered};
@@ -11,7 +12,7 @@ use super::records::{
     from_json,
 };
 use super::{schema, texts};
-use crate::contract::{ErrorCode, Fault, TurnId};
+use crate::contract::{ErrorCode, Fault, TurnId, timestamp};
 
 /// The storage of one session.
 #[derive(Debug)]
@@ -282,11 +283,11 @@ impl<D: Database> SessionStore<D> {
         self.rows_of_calls(statement, &[])?.iter().map(ModeChange::from_row).collect()
     }
 
-    /// The transcript of a turn's model calls, oldest first, as JSON.
+    /// The transcript of a turn's model calls, oldest first, as clients read it.
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub fn model_calls(&self, turn: u64) -> Result<Vec<Box<RawValue>>, Fault> {
+    pub fn model_calls(&self, turn: u64) -> Result<Vec<Map<String, Json>>, Fault> {
         let earlier = "SELECT record FROM model_calls WHERE turn = ? ORDER BY number";
         let mut rows = self.rows_of_calls(earlier, &[turn.into()])?;
         let latest =
@@ -295,7 +296,11 @@ impl<D: Database> SessionStore<D> {
         rows.iter()
             .map(|row| {
                 let record = texts::from_column(&self.database, row.text("record")?)?;
-                from_json("record", &record)
+                let mut record: Map<String, Json> = from_json("record", &record)?;
+                if let Some(started_at) = record.get_mut("StartedAt") {
+                    *started_at = started_at.as_u64().map(timestamp).into();
+                }
+                Ok(record)
             })
             .collect()
     }

@@ -22,7 +22,8 @@ use crate::pipeline::{
 const END_MS: u64 = 1_000;
 
 /// The headers of a response that anyone here looks at: each one is a crossing.
-const HEADERS: &[&str] = &["x-request-id", "retry-after", "retry-after-ms", "location"];
+const HEADERS: &[&str] =
+    &["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "location"];
 
 /// Those of a success, which neither sends away nor asks to wait.
 const HEADERS_OF_SUCCESS: &[&str] = &["x-request-id"];

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::Value;
-use worker::js_sys::{Date, Uint8Array};
+use worker::js_sys::{Array, Date, JSON, Reflect, Uint8Array};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State, console_error, console_log, console_warn};
@@ -16,6 +16,7 @@ use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
 use super::object_storage::{RowCount, RuntimeStorage};
 use super::promise::{settled, sleep};
+use super::workspace_object::INDEX_SEARCH;
 use crate::pipeline::{FileFault, HttpFault, HttpRequest, HttpResponse, Platform};
 
 /// The machine that a session's object runs on.
@@ -81,7 +82,7 @@ impl Platform for Runtime {
             binding: "WORKSPACES",
             name: &format!("{tenant}/{workspace_id}"),
             origin: "https://object",
-            target: "/workspaces/own/search",
+            target: INDEX_SEARCH,
             head: &Head { method: "POST", headers: BTreeMap::new() },
             body: Some(&Uint8Array::from(search.as_bytes())),
         };
@@ -132,7 +133,14 @@ pub(super) fn now_ms() -> u64 {
     Date::now() as u64
 }
 
-/// A variable or a secret: both are text bindings.
+/// A variable or a secret, as text. A number or a list in `[vars]` comes as such: it is then its JSON.
 pub(super) fn variable(env: &Env, name: &str) -> Option<String> {
-    env.var(name).ok().map(|text| text.to_string())
+    let value = Reflect::get(env.as_ref(), &JsValue::from_str(name)).ok()?;
+    match value.as_string() {
+        Some(text) => Some(text),
+        None if value.is_undefined() || value.is_null() => None,
+        // The namespaces and services that other names are bound to.
+        None if value.is_object() && !Array::is_array(&value) => None,
+        None => JSON::stringify(&value).ok()?.as_string(),
+    }
 }

@@ -18,7 +18,7 @@ use super::export_stream::export_stream;
 use super::object_storage::{ObjectStorage, RowCount};
 use super::request_body::whole_body;
 use super::runtime::Runtime;
-use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse};
+use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, in_document_order, parse};
 use crate::entry::{Delivery, Environment, Route, SessionHost, SessionRoute};
 use crate::persistence::DatabaseFault;
 use crate::pipeline::{Platform, Position, Timings};
@@ -100,18 +100,20 @@ impl SessionObject {
         let mut since = self.runtime.now_ms();
         let delivery = match route {
             Route::Execute => {
-                let submission = parse(&whole_body(request.inner()).await?.to_vec());
+                let body = whole_body(request.inner()).await?.to_vec();
+                let submission = parse(&body);
                 spent.validate = self.lap(&mut since);
                 match submission {
                     Ok(submission) => {
                         let retrieved = self.host.retrieve(&environment, &submission).await;
-                        self.host.execute(&environment, &submission, &retrieved)
+                        let delivery = self.host.execute(&environment, &submission, &retrieved);
+                        delivery.map_err(|faults| in_document_order(faults, &body))
                     }
                     Err(faults) => return Ok(Err(faults)),
                 }
             }
             Route::Session(session, SessionRoute::Stream(turn)) => {
-                self.host.watch(&environment, &session, &turn)
+                self.host.watch(&environment, &session, &turn).map_err(Vec::from)
             }
             Route::Session(session, SessionRoute::Export) => {
                 return match self.host.export(&environment, &session) {
@@ -129,13 +131,13 @@ impl SessionObject {
             | Route::Health
             | Route::Errors
             | Route::OpenApi => {
-                Err(Fault::new(ErrorCode::NotFound, "This is not answered by a session."))
+                Err(Fault::new(ErrorCode::NotFound, "This is not answered by a session.").into())
             }
         };
         spent.session = self.lap(&mut since);
         match delivery {
             Ok(delivery) => self.deliver(&environment, request, delivery, spent).await.map(Ok),
-            Err(fault) => Ok(Err(vec![fault])),
+            Err(faults) => Ok(Err(faults)),
         }
     }
 

@@ -8,23 +8,32 @@ use std::rc::Rc;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
 use super::answer::{refusal, refusal_line, result, target};
+use super::environment::environment;
 use super::object_storage::{ObjectStorage, RowCount};
 use super::request_body::whole_body;
-use super::runtime::write_line;
+use super::runtime::{Runtime, write_line};
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::{Route, WorkspaceHost, WorkspaceRoute};
+
+/// Where a session's object asks for a search of the index itself. It is no endpoint, so that no
+/// client comes here.
+pub(super) const INDEX_SEARCH: &str = "/index/search";
 
 /// The Durable Object of one workspace's index.
 #[durable_object]
 pub struct WorkspaceIndex {
-    state: State,
+    env: Env,
+    state: Rc<State>,
+    runtime: Runtime,
     host: WorkspaceHost<ObjectStorage>,
 }
 
 impl DurableObject for WorkspaceIndex {
-    fn new(state: State, _env: Env) -> Self {
-        let storage = ObjectStorage::new(&state, Rc::new(RowCount::default()), None);
-        Self { state, host: WorkspaceHost::new(storage) }
+    fn new(state: State, env: Env) -> Self {
+        let (state, rows) = (Rc::new(state), Rc::new(RowCount::default()));
+        let storage = ObjectStorage::new(&state, Rc::clone(&rows), None);
+        let runtime = Runtime::new(env.clone(), Rc::clone(&state), rows);
+        Self { env, state, runtime, host: WorkspaceHost::new(storage) }
     }
 
     async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
@@ -40,17 +49,33 @@ impl DurableObject for WorkspaceIndex {
 
 impl WorkspaceIndex {
     async fn answer(&self, request: &mut Request) -> worker::Result<Result<Response, Vec<Fault>>> {
-        let route = match Route::find(request.method().as_ref(), &target(&request.inner().url())) {
-            Ok(Route::Workspace(_, route)) => route,
-            Ok(_) => {
-                let fault = Fault::new(ErrorCode::NotFound, "A workspace does not answer this.");
-                return Ok(Err(vec![fault]));
-            }
-            Err(fault) => return Ok(Err(vec![fault])),
+        let url = request.inner().url();
+        let (workspace, route) = match target(&url).as_str() {
+            INDEX_SEARCH => (None, WorkspaceRoute::Search),
+            target => match Route::find(request.method().as_ref(), target) {
+                Ok(Route::Workspace(workspace, route)) => (Some(workspace), route),
+                Ok(_) => {
+                    let fault =
+                        Fault::new(ErrorCode::NotFound, "A workspace does not answer this.");
+                    return Ok(Err(fault.into()));
+                }
+                Err(fault) => return Ok(Err(fault.into())),
+            },
         };
         let body =
             if route.has_body() { whole_body(request.inner()).await?.to_vec() } else { Vec::new() };
-        let answered = match self.host.answer(&route, &body) {
+        let answered = match (&route, &workspace) {
+            (WorkspaceRoute::Search, Some(workspace)) => {
+                match environment(&self.env, String::new()).await.and_then(|known| known.catalog) {
+                    Ok(catalog) => {
+                        self.host.search(&self.runtime, &catalog, workspace, &body).await
+                    }
+                    Err(fault) => Err(fault.into()),
+                }
+            }
+            _ => self.host.answer(&route, &body),
+        };
+        let answered = match answered {
             Ok(answered) => answered,
             Err(faults) => return Ok(Err(faults)),
         };

@@ -310,11 +310,15 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             return self.complete(work, segment, text, &record).map(Some);
         }
         let waits = calls.iter().any(|call| call.runs_on == RunsOn::Client);
-        if waits && !welcomed && !answer.text.is_empty() {
-            progress.said_with_calls = Some((segment, answer.text));
-        } else {
-            progress.said_with_calls = None;
+        progress.said_with_calls = None;
+        if welcomed || !waits || answer.text.is_empty() {
             work.stream.discard(segment);
+        }
+        if waits && !answer.text.is_empty() {
+            // The welcome belongs to the answer: what was said behind it is said again without.
+            let segment = if welcomed { segment + 1 } else { segment };
+            progress.next_segment = segment + 1;
+            progress.said_with_calls = Some((segment, answer.text));
         }
         let now = self.platform.now_ms();
         self.store.record_answer(&mut work.session, &mut work.turn, &record, now)?;

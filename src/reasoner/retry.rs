@@ -27,18 +27,18 @@ pub(super) fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm_call::Refusal;
+    use crate::llm_call::{Cause, Refusal};
     use crate::responses_api::ErrorBody;
 
     fn refused(status: u16, retry_after_ms: Option<u64>, code: Option<&str>) -> CallFailure {
         let body = ErrorBody { code: code.map(str::to_owned), ..ErrorBody::default() };
-        CallFailure::Refused(Box::new(Refusal { status, body, request_id: None, retry_after_ms }))
+        Cause::Refused(Box::new(Refusal { status, body, retry_after_ms, is_final: false })).into()
     }
 
     #[test]
     fn what_can_pass_is_tried_twice_again_with_growing_waits() {
         for failure in [
-            CallFailure::Unreachable,
+            Cause::Unreachable.into(),
             refused(408, None, None),
             refused(409, None, None),
             refused(429, None, None),
@@ -66,9 +66,9 @@ mod tests {
             refused(401, Some(1), None),
             refused(404, None, None),
             refused(429, Some(1), Some("insufficient_quota")),
-            CallFailure::Silent { after_ms: 1 },
-            CallFailure::BrokenOff { request_id: None },
-            CallFailure::Incomplete { reason: None },
+            Cause::Silent { after_ms: 1 }.into(),
+            Cause::BrokenOff.into(),
+            Cause::Incomplete { reason: None }.into(),
         ] {
             assert_eq!(wait_ms(&failure, 1, 0.0), None, "{failure:?}");
         }

@@ -3,7 +3,9 @@
 //! Architecture Invariant: a version once published is never edited; a change is a new entry.
 
 /// `VERSIONS[n]` brings a database from version n to version n + 1.
-pub(super) const VERSIONS: &[&[&str]] = &[&[
+pub(super) const VERSIONS: &[&[&str]] = &[FIRST, SECOND];
+
+const FIRST: &[&str] = &[
     // One row.
     "CREATE TABLE index_state (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -36,4 +38,7 @@ pub(super) const VERSIONS: &[&[&str]] = &[&[
         content = '', contentless_delete = 1,
         tokenize = 'porter unicode61 remove_diacritics 2'
     )",
-]];
+];
+
+/// The hash of a document's text whose `content_hash` does not cover all of it, else empty.
+const SECOND: &[&str] = &["ALTER TABLE documents ADD COLUMN whole_hash TEXT NOT NULL DEFAULT ''"];

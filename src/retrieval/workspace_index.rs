@@ -1,7 +1,7 @@
 //! The index of one workspace in its object's SQLite (the interface, section 7).
 //!
 //! It owns the statements, and when a document is unchanged: same `ContentHash`, language and
-//! properties, made by the same rules. Rows are what the storage is billed by: a chunk is a row
+//! properties, made by the same rules, and nothing else in what the hash does not cover. Rows are what the storage is billed by: a chunk is a row
 //! here and one in FTS5's tables, and an unchanged document is one row read.
 
 use std::cell::Cell;
@@ -12,7 +12,7 @@ use super::schema::VERSIONS;
 use super::scope::permits;
 use super::terms::{match_expression, searchable};
 use crate::contract::{
-    Document, ErrorCode, Fault, Properties, RagScope, content_hash_of_text, language_of,
+    Document, ErrorCode, Fault, Properties, RagScope, content_hashes_of_text, language_of,
 };
 use crate::persistence::{Database, Row, Value};
 use crate::pipeline::Chunk;
@@ -85,19 +85,21 @@ impl<D: Database> WorkspaceIndex<D> {
         let done = self.database.atomically(&mut || {
             self.ensure_tables()?;
             // All that goes before anything comes: FTS5 then writes what comes in one piece.
-            upserted = documents
+            let mut replaced = documents
                 .iter()
                 .map(|document| self.replace(document))
-                .collect::<Result<_, _>>()?;
-            if upserted.iter().any(|upserted| upserted.changed) {
+                .collect::<Result<Vec<_>, _>>()?;
+            if replaced.iter().any(|(upserted, _)| upserted.changed) {
                 let mut next = self.next_chunk()?;
-                for (document, upserted) in documents.iter().zip(&mut upserted) {
+                for (document, (upserted, whole_hash)) in documents.iter().zip(&mut replaced) {
                     if upserted.changed {
-                        upserted.chunks = self.insert(document, &upserted.content_hash, next)?;
+                        let hashes = [upserted.content_hash.as_str(), whole_hash];
+                        upserted.chunks = self.insert(document, hashes, next)?;
                         next += upserted.chunks;
                     }
                 }
             }
+            upserted = replaced.into_iter().map(|(upserted, _)| upserted).collect();
             self.ready.set(true);
             Ok(())
         });
@@ -274,11 +276,12 @@ impl<D: Database> WorkspaceIndex<D> {
         }
     }
 
-    /// Looks whether a document has changed, and takes its chunks away when it has.
-    fn replace(&self, document: &Document) -> Result<Upserted, Fault> {
-        let content_hash = content_hash_of_text(&document.contents);
+    /// Looks whether a document has changed, and takes its chunks away when it has; its
+    /// `whole_hash`, too.
+    fn replace(&self, document: &Document) -> Result<(Upserted, String), Fault> {
+        let (content_hash, whole_hash) = content_hashes_of_text(&document.contents);
         let rows = self.database.run(
-            "SELECT language, properties, content_hash, rules, first_chunk, chunks
+            "SELECT language, properties, content_hash, whole_hash, rules, first_chunk, chunks
             FROM documents WHERE path = ?",
             &[(&document.path).into()],
         )?;
@@ -286,6 +289,7 @@ impl<D: Database> WorkspaceIndex<D> {
             Upserted { path: document.path.clone(), chunks: 0, content_hash, changed: true };
         if let Some(row) = rows.first() {
             upserted.changed = row.text("content_hash")? != upserted.content_hash
+                || row.text("whole_hash")? != whole_hash
                 || row.text("language")? != language(document)
                 || row.text("properties")? != properties_column(document)?
                 || row.number::<u32>("rules")? != RULES;
@@ -294,11 +298,16 @@ impl<D: Database> WorkspaceIndex<D> {
                 self.delete_chunks(row)?;
             }
         }
-        Ok(upserted)
+        Ok((upserted, whole_hash))
     }
 
     /// Writes a document whose chunks get the ids from `first_chunk` on, and says how many.
-    fn insert(&self, document: &Document, hash: &str, first_chunk: usize) -> Result<usize, Fault> {
+    fn insert(
+        &self,
+        document: &Document,
+        [content_hash, whole_hash]: [&str; 2],
+        first_chunk: usize,
+    ) -> Result<usize, Fault> {
         let pieces = pieces(&document.contents);
         let path = &document.path;
         let path_terms = searchable(path);
@@ -320,13 +329,14 @@ impl<D: Database> WorkspaceIndex<D> {
         }
         self.database.run(
             "INSERT OR REPLACE INTO documents
-            (path, language, properties, content_hash, rules, first_chunk, chunks, bytes)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (path, language, properties, content_hash, whole_hash, rules, first_chunk, chunks, bytes)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
                 path.into(),
                 language(document).into(),
                 properties_column(document)?.into(),
-                hash.into(),
+                content_hash.into(),
+                whole_hash.into(),
                 RULES.into(),
                 first_chunk.into(),
                 pieces.len().into(),

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use aptix_edge::catalog::Catalog;
-use aptix_edge::contract::{self, Fault, InvokeResult, SessionId, TurnId};
+use aptix_edge::contract::{self, ErrorCode, Fault, InvokeResult, SessionId, TurnId};
 use aptix_edge::entry::{Delivery, Environment, Retrieved, SessionHost};
 use aptix_edge::pipeline::{Deployment, Position};
 use serde::Serialize;
@@ -55,7 +55,7 @@ impl Bed {
         let world = World::new();
         let disk = Disk::new();
         let environment = Environment {
-            catalog: catalog_of(&catalog::document()),
+            catalog: Ok(catalog_of(&catalog::document())),
             deployment: Rc::new(Deployment {
                 base_url: "https://model.example/v1".to_owned(),
                 ..Deployment::default()
@@ -84,7 +84,13 @@ impl Bed {
     pub(crate) fn configure(&self, change: impl FnOnce(&mut Value)) {
         let mut document = catalog::document();
         change(&mut document);
-        self.environment.borrow_mut().catalog = catalog_of(&document);
+        self.environment.borrow_mut().catalog = Ok(catalog_of(&document));
+    }
+
+    /// Puts a catalog in place that is refused.
+    pub(crate) fn spoil_catalog(&self) {
+        let fault = Fault::new(ErrorCode::CatalogInvalid, "It is spoilt.");
+        self.environment.borrow_mut().catalog = Err(fault);
     }
 
     /// Ends the present instance and begins another over the same storage.
@@ -114,8 +120,10 @@ impl Bed {
     pub(crate) fn send_from(&self, request: &Value, position: Option<Position>) -> Pending {
         let (_, host) = self.life.borrow().clone();
         self.deliver(position, |environment| {
-            let request = contract::parse(request.to_string().as_bytes())?;
-            host.execute(environment, &request, &Retrieved::default()).map_err(|fault| vec![fault])
+            let body = request.to_string();
+            let request = contract::parse(body.as_bytes())?;
+            let delivery = host.execute(environment, &request, &Retrieved::default());
+            delivery.map_err(|faults| contract::in_document_order(faults, body.as_bytes()))
         })
     }
 

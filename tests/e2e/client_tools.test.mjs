@@ -100,6 +100,7 @@ test('results that do not match the pending calls are refused with the differenc
     'too few': [first],
     'too many': [first, second, resultFor({ ToolCallId: 'call_unknown' })],
     'another order': [second, first],
+    'one id twice': [first, first],
     'a foreign id': [first, resultFor({ ToolCallId: 'call_unknown' })],
   };
   for (const [name, ToolResults] of Object.entries(wrong)) {

@@ -15,6 +15,10 @@ const rated = rigForFile({
   rate: 3,
 });
 const plain = rigForFile({});
+// As wrangler hands on what stands in `[vars]` as a number or a list.
+const typed = rigForFile({
+  vars: { AUTH: undefined, API_KEYS: JSON.parse(apiKeys({ [ONE]: 'one' })), ALLOWED_ORIGINS: [PAGE], MAX_BODY_BYTES: 300, MAX_TURNS: 1 },
+});
 
 const preflight = (to, route, origin, method) =>
   to.request('OPTIONS', route, { headers: { origin, 'access-control-request-method': method } });
@@ -60,6 +64,16 @@ test('a page of another origin may not, and without the variable no page may', a
   assert.deepEqual(refusalOf(await preflight(rig, '/execute', PAGE, 'GET')), [405, 'method_not_allowed']);
   assert.deepEqual(refusalOf(await preflight(rig, '/nowhere', PAGE, 'GET')), [404, 'not_found']);
   assert.deepEqual(refusalOf(await rig.request('OPTIONS', '/execute')), [405, 'method_not_allowed']);
+});
+
+test('a variable may be a number or a list', async () => {
+  assert.equal((await preflight(typed, '/execute', PAGE, 'POST')).status, 204);
+  typed.model.script(answer(text('Hello.')));
+  const turn = userTurn();
+  resultOf(await typed.post(turn, { key: ONE }));
+  assert.deepEqual(refusalOf(await typed.post({ ...turn, TurnId: 'turn-2' }, { key: ONE })), [403, 'forbidden']);
+  const long = { ...turn, Instruction: 'x'.repeat(300) };
+  assert.deepEqual(refusalOf(await typed.post(long, { key: ONE })), [413, 'body_too_large']);
 });
 
 test('a key that has used up its rate waits, and no other key does', async () => {

@@ -1,7 +1,7 @@
 // Retrieval: documents into a workspace's index, and chunks of it into a turn (interface section 7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiKeys, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { apiKeys, Rig, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, text } from './scripted_model.mjs';
 
 const [ONE, TWO] = ['key-one', 'key-two'];
@@ -180,6 +180,41 @@ test('retrieval that fails is a warning to the user, never a failed turn', async
   rig.model.script(answer(text('None.')));
   const none = resultOf(await rig.post(userTurn({ WorkspaceId: 'w', AgentContextId: 'none' }), { key }));
   assert.equal(none.UserWarnings, undefined);
+});
+
+test('a search gives what a turn with the default contexts would be given', async () => {
+  const documents = ['a', 'b', 'c', 'd'].map((name) => document(`${name}.txt`, `needle ${name}`));
+  const far = { Path: 'far/away.md', StartLine: 1, EndLine: 2, Language: 'markdown', Text: '# Far' };
+  for (const [Retrieval, searches] of [
+    [{ Index: { Limit: 2, MaxBytes: 24 } }, [[undefined, ['a.txt', 'b.txt']], [1, ['a.txt']], [4, ['a.txt', 'b.txt', 'c.txt']]]],
+    ['None', [[undefined, []]]],
+    ['service', [[undefined, ['far/away.md']]]],
+  ]) {
+    const other = new Rig({
+      catalog: (catalog, { toolUrl }) => {
+        const Http = { Url: toolUrl('/retrieve'), TimeoutMs: 500 };
+        catalog.AgentContexts.default.Retrieval = Retrieval === 'service' ? { Http } : Retrieval;
+      },
+    });
+    await other.start();
+    try {
+      resultOf(await other.request('PUT', '/workspaces/w/documents', { body: { Documents: documents } }));
+      other.tools.on('/retrieve', JSON.stringify({ Chunks: [far] }));
+      const find = (Limit) => other.request('POST', '/workspaces/w/search', { body: { Query: 'needle', Limit } });
+      for (const [limit, paths] of searches) {
+        const { Chunks } = resultOf(await find(limit));
+        assert.deepEqual(Chunks.map(({ Path }) => Path), paths, JSON.stringify([Retrieval, limit]));
+      }
+      if (Retrieval === 'service') {
+        assert.deepEqual(other.tools.requests.map(({ body }) => body), [{ Query: 'needle', WorkspaceId: 'w', Limit: 8 }]);
+        other.tools.on('/retrieve', 'broken', { status: 500 });
+        const { json } = await find();
+        assert.deepEqual([json.Result, json.Warnings.map(({ ErrorCode }) => ErrorCode)], [{ Chunks: [] }, ['retrieval_failed']]);
+      }
+    } finally {
+      await other.dispose();
+    }
+  }
 });
 
 test('what is wrong with documents and searches is told at once, and changes nothing', async () => {

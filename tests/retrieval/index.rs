@@ -56,6 +56,42 @@ fn what_is_put_is_counted_and_found_and_what_is_put_again_replaces_it() {
 }
 
 #[test]
+fn what_a_long_line_holds_at_its_end_is_indexed_again_when_it_changes() {
+    let storage = Storage::new();
+    let index = WorkspaceIndex::new(&storage);
+    let with_end = |end: &str| document("min.json", &format!("{} {end}\nb\n", "word ".repeat(200)));
+    let first = index.upsert(&[with_end("oldtoken")]).unwrap();
+    let other = index.upsert(&[with_end("newtoken")]).unwrap();
+    assert_eq!(first[0].content_hash, other[0].content_hash);
+    assert!(other[0].changed);
+    assert_eq!(paths(&index, "oldtoken"), Vec::<String>::new());
+    assert_eq!(paths(&index, "newtoken"), ["min.json"]);
+    let mut again = with_end("newtoken");
+    again.contents = again.contents.replace('\n', "\r\n");
+    assert!(!index.upsert(&[again]).unwrap()[0].changed);
+}
+
+#[test]
+fn an_index_of_the_first_form_is_brought_to_the_present_one() {
+    let storage = Storage::new();
+    let [short, long] =
+        [document("a.rs", "alpha\n"), document("b.rs", &format!("beta {}", "x ".repeat(300)))];
+    WorkspaceIndex::new(&storage).upsert(&[short.clone(), long.clone()]).unwrap();
+    storage.write(
+        "ALTER TABLE documents DROP COLUMN whole_hash; UPDATE index_state SET schema_version = 1",
+    );
+    let index = WorkspaceIndex::new(&storage);
+    assert_eq!(paths(&index, "beta"), ["b.rs"]);
+    // What the first form does not tell is written once more.
+    let again = || -> Vec<bool> {
+        let upserted = index.upsert(&[short.clone(), long.clone()]).unwrap();
+        upserted.into_iter().map(|upserted| upserted.changed).collect()
+    };
+    assert_eq!(again(), [false, true]);
+    assert_eq!(again(), [false, false]);
+}
+
+#[test]
 fn an_unchanged_document_costs_one_row_read_and_no_write() {
     let storage = Storage::new();
     let index = WorkspaceIndex::new(&storage);

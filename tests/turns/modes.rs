@@ -38,6 +38,31 @@ fn a_mode_change_shows_at_once_and_its_tools_with_the_next_turn() {
 }
 
 #[test]
+fn what_the_model_says_beside_client_calls_is_told_without_the_welcome_of_a_mode() {
+    let bed = Bed::new();
+    let change = json!({ "mode": "ddr", "branch": false, "reason": "r" });
+    let asks = vec![
+        Item::Text(vec!["I need ".to_owned(), "the file.".to_owned()]),
+        call("ask", json!({ "q": "?" })),
+    ];
+    bed.world.model.script([
+        Reply::Answer(says(vec![call("agent_change_mode", change)])),
+        Reply::Answer(says(asks)),
+    ]);
+    let heard = bed.post(&with(turn("t1", "Change"), json!({ "Streaming": true })));
+    assert_eq!(heard.result()["ToolContinuationMessage"], "I need the file.");
+    assert_eq!(watched(heard.frames.as_ref().unwrap()).0, "I need the file.");
+    bed.restart();
+    assert_eq!(bed.post(&turn("t1", "Change")).body, heard.body);
+    let asked = heard.calls();
+    let given = [(asked[0].as_str(), json!("# Hello"))];
+    let heard = bed.post(&results("t1", &given));
+    let answer = heard.final_text();
+    assert!(answer.starts_with("Welcome to records.\n\n"), "{answer}");
+    bed.assert_chain_held();
+}
+
+#[test]
 fn of_several_mode_changes_each_is_answered_and_the_last_good_one_holds() {
     let bed = Bed::new();
     let heard = bed.post(&turn("t1", "Change [plan: modes]"));

@@ -48,7 +48,18 @@ fn the_first_turn_binds_the_contexts() {
             ((400, "invalid_field"), &path.into())
         );
     }
-    let same = json!({ "AgentContextId": "replay", "ConversationContextId": "default" });
+    let paths = |heard: &Heard| -> Vec<Value> {
+        heard.body["Errors"].as_array().unwrap().iter().map(|fault| fault["Path"].clone()).collect()
+    };
+    let wrong = json!({ "ConversationContextId": "replay", "ToolChoiceName": "nothing", "AgentContextId": "default" });
+    let heard = bed.post(&with(turn("t2", "Hello"), wrong.clone()));
+    // In the order of the document, which the map of these tests writes by name.
+    assert_eq!(paths(&heard), ["/AgentContextId", "/ConversationContextId", "/ToolChoiceName"]);
+    let unknown = json!({ "AgentContextId": "nobody", "ConversationContextId": "nowhere" });
+    let other = Bed::new();
+    let heard = other.post(&with(turn("t1", "Hello"), unknown));
+    assert_eq!(paths(&heard), ["/AgentContextId", "/ConversationContextId"]);
+    let same = json!({ "AgentContextId": "replay", "ConversationContextId": "default", "ToolChoiceName": "" });
     bed.post(&with(turn("t2", "Hello"), same)).final_text();
 }
 
@@ -68,7 +79,7 @@ fn what_a_later_turn_brings_for_the_session_is_kept_even_when_its_instance_ends_
         bed.post(&request).final_text();
         let session = &bed.export()["Result"];
         assert_eq!(
-            (session["ClientTools"][0][0].as_str(), session["SolutionContextText"].as_str()),
+            (session["ClientTools"][0]["name"].as_str(), session["SolutionContextText"].as_str()),
             kept,
         );
         bed.post(&turn("t3", "Three")).final_text();
@@ -134,6 +145,47 @@ fn tools_are_sent_again_only_when_they_changed_if_the_context_says_so() {
     // t1 and its second call; t2 in another mode; t3; t4 in vain, then anew.
     assert_eq!(sent, [true, false, true, false, false, true]);
     bed.assert_chain_held();
+}
+
+#[test]
+fn a_spoilt_catalog_stops_what_would_run_and_nothing_else() {
+    let bed = Bed::new();
+    let done = bed.post(&turn("t1", "Hello"));
+    bed.world.model.script([failed("server_error")]);
+    assert_eq!(bed.post(&turn("t2", "Fails")).failure(), (502, "upstream_failed"));
+    let asked = bed.post(&turn("t3", "Ask [plan: client]")).calls();
+    let before = bed.disk.writes.get();
+    bed.spoil_catalog();
+    let given: Vec<_> = asked.iter().map(|id| (id.as_str(), json!(1))).collect();
+    assert_eq!(bed.post(&results("t3", &given)).failure(), (500, "catalog_invalid"));
+    assert_eq!(bed.disk.writes.get(), before, "a refused request writes nothing");
+    assert_eq!(bed.post(&turn("t1", "Hello")).body, done.body);
+    assert_eq!(bed.session().result()["ModeDisplayName"], "general");
+    assert_eq!(bed.status("t3"), "awaiting_tools");
+    bed.try_cancel("t3").unwrap();
+    assert_eq!(bed.status("t3"), "aborted");
+    for request in [turn("t2", "Fails"), turn("t4", "New")] {
+        assert_eq!(bed.post(&request).failure(), (500, "catalog_invalid"));
+    }
+    bed.configure(|_| ());
+    bed.post(&turn("t2", "Fails")).final_text();
+    bed.post(&turn("t4", "New")).final_text();
+    bed.assert_chain_held();
+}
+
+#[test]
+fn a_turn_that_lost_its_instance_waits_for_a_catalog_to_go_on() {
+    let bed = Bed::new();
+    bed.world.model.script([Reply::Silence]);
+    bed.send(&turn("t1", "Hello"));
+    bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
+    bed.spoil_catalog();
+    bed.restart();
+    assert_eq!(bed.session().failure(), (500, "catalog_invalid"));
+    bed.configure(|_| ());
+    bed.alarm();
+    bed.settle();
+    assert_eq!(bed.status("t1"), "completed");
 }
 
 #[test]

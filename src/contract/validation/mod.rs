@@ -70,6 +70,17 @@ pub fn parse(body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
     violations.settle(request)
 }
 
+/// Faults that only a session could find, in the order of the members of the body that they concern.
+#[must_use]
+pub fn in_document_order(mut faults: Vec<Fault>, body: &[u8]) -> Vec<Fault> {
+    if let (Ok(body), 2..) = (well_formed::object_text(body), faults.len()) {
+        let mut members = Vec::new();
+        let _ = for_each_member(body, |name, _| members.push(format!("/{name}")));
+        faults.sort_by_key(|fault| members.iter().position(|at| fault.path.as_ref() == Some(at)));
+    }
+    faults
+}
+
 /// The session that a body names, to route it before it is validated. Nothing when there is no
 /// such identifier; [`parse`] then says why.
 #[must_use]

@@ -3,8 +3,6 @@
 //! It owns the rules of a submission's own shape. Whether the results are those of the pending
 //! calls is not known here.
 
-use std::collections::BTreeSet;
-
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
@@ -76,11 +74,10 @@ fn results(
     place: &Place<'_>,
     violations: &mut Violations,
 ) -> Option<Vec<ToolResult>> {
-    let mut ids = BTreeSet::new();
     let mut count = 0_usize;
     let results = list(limits::TOOL_RESULTS, value, place, violations, |value, place, found| {
         count += 1;
-        tool_result(value, place, &mut ids, found)
+        tool_result(value, place, found)
     })?;
     if count == 0 {
         invalid(violations, place, "must hold at least one result");
@@ -91,7 +88,6 @@ fn results(
 fn tool_result(
     value: &RawValue,
     place: &Place<'_>,
-    ids: &mut BTreeSet<String>,
     violations: &mut Violations,
 ) -> Option<ToolResult> {
     let (mut tool_call_id, mut execution_ms, mut outcome) = (None, None, None);
@@ -99,7 +95,7 @@ fn tool_result(
     let mut outcomes = 0_usize;
     let is_object = value.get().starts_with('{');
     TOOL_RESULT.read(value.get(), place, violations, |name, value, at, found| match name {
-        "ToolCallId" => tool_call_id = unique_id(value, at, ids, found),
+        "ToolCallId" => tool_call_id = full_text(limits::TOOL_CALL_ID, value, at, found),
         "ExecutionMs" => execution_ms = integer(value, at, found),
         _ => {
             outcomes += 1;
@@ -126,23 +122,6 @@ fn tool_result(
         );
     }
     Some(ToolResult { tool_call_id: tool_call_id?, execution_ms: execution_ms?, outcome: outcome? })
-}
-
-fn unique_id(
-    value: &RawValue,
-    place: &Place<'_>,
-    ids: &mut BTreeSet<String>,
-    violations: &mut Violations,
-) -> Option<String> {
-    let id = full_text(limits::TOOL_CALL_ID, value, place, violations)?;
-    if !ids.insert(id.clone()) {
-        invalid(
-            violations,
-            place,
-            "repeats the id of an earlier result; send one result for each call",
-        );
-    }
-    Some(id)
 }
 
 fn json_text(value: &RawValue, place: &Place<'_>, violations: &mut Violations) -> Option<String> {

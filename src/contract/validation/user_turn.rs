@@ -101,7 +101,11 @@ pub(super) fn user_turn(body: &str, violations: &mut Violations) -> Option<UserT
             tools = text(limits::TOOLS_JSON, value, at, found)
                 .and_then(|text| client_tools(&text, at, found));
         }
-        "ToolChoiceName" => tool_choice_name = full_text(limits::TOOL_NAME, value, at, found),
+        "ToolChoiceName" => {
+            // An empty one is none (AGN-003 §5).
+            let name = text(limits::TOOL_NAME, value, at, found);
+            tool_choice_name = name.filter(|name| !name.is_empty());
+        }
         _ => {}
     });
     if !has_input {
