@@ -61,6 +61,10 @@ pub(super) async fn ask(env: &Env, request: &ObjectRequest<'_>) -> Result<Respon
         init.set_body(body);
     }
     let namespace = Reflect::get(env.as_ref(), &JsValue::from_str(request.binding))?;
+    if namespace.is_undefined() {
+        let fault = format!("The deployment binds no Durable Object as {}.", request.binding);
+        return Err(JsValue::from_str(&fault));
+    }
     let object = namespace.unchecked_into::<Namespace>().get_by_name(request.name)?;
     let answer = object.fetch(&format!("{}{}", request.origin, request.target), &init)?;
     settled(&answer).await.map(JsCast::unchecked_into)
