@@ -125,16 +125,18 @@ impl ObjectShape {
     fn report_unknown(&self, name: &str, place: &Place<'_>, violations: &mut Violations) {
         violations.add(ErrorCode::UnknownField, || {
             let known = self.required.iter().chain(self.optional).copied();
-            let near = nearest_name(name, known);
-            let hint = near
-                .map_or_else(|| "remove it.".to_owned(), |near| format!("did you mean {near}?"));
+            let nearest = nearest_name(name, known);
+            let hint = match nearest {
+                Some((near, true)) => format!("did you mean {near}?"),
+                _ => "remove it.".to_owned(),
+            };
             let fault = Fault::new(
                 ErrorCode::UnknownField,
                 format!("{} is not a known member; {hint}", place.label()),
             )
             .at(place.pointer());
-            match near {
-                Some(near) => fault.with("DidYouMean", near),
+            match nearest {
+                Some((near, _)) => fault.with("DidYouMean", near),
                 None => fault,
             }
         });

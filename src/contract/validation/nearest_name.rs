@@ -1,30 +1,27 @@
-//! The known name that a misspelt one most likely meant.
+//! The known name that is nearest to an unknown one.
 //!
 //! It only suggests; nothing is ever accepted under a near name.
 
-/// Names longer than this are not misspellings of ours.
+/// What a name holds behind so many characters makes it no nearer.
 const LONGEST: usize = 64;
 
-/// The nearest of the known names: one that differs only in case, underscores or hyphens, else the
-/// one within a third of its length in single-character edits, else none.
+/// The nearest of the known names, in single-character edits, and whether it is likely what was
+/// meant: it differs only in case, underscores or hyphens, or within a third of its length.
 #[must_use]
 pub(super) fn nearest_name<'k>(
     name: &str,
     known: impl Iterator<Item = &'k str>,
-) -> Option<&'k str> {
-    if name.len() > LONGEST {
-        return None;
-    }
+) -> Option<(&'k str, bool)> {
     let wanted = folded(name);
     known
         .map(|candidate| (edits(&wanted, &folded(candidate)), candidate))
-        .filter(|(edits, candidate)| *edits <= candidate.len() / 3)
         .min_by_key(|(edits, _)| *edits)
-        .map(|(_, candidate)| candidate)
+        .map(|(edits, candidate)| (candidate, edits <= candidate.len() / 3))
 }
 
 fn folded(name: &str) -> Vec<char> {
-    name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect()
+    let counting = name.chars().take(LONGEST).filter(|c| !matches!(c, '_' | '-'));
+    counting.map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// The Levenshtein distance, one row at a time.
@@ -66,16 +63,17 @@ mod tests {
     }
 
     #[test]
-    fn a_near_name_is_suggested_and_a_far_one_is_not() {
+    fn the_nearest_name_is_found_and_a_far_one_is_not_taken_for_what_was_meant() {
         let known = ["SessionId", "TurnId", "Instruction", "Repo", "ToolResults"];
         let nearest = |name: &str| nearest_name(name, known.iter().copied());
-        assert_eq!(nearest("session_id"), Some("SessionId"));
-        assert_eq!(nearest("turnID"), Some("TurnId"));
-        assert_eq!(nearest("Instructions"), Some("Instruction"));
-        assert_eq!(nearest("Instuction"), Some("Instruction"));
-        assert_eq!(nearest("ToolResult"), Some("ToolResults"));
-        assert_eq!(nearest("Colour"), None);
-        assert_eq!(nearest(""), None);
-        assert_eq!(nearest(&"SessionId".repeat(100)), None);
+        assert_eq!(nearest("session_id"), Some(("SessionId", true)));
+        assert_eq!(nearest("turnID"), Some(("TurnId", true)));
+        assert_eq!(nearest("Instructions"), Some(("Instruction", true)));
+        assert_eq!(nearest("Instuction"), Some(("Instruction", true)));
+        assert_eq!(nearest("ToolResult"), Some(("ToolResults", true)));
+        assert_eq!(nearest("Colour"), Some(("Repo", false)));
+        assert_eq!(nearest(""), Some(("Repo", false)));
+        assert_eq!(nearest(&"SessionId".repeat(100)).map(|(_, likely)| likely), Some(false));
+        assert_eq!(nearest_name("SessionId", std::iter::empty()), None);
     }
 }
