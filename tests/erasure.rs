@@ -147,6 +147,37 @@ fn what_the_model_service_refuses_to_delete_is_told_and_given_up_in_the_end() {
 }
 
 #[test]
+fn an_erasure_that_a_spoilt_catalog_refuses_touches_nothing() {
+    let bed = Bed::new();
+    bed.world.model.script([Reply::Silence]);
+    bed.send(&turn("t1", "One"));
+    bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
+    bed.spoil_catalog();
+    let before = bed.disk.writes.get();
+    assert_eq!(bed.try_erase().unwrap().failure(), (500, "catalog_invalid"));
+    assert_eq!((bed.disk.writes.get(), bed.status("t1").as_str()), (before, "running"));
+    bed.configure(|_| ());
+    assert_eq!(bed.try_erase().unwrap().result()["Turns"], 1);
+}
+
+#[test]
+fn an_erasure_waits_for_a_catalog_that_says_whom_to_ask() {
+    let bed = filled(None);
+    bed.world.model.keeps_everything.set(true);
+    bed.try_erase().unwrap();
+    bed.world.model.keeps_everything.set(false);
+    bed.spoil_catalog();
+    let waiting = json!({ "Deleted": 0, "Pending": 3, "Refused": 0 });
+    for _ in 0..20 {
+        assert_eq!(bed.try_erase().unwrap().result()["StoredResponses"], waiting);
+        bed.try_resume_erasure().unwrap();
+    }
+    bed.configure(|_| ());
+    bed.try_resume_erasure().unwrap();
+    assert_eq!((tables(&bed), bed.world.model.stored()), (0, 0));
+}
+
+#[test]
 fn two_who_erase_at_once_erase_once() {
     let bed = filled(None);
     bed.world.shake(7);

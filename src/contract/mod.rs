@@ -45,4 +45,4 @@ pub use response::{
 };
 pub use timestamp::{http_date_ms, timestamp};
 pub use tool_result::{ToolOutcome, ToolResult};
-pub use validation::{in_document_order, parse, parse_documents, parse_search, peek_session_id};
+pub use validation::{MemberOrder, parse, parse_documents, parse_search, peek_session_id};

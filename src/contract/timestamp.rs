@@ -19,7 +19,7 @@ pub fn timestamp(ms: u64) -> String {
 pub fn http_date_ms(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let number = |digits: &str| digits.parse::<u32>().ok().map(u64::from);
+    let number = |digits: &str| digits.parse::<u16>().ok().map(u64::from);
     let words: Vec<&str> = text.split(' ').collect();
     let [_, day, month, year, time, "GMT"] = words[..] else { return None };
     let parts: Vec<&str> = time.split(':').collect();
@@ -84,6 +84,7 @@ mod tests {
             ("Sun, 06 Nov 1994 08:49 GMT", None),
             ("Sun, 06 Now 1994 08:49:37 GMT", None),
             ("Sun, -6 Nov 1994 08:49:37 GMT", None),
+            ("Sun, 06 Nov 4294967295 08:49:37 GMT", None),
             ("Sun, 06 Jan 0000 08:49:37 GMT", None),
             ("2", None),
             ("", None),

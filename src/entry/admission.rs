@@ -32,6 +32,8 @@ pub(super) enum Interrupted {
     TakenUp(Turn),
     /// It was interrupted too often, and has failed now.
     GivenUp(Turn),
+    /// It cannot go on before the catalog is mended.
+    Waits,
 }
 
 /// What becomes of a submission that is not refused.
@@ -158,6 +160,9 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             return Ok(None);
         }
         if turn.attempts < MAX_ATTEMPTS {
+            if self.environment.catalog.is_err() {
+                return Ok(Some(Interrupted::Waits));
+            }
             self.take_up(&mut session, &mut turn)?;
             return Ok(Some(Interrupted::TakenUp(turn)));
         }
@@ -271,7 +276,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         };
 
         // From here on the turn is accepted: what follows writes, all of it or nothing.
-        let admission = self.store.step(|| {
+        let admitted = self.store.step(|| {
             if let Some(tools) = latched_tools {
                 session.client_tools = Some(self.store.keep_text(&tools)?);
             }
@@ -322,21 +327,23 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
                 },
             )?;
             Ok(Admission::Run(turn))
-        })?;
-        Ok(admission)
+        });
+        admitted.map_err(Vec::from)
     }
 
     fn new_session(&self, request: &UserTurn) -> Result<Session, Vec<Fault>> {
         let catalog = self.environment.catalog()?;
         let conversation_id = request.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
         let Some(conversation) = catalog.conversation_context(conversation_id) else {
-            let agent = request.agent_context_id.as_deref();
-            let unknown_agent = agent.is_some_and(|agent| catalog.agent_context(agent).is_none());
-            let agent = unknown_agent.then(|| unknown_context("AgentContext"));
-            return Err(agent
-                .into_iter()
-                .chain([unknown_context("ConversationContext")])
-                .collect());
+            let mut faults = vec![unknown_context("ConversationContext")];
+            if request
+                .agent_context_id
+                .as_ref()
+                .is_some_and(|id| catalog.agent_context(id).is_none())
+            {
+                faults.push(unknown_context("AgentContext"));
+            }
+            return Err(faults);
         };
         let agent_id =
             request.agent_context_id.as_deref().unwrap_or(&conversation.agent_context_id);

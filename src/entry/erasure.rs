@@ -42,11 +42,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         environment: &Environment,
         session_id: &SessionId,
     ) -> Result<ErasureReceipt, Fault> {
+        if self.store.session()?.is_some() {
+            // It alone says whether responses are to be deleted, and nothing is erased before.
+            environment.catalog()?;
+        }
         let _under_way = UnderWay::begin(&self.erasures);
         let files = self.erase_files().await?;
         let erasure = match self.store.session()? {
             Some(session) => {
-                // It alone says whether responses are to be deleted.
                 let agent = environment.catalog()?.agent_context(&session.agent_context);
                 let responses = match agent {
                     Some(agent) if agent.delete_stored => Some(self.store.stored_responses()?),
@@ -144,13 +147,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Ok(receipt);
         }
         responses.truncate(PER_PASS);
-        let catalog = environment.catalog.as_ref().ok();
-        let deleted = match catalog.and_then(|catalog| catalog.agent_context(&agent_context)) {
+        // Until the catalog is mended nobody knows whom to ask: that is no attempt.
+        let Ok(catalog) = &environment.catalog else { return Ok(receipt) };
+        let deleted = match catalog.agent_context(&agent_context) {
             Some(agent) => {
                 let platform = self.platform.as_ref();
                 delete_responses(platform, &environment.deployment, agent, &responses).await
             }
-            // The catalog does not say, or not any more, whom to ask.
+            // The catalog does not say any more whom to ask.
             None => Vec::new(),
         };
         match self.store.settle_erasure(responses.len(), &deleted)? {

@@ -30,8 +30,9 @@ pub enum Route {
 pub enum WorkspaceRoute {
     /// `PUT /workspaces/{WorkspaceId}/documents`
     Upsert,
-    /// `DELETE /workspaces/{WorkspaceId}/documents?Path=…`
-    Remove(String),
+    /// `DELETE /workspaces/{WorkspaceId}/documents?Path=…`: the path and, where it holds plus signs,
+    /// the one in which they are blanks, as forms write them.
+    Remove(String, Option<String>),
     /// `POST /workspaces/{WorkspaceId}/search`
     Search,
     /// `GET /workspaces/{WorkspaceId}`
@@ -45,7 +46,7 @@ impl WorkspaceRoute {
     pub fn has_body(&self) -> bool {
         match self {
             Self::Upsert | Self::Search => true,
-            Self::Remove(_) | Self::Counts | Self::Erase => false,
+            Self::Remove(..) | Self::Counts | Self::Erase => false,
         }
     }
 }
@@ -142,7 +143,8 @@ impl Route {
             ["workspaces", workspace, "documents"] => (
                 "PUT, DELETE",
                 in_workspace(workspace, || match method {
-                    "DELETE" => removed_path(query).map(WorkspaceRoute::Remove),
+                    "DELETE" => removed_path(query)
+                        .map(|(path, as_form)| WorkspaceRoute::Remove(path, as_form)),
                     _ => Ok(WorkspaceRoute::Upsert),
                 }),
             ),
@@ -216,8 +218,8 @@ fn decoded(segment: &str) -> Cow<'_, str> {
 }
 
 /// `?Path=…` of a removal: a document, or a folder with a `/` at its end.
-fn removed_path(query: &str) -> Result<String, Fault> {
-    let mut path = None;
+fn removed_path(query: &str) -> Result<(String, Option<String>), Fault> {
+    let (mut path, mut as_form) = (None, None);
     for member in query.split('&').filter(|member| !member.is_empty()) {
         let (name, value) = member.split_once('=').unwrap_or((member, ""));
         if name != "Path" || path.is_some() {
@@ -226,8 +228,8 @@ fn removed_path(query: &str) -> Result<String, Fault> {
                 "This endpoint takes one Path in its query, nothing else.",
             ));
         }
-        // A blank is written as a plus where a query comes from a form or from `URLSearchParams`.
-        path = Some(decoded(&value.replace('+', " ")).into_owned());
+        path = Some(decoded(value).into_owned());
+        as_form = value.contains('+').then(|| decoded(&value.replace('+', " ")).into_owned());
     }
     let path = path.ok_or_else(|| {
         Fault::new(ErrorCode::MissingField, "Path is required; add ?Path=….").at("/Path")
@@ -240,7 +242,7 @@ fn removed_path(query: &str) -> Result<String, Fault> {
         Some(problem) => {
             Err(Fault::new(ErrorCode::InvalidField, format!("Path {problem}.")).at("/Path"))
         }
-        None => Ok(path),
+        None => Ok((path, as_form)),
     }
 }
 
@@ -289,7 +291,10 @@ mod tests {
             (
                 "DELETE",
                 "/workspaces/w/documents?Path=a+b%20c%2Bd/",
-                Route::Workspace("w".to_owned(), WorkspaceRoute::Remove("a b c+d/".to_owned())),
+                Route::Workspace(
+                    "w".to_owned(),
+                    WorkspaceRoute::Remove("a+b c+d/".to_owned(), Some("a b c+d/".to_owned())),
+                ),
             ),
             ("HEAD", "/health", Route::Health),
             ("GET", "/errors", Route::Errors),

@@ -124,7 +124,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         request: &ExecuteRequest,
         retrieved: &Retrieved,
     ) -> Result<Delivery, Vec<Fault>> {
-        let given_up = self.take_up_interrupted(environment)?;
+        let given_up = match self.take_up_interrupted(environment)? {
+            Some(Interrupted::GivenUp(turn)) => Some(turn.ordinal),
+            _ => None,
+        };
         let fingerprint = request.fingerprint();
         let door = Door { given_up, retrieved, ..self.door(environment) };
         let admission = match request {
@@ -139,7 +142,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 begun = turn.progress.next_segment == 0;
                 (self.run(environment, &turn)?, turn, false)
             }
-            Admission::Attach(turn) => (self.attach(&turn)?, turn, false),
+            Admission::Attach(turn) => (self.attach(environment, &turn)?, turn, false),
             Admission::Replay(turn, answer) => {
                 let told_before = given_up != Some(turn.ordinal);
                 (Rc::new(ended_stream(answer)?), turn, told_before)
@@ -166,7 +169,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.recover(environment)?;
         let (_, turn) = self.door(environment).known_turn(session_id, turn_id)?;
         let (stream, replayed) = match self.store.answer(turn.ordinal)? {
-            None => (self.attach(&turn)?, false),
+            None => (self.attach(environment, &turn)?, false),
             Some(answer) => (Rc::new(ended_stream(answer)?), true),
         };
         Ok(Delivery { stream, streaming: true, replayed, begun: false })
@@ -185,25 +188,18 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<TurnView, Fault> {
         self.recover(environment)?;
         let (mut session, mut turn) = self.door(environment).known_turn(session_id, turn_id)?;
-        match turn.status {
-            TurnStatus::AwaitingTools => {
+        let live = self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal);
+        match (turn.status, live) {
+            (TurnStatus::Running, Some(live)) => {
+                live.cancellation.request();
+                live.stream.ended_with().await;
+            }
+            (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
+                let answer = StoredAnswer::of(&aborted().into(), None);
                 let now = self.platform.now_ms();
-                abort(
-                    &self.store,
-                    &mut session,
-                    &mut turn,
-                    &StoredAnswer::of(&aborted().into(), None),
-                    now,
-                )?;
+                abort(&self.store, &mut session, &mut turn, &answer, now)?;
             }
-            TurnStatus::Running => {
-                let live = self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal);
-                if let Some(live) = live {
-                    live.cancellation.request();
-                    live.stream.ended_with().await;
-                }
-            }
-            TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted => {}
+            (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
         }
         self.turn_view(environment, session_id, turn_id)
     }
@@ -227,30 +223,29 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.live.borrow().is_some()
     }
 
-    /// Takes up a turn that no instance runs any more: after a crash, an eviction or a deploy.
+    /// Takes up a turn that no instance runs any more: after a crash, an eviction or a deploy. True
+    /// when there is one that cannot go on before the catalog is mended.
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub fn recover(self: &Rc<Self>, environment: &Environment) -> Result<(), Fault> {
-        self.take_up_interrupted(environment).map(|_| ())
+    pub fn recover(self: &Rc<Self>, environment: &Environment) -> Result<bool, Fault> {
+        let interrupted = self.take_up_interrupted(environment)?;
+        Ok(matches!(interrupted, Some(Interrupted::Waits)))
     }
 
-    /// The same, and says which turn was given up.
+    /// The same, and says what has become of the turn.
     fn take_up_interrupted(
         self: &Rc<Self>,
         environment: &Environment,
-    ) -> Result<Option<u64>, Fault> {
+    ) -> Result<Option<Interrupted>, Fault> {
         if self.is_running() {
             return Ok(None);
         }
-        match self.door(environment).interrupted_turn()? {
-            None => Ok(None),
-            Some(Interrupted::GivenUp(turn)) => Ok(Some(turn.ordinal)),
-            Some(Interrupted::TakenUp(turn)) => {
-                self.run(environment, &turn)?;
-                Ok(None)
-            }
+        let interrupted = self.door(environment).interrupted_turn()?;
+        if let Some(Interrupted::TakenUp(turn)) = &interrupted {
+            self.run(environment, turn)?;
         }
+        Ok(interrupted)
     }
 
     /// Runs a turn apart from whoever asked for it.
@@ -303,12 +298,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(stream)
     }
 
-    fn attach(&self, turn: &Turn) -> Result<Rc<TurnStream>, Fault> {
-        let live = self.live.borrow();
-        live.as_ref()
-            .filter(|live| live.ordinal == turn.ordinal)
-            .map(|live| Rc::clone(&live.stream))
-            .ok_or_else(|| Fault::new(ErrorCode::Internal, "The turn is running nowhere."))
+    fn attach(&self, environment: &Environment, turn: &Turn) -> Result<Rc<TurnStream>, Fault> {
+        let live = self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal);
+        if let Some(live) = live {
+            return Ok(live.stream);
+        }
+        // A running turn is run, or waits for a catalog.
+        environment.catalog()?;
+        Err(Fault::new(ErrorCode::Internal, "The turn is running nowhere."))
     }
 
     pub(super) fn door<'a>(&'a self, environment: &'a Environment) -> Door<'a, P, D> {

@@ -80,11 +80,11 @@ impl<D: Database> WorkspaceHost<D> {
         let agent = catalog
             .conversation_context(DEFAULT_CONTEXT)
             .and_then(|context| catalog.agent_context(&context.agent_context_id));
-        let usual = Retrieval::default();
-        let (chunks, warning) = match agent.map_or(&usual, |agent| &agent.retrieval) {
+        let retrieval = agent.map(|agent| agent.retrieval.clone()).unwrap_or_default();
+        let (chunks, warning) = match retrieval {
             Retrieval::Index { limit, max_bytes } => {
-                let limit = search.limit.unwrap_or(*limit as usize);
-                let found = self.index.search(&search.query, rag_scope, limit, *max_bytes as usize);
+                let limit = search.limit.unwrap_or(limit as usize);
+                let found = self.index.search(&search.query, rag_scope, limit, max_bytes as usize);
                 (found?.into_iter().map(|found| found.chunk).collect(), None)
             }
             other => {
@@ -92,11 +92,16 @@ impl<D: Database> WorkspaceHost<D> {
                 let limit = search.limit.and_then(|limit| u32::try_from(limit).ok());
                 let wanted =
                     Wanted { workspace_id, query, rag_scope, repo: None, language: None, limit };
-                let retrieved = retrieve(platform, other, &wanted).await;
+                let retrieved = retrieve(platform, &other, &wanted).await;
                 (retrieved.chunks, retrieved.warning)
             }
         };
-        let warnings = warning.map(|message| Warning::new("retrieval_failed", message));
+        let warnings = warning.map(|_| {
+            Warning::new(
+                "retrieval_failed",
+                "The retrieval service failed; nothing could be found.",
+            )
+        });
         let chunks = chunks.into_iter().map(ChunkView::from).collect();
         Ok(InvokeResult::success(&SearchView { chunks }, warnings.into_iter().collect()))
     }
@@ -114,7 +119,13 @@ impl<D: Database> WorkspaceHost<D> {
                 let documents = upserted.into_iter().map(UpsertedView::from).collect();
                 Ok(shown(&UpsertView { documents }))
             }
-            WorkspaceRoute::Remove(path) => Ok(counted(self.index.remove(path)?)),
+            WorkspaceRoute::Remove(path, as_form) => {
+                let removed = self.index.remove(path)?;
+                Ok(counted(match as_form {
+                    Some(path) if removed.documents == 0 => self.index.remove(path)?,
+                    _ => removed,
+                }))
+            }
             WorkspaceRoute::Search => {
                 let search = parse_search(body)?;
                 let limit = search.limit.unwrap_or(usize::MAX);

@@ -72,7 +72,7 @@ impl CallFailure {
     pub fn retryable(&self) -> bool {
         match &self.cause {
             Cause::Unreachable => true,
-            Cause::Refused(refusal) => refusal.can_pass() && !refusal.is_final,
+            Cause::Refused(refusal) => refusal.retryable(),
             _ => false,
         }
     }
@@ -161,6 +161,10 @@ impl Cause {
 }
 
 impl Refusal {
+    fn retryable(&self) -> bool {
+        self.can_pass() && !self.is_final
+    }
+
     /// The status speaks of the moment, not of the request.
     fn can_pass(&self) -> bool {
         let again = matches!(self.status, 408 | 409 | 429 | 500..=599);
@@ -206,7 +210,8 @@ fn named(fault: Fault, code: Option<String>, kind: Option<String>) -> Fault {
 /// part of a prompt, or a key.
 fn plain(text: String) -> Option<String> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
-    let is_name = text.bytes().all(is_plain) && !text.contains("sk-");
+    let is_key = |word: &str| word.starts_with("sk-");
+    let is_name = text.bytes().all(is_plain) && !text.split(['_', '.', ':']).any(is_key);
     ((1..=128).contains(&text.len()) && is_name).then_some(text)
 }
 
@@ -325,6 +330,19 @@ mod tests {
                 assert!(!said.contains("sk-live") && !said.contains("tell me"), "{said}");
                 assert!(fault.details.unwrap().keys().eq(details), "{said}");
             }
+        }
+    }
+
+    #[test]
+    fn a_name_that_only_sounds_like_a_key_is_told() {
+        for (name, told) in [
+            ("risk-control", true),
+            ("disk-7.task-too-long", true),
+            ("sk-live-1", false),
+            ("key_sk-live-1", false),
+            ("a.sk-1:b", false),
+        ] {
+            assert_eq!(plain(name.to_owned()).is_some(), told, "{name}");
         }
     }
 

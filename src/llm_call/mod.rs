@@ -182,7 +182,8 @@ fn retry_after_ms<B>(response: &HttpResponse<B>, now_ms: u64) -> Option<u64> {
     let asked = response.header("retry-after")?;
     match number(asked) {
         Some(seconds) => Some((seconds * 1000.0) as u64),
-        None => http_date_ms(asked.trim()).map(|at| at.saturating_sub(now_ms)),
+        // A date that has passed, perhaps by a clock that is not ours, asks for nothing.
+        None => http_date_ms(asked.trim())?.checked_sub(now_ms).filter(|ms| *ms > 0),
     }
 }
 
@@ -484,6 +485,7 @@ mod tests {
             (&[("retry-after", "NaN")], None),
             (&[("retry-after", "inf")], None),
             (&[("retry-after", "Thu, 01 Jan 1970 00:00:09 GMT")], Some(9000)),
+            (&[("retry-after", "Thu, 01 Jan 1970 00:00:00 GMT")], None),
             (&[("retry-after", "Wed, 31 Dec 1969 00:00:09 GMT")], None),
             (&[("retry-after", "")], None),
             (&[], None),

@@ -40,7 +40,7 @@ async fn fetch(
     let headers = request.headers();
     let origin = gate.permitted_origin(&headers);
     let answered = match preflight(&request, &headers, &gate) {
-        Some(told) => told.map_err(|fault| refused(None, one(fault))),
+        Some(told) => told.map_err(|fault| refused(None, fault.into())),
         None => answer(&request, &headers, &env, &gate).await,
     };
     let response = match answered {
@@ -76,14 +76,14 @@ async fn answer(request: &Request, headers: &Headers, env: &Env, gate: &Gate) ->
     let method = request.method();
     let url = request.url();
     let target = target(&url);
-    let route = Route::find(&method, &target).map_err(|fault| refused(None, one(fault)))?;
+    let route = Route::find(&method, &target).map_err(|fault| refused(None, fault.into()))?;
     if let Route::File(link) = route {
         return Ok(download(env, link, &method, headers).await);
     }
     if let Some(view) = public_view(&route, env) {
-        return view.map(|view| view.map(Into::into)).map_err(|fault| refused(None, one(fault)));
+        return view.map(|view| view.map(Into::into)).map_err(|fault| refused(None, fault.into()));
     }
-    let caller = gate.admit(headers).map_err(|fault| refused(None, one(fault)))?;
+    let caller = gate.admit(headers).map_err(|fault| refused(None, fault.into()))?;
     let addressed = admit(request, headers, env, &caller, route).await;
     let (object, body) = addressed.map_err(|faults| refused(Some(&caller), faults))?;
     let position = headers.get("Last-Event-ID").ok().flatten();
@@ -150,10 +150,10 @@ async fn admit(
     caller: &Caller,
     route: Route,
 ) -> Result<(Addressee, Option<Uint8Array>), Vec<Fault>> {
-    keep_to_rate(env, caller).await.map_err(one)?;
+    keep_to_rate(env, caller).await.map_err(Vec::from)?;
     let body = async || {
-        let cap = deployment(env).map_err(one)?.max_body_bytes;
-        read_body(request, headers, cap).await.map_err(one)
+        let cap = deployment(env).map_err(Vec::from)?.max_body_bytes;
+        read_body(request, headers, cap).await.map_err(Vec::from)
     };
     match route {
         Route::Session(session, _) => Ok((Addressee::Session(session), None)),
@@ -188,8 +188,4 @@ fn refused(caller: Option<&Caller>, faults: Vec<Fault>) -> Vec<Fault> {
     }
     write_line(&line);
     faults
-}
-
-fn one(fault: Fault) -> Vec<Fault> {
-    vec![fault]
 }

@@ -37,7 +37,8 @@ pub(super) fn deployment(env: &Env) -> Result<Rc<Deployment>, Fault> {
     Ok(DEPLOYMENT.with(|known| Rc::clone(known.get_or_init(|| read))))
 }
 
-async fn catalog(env: &Env) -> Result<Rc<Catalog>, Fault> {
+/// Reads the catalog: the one in KV where there is one, else the built-in one.
+pub(super) async fn catalog(env: &Env) -> Result<Rc<Catalog>, Fault> {
     let now = now_ms();
     let known = CATALOG.with_borrow(|known| {
         known.as_ref().filter(|(until, _)| now < *until).map(|(_, catalog)| Rc::clone(catalog))

@@ -18,7 +18,7 @@ use super::export_stream::export_stream;
 use super::object_storage::{ObjectStorage, RowCount};
 use super::request_body::whole_body;
 use super::runtime::Runtime;
-use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, in_document_order, parse};
+use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, parse};
 use crate::entry::{Delivery, Environment, Route, SessionHost, SessionRoute};
 use crate::persistence::DatabaseFault;
 use crate::pipeline::{Platform, Position, Timings};
@@ -67,7 +67,9 @@ impl DurableObject for SessionObject {
         // An alarm that fails is called again by the runtime, a few times; after that the next
         // request takes the turn up.
         let environment = environment(&self.env, String::new()).await.map_err(alarm_failed)?;
-        self.host.recover(&environment).map_err(alarm_failed)?;
+        if self.host.recover(&environment).map_err(alarm_failed)? {
+            self.alarm.ensure().map_err(alarm_failed)?;
+        }
         self.host.resume_erasure(&environment).await.map_err(alarm_failed)?;
         self.end_erasure().await.map_err(alarm_failed)?;
         Response::empty()
@@ -91,11 +93,11 @@ impl SessionObject {
         let url = request.inner().url();
         let route = match Route::find(request.method().as_ref(), &target(&url)) {
             Ok(route) => route,
-            Err(fault) => return Ok(Err(vec![fault])),
+            Err(fault) => return Ok(Err(fault.into())),
         };
         let environment = match environment(&self.env, origin(&url).to_owned()).await {
             Ok(environment) => environment,
-            Err(fault) => return Ok(Err(vec![fault])),
+            Err(fault) => return Ok(Err(fault.into())),
         };
         let mut since = self.runtime.now_ms();
         let delivery = match route {
@@ -105,9 +107,11 @@ impl SessionObject {
                 spent.validate = self.lap(&mut since);
                 match submission {
                     Ok(submission) => {
+                        let order = MemberOrder::of(&submission, &body);
+                        drop(body);
                         let retrieved = self.host.retrieve(&environment, &submission).await;
                         let delivery = self.host.execute(&environment, &submission, &retrieved);
-                        delivery.map_err(|faults| in_document_order(faults, &body))
+                        delivery.map_err(|faults| order.sorted(faults))
                     }
                     Err(faults) => return Ok(Err(faults)),
                 }
@@ -118,7 +122,7 @@ impl SessionObject {
             Route::Session(session, SessionRoute::Export) => {
                 return match self.host.export(&environment, &session) {
                     Ok(export) => export_stream(export).map(Ok),
-                    Err(fault) => Ok(Err(vec![fault])),
+                    Err(fault) => Ok(Err(fault.into())),
                 };
             }
             Route::Session(session, route) => {
@@ -168,7 +172,7 @@ impl SessionObject {
         };
         match view {
             Ok(view) => result(&view).map(Ok),
-            Err(fault) => Ok(Err(vec![fault])),
+            Err(fault) => Ok(Err(fault.into())),
         }
     }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
 use super::answer::{refusal, refusal_line, result, target};
-use super::environment::environment;
+use super::environment::catalog;
 use super::object_storage::{ObjectStorage, RowCount};
 use super::request_body::whole_body;
 use super::runtime::{Runtime, write_line};
@@ -65,14 +65,10 @@ impl WorkspaceIndex {
         let body =
             if route.has_body() { whole_body(request.inner()).await?.to_vec() } else { Vec::new() };
         let answered = match (&route, &workspace) {
-            (WorkspaceRoute::Search, Some(workspace)) => {
-                match environment(&self.env, String::new()).await.and_then(|known| known.catalog) {
-                    Ok(catalog) => {
-                        self.host.search(&self.runtime, &catalog, workspace, &body).await
-                    }
-                    Err(fault) => Err(fault.into()),
-                }
-            }
+            (WorkspaceRoute::Search, Some(workspace)) => match catalog(&self.env).await {
+                Ok(catalog) => self.host.search(&self.runtime, &catalog, workspace, &body).await,
+                Err(fault) => Err(fault.into()),
+            },
             _ => self.host.answer(&route, &body),
         };
         let answered = match answered {

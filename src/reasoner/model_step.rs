@@ -315,9 +315,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             work.stream.discard(segment);
         }
         if waits && !answer.text.is_empty() {
-            // The welcome belongs to the answer: what was said behind it is said again without.
-            let segment = if welcomed { segment + 1 } else { segment };
-            progress.next_segment = segment + 1;
+            let mut segment = segment;
+            if welcomed {
+                // The welcome belongs to the answer: what was said behind it is said without.
+                segment += 1;
+                work.stream.append(segment, &answer.text);
+                progress.next_segment = segment + 1;
+            }
             progress.said_with_calls = Some((segment, answer.text));
         }
         let now = self.platform.now_ms();

@@ -122,8 +122,11 @@ pub fn outcome_of_json(body: &[u8], answer_bytes: usize) -> Result<Outcome, Stre
         Some("queued" | "in_progress") => return Err(StreamFault::EndedEarly),
         // Proxies report their own failures under a success status.
         None if response.error.is_some() => TerminalStatus::Failed,
-        // Gateways leave it out; what is output was answered.
-        None if response.output.is_some() => TerminalStatus::Completed,
+        // Gateways leave it out; what is output was answered, to its end or not.
+        None if response.output.is_some() => match response.incomplete_details {
+            Some(_) => TerminalStatus::Incomplete,
+            None => TerminalStatus::Completed,
+        },
         _ => return Err(StreamFault::Malformed("a response's status")),
     };
     response.conclude(status, answer_bytes, Vec::new)
@@ -374,6 +377,16 @@ mod tests {
             outcome(r#"{"error":"overloaded"}"#),
             Ok(failed(None, None, Some("overloaded")))
         );
+    }
+
+    #[test]
+    fn an_answer_without_a_status_is_what_it_holds() {
+        let body = |details: &str| format!(r#"{{"output":[{MESSAGE}]{details}}}"#);
+        assert!(
+            matches!(outcome(&body("")), Ok(Outcome::Completed(answer)) if answer.text == "Hi")
+        );
+        let cut = body(r#","incomplete_details":{"reason":"max_output_tokens"}"#);
+        assert!(matches!(outcome(&cut), Ok(Outcome::Incomplete { .. })));
     }
 
     #[test]

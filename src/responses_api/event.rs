@@ -121,8 +121,10 @@ impl<'a> ResponseEvent<'a> {
         }
         let members: Members<'a> = match serde_json::from_str(data) {
             Ok(members) => members,
-            // Signs of life that proxies invent.
-            Err(_) if event.event.as_deref().is_some_and(is_foreign) => return Ok(Self::Ignored),
+            // Signs of life that proxies invent; an object is an event that was cut.
+            Err(_) if !data.starts_with('{') && event.event.as_deref().is_some_and(is_foreign) => {
+                return Ok(Self::Ignored);
+            }
             Err(_) => return Err(StreamFault::Malformed("an event")),
         };
         let kind = members.kind.as_ref().map(|Text(kind)| kind.as_ref());
@@ -324,6 +326,9 @@ mod tests {
         }
         for event in ["response.completed", "error"] {
             assert_eq!(seen(Some(event), "ping"), unreadable);
+        }
+        for event in ["message", "ping"] {
+            assert_eq!(seen(Some(event), r#"{"type":"response.output_text.de"#), unreadable);
         }
         assert_eq!(
             seen(None, r#"{"response":{}}"#),

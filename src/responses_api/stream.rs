@@ -131,7 +131,12 @@ impl ResponseStream {
                 let mut progress = Progress::Nothing;
                 while let Some(event) = decoder.next_event() {
                     let next = match ResponseEvent::read(&event) {
-                        Ok(event) => self.accumulator.apply(event)?,
+                        Ok(event) => {
+                            if matches!(event, ResponseEvent::TextDelta { .. }) {
+                                self.split.give_up();
+                            }
+                            self.accumulator.apply(event)?
+                        }
                         Err(fault) => {
                             let joined = self.split.join(&event).ok_or(fault)?;
                             self.accumulator.apply(ResponseEvent::read(&joined)?)?

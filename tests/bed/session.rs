@@ -122,8 +122,9 @@ impl Bed {
         self.deliver(position, |environment| {
             let body = request.to_string();
             let request = contract::parse(body.as_bytes())?;
+            let order = contract::MemberOrder::of(&request, body.as_bytes());
             let delivery = host.execute(environment, &request, &Retrieved::default());
-            delivery.map_err(|faults| contract::in_document_order(faults, body.as_bytes()))
+            delivery.map_err(|faults| order.sorted(faults))
         })
     }
 

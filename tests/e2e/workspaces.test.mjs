@@ -64,6 +64,18 @@ test('documents are indexed, found by parts of identifiers, replaced, removed an
   assert.equal((await counts('w1')).Documents, 1);
 });
 
+test('a plus sign in a path is one, or the blank of a form', async () => {
+  const remove = (query) => rig.request('DELETE', `/workspaces/plus/documents?${query}`, { key });
+  const removed = async (query) => resultOf(await remove(query)).Documents;
+  resultOf(await put('plus', ['c++/a.cc', 'c++/b.cc', 'my notes/a.md', 'x+y', 'x y'].map((path) => document(path, 'x'))));
+  assert.equal(await removed('Path=c++/a.cc'), 1);
+  assert.equal(await removed('Path=c%2B%2B/'), 1);
+  assert.equal(await removed(new URLSearchParams({ Path: 'my notes/' })), 1);
+  assert.equal(await removed('Path=x+y'), 1);
+  assert.equal(await removed('Path=x%2By'), 0);
+  assert.equal(await removed('Path=x%20y'), 1);
+});
+
 test('a scope is held to exactly', async () => {
   resultOf(await put('scoped', [
     document('src/a.rs', 'fn needle() {}', { Properties: { team: ['core', 'edge'], stage: 'live' } }),

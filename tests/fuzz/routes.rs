@@ -145,7 +145,7 @@ fn path_of(route: &Route) -> Option<String> {
         Route::Workspace(workspace, route) => {
             let rest = match route {
                 WorkspaceRoute::Upsert => "/documents".to_owned(),
-                WorkspaceRoute::Remove(path) => format!("/documents?Path={}", id(path)),
+                WorkspaceRoute::Remove(path, _) => format!("/documents?Path={}", id(path)),
                 WorkspaceRoute::Search => "/search".to_owned(),
                 WorkspaceRoute::Counts | WorkspaceRoute::Erase => String::new(),
             };

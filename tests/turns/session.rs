@@ -181,11 +181,34 @@ fn a_turn_that_lost_its_instance_waits_for_a_catalog_to_go_on() {
     bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
     bed.spoil_catalog();
     bed.restart();
-    assert_eq!(bed.session().failure(), (500, "catalog_invalid"));
+    let before = bed.disk.writes.get();
+    bed.alarm();
+    assert_eq!(bed.status("t1"), "running");
+    assert_eq!(bed.post(&turn("t1", "Hello")).failure(), (500, "catalog_invalid"));
+    assert_eq!(bed.post(&turn("t2", "Next")).failure(), (409, "turn_in_progress"));
+    assert_eq!(bed.disk.writes.get(), before);
     bed.configure(|_| ());
     bed.alarm();
     bed.settle();
     assert_eq!(bed.status("t1"), "completed");
+}
+
+#[test]
+fn a_turn_that_lost_its_instance_can_be_cancelled_without_a_catalog() {
+    let bed = Bed::new();
+    let done = bed.post(&turn("t1", "Hello"));
+    bed.world.model.script([Reply::Silence]);
+    bed.send(&turn("t2", "Next"));
+    bed.run_until(|bed| bed.world.model.requests() == 2, "the model is called");
+    bed.spoil_catalog();
+    bed.restart();
+    assert_eq!(bed.post(&turn("t1", "Hello")).body, done.body);
+    bed.try_cancel("t2").unwrap();
+    assert_eq!(bed.status("t2"), "aborted");
+    bed.configure(|_| ());
+    bed.post(&turn("t3", "Again")).final_text();
+    assert_eq!(bed.world.model.conversation().heard("Next"), 1);
+    bed.assert_chain_held();
 }
 
 #[test]

@@ -70,15 +70,32 @@ pub fn parse(body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
     violations.settle(request)
 }
 
-/// Faults that only a session could find, in the order of the members of the body that they concern.
-#[must_use]
-pub fn in_document_order(mut faults: Vec<Fault>, body: &[u8]) -> Vec<Fault> {
-    if let (Ok(body), 2..) = (well_formed::object_text(body), faults.len()) {
+/// In which order a body has its members, for faults that only a session can find.
+#[derive(Debug)]
+pub struct MemberOrder(Vec<String>);
+
+impl MemberOrder {
+    /// Looks through the body again only where a session may find more than one fault.
+    #[must_use]
+    pub fn of(request: &ExecuteRequest, body: &[u8]) -> Self {
         let mut members = Vec::new();
-        let _ = for_each_member(body, |name, _| members.push(format!("/{name}")));
-        faults.sort_by_key(|fault| members.iter().position(|at| fault.path.as_ref() == Some(at)));
+        if let ExecuteRequest::UserTurn(turn) = request {
+            let judged =
+                [&turn.agent_context_id, &turn.conversation_context_id, &turn.tool_choice_name];
+            let several = judged.into_iter().flatten().nth(1).is_some();
+            if let (true, Ok(body)) = (several, well_formed::object_text(body)) {
+                let _ = for_each_member(body, |name, _| members.push(format!("/{name}")));
+            }
+        }
+        Self(members)
     }
-    faults
+
+    /// The faults, in the order of the members that they concern.
+    #[must_use]
+    pub fn sorted(&self, mut faults: Vec<Fault>) -> Vec<Fault> {
+        faults.sort_by_key(|fault| self.0.iter().position(|at| fault.path.as_ref() == Some(at)));
+        faults
+    }
 }
 
 /// The session that a body names, to route it before it is validated. Nothing when there is no
