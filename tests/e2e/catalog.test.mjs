@@ -1,8 +1,8 @@
 // Where the catalog comes from, and what a wrong one does (interface section 6).
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { API_KEY, MODEL, Rig, refusalOf, resultOf, userTurn } from './harness.mjs';
-import { answer, text } from './scripted_model.mjs';
+import { API_KEY, MODEL, Rig, clientTool, eventually, httpTool, refusalOf, resultOf, userTurn } from './harness.mjs';
+import { answer, call, silence, text } from './scripted_model.mjs';
 
 let rig;
 afterEach(async () => {
@@ -66,4 +66,42 @@ test('a catalog with faults is catalog_invalid and names every one of them', asy
   assert.deepEqual([status, ...new Set(codes)], [500, 'catalog_invalid']);
   for (const name of ['missing-context', 'missing-mode', 'missing_tool']) assert.ok(got.text.includes(name), got.text);
   assert.deepEqual(rig.model.requests, []);
+});
+
+test('a wrong catalog stops what would run, and destroys nothing', async () => {
+  const right = (catalog, { toolUrl }) => {
+    catalog.ServerTools.push(httpTool('report', toolUrl));
+    catalog.Modes[0].Tools.push('report');
+  };
+  await started({ catalog: right, vars: { TURN_ALARM_MS: '200' } });
+  const Files = [{ Name: 'a.txt', MimeType: 'text/plain', Text: 'kept' }];
+  rig.tools.on('/report', JSON.stringify({ Files }));
+  rig.model.script(answer(call('report', {})), answer(text('Done.')), answer(call('read_file', { path: 'a' })));
+  const turn = userTurn({ ToolsJson: JSON.stringify([clientTool('read_file')]) });
+  const done = await rig.post(turn);
+  const waiting = { SessionId: turn.SessionId, TurnId: 'waiting', Instruction: 'Read.' };
+  const { ToolCalls } = resultOf(await rig.post(waiting));
+  const other = userTurn({ SessionId: 'interrupted' });
+  rig.model.script(silence());
+  rig.post(other).catch(() => {});
+  await eventually(() => rig.model.requests.length === 4, 'the model is called');
+
+  await rig.restart({ catalog: '{}' });
+  const results = ToolCalls.map(({ ToolCallId }) => ({ ToolCallId, ExecutionMs: 1, ResultJson: '1' }));
+  for (const request of [{ ...waiting, Instruction: undefined, ToolResults: results }, userTurn(), other]) {
+    assert.deepEqual(refusalOf(await rig.post(request)), [500, 'catalog_invalid']);
+  }
+  const session = `/sessions/${turn.SessionId}`;
+  assert.deepEqual(refusalOf(await rig.request('DELETE', session)), [500, 'catalog_invalid']);
+  const again = await rig.post(turn);
+  assert.deepEqual([again.text, again.headers.get('idempotent-replayed')], [done.text, 'true']);
+  assert.equal((await rig.files()).length, 1);
+  assert.equal(resultOf(await rig.get(`${session}/turns/waiting`)).Status, 'awaiting_tools');
+  assert.equal(resultOf(await rig.request('POST', `${session}/turns/waiting/cancel`)).Status, 'aborted');
+  assert.equal(resultOf(await rig.get('/sessions/interrupted')).LiveTurn.Status, 'running');
+
+  rig.model.script(answer(text('At last.')));
+  await rig.restart({ catalog: right });
+  await eventually(async () => resultOf(await rig.get('/sessions/interrupted')).LatestTurn.Status === 'completed', 'it goes on');
+  assert.equal(resultOf(await rig.request('DELETE', session)).Files, 1);
 });

@@ -129,8 +129,11 @@ export class Rig {
     return this.#published;
   }
 
-  /** Ends the Worker without warning and starts it again on the same storage. */
-  async restart() {
+  /** Ends the Worker without warning and starts it again on the same storage, with another catalog where one is given. */
+  async restart({ catalog = this.#options.catalog } = {}) {
+    this.#options.catalog = catalog;
+    // Alarms ring as soon as it runs.
+    await this.#putCatalog();
     await this.#miniflare.dispose();
     await this.#startWorker();
   }
@@ -274,6 +277,11 @@ export class Rig {
       ...(catalog === false ? {} : { kvNamespaces: ['CATALOG'], kvPersist: path.join(this.#folder, 'kv') }),
     });
     this.url = await this.#miniflare.ready;
+    await this.#putCatalog();
+  }
+
+  async #putCatalog() {
+    const { catalog } = this.#options;
     if (catalog === false) return;
     const services = { modelUrl: this.model.url, toolUrl: (...where) => this.tools.url(...where) };
     const text = typeof catalog === 'string' ? catalog : JSON.stringify(catalogOf(services, catalog));
