@@ -1,4 +1,5 @@
-//! When a model call is made again, and after how long (the interface, section 3; AGN-027 §3.1: iteration is exclusive).
+//! When a model call is made again, and after how long (the interface, section 3; AGN-027 §3.1:
+//! iteration is exclusive).
 //!
 //! Two retries for 408, 409, 429, 5xx and connections that failed; the service's `Retry-After` up
 //! to a minute, else a backoff with jitter, as the service's own clients do.

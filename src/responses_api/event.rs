@@ -2,7 +2,8 @@
 //!
 //! The `type` inside the data decides, as services omit or misname the `event` line; the line
 //! speaks where the data name no type. Types that are not listed are recognised by a scan that
-//! builds no value, so a service may invent new ones. It must not keep state: order and completeness are the accumulator's.
+//! builds no value, so a service may invent new ones. It must not keep state: order and
+//! completeness are the accumulator's.
 //! Source: the Responses API's streaming events, by recordings of several services.
 
 use std::borrow::Cow;

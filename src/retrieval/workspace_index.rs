@@ -1,8 +1,9 @@
 //! The index of one workspace in its object's SQLite (the interface, section 7).
 //!
 //! It owns the statements, and when a document is unchanged: same `ContentHash`, language and
-//! properties, made by the same rules, and nothing else in what the hash does not cover. Rows are what the storage is billed by: a chunk is a row
-//! here and one in FTS5's tables, and an unchanged document is one row read.
+//! properties, made by the same rules, and nothing else in what the hash does not cover. Rows are
+//! what the storage is billed by: a chunk is a row here and one in FTS5's tables, and an unchanged
+//! document is one row read.
 
 use std::cell::Cell;
 use std::fmt::Write;
