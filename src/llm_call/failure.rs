@@ -210,8 +210,8 @@ fn named(fault: Fault, code: Option<String>, kind: Option<String>) -> Fault {
 /// part of a prompt, or a key.
 fn plain(text: String) -> Option<String> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
-    let is_key = |word: &str| word.starts_with("sk-");
-    let is_name = text.bytes().all(is_plain) && !text.split(['_', '.', ':']).any(is_key);
+    let is_key = |word: &str| word == "sk";
+    let is_name = text.bytes().all(is_plain) && !text.split(['_', '.', ':', '-']).any(is_key);
     ((1..=128).contains(&text.len()) && is_name).then_some(text)
 }
 
@@ -341,6 +341,7 @@ mod tests {
             ("sk-live-1", false),
             ("key_sk-live-1", false),
             ("a.sk-1:b", false),
+            ("key-sk-live-1", false),
         ] {
             assert_eq!(plain(name.to_owned()).is_some(), told, "{name}");
         }

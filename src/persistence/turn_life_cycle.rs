@@ -166,8 +166,9 @@ impl<D: Database> SessionStore<D> {
         turn.status = TurnStatus::Running;
         turn.updated_at = now;
         turn.progress.iterations = 0;
-        // A lost attempt can have used two: its text, and what replaced it.
-        turn.progress.next_segment += 2;
+        // A lost attempt can have used three: its text, what replaced it, and what was said of it
+        // without a mode's welcome.
+        turn.progress.next_segment += 3;
         session.live_turn = Some(turn.ordinal);
         session.updated_at = now;
         self.step(|| {

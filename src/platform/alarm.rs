@@ -10,6 +10,7 @@ use super::object_storage::RuntimeStorage;
 use super::runtime::now_ms;
 use crate::contract::Fault;
 use crate::persistence::DatabaseFault;
+use crate::pipeline::Deployment;
 
 /// The alarm of one object.
 pub(super) struct Alarm {
@@ -32,7 +33,10 @@ impl Alarm {
         if self.set.get() {
             return Ok(());
         }
-        let at_ms = now_ms().saturating_add(deployment(&self.env)?.turn_alarm_ms);
+        // A variable that is wrong must not end the looking after.
+        let every_ms = deployment(&self.env)
+            .map_or_else(|_| Deployment::default().turn_alarm_ms, |known| known.turn_alarm_ms);
+        let at_ms = now_ms().saturating_add(every_ms);
         let setting = self.storage.set_alarm(at_ms as f64);
         // Its promise settles with the writes around it: when they are not kept, the object is reset.
         let _ = setting.map_err(|fault| DatabaseFault(format!("{fault:?}")))?;

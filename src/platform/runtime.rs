@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::Value;
-use worker::js_sys::{Array, Date, JSON, Reflect, Uint8Array};
+use worker::js_sys::{Date, JSON, Reflect, Uint8Array};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State, console_error, console_log, console_warn};
@@ -133,14 +133,13 @@ pub(super) fn now_ms() -> u64 {
     Date::now() as u64
 }
 
-/// A variable or a secret, as text. A number or a list in `[vars]` comes as such: it is then its JSON.
+/// A variable or a secret, as text. What is no text in `[vars]` comes as such: it is then its JSON.
 pub(super) fn variable(env: &Env, name: &str) -> Option<String> {
     let value = Reflect::get(env.as_ref(), &JsValue::from_str(name)).ok()?;
     match value.as_string() {
         Some(text) => Some(text),
         None if value.is_undefined() || value.is_null() => None,
-        // The namespaces and services that other names are bound to.
-        None if value.is_object() && !Array::is_array(&value) => None,
-        None => JSON::stringify(&value).ok()?.as_string(),
+        // The JSON of a namespace or a service, which other names are bound to, says nothing.
+        None => JSON::stringify(&value).ok()?.as_string().filter(|json| json != "{}"),
     }
 }

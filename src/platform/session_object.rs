@@ -8,6 +8,7 @@
 use std::rc::Rc;
 
 use serde::Serialize;
+use serde_json::json;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
 use super::alarm::Alarm;
@@ -60,18 +61,15 @@ impl DurableObject for SessionObject {
 
     async fn alarm(&self) -> worker::Result<Response> {
         self.alarm.is_gone();
-        // Whatever fails below, a turn that runs here keeps its alarm.
-        if self.host.is_running() {
-            self.alarm.ensure().map_err(alarm_failed)?;
+        if let Err(fault) = self.look_after().await {
+            // The runtime would ring a few times more, and then never again.
+            self.runtime.log(json!({
+                "event": "alarm_failed", "level": "error",
+                "code": fault.code.as_str(), "message": fault.message,
+            }));
+            let set = self.alarm.ensure();
+            set.map_err(|fault| worker::Error::RustError(fault.to_string()))?;
         }
-        // An alarm that fails is called again by the runtime, a few times; after that the next
-        // request takes the turn up.
-        let environment = environment(&self.env, String::new()).await.map_err(alarm_failed)?;
-        if self.host.recover(&environment).map_err(alarm_failed)? {
-            self.alarm.ensure().map_err(alarm_failed)?;
-        }
-        self.host.resume_erasure(&environment).await.map_err(alarm_failed)?;
-        self.end_erasure().await.map_err(alarm_failed)?;
         Response::empty()
     }
 }
@@ -85,6 +83,22 @@ struct Spent {
 }
 
 impl SessionObject {
+    /// Sees to what goes on without a client: a turn, and an erasure.
+    async fn look_after(&self) -> Result<(), Fault> {
+        // Whatever fails below, a turn that runs here keeps its alarm.
+        if self.host.is_running() {
+            self.alarm.ensure()?;
+        }
+        let environment = environment(&self.env, String::new()).await?;
+        let waits = self.host.recover(&environment)?;
+        self.host.resume_erasure(&environment).await?;
+        self.end_erasure().await?;
+        match environment.catalog {
+            Err(fault) if waits => Err(fault),
+            _ => Ok(()),
+        }
+    }
+
     async fn answer(
         &self,
         request: &mut Request,
@@ -218,10 +232,6 @@ impl SessionObject {
         let freed = self.state.storage().delete_all().await;
         freed.map_err(|fault| DatabaseFault(fault.to_string()).into())
     }
-}
-
-fn alarm_failed(fault: Fault) -> worker::Error {
-    worker::Error::RustError(fault.to_string())
 }
 
 fn shown<T: Serialize>(view: Result<T, Fault>) -> Result<InvokeResult, Fault> {

@@ -419,6 +419,9 @@ impl Audience for Show<'_> {
             }
         };
         self.shown = true;
+        if text.is_empty() {
+            return;
+        }
         if let Some(welcome) = self.welcome.filter(|_| !self.welcomed) {
             self.stream.append(self.segment, welcome);
             self.stream.append(self.segment, "\n\n");

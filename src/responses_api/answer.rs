@@ -123,10 +123,12 @@ pub fn outcome_of_json(body: &[u8], answer_bytes: usize) -> Result<Outcome, Stre
         // Proxies report their own failures under a success status.
         None if response.error.is_some() => TerminalStatus::Failed,
         // Gateways leave it out; what is output was answered, to its end or not.
-        None if response.output.is_some() => match response.incomplete_details {
-            Some(_) => TerminalStatus::Incomplete,
-            None => TerminalStatus::Completed,
-        },
+        None if response.output.is_some() => {
+            match response.incomplete_details.as_ref().and_then(|d| d.reason.as_deref()) {
+                Some(reason) if !reason.is_empty() => TerminalStatus::Incomplete,
+                _ => TerminalStatus::Completed,
+            }
+        }
         _ => return Err(StreamFault::Malformed("a response's status")),
     };
     response.conclude(status, answer_bytes, Vec::new)
@@ -382,9 +384,15 @@ mod tests {
     #[test]
     fn an_answer_without_a_status_is_what_it_holds() {
         let body = |details: &str| format!(r#"{{"output":[{MESSAGE}]{details}}}"#);
-        assert!(
-            matches!(outcome(&body("")), Ok(Outcome::Completed(answer)) if answer.text == "Hi")
-        );
+        for details in
+            ["", r#","incomplete_details":null"#, r#","incomplete_details":{"reason":""}"#]
+        {
+            let read = outcome(&body(details));
+            assert!(
+                matches!(read, Ok(Outcome::Completed(answer)) if answer.text == "Hi"),
+                "{details}"
+            );
+        }
         let cut = body(r#","incomplete_details":{"reason":"max_output_tokens"}"#);
         assert!(matches!(outcome(&cut), Ok(Outcome::Incomplete { .. })));
     }

@@ -122,8 +122,8 @@ impl<'a> ResponseEvent<'a> {
         }
         let members: Members<'a> = match serde_json::from_str(data) {
             Ok(members) => members,
-            // Signs of life that proxies invent; an object is an event that was cut.
-            Err(_) if !data.starts_with('{') && event.event.as_deref().is_some_and(is_foreign) => {
+            // Signs of life that proxies invent; what ends too early is an event that was cut.
+            Err(fault) if !fault.is_eof() && event.event.as_deref().is_some_and(is_foreign) => {
                 return Ok(Self::Ignored);
             }
             Err(_) => return Err(StreamFault::Malformed("an event")),
@@ -177,6 +177,13 @@ impl<'a> ResponseEvent<'a> {
             Some(_) => Ok(Self::Ignored),
             None => Err(StreamFault::Malformed("an event without a type")),
         }
+    }
+}
+
+impl ResponseEvent<'_> {
+    /// Whether it makes the text grow.
+    pub(super) fn adds_text(&self) -> bool {
+        matches!(self, Self::TextDelta { delta, .. } if !delta.is_empty())
     }
 }
 
@@ -313,7 +320,7 @@ mod tests {
     #[test]
     fn unknown_types_are_ignored_and_keep_alives_too() {
         assert_eq!(seen(None, r#"{"type":"response.new.thing","delta":{"a":[1,2]}}"#), "Ignored");
-        for data in ["", "{}", "ping", "[1]"] {
+        for data in ["", "{}", "ping", "[1]", "{'ts': 1}", r#"{"type":1}"#] {
             assert_eq!(seen(Some("ping"), data), "Ignored");
         }
         assert_eq!(seen(None, " [DONE] "), "Done");

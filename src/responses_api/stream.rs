@@ -132,7 +132,7 @@ impl ResponseStream {
                 while let Some(event) = decoder.next_event() {
                     let next = match ResponseEvent::read(&event) {
                         Ok(event) => {
-                            if matches!(event, ResponseEvent::TextDelta { .. }) {
+                            if event.adds_text() {
                                 self.split.give_up();
                             }
                             self.accumulator.apply(event)?

@@ -99,9 +99,12 @@ test('a wrong catalog stops what would run, and destroys nothing', async () => {
   assert.equal(resultOf(await rig.get(`${session}/turns/waiting`)).Status, 'awaiting_tools');
   assert.equal(resultOf(await rig.request('POST', `${session}/turns/waiting/cancel`)).Status, 'aborted');
   assert.equal(resultOf(await rig.get('/sessions/interrupted')).LiveTurn.Status, 'running');
+  await eventually(() => rig.logs.some((line) => line.includes('"event":"alarm_failed"')), 'the alarm tells what it waits for');
 
   rig.model.script(answer(text('At last.')));
   await rig.restart({ catalog: right });
-  await eventually(async () => resultOf(await rig.get('/sessions/interrupted')).LatestTurn.Status === 'completed', 'it goes on');
+  // Nobody asks for it.
+  await eventually(() => rig.model.requests.length === 5, 'it goes on');
+  await eventually(async () => resultOf(await rig.get('/sessions/interrupted')).LatestTurn.Status === 'completed', 'it ends');
   assert.equal(resultOf(await rig.request('DELETE', session)).Files, 1);
 });

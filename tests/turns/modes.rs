@@ -1,5 +1,6 @@
 //! Mode changes (the interface, section 5; AGN-011).
 
+use aptix_edge::pipeline::Position;
 use serde_json::{Value, json};
 
 use super::bed::*;
@@ -40,15 +41,11 @@ fn a_mode_change_shows_at_once_and_its_tools_with_the_next_turn() {
 #[test]
 fn what_the_model_says_beside_client_calls_is_told_without_the_welcome_of_a_mode() {
     let bed = Bed::new();
-    let change = json!({ "mode": "ddr", "branch": false, "reason": "r" });
     let asks = vec![
         Item::Text(vec!["I need ".to_owned(), "the file.".to_owned()]),
         call("ask", json!({ "q": "?" })),
     ];
-    bed.world.model.script([
-        Reply::Answer(says(vec![call("agent_change_mode", change)])),
-        Reply::Answer(says(asks)),
-    ]);
+    bed.world.model.script([change(), Reply::Answer(says(asks))]);
     let heard = bed.post(&with(turn("t1", "Change"), json!({ "Streaming": true })));
     assert_eq!(heard.result()["ToolContinuationMessage"], "I need the file.");
     assert_eq!(watched(heard.frames.as_ref().unwrap()).0, "I need the file.");
@@ -86,4 +83,60 @@ fn an_unknown_mode_changes_nothing() {
     assert_eq!(heard.final_text(), "Answer to Change.");
     assert_eq!(heard.body["Warnings"], json!([]));
     assert_eq!(bed.modes().result()["History"], json!([]));
+}
+
+/// An answer whose end gives other text than its deltas, in two chunks.
+fn contradicted(delta: &str, text: &str, calls: &[&str]) -> Reply {
+    let message = json!({ "type": "message", "role": "assistant",
+        "content": [{ "type": "output_text", "text": text }] });
+    let calls = calls.iter().map(
+        |name| json!({ "type": "function_call", "call_id": "c9", "name": name, "arguments": "{}" }),
+    );
+    let output: Vec<Value> = std::iter::once(message).chain(calls).collect();
+    let event = |event: Value| format!("data: {event}\n\n");
+    raw(&[
+        &event(json!({ "type": "response.output_text.delta", "output_index": 0, "delta": delta })),
+        &event(json!({ "type": "response.completed",
+            "response": { "id": "resp_x", "status": "completed", "output": output } })),
+    ])
+}
+
+fn change() -> Reply {
+    let change = json!({ "mode": "ddr", "branch": false, "reason": "r" });
+    Reply::Answer(says(vec![call("agent_change_mode", change)]))
+}
+
+#[test]
+fn an_answer_whose_end_takes_all_its_text_back_leaves_one_welcome() {
+    let bed = Bed::new();
+    bed.world.model.script([change(), contradicted("Hmm ", "", &[])]);
+    let heard = bed.post(&with(turn("t1", "Change"), json!({ "Streaming": true })));
+    assert_eq!(heard.final_text(), "Welcome to records.");
+    assert_eq!(watched(heard.frames.as_ref().unwrap()).0, "Welcome to records.");
+}
+
+#[test]
+fn who_saw_every_segment_of_an_attempt_that_was_lost_is_made_right_by_the_next() {
+    let mut lost = 0;
+    for write in 1..60 {
+        let bed = Bed::new();
+        bed.world.model.script([change(), contradicted("Bad ", "Good.", &["ask"])]);
+        bed.disk.failing_write.set(Some(write));
+        let request = with(turn("t1", "Go"), json!({ "Streaming": true }));
+        let first = bed.post(&request);
+        bed.disk.failing_write.set(None);
+        let Some(frames) = first.frames else { continue };
+        let (seen, _) = frames.split_once("event: result").unwrap();
+        let Some((_, last)) = seen.rsplit_once("id: ") else { continue };
+        lost += 1;
+        while bed.world.model.drop_scripted() {}
+        bed.world.model.script([say("Quite another answer.").into()]);
+        let position = Position::parse(last.lines().next().unwrap());
+        let next = bed.wait(&bed.send_from(&request, position)).unwrap();
+        let (text, result) = watched(&format!("{seen}{}", next.frames.unwrap()));
+        let told = &result["Result"];
+        let told = told.get("PrimaryOutputText").or_else(|| told.get("ToolContinuationMessage"));
+        assert_eq!(Some(text.as_str()), told.and_then(Value::as_str), "write {write}");
+    }
+    assert!(lost > 3, "{lost}");
 }
