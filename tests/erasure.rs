@@ -149,9 +149,7 @@ fn what_the_model_service_refuses_to_delete_is_told_and_given_up_in_the_end() {
 #[test]
 fn an_erasure_that_a_spoilt_catalog_refuses_touches_nothing() {
     let bed = Bed::new();
-    bed.world.model.script([Reply::Silence]);
-    bed.send(&turn("t1", "One"));
-    bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
+    bed.send_to_silence(&turn("t1", "One"));
     bed.spoil_catalog();
     let before = bed.disk.writes.get();
     assert_eq!(bed.try_erase().unwrap().failure(), (500, "catalog_invalid"));

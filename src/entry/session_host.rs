@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::admission::{Admission, Door, Interrupted, aborted};
 use super::export::Export;
-use super::turn_retrieval::{Retrieved, Wanted, retrieve};
+use super::turn_retrieval::{Retrieved, question_of, retrieve};
 use super::views::TurnView;
 use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
@@ -101,7 +101,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         request: &ExecuteRequest,
     ) -> Retrieved {
         let ExecuteRequest::UserTurn(turn) = request else { return Retrieved::default() };
-        let Some(wanted) = Wanted::by_turn(turn) else { return Retrieved::default() };
+        let Some((workspace, question)) = question_of(turn) else { return Retrieved::default() };
         // What cannot be told here is told by the admission.
         let (Ok(Some(agent)), Ok(catalog)) =
             (self.door(environment).agent_of_new_turn(turn), &environment.catalog)
@@ -109,7 +109,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Retrieved::default();
         };
         match catalog.agent_context(&agent) {
-            Some(agent) => retrieve(self.platform.as_ref(), &agent.retrieval, &wanted).await,
+            Some(agent) => {
+                retrieve(self.platform.as_ref(), &agent.retrieval, workspace, question).await
+            }
             None => Retrieved::default(),
         }
     }
@@ -188,8 +190,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<TurnView, Fault> {
         self.recover(environment)?;
         let (mut session, mut turn) = self.door(environment).known_turn(session_id, turn_id)?;
-        let live = self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal);
-        match (turn.status, live) {
+        match (turn.status, self.live_turn(&turn)) {
             (TurnStatus::Running, Some(live)) => {
                 live.cancellation.request();
                 live.stream.ended_with().await;
@@ -298,9 +299,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(stream)
     }
 
+    /// A turn, where this instance runs it.
+    fn live_turn(&self, turn: &Turn) -> Option<LiveTurn> {
+        self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal)
+    }
+
     fn attach(&self, environment: &Environment, turn: &Turn) -> Result<Rc<TurnStream>, Fault> {
-        let live = self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal);
-        if let Some(live) = live {
+        if let Some(live) = self.live_turn(turn) {
             return Ok(live.stream);
         }
         // A running turn is run, or waits for a catalog.

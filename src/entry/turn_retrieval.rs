@@ -27,19 +27,32 @@ pub struct Retrieved {
 }
 
 /// What a retrieval service is asked, and with fewer members a workspace's index.
-#[derive(Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
-struct Question<'a> {
-    query: &'a str,
+pub(super) struct Question<'a> {
+    pub(super) query: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rag_scope: Option<&'a RagScope>,
+    pub(super) rag_scope: Option<&'a RagScope>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    workspace_id: Option<&'a str>,
+    pub(super) workspace_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    repo: Option<&'a str>,
+    pub(super) repo: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    language: Option<&'a str>,
-    limit: u32,
+    pub(super) language: Option<&'a str>,
+    /// The most chunks; before it is asked, only where the agent context does not decide.
+    pub(super) limit: Option<u32>,
+}
+
+/// The workspace that a turn asks, and what; nothing without a workspace or an instruction.
+pub(super) fn question_of(turn: &UserTurn) -> Option<(&str, Question<'_>)> {
+    let question = Question {
+        query: turn.instruction.as_deref()?,
+        rag_scope: turn.rag_scope.as_ref(),
+        repo: turn.repo.as_deref(),
+        language: turn.language.as_deref(),
+        ..Question::default()
+    };
+    Some((turn.workspace_id.as_deref()?, question))
 }
 
 /// A chunk as an answer spells it.
@@ -54,67 +67,28 @@ struct GivenChunk {
     text: String,
 }
 
-/// What is asked for.
-#[derive(Debug)]
-pub(super) struct Wanted<'a> {
-    pub(super) workspace_id: &'a str,
-    pub(super) query: &'a str,
-    pub(super) rag_scope: Option<&'a RagScope>,
-    pub(super) repo: Option<&'a str>,
-    pub(super) language: Option<&'a str>,
-    /// The most chunks, where that is not left to the agent context.
-    pub(super) limit: Option<u32>,
-}
-
-impl<'a> Wanted<'a> {
-    /// What a turn asks for; nothing unless it names a workspace and has an instruction.
-    pub(super) fn by_turn(turn: &'a UserTurn) -> Option<Self> {
-        Some(Self {
-            workspace_id: turn.workspace_id.as_deref()?,
-            query: turn.instruction.as_deref()?,
-            rag_scope: turn.rag_scope.as_ref(),
-            repo: turn.repo.as_deref(),
-            language: turn.language.as_deref(),
-            limit: None,
-        })
-    }
-}
-
-/// Retrieves what is asked for.
+/// Asks for chunks of a workspace.
 pub(super) async fn retrieve<P: Platform>(
     platform: &P,
     retrieval: &Retrieval,
-    wanted: &Wanted<'_>,
+    workspace: &str,
+    question: Question<'_>,
 ) -> Retrieved {
-    let question = Question {
-        query: wanted.query,
-        rag_scope: wanted.rag_scope,
-        workspace_id: None,
-        repo: None,
-        language: None,
-        limit: 0,
-    };
     let (answer, limit, max_bytes) = match retrieval {
         Retrieval::None => return Retrieved::default(),
         Retrieval::Index { limit, max_bytes } => {
-            let limit = wanted.limit.unwrap_or(*limit);
-            let question = Question { limit, ..question };
-            let answer = match serde_json::to_string(&question) {
-                Ok(body) => platform.search_workspace(wanted.workspace_id, body).await.ok(),
+            let limit = question.limit.unwrap_or(*limit);
+            let asked = Question { repo: None, language: None, limit: Some(limit), ..question };
+            let answer = match serde_json::to_string(&asked) {
+                Ok(body) => platform.search_workspace(workspace, body).await.ok(),
                 Err(_) => None,
             };
             (answer.and_then(|answer| found_in(&answer)), limit, *max_bytes)
         }
         Retrieval::Http { url, headers, timeout_ms, limit, max_bytes } => {
-            let limit = wanted.limit.unwrap_or(*limit);
-            let question = Question {
-                workspace_id: Some(wanted.workspace_id),
-                repo: wanted.repo,
-                language: wanted.language,
-                limit,
-                ..question
-            };
-            let answer = match serde_json::to_string(&question) {
+            let limit = question.limit.unwrap_or(*limit);
+            let asked = Question { workspace_id: Some(workspace), limit: Some(limit), ..question };
+            let answer = match serde_json::to_string(&asked) {
                 Ok(body) => {
                     server_tools::post(platform, url, headers, *timeout_ms, body, MAX_ANSWER_BYTES)
                         .await

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::route::WorkspaceRoute;
-use super::turn_retrieval::{Wanted, retrieve};
+use super::turn_retrieval::{Question, retrieve};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT, Retrieval};
-use crate::contract::{Fault, InvokeResult, Warning, parse_documents, parse_search};
+use crate::contract::{Fault, InvokeResult, SearchRequest, Warning, parse_documents, parse_search};
 use crate::persistence::Database;
 use crate::pipeline::{Chunk, Platform};
 use crate::retrieval::{Counts, Upserted, WorkspaceIndex};
@@ -76,7 +76,6 @@ impl<D: Database> WorkspaceHost<D> {
         body: &[u8],
     ) -> Result<InvokeResult, Vec<Fault>> {
         let search = parse_search(body)?;
-        let rag_scope = search.rag_scope.as_ref();
         let agent = catalog
             .conversation_context(DEFAULT_CONTEXT)
             .and_then(|context| catalog.agent_context(&context.agent_context_id));
@@ -84,15 +83,16 @@ impl<D: Database> WorkspaceHost<D> {
         let (chunks, warning) = match retrieval {
             Retrieval::Index { limit, max_bytes } => {
                 let limit = search.limit.unwrap_or(limit as usize);
-                let found = self.index.search(&search.query, rag_scope, limit, max_bytes as usize);
-                (found?.into_iter().map(|found| found.chunk).collect(), None)
+                (self.found(&search, limit, max_bytes as usize)?, None)
             }
             other => {
-                let query = search.query.as_str();
-                let limit = search.limit.and_then(|limit| u32::try_from(limit).ok());
-                let wanted =
-                    Wanted { workspace_id, query, rag_scope, repo: None, language: None, limit };
-                let retrieved = retrieve(platform, &other, &wanted).await;
+                let question = Question {
+                    query: &search.query,
+                    rag_scope: search.rag_scope.as_ref(),
+                    limit: search.limit.and_then(|limit| u32::try_from(limit).ok()),
+                    ..Question::default()
+                };
+                let retrieved = retrieve(platform, &other, workspace_id, question).await;
                 (retrieved.chunks, retrieved.warning)
             }
         };
@@ -102,8 +102,7 @@ impl<D: Database> WorkspaceHost<D> {
                 "The retrieval service failed; nothing could be found.",
             )
         });
-        let chunks = chunks.into_iter().map(ChunkView::from).collect();
-        Ok(InvokeResult::success(&SearchView { chunks }, warnings.into_iter().collect()))
+        Ok(InvokeResult::success(SearchView::of(chunks), warnings.into_iter().collect()))
     }
 
     /// Answers a request to the workspace; a search is one of its own index, without a bound in bytes.
@@ -129,10 +128,7 @@ impl<D: Database> WorkspaceHost<D> {
             WorkspaceRoute::Search => {
                 let search = parse_search(body)?;
                 let limit = search.limit.unwrap_or(usize::MAX);
-                let scope = search.rag_scope.as_ref();
-                let found = self.index.search(&search.query, scope, limit, usize::MAX)?;
-                let chunks = found.into_iter().map(|found| found.chunk.into()).collect();
-                Ok(shown(&SearchView { chunks }))
+                Ok(shown(&SearchView::of(self.found(&search, limit, usize::MAX)?)))
             }
             WorkspaceRoute::Counts => Ok(counted(self.index.counts()?)),
             WorkspaceRoute::Erase => {
@@ -141,6 +137,18 @@ impl<D: Database> WorkspaceHost<D> {
                 Ok(counted(erased))
             }
         }
+    }
+
+    /// What the workspace's own index finds.
+    fn found(
+        &self,
+        search: &SearchRequest,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<Vec<Chunk>, Fault> {
+        let found =
+            self.index.search(&search.query, search.rag_scope.as_ref(), limit, max_bytes)?;
+        Ok(found.into_iter().map(|found| found.chunk).collect())
     }
 
     /// The storage was emptied by other means.
@@ -157,6 +165,12 @@ impl From<Upserted> for UpsertedView {
             content_hash: upserted.content_hash,
             changed: upserted.changed,
         }
+    }
+}
+
+impl SearchView {
+    fn of(chunks: Vec<Chunk>) -> Self {
+        Self { chunks: chunks.into_iter().map(ChunkView::from).collect() }
     }
 }
 

@@ -60,8 +60,8 @@ pub struct Refusal {
     pub is_final: bool,
 }
 
+#[cfg(test)]
 impl From<Cause> for CallFailure {
-    /// The failure of a call that the service had not begun to answer.
     fn from(cause: Cause) -> Self {
         Self { cause, request_id: None }
     }

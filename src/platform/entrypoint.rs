@@ -150,10 +150,10 @@ async fn admit(
     caller: &Caller,
     route: Route,
 ) -> Result<(Addressee, Option<Uint8Array>), Vec<Fault>> {
-    keep_to_rate(env, caller).await.map_err(Vec::from)?;
+    keep_to_rate(env, caller).await?;
     let body = async || {
-        let cap = deployment(env).map_err(Vec::from)?.max_body_bytes;
-        read_body(request, headers, cap).await.map_err(Vec::from)
+        let cap = deployment(env)?.max_body_bytes;
+        read_body(request, headers, cap).await
     };
     match route {
         Route::Session(session, _) => Ok((Addressee::Session(session), None)),

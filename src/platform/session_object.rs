@@ -85,7 +85,7 @@ struct Spent {
 impl SessionObject {
     /// Sees to what goes on without a client: a turn, and an erasure.
     async fn look_after(&self) -> Result<(), Fault> {
-        // Whatever fails below, a turn that runs here keeps its alarm.
+        // A turn that runs here keeps its alarm.
         if self.host.is_running() {
             self.alarm.ensure()?;
         }

@@ -178,9 +178,7 @@ impl<'a> ResponseEvent<'a> {
             None => Err(StreamFault::Malformed("an event without a type")),
         }
     }
-}
 
-impl ResponseEvent<'_> {
     /// Whether it makes the text grow.
     pub(super) fn adds_text(&self) -> bool {
         matches!(self, Self::TextDelta { delta, .. } if !delta.is_empty())

@@ -14,6 +14,7 @@ use super::catalog;
 use super::database::{Disk, SqliteDatabase};
 use super::instance::{Crash, Instance};
 use super::platform::{TestPlatform, World};
+use super::reply::Reply;
 
 type Host = SessionHost<TestPlatform, SqliteDatabase>;
 
@@ -128,6 +129,15 @@ impl Bed {
         })
     }
 
+    /// Sends a request for which the model service is called and never answers.
+    pub(crate) fn send_to_silence(&self, request: &Value) -> Pending {
+        let calls = self.world.model.requests() + 1;
+        self.world.model.script([Reply::Silence]);
+        let pending = self.send(request);
+        self.run_until(|bed| bed.world.model.requests() == calls, "the model is called");
+        pending
+    }
+
     /// Sends a request and waits for its answer; `None` when the instance ends before.
     pub(crate) fn try_post(&self, request: &Value) -> Option<Heard> {
         self.wait(&self.send(request))
@@ -142,7 +152,7 @@ impl Bed {
     pub(crate) fn attach(&self, turn: &str, position: Option<Position>) -> Pending {
         let (_, host) = self.life.borrow().clone();
         self.deliver(position, |environment| {
-            host.watch(environment, &session_id(), &turn_id(turn)).map_err(|fault| vec![fault])
+            host.watch(environment, &session_id(), &turn_id(turn)).map_err(Vec::from)
         })
     }
 

@@ -176,9 +176,7 @@ fn a_spoilt_catalog_stops_what_would_run_and_nothing_else() {
 #[test]
 fn a_turn_that_lost_its_instance_waits_for_a_catalog_to_go_on() {
     let bed = Bed::new();
-    bed.world.model.script([Reply::Silence]);
-    bed.send(&turn("t1", "Hello"));
-    bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
+    bed.send_to_silence(&turn("t1", "Hello"));
     bed.spoil_catalog();
     bed.restart();
     let before = bed.disk.writes.get();
@@ -197,9 +195,7 @@ fn a_turn_that_lost_its_instance_waits_for_a_catalog_to_go_on() {
 fn a_turn_that_lost_its_instance_can_be_cancelled_without_a_catalog() {
     let bed = Bed::new();
     let done = bed.post(&turn("t1", "Hello"));
-    bed.world.model.script([Reply::Silence]);
-    bed.send(&turn("t2", "Next"));
-    bed.run_until(|bed| bed.world.model.requests() == 2, "the model is called");
+    bed.send_to_silence(&turn("t2", "Next"));
     bed.spoil_catalog();
     bed.restart();
     assert_eq!(bed.post(&turn("t1", "Hello")).body, done.body);
@@ -214,9 +210,7 @@ fn a_turn_that_lost_its_instance_can_be_cancelled_without_a_catalog() {
 #[test]
 fn a_session_whose_context_left_the_catalog_fails_its_turn_and_says_why() {
     let bed = Bed::new();
-    bed.world.model.script([Reply::Silence]);
-    bed.send(&with(turn("t1", "Hello"), json!({ "ConversationContextId": "frugal" })));
-    bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
+    bed.send_to_silence(&with(turn("t1", "Hello"), json!({ "ConversationContextId": "frugal" })));
     bed.configure(|document| {
         document["ConversationContexts"].as_object_mut().unwrap().remove("frugal");
     });

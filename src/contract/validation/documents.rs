@@ -28,7 +28,7 @@ const DOCUMENT: ObjectShape = ObjectShape {
 /// Every violation, in document order: `malformed_json` alone, or any of `missing_field`,
 /// `invalid_field`, `unknown_field`.
 pub fn parse_documents(body: &[u8]) -> Result<Vec<Document>, Vec<Fault>> {
-    let body = well_formed::object_text(body).map_err(|fault| vec![fault])?;
+    let body = well_formed::object_text(body)?;
     let mut violations = Violations::new();
     let mut documents = None;
     BODY.read(body, &Place::Body, &mut violations, |_, value, place, found| {

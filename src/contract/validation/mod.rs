@@ -58,7 +58,7 @@ const SERVER_OWNED: ForbiddenMembers = ForbiddenMembers {
 /// `invalid_field`, `unknown_field`, `forbidden_field`, and `empty_turn` last. A report of more
 /// than a hundred is cut and says so.
 pub fn parse(body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
-    let body = well_formed::object_text(body).map_err(|fault| vec![fault])?;
+    let body = well_formed::object_text(body)?;
     let mut violations = Violations::new();
     let request = if has_tool_results(body) {
         tool_continuation::tool_continuation(body, &mut violations)

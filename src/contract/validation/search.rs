@@ -21,7 +21,7 @@ const SEARCH: ObjectShape =
 /// Every violation, in document order: `malformed_json` alone, or any of `missing_field`,
 /// `invalid_field`, `unknown_field`.
 pub fn parse_search(body: &[u8]) -> Result<SearchRequest, Vec<Fault>> {
-    let body = well_formed::object_text(body).map_err(|fault| vec![fault])?;
+    let body = well_formed::object_text(body)?;
     let mut violations = Violations::new();
     let (mut query, mut scope, mut limit) = (None, None, None);
     SEARCH.read(body, &Place::Body, &mut violations, |name, value, at, found| match name {
