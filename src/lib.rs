@@ -50,11 +50,14 @@
 pub mod catalog;
 pub mod composition;
 pub mod contract;
+pub mod encoding;
 pub mod entry;
+pub mod files;
 pub mod llm_call;
+pub mod outbound;
 pub mod persistence;
-pub mod pipeline;
 pub mod platform;
+pub mod ports;
 pub mod reasoner;
 pub mod responses_api;
 pub mod retrieval;

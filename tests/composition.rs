@@ -14,9 +14,9 @@ use aptix_edge::composition::{
 };
 use aptix_edge::contract::{ExecuteRequest, ToolOutcome, ToolResult, UserTurn, Warning, parse};
 use aptix_edge::persistence::{Call, RunsOn};
-use aptix_edge::pipeline::Chunk;
 use aptix_edge::reasoner::outputs_of;
 use aptix_edge::responses_api::{FunctionTool, for_replay};
+use aptix_edge::retrieval::Chunk;
 use aptix_edge::server_tools;
 use golden::assert_golden;
 use serde_json::value::{RawValue, to_raw_value};

@@ -5,9 +5,10 @@
 
 use std::sync::OnceLock;
 
-use aptix_edge::contract::{ErrorCode, FileId, FileLink, limits, parse};
+use aptix_edge::contract::{ErrorCode, limits, parse};
 use aptix_edge::entry::{Route, openapi};
-use aptix_edge::pipeline::Deployment;
+use aptix_edge::files::{FileId, FileLink};
+use aptix_edge::ports::Deployment;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

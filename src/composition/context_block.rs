@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::pipeline::Chunk;
+use crate::retrieval::Chunk;
 
 /// Renders the block; empty when there are no chunks.
 pub fn context_block(chunks: &[Chunk]) -> String {

@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 use super::artifact_content::{ArtifactKind, classify, data_url};
 use super::context_block::{chunk_path, context_block};
 use super::trace::Block;
-use crate::contract::{ErrorCode, Fault, UserTurn, language_of};
-use crate::pipeline::Chunk;
+use crate::contract::{ErrorCode, Fault, UserTurn};
 use crate::responses_api::{ContentPart, system_message, user_message};
+use crate::retrieval::{Chunk, LeftOut, language_of};
 
 /// What a user message is composed from, besides the request.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct TurnMaterial<'a> {
     /// Chunks that retrieval found, in rank order.
     pub retrieved: &'a [Chunk],
     /// What retrieval found and left out.
-    pub left_out: &'a [Block],
+    pub left_out: &'a [LeftOut],
 }
 
 /// What a user turn adds to the conversation.
@@ -80,7 +80,13 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
         trace.push(Block::sent("chunk", format!("retrieval: {}", chunk.path), chunk.text.len()));
         chunks.push(chunk.clone());
     }
-    trace.extend_from_slice(material.left_out);
+    for LeftOut { path, why } in material.left_out {
+        let source = match path {
+            Some(path) => format!("retrieval: {path}"),
+            None => "retrieval".to_owned(),
+        };
+        trace.push(Block::left_out("chunk", source, why));
+    }
     if !chunks.is_empty() {
         parts.push(ContentPart::text(context_block(&chunks)));
     }

@@ -13,12 +13,12 @@
 
 use sha2::{Digest, Sha256};
 
-use super::hex::hex;
 use super::request::{
     ArtifactContent, ClientTool, ClipboardImage, ExecuteRequest, InputArtifact, RagCondition,
     RagScope, ToolContinuation, ToolParameters, UserTurn,
 };
 use super::tool_result::{ToolOutcome, ToolResult};
+use crate::encoding::hex;
 
 /// Tells these hashes from any others, and this way of feeding from a later one.
 const DOMAIN: &str = "execute-request-1";

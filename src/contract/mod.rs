@@ -8,33 +8,23 @@
 //! Architecture Invariant: this folder names nobody else in the crate. A field of the model service
 //! cannot leak to a client, because nothing here has ever heard of the model service.
 
-pub mod content_hash;
 pub mod document;
 pub mod error_code;
 pub mod fault;
-pub mod file_link;
 pub mod fingerprint;
-pub mod hex;
 pub mod identifiers;
-pub mod inline_contents;
 pub mod invoke_result;
-pub mod language;
 pub mod limits;
 pub mod request;
 pub mod response;
-pub mod timestamp;
 pub mod tool_result;
 pub mod validation;
 
-pub use content_hash::{content_hash_of_bytes, content_hash_of_text, content_hashes_of_text};
 pub use document::{Document, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, UnknownErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Warning};
-pub use file_link::{FileId, FileLink, PresentedLink};
 pub use identifiers::{SessionId, TurnId, TurnStatus, UnknownTurnStatus};
-pub use inline_contents::embeds_contents;
 pub use invoke_result::InvokeResult;
-pub use language::language_of;
 pub use request::{
     ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ExecuteRequest, ImageMimeType,
     InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation, ToolParameters, UserTurn,
@@ -43,6 +33,5 @@ pub use response::{
     AgentExecuteResponse, FileRef, FinalResponse, ServerToolResult, ToolCall, ToolCalls,
     ToolContinuationResponse, Usage,
 };
-pub use timestamp::{http_date_ms, timestamp};
 pub use tool_result::{ToolOutcome, ToolResult};
 pub use validation::{MemberOrder, parse, parse_documents, parse_search, peek_session_id};

@@ -4,7 +4,6 @@
 //! always meets what the first has stored.
 
 use super::session_host::Environment;
-use super::turn_retrieval::Retrieved;
 use crate::catalog::{DEFAULT_CONTEXT, GENERAL_MODE};
 use crate::composition::{
     ToolList, TurnMaterial, client_tool_definitions, compose_turn, default_tool_definitions,
@@ -15,11 +14,12 @@ use crate::contract::{
     UserTurn,
 };
 use crate::persistence::{
-    Call, Database, EntryKind, NewTurn, Progress, RunsOn, Session, SessionStore, StoredAnswer, Turn,
+    Call, EntryKind, NewTurn, Progress, RunsOn, Session, SessionStore, StoredAnswer, Turn,
 };
-use crate::pipeline::Platform;
+use crate::ports::{Database, Platform};
 use crate::reasoner::{outputs_of, settle_open_calls, tool_call};
 use crate::responses_api::array_of;
+use crate::retrieval::Retrieved;
 use crate::server_tools;
 
 /// How often a turn that lost its instance is taken up, the first run included.

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::contract::hex::sha256_from_hex;
 use crate::contract::{ErrorCode, Fault};
+use crate::encoding::sha256_from_hex;
 
 /// Whose sessions a request may reach.
 #[derive(Clone, Debug, PartialEq, Eq)]

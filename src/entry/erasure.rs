@@ -8,9 +8,10 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::session_host::{Environment, SessionHost};
-use crate::contract::{ErrorCode, Fault, FileId, SessionId};
-use crate::persistence::{Database, ErasureReceipt, PendingErasure};
-use crate::pipeline::{FileFault, Platform};
+use crate::contract::{ErrorCode, Fault, SessionId};
+use crate::files::FileId;
+use crate::persistence::{ErasureReceipt, PendingErasure};
+use crate::ports::{Database, FileFault, Platform};
 use crate::reasoner::delete_responses;
 
 /// Responses that one pass deletes: the requests of one invocation are limited.

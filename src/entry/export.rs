@@ -7,7 +7,8 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use crate::contract::{ErrorCode, Fault, InvokeResult};
-use crate::persistence::{Database, Session, SessionStore};
+use crate::persistence::{Session, SessionStore};
+use crate::ports::Database;
 
 /// An export that is under way.
 #[derive(Debug)]

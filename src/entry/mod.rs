@@ -9,23 +9,17 @@ mod authentication;
 mod cross_origin;
 mod erasure;
 mod export;
-mod file_download;
 mod openapi;
 mod route;
 mod session_host;
-mod turn_retrieval;
 mod views;
 mod workspace;
 
 pub use authentication::{AuthenticationMode, Caller, Keyring, Tenant};
 pub use cross_origin::{AllowedOrigins, answer_headers};
 pub use export::Export;
-pub use file_download::{
-    LinkRefusal, Part, file_headers, is_known, no_such_file, open_link, part_of,
-};
 pub use openapi::openapi;
 pub use route::{Route, SessionRoute, TurnPage, WorkspaceRoute};
 pub use session_host::{Delivery, Environment, SessionHost};
-pub use turn_retrieval::Retrieved;
 pub use views::{ModesView, SessionView, TraceView, TurnView, TurnsView};
 pub use workspace::WorkspaceHost;

@@ -5,7 +5,7 @@
 //! code that reads requests, and every answer against the shapes.
 
 use crate::contract::{ErrorCode, limits};
-use crate::pipeline::Deployment;
+use crate::ports::Deployment;
 
 const DOCUMENT: &str = include_str!("openapi.json");
 

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::file_download::no_such_file;
 use crate::contract::validation::artifact_path::relative_path_problem;
-use crate::contract::{ErrorCode, Fault, PresentedLink, SessionId, TurnId, limits};
+use crate::contract::{ErrorCode, Fault, SessionId, TurnId, limits};
+use crate::files::{PresentedLink, no_such_file};
 
 /// An endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]

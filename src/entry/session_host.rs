@@ -12,15 +12,15 @@ use serde_json::json;
 
 use super::admission::{Admission, Door, Interrupted, aborted};
 use super::export::Export;
-use super::turn_retrieval::{Retrieved, question_of, retrieve};
 use super::views::TurnView;
 use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
-use crate::persistence::{Database, SessionStore, StoredAnswer, Turn};
-use crate::pipeline::{
-    Cancellation, Deployment, Outcome, Platform, Position, StreamCursor, Timings, TurnStream,
+use crate::persistence::{SessionStore, StoredAnswer, Turn};
+use crate::ports::{Database, Deployment, Platform};
+use crate::reasoner::{
+    Cancellation, Outcome, Position, Reasoner, StreamCursor, Timings, TurnStream, abort,
 };
-use crate::reasoner::{Reasoner, abort};
+use crate::retrieval::{Retrieved, question_of, retrieve};
 
 /// What holds for every turn that is admitted now.
 #[derive(Clone, Debug)]

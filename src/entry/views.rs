@@ -9,11 +9,10 @@ use serde_json::{Map, Value};
 use super::admission::pending_calls;
 use super::route::TurnPage;
 use super::session_host::{Environment, SessionHost, unreadable_answer};
-use crate::contract::{
-    Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage, timestamp,
-};
-use crate::persistence::{Call, Database, ModeChange, Session, Turn};
-use crate::pipeline::Platform;
+use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
+use crate::encoding::timestamp;
+use crate::persistence::{Call, ModeChange, Session, Turn};
+use crate::ports::{Database, Platform};
 
 /// `GET /sessions/{SessionId}`
 #[derive(Debug, Serialize)]

@@ -3,12 +3,10 @@
 use serde::Serialize;
 
 use super::route::WorkspaceRoute;
-use super::turn_retrieval::{Question, retrieve};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT, Retrieval};
 use crate::contract::{Fault, InvokeResult, SearchRequest, Warning, parse_documents, parse_search};
-use crate::persistence::Database;
-use crate::pipeline::{Chunk, Platform};
-use crate::retrieval::{Counts, Upserted, WorkspaceIndex};
+use crate::ports::{Database, Platform};
+use crate::retrieval::{Chunk, Counts, Question, Upserted, WorkspaceIndex, retrieve};
 
 /// The object that owns a workspace's index.
 #[derive(Debug)]

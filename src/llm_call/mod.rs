@@ -12,8 +12,9 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 
-use crate::contract::{http_date_ms, limits};
-use crate::pipeline::{HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
+use crate::contract::limits;
+use crate::encoding::http_date_ms;
+use crate::ports::{HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
 use crate::responses_api::{ErrorBody, ModelAnswer, Outcome, StreamFault};
 
 pub use failure::{CallFailure, Cause, Refusal};
@@ -196,7 +197,7 @@ mod tests {
     use super::reading::PAUSE_MS;
     use super::*;
     use crate::contract::{ErrorCode, Fault};
-    use crate::pipeline::double::{Answer, Double, Piece};
+    use crate::ports::double::{Answer, Double, Piece};
     use crate::responses_api::{FunctionCall, Progress, Usage};
 
     const MESSAGE: &str = r#"{"type":"message","content":[{"type":"output_text","text":"Hello"}]}"#;

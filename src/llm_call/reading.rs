@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use futures_util::future::{Either, select};
 
 use super::Endpoint;
-use crate::pipeline::{CHUNK_BYTES, Platform, ResponseBody};
+use crate::ports::{CHUNK_BYTES, Platform, ResponseBody};
 use crate::responses_api::{Outcome, Progress, ResponseStream, StreamFault, StreamLimits};
 
 /// Sizes that an answer may have. A terminal event repeats the answer, instructions and tools.

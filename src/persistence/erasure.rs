@@ -5,10 +5,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::SessionStore;
-use super::database::Database;
 use super::records::{from_json, to_json};
 use super::schema::{ERASURE_TABLES, session_tables};
-use crate::contract::{Fault, SessionId, timestamp};
+use crate::contract::{Fault, SessionId};
+use crate::encoding::timestamp;
+use crate::ports::Database;
 
 /// How often the model service is asked for what it refuses to delete.
 const MAX_ATTEMPTS: u32 = 10;

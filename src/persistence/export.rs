@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::database::{Database, Row};
 use super::records::{Call, ModeChange, Session, Turn, from_json};
 use super::{SessionStore, texts};
-use crate::contract::{
-    Fault, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning, timestamp,
-};
+use crate::contract::{Fault, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning};
+use crate::encoding::timestamp;
+use crate::ports::{Database, Row};
 
 /// The session's own part.
 #[derive(Debug, Serialize)]

@@ -7,7 +7,6 @@
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.
 
-mod database;
 mod erasure;
 mod export;
 mod memory;
@@ -17,7 +16,6 @@ mod session_store;
 pub mod texts;
 mod turn_life_cycle;
 
-pub use database::{Database, DatabaseFault, Row, Value};
 pub use erasure::{ErasureReceipt, PendingErasure, StoredResponses};
 pub use export::{ExportedSession, ExportedTurn};
 pub use records::{

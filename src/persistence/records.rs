@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::database::{Row, unreadable};
 use crate::contract::{
-    Fault, InvokeResult, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning, timestamp,
+    Fault, InvokeResult, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning,
 };
-use crate::pipeline::OutputFile;
+use crate::encoding::timestamp;
+use crate::files::OutputFile;
+use crate::ports::{Row, unreadable};
 
 /// The session's one row.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,14 +5,15 @@ use std::cell::Cell;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
-use super::database::{Database, Row, Value};
 use super::memory::{Memory, Unanswered};
 use super::records::{
     Call, Entry, EntryKind, ModeChange, OpenCalls, RunsOn, Session, StoredAnswer, Submission, Turn,
     from_json,
 };
 use super::{schema, texts};
-use crate::contract::{ErrorCode, Fault, TurnId, timestamp};
+use crate::contract::{ErrorCode, Fault, TurnId};
+use crate::encoding::timestamp;
+use crate::ports::{Database, Row, Value};
 
 /// The storage of one session.
 #[derive(Debug)]
@@ -482,7 +483,7 @@ impl<D: Database> SessionStore<D> {
             withheld: match row.text("standing")?.as_str() {
                 "kept" => false,
                 "withheld" => true,
-                _ => return Err(super::database::unreadable("standing")),
+                _ => return Err(crate::ports::unreadable("standing")),
             },
             items: from_json("items", &items)?,
         })

@@ -3,9 +3,9 @@
 //! The object's storage limits a row to 2 MB; a value above [`INLINE_BYTES`] leaves its column and
 //! is named there instead.
 
-use super::database::{Database, Value};
-use crate::contract::hex::sha256_hex;
 use crate::contract::{ErrorCode, Fault};
+use crate::encoding::sha256_hex;
+use crate::ports::{Database, Value};
 
 /// The longest text that stays in its column, in bytes: four such columns may share a row.
 pub const INLINE_BYTES: usize = 450_000;

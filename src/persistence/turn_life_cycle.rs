@@ -5,12 +5,12 @@
 //!                                      end (awaiting tools) -> begin_continuation -^
 //! ```
 
-use super::database::{Database, Value};
 use super::records::{Call, EntryKind, OpenCalls, Session, StoredAnswer, Turn, to_json};
 use super::session_store::SessionStore;
 use super::{schema, texts};
 use crate::contract::{Fault, TurnId, TurnStatus};
-use crate::pipeline::OutputFile;
+use crate::files::OutputFile;
+use crate::ports::{Database, Value};
 
 /// A user turn that is accepted.
 #[derive(Debug)]

@@ -9,8 +9,7 @@ use super::environment::deployment;
 use super::object_storage::RuntimeStorage;
 use super::runtime::now_ms;
 use crate::contract::Fault;
-use crate::persistence::DatabaseFault;
-use crate::pipeline::Deployment;
+use crate::ports::{DatabaseFault, Deployment};
 
 /// The alarm of one object.
 pub(super) struct Alarm {

@@ -8,7 +8,7 @@ use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::web_sys::ReadableStream;
 
 use super::promise::{ignore, settled};
-use crate::pipeline::CHUNK_BYTES;
+use crate::ports::CHUNK_BYTES;
 
 /// How many buffers are kept for the next reader.
 const SPARE_BUFFERS: usize = 16;

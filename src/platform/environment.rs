@@ -9,7 +9,7 @@ use super::runtime::{now_ms, variable};
 use crate::catalog::{Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::Environment;
-use crate::pipeline::Deployment;
+use crate::ports::Deployment;
 
 /// How long a catalog from KV is used before it is read again, in milliseconds. KV itself takes up
 /// to a minute to show a change everywhere.

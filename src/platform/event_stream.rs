@@ -16,7 +16,7 @@ use worker::{Headers, Response, ResponseBuilder};
 
 use super::promise::{settled, sleep};
 use super::runtime::now_ms;
-use crate::pipeline::{StreamCursor, TurnStream};
+use crate::reasoner::{StreamCursor, TurnStream};
 
 #[wasm_bindgen]
 extern "C" {

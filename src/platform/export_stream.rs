@@ -10,7 +10,7 @@ use super::answer::json_headers;
 use super::event_stream::IdentityTransformStream;
 use super::promise::settled;
 use crate::entry::Export;
-use crate::persistence::Database;
+use crate::ports::Database;
 
 /// A response that is the whole export, or visibly broken off.
 pub(super) fn export_stream<D: Database + 'static>(export: Export<D>) -> worker::Result<Response> {

@@ -14,9 +14,7 @@ use worker::web_sys::{AbortController, AbortSignal, ReadableStream, Response};
 use super::byte_stream::ByteReader;
 use super::event_stream::IdentityTransformStream;
 use super::promise::{ignore, settled, sleep};
-use crate::pipeline::{
-    CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody,
-};
+use crate::ports::{CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
 /// How long the end of a body is waited for when everything was said, in milliseconds.
 const END_MS: u64 = 1_000;

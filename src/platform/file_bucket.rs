@@ -11,7 +11,7 @@ use worker::web_sys::ReadableStream;
 
 use super::promise::settled;
 use super::runtime::write_line;
-use crate::pipeline::FileFault;
+use crate::ports::FileFault;
 
 const BINDING: &str = "FILES";
 

@@ -6,9 +6,12 @@ use worker::{Env, Response, ResponseBuilder, web_sys};
 use super::answer::json;
 use super::file_bucket::{contents_of, size_of};
 use super::runtime::{now_ms, variable};
-use crate::contract::{ErrorCode, Fault, FileLink, InvokeResult, PresentedLink};
-use crate::entry::{LinkRefusal, Part, file_headers, is_known, no_such_file, open_link, part_of};
-use crate::pipeline::FileFault;
+use crate::contract::{ErrorCode, Fault, InvokeResult};
+use crate::files::{
+    FileLink, LinkRefusal, Part, PresentedLink, file_headers, is_known, no_such_file, open_link,
+    part_of,
+};
+use crate::ports::FileFault;
 
 /// Answers a request for a file.
 pub(super) async fn download(

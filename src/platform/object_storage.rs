@@ -11,7 +11,7 @@ use worker::{State, console_error};
 
 use super::alarm::Alarm;
 use crate::contract::Fault;
-use crate::persistence::{Database, DatabaseFault, Row, Value};
+use crate::ports::{Database, DatabaseFault, Row, Value};
 
 /// Rows that the object's statements touched since the last line of the log: what storage costs.
 #[derive(Default)]

@@ -17,7 +17,7 @@ use super::file_bucket::FileBucket;
 use super::object_storage::{RowCount, RuntimeStorage};
 use super::promise::{settled, sleep};
 use super::workspace_object::INDEX_SEARCH;
-use crate::pipeline::{FileFault, HttpFault, HttpRequest, HttpResponse, Platform};
+use crate::ports::{FileFault, HttpFault, HttpRequest, HttpResponse, Platform};
 
 /// The machine that a session's object runs on.
 pub(super) struct Runtime {

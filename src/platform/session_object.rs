@@ -21,8 +21,8 @@ use super::request_body::whole_body;
 use super::runtime::Runtime;
 use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, parse};
 use crate::entry::{Delivery, Environment, Route, SessionHost, SessionRoute};
-use crate::persistence::DatabaseFault;
-use crate::pipeline::{Platform, Position, Timings};
+use crate::ports::{DatabaseFault, Platform};
+use crate::reasoner::{Position, Timings};
 
 /// The Durable Object of one session.
 #[durable_object(alarm)]

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use super::endpoint;
 use crate::catalog::AgentContext;
 use crate::llm_call::delete_response;
-use crate::pipeline::{Deployment, Platform};
+use crate::ports::{Deployment, Platform};
 
 /// Responses that are deleted at the same time. The runtime opens six connections at once.
 const AT_ONCE: usize = 5;

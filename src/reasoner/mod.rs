@@ -9,11 +9,14 @@
 //! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
 //! mode change.
 
+mod cancellation;
 mod erasure;
 mod model_step;
 mod retry;
+mod run_report;
 mod settlement;
 mod tool_step;
+mod turn_stream;
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -25,16 +28,20 @@ use crate::catalog::{AgentContext, BUILT_IN_TOOLS, Catalog, ConversationContext}
 use crate::composition::ToolList;
 use crate::contract::{
     AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCall, ToolCalls,
-    ToolContinuationResponse, ToolOutcome, ToolResult, TurnStatus, embeds_contents,
+    ToolContinuationResponse, ToolOutcome, ToolResult, TurnStatus,
 };
+use crate::files::embeds_contents;
 use crate::llm_call::Endpoint;
 use crate::persistence::{
-    Call, Database, ModelAnswerRecord, OpenCalls, RunsOn, Session, SessionStore, StoredAnswer, Turn,
+    Call, ModelAnswerRecord, OpenCalls, RunsOn, Session, SessionStore, StoredAnswer, Turn,
 };
-use crate::pipeline::{Cancellation, Deployment, Outcome, Platform, RunReport, TurnStream};
+use crate::ports::{Database, Deployment, Platform};
 
+pub use cancellation::Cancellation;
 pub use erasure::delete_responses;
+pub use run_report::{RunReport, Timings};
 pub use settlement::{abort, outputs_of, settle_open_calls};
+pub use turn_stream::{Outcome, Position, StreamCursor, TurnStream};
 
 /// AGN-033 §6.1.
 const EMBEDDED_CONTENTS: &str = "The answer carries the contents of a file in its text. They may be cut or changed; ask for the file itself.";

@@ -5,17 +5,16 @@ use std::task::{Context, Poll};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::TurnStream;
 use super::settlement::refused_output;
 use super::{Reasoner, Work, endpoint, retry, without_result};
 use crate::catalog::{AGENT_CHANGE_MODE, Continuation};
 use crate::composition::{Block, ModelRequest, compose_request};
-use crate::contract::hex::sha256_hex;
 use crate::contract::{ErrorCode, Fault, Usage, Warning};
+use crate::encoding::sha256_hex;
 use crate::llm_call::{self, Answered, Audience, CallFailure};
-use crate::persistence::{
-    Call, Database, Entry, EntryKind, ModelAnswerRecord, RunsOn, StoredAnswer,
-};
-use crate::pipeline::{Platform, TurnStream};
+use crate::persistence::{Call, Entry, EntryKind, ModelAnswerRecord, RunsOn, StoredAnswer};
+use crate::ports::{Database, Platform};
 use crate::responses_api::{FunctionCall, ModelAnswer, Progress, array_of, for_replay};
 
 /// The transcript of one model call: what was sent (its input by place in the conversation), what

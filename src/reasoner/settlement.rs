@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 
 use super::without_result;
 use crate::contract::{ErrorCode, Fault, ToolOutcome, TurnStatus};
-use crate::persistence::{Call, Database, RunsOn, Session, SessionStore, StoredAnswer, Turn};
+use crate::persistence::{Call, RunsOn, Session, SessionStore, StoredAnswer, Turn};
+use crate::ports::Database;
 use crate::responses_api::function_call_output;
 use crate::server_tools::output_text;
 

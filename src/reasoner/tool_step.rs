@@ -3,9 +3,10 @@
 
 use super::{Reasoner, Work, outputs_of};
 use crate::contract::{ErrorCode, Fault};
-use crate::persistence::{Database, NewMode, OpenCalls, RunsOn, StoredAnswer};
-use crate::pipeline::Platform;
-use crate::server_tools::{self, FileLinks, RequestedMode, ToolInvocation};
+use crate::files::FileLinks;
+use crate::persistence::{NewMode, OpenCalls, RunsOn, StoredAnswer};
+use crate::ports::{Database, Platform};
+use crate::server_tools::{self, RequestedMode, ToolInvocation};
 
 /// The most files of one turn: its row names all of them.
 const MAX_FILES: usize = 1_000;

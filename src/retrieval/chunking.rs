@@ -6,7 +6,7 @@
 //!
 //! Architecture Invariant: the pieces, put together, are the document, byte for byte.
 
-use crate::contract::content_hash::first_line;
+use crate::encoding::first_line;
 
 /// The length at which a chunk is best cut, in bytes: a function or a section with its comment.
 const TARGET_BYTES: usize = 1_400;

@@ -8,13 +8,19 @@
 //! Architecture Invariant: pure but for `persistence`'s seam to SQLite. Nothing here calls the
 //! network, composes a message or knows of turns; a read error is never turned into a default.
 
+mod chunk;
 mod chunking;
+mod language;
 mod schema;
 mod scope;
 mod terms;
+mod turn_retrieval;
 mod workspace_index;
 
+pub use chunk::Chunk;
 pub use chunking::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES, Piece, pieces};
+pub use language::language_of;
 pub use scope::permits;
 pub use terms::{MAX_TERMS, match_expression, searchable};
+pub use turn_retrieval::{LeftOut, Question, Retrieved, question_of, retrieve};
 pub use workspace_index::{Counts, Found, Upserted, WorkspaceIndex};

@@ -8,15 +8,15 @@
 use std::cell::Cell;
 use std::fmt::Write;
 
+use super::Chunk;
 use super::chunking::pieces;
+use super::language_of;
 use super::schema::VERSIONS;
 use super::scope::permits;
 use super::terms::{match_expression, searchable};
-use crate::contract::{
-    Document, ErrorCode, Fault, Properties, RagScope, content_hashes_of_text, language_of,
-};
-use crate::persistence::{Database, Row, Value};
-use crate::pipeline::Chunk;
+use crate::contract::{Document, ErrorCode, Fault, Properties, RagScope};
+use crate::encoding::content_hashes_of_text;
+use crate::ports::{Database, Row, Value};
 
 /// The rules of chunking and terms; another number makes every document that is sent again a
 /// changed one.

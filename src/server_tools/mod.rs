@@ -4,7 +4,6 @@
 //! Architecture Invariant: it knows neither the model service nor the store; a mode change is asked
 //! for here and applied by the reasoner.
 
-mod files;
 mod http_tool;
 mod mode_tools;
 
@@ -12,12 +11,11 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog, Mode, OnError, ServerTool};
 use crate::contract::{ErrorCode, Fault, SessionId, ToolOutcome, ToolResult, TurnId};
-use crate::pipeline::{OutputFile, Platform};
+use crate::files::{FileLinks, OutputFile, keep_files};
+use crate::outbound::ServiceFailure;
+use crate::ports::Platform;
 use crate::responses_api::FunctionTool;
 use http_tool::{MAX_RESULT_BYTES, ToolFailure};
-
-pub use files::FileLinks;
-pub(crate) use http_tool::post;
 
 /// A call of a server tool, and where it comes from.
 #[derive(Clone, Copy, Debug)]
@@ -113,9 +111,9 @@ async fn answered<P: Platform>(
     invocation: ToolInvocation<'_>,
 ) -> Result<(String, Vec<OutputFile>), ToolFailure> {
     let answer = http_tool::call(platform, tool, invocation).await?;
-    let (result, files) = files::keep_files(platform, links, answer).await?;
+    let (result, files) = keep_files(platform, links, answer).await?;
     if result.len() > MAX_RESULT_BYTES {
-        return Err(ToolFailure::TooLarge(MAX_RESULT_BYTES));
+        return Err(ServiceFailure::TooLarge(MAX_RESULT_BYTES).into());
     }
     Ok((result, files))
 }
@@ -168,7 +166,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::pipeline::double::{Answer, Double};
+    use crate::ports::double::{Answer, Double};
 
     fn catalog() -> Catalog {
         let tool = |name: &str, on_error: &str| {

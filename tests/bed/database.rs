@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use aptix_edge::contract::Fault;
-use aptix_edge::persistence::{Database, DatabaseFault, Row, Value};
+use aptix_edge::ports::{Database, DatabaseFault, Row, Value};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, StatementStatus, types};
 

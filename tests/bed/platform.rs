@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use aptix_edge::pipeline::{
+use aptix_edge::ports::{
     FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
 };
 

@@ -5,8 +5,10 @@ use std::rc::Rc;
 
 use aptix_edge::catalog::Catalog;
 use aptix_edge::contract::{self, ErrorCode, Fault, InvokeResult, SessionId, TurnId};
-use aptix_edge::entry::{Delivery, Environment, Retrieved, SessionHost};
-use aptix_edge::pipeline::{Deployment, Position};
+use aptix_edge::entry::{Delivery, Environment, SessionHost};
+use aptix_edge::ports::Deployment;
+use aptix_edge::reasoner::Position;
+use aptix_edge::retrieval::Retrieved;
 use serde::Serialize;
 use serde_json::Value;
 

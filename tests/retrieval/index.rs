@@ -1,6 +1,7 @@
 //! What the index keeps: documents put, put again, removed and erased, and what that costs.
 
-use aptix_edge::contract::{Document, ErrorCode, content_hash_of_text};
+use aptix_edge::contract::{Document, ErrorCode};
+use aptix_edge::encoding::content_hash_of_text;
 use aptix_edge::retrieval::{Counts, Upserted, WorkspaceIndex, pieces};
 
 use super::document;

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use aptix_edge::contract::{Document, RagOperator};
-use aptix_edge::pipeline::Chunk;
-use aptix_edge::retrieval::{Found, WorkspaceIndex, permits};
+use aptix_edge::retrieval::{Chunk, Found, WorkspaceIndex, permits};
 use proptest::prelude::*;
 
 use super::document;

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use aptix_edge::contract::Fault;
-use aptix_edge::persistence::{Database, DatabaseFault, Row, Value};
+use aptix_edge::ports::{Database, DatabaseFault, Row, Value};
 use rusqlite::{Connection, types};
 
 /// A database of its own.

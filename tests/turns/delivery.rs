@@ -1,6 +1,6 @@
 //! What a turn's client gets: the answer, as JSON or as a stream, once or again (the interface, section 2).
 
-use aptix_edge::pipeline::Position;
+use aptix_edge::reasoner::Position;
 use serde_json::{Value, json};
 
 use super::bed::*;

@@ -1,7 +1,7 @@
 //! Files that server tools answer with (the interface, section 8; AGN-033 §6).
 
-use aptix_edge::contract::PresentedLink;
-use aptix_edge::pipeline::FileFault;
+use aptix_edge::files::PresentedLink;
+use aptix_edge::ports::FileFault;
 use serde_json::{Value, json};
 
 use super::bed::*;

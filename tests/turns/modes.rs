@@ -1,6 +1,6 @@
 //! Mode changes (the interface, section 5; AGN-011).
 
-use aptix_edge::pipeline::Position;
+use aptix_edge::reasoner::Position;
 use serde_json::{Value, json};
 
 use super::bed::*;

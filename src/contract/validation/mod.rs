@@ -12,12 +12,10 @@ use super::identifiers::SessionId;
 use super::request::ExecuteRequest;
 
 pub mod artifact_path;
-pub mod base64_text;
 pub mod client_tools;
 pub mod documents;
 pub mod json_object;
 pub mod json_value;
-pub mod media_type;
 mod nearest_name;
 pub mod place;
 pub mod rag_scope;

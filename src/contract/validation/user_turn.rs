@@ -5,11 +5,9 @@
 use serde_json::value::RawValue;
 
 use super::artifact_path::{file_name_problem, relative_path_problem};
-use super::base64_text::canonical_base64;
 use super::client_tools::client_tools;
 use super::json_object::ObjectShape;
 use super::json_value::{flag, full_text, hint, invalid, list, one_of, text};
-use super::media_type::is_media_type;
 use super::place::Place;
 use super::rag_scope::rag_scope;
 use super::violations::Violations;
@@ -19,6 +17,7 @@ use crate::contract::fault::Fault;
 use crate::contract::identifiers::{SessionId, TurnId};
 use crate::contract::limits;
 use crate::contract::request::{ArtifactContent, ClipboardImage, InputArtifact, UserTurn};
+use crate::encoding::{canonical_base64, is_media_type};
 
 const USER_TURN: ObjectShape = ObjectShape {
     required: &["SessionId", "TurnId"],

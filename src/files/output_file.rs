@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::FileRef;
-use crate::contract::hex::is_sha256;
+use crate::encoding::is_sha256;
 
 /// A file that a server tool answered with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

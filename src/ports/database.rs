@@ -173,7 +173,7 @@ impl Row {
 }
 
 /// A value that we did not write, or not in this form.
-pub(super) fn unreadable(column: &str) -> Fault {
+pub fn unreadable(column: &str) -> Fault {
     Fault::new(
         ErrorCode::Internal,
         format!("The storage holds an unreadable value in column {column}."),

@@ -6,8 +6,9 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::contract::validation::media_type::essence;
-use crate::contract::{ErrorCode, Fault, FileLink, PresentedLink};
+use super::{FileLink, PresentedLink};
+use crate::contract::{ErrorCode, Fault};
+use crate::encoding::essence;
 
 /// The types that are named as they are: none of them can run anything. The rest are bytes.
 const HARMLESS: [&str; 10] = [
@@ -176,7 +177,7 @@ fn disposition(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::FileId;
+    use crate::files::FileId;
 
     fn link(name: &str, mime_type: &str) -> FileLink {
         FileLink {

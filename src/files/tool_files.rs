@@ -13,13 +13,13 @@ use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::http_tool::ToolFailure;
-use crate::contract::validation::base64_text::canonical_base64;
-use crate::contract::validation::media_type::is_media_type;
-use crate::contract::{
-    FileId, FileLink, FileRef, content_hash_of_bytes, content_hash_of_text, timestamp,
+use super::OutputFile;
+use super::{FileId, FileLink};
+use crate::contract::FileRef;
+use crate::encoding::{
+    canonical_base64, content_hash_of_bytes, content_hash_of_text, is_media_type, timestamp,
 };
-use crate::pipeline::{FileFault, OutputFile, Platform};
+use crate::ports::{FileFault, Platform};
 
 /// The most files of one answer: each is a write of its own.
 const FILES: usize = 100;
@@ -35,6 +35,22 @@ const MIME_TYPE: usize = 255;
 
 /// The longest `Url`, in characters.
 const URL: usize = 8_192;
+
+/// Why a tool's files could not be taken. The text is meant for the client and the model.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileFailure {
+    /// What is wrong with `Files`.
+    #[error("its answer's {0}")]
+    Malformed(String),
+    /// The deployment has no bucket, or no key for links.
+    #[error(
+        "it answered with files, and this deployment has no place for them (bucket FILES, secret FILE_LINK_KEY)"
+    )]
+    NoPlace,
+    /// The bucket failed.
+    #[error("its files could not be kept")]
+    NotKept,
+}
 
 /// What links to kept files are made of.
 #[derive(Clone, Copy, Debug)]
@@ -84,11 +100,11 @@ enum Content {
 
 /// Keeps the files in a tool's answer, and gives the answer with references in their place. When one
 /// is malformed, none is kept.
-pub(super) async fn keep_files<P: Platform>(
+pub async fn keep_files<P: Platform>(
     platform: &P,
     links: FileLinks<'_>,
     answer: String,
-) -> Result<(String, Vec<OutputFile>), ToolFailure> {
+) -> Result<(String, Vec<OutputFile>), FileFailure> {
     let Some(Listing { entries, place }) = listing(&answer)? else {
         return Ok((answer, Vec::new()));
     };
@@ -96,7 +112,8 @@ pub(super) async fn keep_files<P: Platform>(
         .into_iter()
         .enumerate()
         .map(|(index, entry)| {
-            file(entry).map_err(|problem| ToolFailure::Files(format!("Files[{index}]{problem}")))
+            file(entry)
+                .map_err(|problem| FileFailure::Malformed(format!("Files[{index}]{problem}")))
         })
         .collect::<Result<_, _>>()?;
     let kept = join_all(read.into_iter().map(|file| keep(platform, links, file))).await;
@@ -114,7 +131,7 @@ struct Listing<'a> {
     place: Range<usize>,
 }
 
-fn listing(answer: &str) -> Result<Option<Listing<'_>>, ToolFailure> {
+fn listing(answer: &str) -> Result<Option<Listing<'_>>, FileFailure> {
     #[derive(Deserialize)]
     struct Answer<'a> {
         #[serde(rename = "Files", borrow)]
@@ -126,7 +143,7 @@ fn listing(answer: &str) -> Result<Option<Listing<'_>>, ToolFailure> {
     let Answer { files } = match serde_json::from_str(answer) {
         Ok(answer) => answer,
         Err(fault) if is_repeated(&fault) => {
-            return Err(ToolFailure::Files("Files is there more than once".to_owned()));
+            return Err(FileFailure::Malformed("Files is there more than once".to_owned()));
         }
         // A name that is no Unicode text: it is the tool's own.
         Err(_) => return Ok(None),
@@ -137,7 +154,7 @@ fn listing(answer: &str) -> Result<Option<Listing<'_>>, ToolFailure> {
         return Ok(None);
     }
     if entries.len() > FILES {
-        return Err(ToolFailure::Files(format!("Files has more than {FILES} entries")));
+        return Err(FileFailure::Malformed(format!("Files has more than {FILES} entries")));
     }
     // The list is a part of the answer's own text.
     let start = files.get().as_ptr().addr().saturating_sub(answer.as_ptr().addr());
@@ -195,7 +212,7 @@ async fn keep<P: Platform>(
     platform: &P,
     links: FileLinks<'_>,
     file: ToolFile,
-) -> Result<OutputFile, ToolFailure> {
+) -> Result<OutputFile, FileFailure> {
     let ToolFile { name, mime_type, description, content } = file;
     let (contents, content_hash) = match content {
         Content::Elsewhere { url, size_bytes, content_hash, content_expires } => {
@@ -213,12 +230,12 @@ async fn keep<P: Platform>(
         Content::Here { contents, content_hash } => (contents, content_hash),
     };
     let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
-    let key = key.ok_or(ToolFailure::NoPlaceForFiles)?;
+    let key = key.ok_or(FileFailure::NoPlace)?;
     let size_bytes = contents.len() as u64;
     let id = FileId::of(&platform.object_id(), &contents);
     platform.keep_file(&id.key(), contents).await.map_err(|fault| match fault {
-        FileFault::NoBucket => ToolFailure::NoPlaceForFiles,
-        FileFault::Failed => ToolFailure::FilesNotKept,
+        FileFault::NoBucket => FileFailure::NoPlace,
+        FileFault::Failed => FileFailure::NotKept,
     })?;
     let sha256 = Some(id.sha256().to_owned());
     let expires_at = (platform.now_ms() / 1000).saturating_add(links.ttl_s);
@@ -339,10 +356,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::contract::PresentedLink;
-    use crate::pipeline::double::Double;
+    use crate::files::PresentedLink;
+    use crate::ports::double::Double;
 
-    fn kept(double: &Double, answer: &str) -> Result<(String, Vec<OutputFile>), ToolFailure> {
+    fn kept(double: &Double, answer: &str) -> Result<(String, Vec<OutputFile>), FileFailure> {
         let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
         double.run(keep_files(double, links, answer.to_owned()))
     }
@@ -521,14 +538,11 @@ mod tests {
     fn a_file_that_cannot_be_kept_is_the_tool_s_failure() {
         let answer = r#"{"Files":[{"Name":"a","MimeType":"a/b","Text":"x"}]}"#;
         let failure = |double: &Double| kept(double, answer).unwrap_err();
-        assert_eq!(failure(&Double::default()), ToolFailure::NoPlaceForFiles);
+        assert_eq!(failure(&Double::default()), FileFailure::NoPlace);
         let empty = Double::default().with_secret("FILE_LINK_KEY", "");
-        assert_eq!(failure(&empty), ToolFailure::NoPlaceForFiles);
+        assert_eq!(failure(&empty), FileFailure::NoPlace);
         let unbound = with_key().with_file_fault(FileFault::NoBucket);
-        assert_eq!(failure(&unbound), ToolFailure::NoPlaceForFiles);
-        assert_eq!(
-            failure(&with_key().with_file_fault(FileFault::Failed)),
-            ToolFailure::FilesNotKept
-        );
+        assert_eq!(failure(&unbound), FileFailure::NoPlace);
+        assert_eq!(failure(&with_key().with_file_fault(FileFault::Failed)), FileFailure::NotKept);
     }
 }

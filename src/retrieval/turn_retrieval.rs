@@ -5,12 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Chunk;
+use super::language_of;
 use crate::catalog::Retrieval;
-use crate::composition::Block;
 use crate::contract::validation::artifact_path::relative_path_problem;
-use crate::contract::{RagScope, UserTurn, language_of};
-use crate::pipeline::{Chunk, Platform};
-use crate::server_tools;
+use crate::contract::{RagScope, UserTurn};
+use crate::outbound::post;
+use crate::ports::Platform;
 
 /// The largest answer of a retrieval service that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 1_000_000;
@@ -21,30 +22,44 @@ pub struct Retrieved {
     /// In rank order, within the agent context's limits.
     pub chunks: Vec<Chunk>,
     /// What was found and left out, and why.
-    pub left_out: Vec<Block>,
+    pub left_out: Vec<LeftOut>,
     /// For the user.
     pub warning: Option<String>,
+}
+
+/// A chunk that was found and is not given, or the retrieval itself when it failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The chunk's path, where it may be shown.
+    pub path: Option<String>,
+    /// Why.
+    pub why: &'static str,
 }
 
 /// What a retrieval service is asked, and with fewer members a workspace's index.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Question<'a> {
-    pub(super) query: &'a str,
+pub struct Question<'a> {
+    /// The user's own words.
+    pub query: &'a str,
+    /// Narrows the search.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) rag_scope: Option<&'a RagScope>,
+    pub rag_scope: Option<&'a RagScope>,
+    /// For a service that keeps many.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) workspace_id: Option<&'a str>,
+    pub workspace_id: Option<&'a str>,
+    /// Advisory.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) repo: Option<&'a str>,
+    pub repo: Option<&'a str>,
+    /// Advisory.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) language: Option<&'a str>,
+    pub language: Option<&'a str>,
     /// The most chunks; before it is asked, only where the agent context does not decide.
-    pub(super) limit: Option<u32>,
+    pub limit: Option<u32>,
 }
 
 /// The workspace that a turn asks, and what; nothing without a workspace or an instruction.
-pub(super) fn question_of(turn: &UserTurn) -> Option<(&str, Question<'_>)> {
+pub fn question_of(turn: &UserTurn) -> Option<(&str, Question<'_>)> {
     let question = Question {
         query: turn.instruction.as_deref()?,
         rag_scope: turn.rag_scope.as_ref(),
@@ -68,7 +83,7 @@ struct GivenChunk {
 }
 
 /// Asks for chunks of a workspace.
-pub(super) async fn retrieve<P: Platform>(
+pub async fn retrieve<P: Platform>(
     platform: &P,
     retrieval: &Retrieval,
     workspace: &str,
@@ -90,9 +105,7 @@ pub(super) async fn retrieve<P: Platform>(
             let asked = Question { workspace_id: Some(workspace), limit: Some(limit), ..question };
             let answer = match serde_json::to_string(&asked) {
                 Ok(body) => {
-                    server_tools::post(platform, url, headers, *timeout_ms, body, MAX_ANSWER_BYTES)
-                        .await
-                        .ok()
+                    post(platform, url, headers, *timeout_ms, body, MAX_ANSWER_BYTES).await.ok()
                 }
                 Err(_) => None,
             };
@@ -106,7 +119,7 @@ pub(super) async fn retrieve<P: Platform>(
                 "Nothing could be retrieved from the workspace; the answer was given without it."
                     .to_owned(),
             ),
-            left_out: vec![Block::left_out("chunk", "retrieval", "it failed")],
+            left_out: vec![LeftOut { path: None, why: "it failed" }],
             ..Retrieved::default()
         },
     }
@@ -117,30 +130,30 @@ fn within(found: Vec<GivenChunk>, limit: usize, max_bytes: usize) -> Retrieved {
     let mut retrieved = Retrieved::default();
     let mut room = max_bytes;
     for given in found {
-        let why = if relative_path_problem(&given.path).is_some() {
-            "its path is not a relative one"
-        } else if retrieved.chunks.len() >= limit {
-            "the limit of chunks is reached"
-        } else if given.text.len() > room {
-            "it does not fit the budget of bytes"
-        } else {
-            room -= given.text.len();
-            let language = language_of(given.language.as_deref(), &given.path);
-            retrieved.chunks.push(Chunk {
-                start_line: given.start_line,
-                end_line: given.end_line,
-                language,
-                path: given.path,
-                text: given.text,
-            });
-            continue;
-        };
-        let source = match why {
+        let left_out = if relative_path_problem(&given.path).is_some() {
             // Such a path is no path to show.
-            "its path is not a relative one" => "retrieval".to_owned(),
-            _ => format!("retrieval: {}", given.path),
+            Some(LeftOut { path: None, why: "its path is not a relative one" })
+        } else if retrieved.chunks.len() >= limit {
+            Some(LeftOut { path: Some(given.path.clone()), why: "the limit of chunks is reached" })
+        } else if given.text.len() > room {
+            let why = "it does not fit the budget of bytes";
+            Some(LeftOut { path: Some(given.path.clone()), why })
+        } else {
+            None
         };
-        retrieved.left_out.push(Block::left_out("chunk", source, why));
+        match left_out {
+            Some(left_out) => retrieved.left_out.push(left_out),
+            None => {
+                room -= given.text.len();
+                retrieved.chunks.push(Chunk {
+                    start_line: given.start_line,
+                    end_line: given.end_line,
+                    language: language_of(given.language.as_deref(), &given.path),
+                    path: given.path,
+                    text: given.text,
+                });
+            }
+        }
     }
     retrieved
 }
@@ -200,14 +213,14 @@ mod tests {
         let left_out: Vec<_> = retrieved
             .left_out
             .iter()
-            .map(|block| (block.source.as_str(), block.left_out.as_deref().unwrap()))
+            .map(|left_out| (left_out.path.as_deref(), left_out.why))
             .collect();
         assert_eq!(
             left_out,
             [
-                ("retrieval: long.rs", "it does not fit the budget of bytes"),
-                ("retrieval", "its path is not a relative one"),
-                ("retrieval: d.rs", "the limit of chunks is reached"),
+                (Some("long.rs"), "it does not fit the budget of bytes"),
+                (None, "its path is not a relative one"),
+                (Some("d.rs"), "the limit of chunks is reached"),
             ]
         );
     }

@@ -11,8 +11,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
-use super::content_hash::content_hash_of_bytes;
-use super::hex::{hex, is_sha256, sha256_from_hex};
+use crate::encoding::{content_hash_of_bytes, hex, is_sha256, sha256_from_hex};
 
 /// Names a kept file: the session's object, and the SHA-256 of the file's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

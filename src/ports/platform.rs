@@ -3,10 +3,8 @@
 //!
 //! Architecture Invariant: no other trait of the crate is asynchronous.
 
-use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Poll, Waker};
 
 /// What the machine gives. Everything that a native test has to control comes through here.
 pub trait Platform: 'static {
@@ -142,32 +140,4 @@ pub enum FileFault {
     NoBucket,
     /// The place for files did not do it.
     Failed,
-}
-
-/// Says once, to whoever waits, that a turn is to stop.
-#[derive(Debug, Default)]
-pub struct Cancellation {
-    requested: Cell<bool>,
-    waiting: RefCell<Vec<Waker>>,
-}
-
-impl Cancellation {
-    /// Asks for the stop. Asking twice is asking once.
-    pub fn request(&self) {
-        self.requested.set(true);
-        for waker in self.waiting.take() {
-            waker.wake();
-        }
-    }
-
-    /// Completes when the stop has been asked for.
-    pub fn requested(&self) -> impl Future<Output = ()> + '_ {
-        std::future::poll_fn(|context| {
-            if self.requested.get() {
-                return Poll::Ready(());
-            }
-            self.waiting.borrow_mut().push(context.waker().clone());
-            Poll::Pending
-        })
-    }
 }

@@ -1,0 +1,16 @@
+//! Files that server tools make (the interface, section 8; AGN-033 §6): kept in a bucket, handed out
+//! by signed link, never embedded in a text.
+//!
+//! Architecture Invariant: it knows the contract and the ports, no layer and no runtime.
+
+mod download;
+mod inline_contents;
+mod link;
+mod output_file;
+mod tool_files;
+
+pub use download::{LinkRefusal, Part, file_headers, is_known, no_such_file, open_link, part_of};
+pub use inline_contents::embeds_contents;
+pub use link::{FileId, FileLink, PresentedLink};
+pub use output_file::OutputFile;
+pub use tool_files::{FileFailure, FileLinks, keep_files};

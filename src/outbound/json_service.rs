@@ -1,0 +1,158 @@
+//! Calls to services of the operator's own: one `POST` of JSON, one JSON answer (the interface,
+//! sections 6 and 7). HTTP tools and retrieval services are called this way.
+//!
+//! A service's address, headers and secrets never appear in a failure: it may reach the client.
+
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use serde_json::value::RawValue;
+
+use crate::catalog::{HeaderTemplate, SecretFault};
+use crate::ports::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
+
+/// Redirects that are followed, to the same host only.
+const MAX_REDIRECTS: usize = 3;
+
+/// Why a service gave no usable answer. The text is meant for the client and the model.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ServiceFailure {
+    /// A secret that its headers name cannot be used.
+    #[error(transparent)]
+    Secret(#[from] SecretFault),
+    /// No response, or one that broke off.
+    #[error("it could not be reached")]
+    Unreachable,
+    /// The time limit, in milliseconds.
+    #[error("it did not answer within {0} ms")]
+    TimedOut(u64),
+    /// A status that is not a success.
+    #[error("it answered with status {0}")]
+    Status(u16),
+    /// A redirect to another origin.
+    #[error("it redirected to another host, which is not followed")]
+    RedirectedAway,
+    /// The limit, in bytes.
+    #[error("its answer is larger than {0} bytes")]
+    TooLarge(usize),
+    /// The body is not one JSON value in UTF-8.
+    #[error("its answer is not JSON")]
+    NotJson,
+}
+
+impl From<HttpFault> for ServiceFailure {
+    fn from(_: HttpFault) -> Self {
+        Self::Unreachable
+    }
+}
+
+/// Posts JSON to a service of the operator's and gives the JSON text of its answer.
+///
+/// # Errors
+/// Whatever kept the service from a usable answer.
+pub async fn post<P: Platform>(
+    platform: &P,
+    url: &str,
+    headers: &[HeaderTemplate],
+    timeout_ms: u64,
+    body: String,
+    longest: usize,
+) -> Result<String, ServiceFailure> {
+    let mut expanded = Vec::with_capacity(headers.len());
+    for header in headers {
+        let value = header.value.expand(|name| platform.secret(name))?;
+        expanded.push((header.name.clone(), value));
+    }
+    let request =
+        HttpRequest { method: HttpMethod::Post, url: url.to_owned(), headers: expanded, body };
+    let answer = pin!(exchange(platform, request, longest));
+    let time_out = pin!(platform.sleep(timeout_ms));
+    match select(answer, time_out).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(_) => Err(ServiceFailure::TimedOut(timeout_ms)),
+    }
+}
+
+async fn exchange<P: Platform>(
+    platform: &P,
+    mut request: HttpRequest,
+    longest: usize,
+) -> Result<String, ServiceFailure> {
+    for _ in 0..=MAX_REDIRECTS {
+        let response = platform.send(request.clone()).await?;
+        match response.status {
+            200..=299 => return read(response, longest).await,
+            // The other redirects would turn the call into a GET.
+            307 | 308 => {
+                let location = response.header("location").unwrap_or_default();
+                request.url =
+                    same_host(&request.url, location).ok_or(ServiceFailure::RedirectedAway)?;
+            }
+            status => return Err(ServiceFailure::Status(status)),
+        }
+    }
+    Err(ServiceFailure::Unreachable)
+}
+
+async fn read<B: ResponseBody>(
+    mut response: HttpResponse<B>,
+    longest: usize,
+) -> Result<String, ServiceFailure> {
+    let mut answer = Vec::new();
+    while let Some(chunk) = response.body.chunk(longest).await? {
+        if answer.len() + chunk.len() > longest {
+            return Err(ServiceFailure::TooLarge(longest));
+        }
+        answer.extend_from_slice(&chunk);
+    }
+    let text = String::from_utf8(answer).map_err(|_| ServiceFailure::NotJson)?;
+    match serde_json::from_str::<&RawValue>(&text) {
+        Ok(json) => Ok(json.get().to_owned()),
+        Err(_) => Err(ServiceFailure::NotJson),
+    }
+}
+
+/// The redirect's target when scheme, host and port stay what they are.
+fn same_host(from: &str, location: &str) -> Option<String> {
+    let origin = origin(from)?;
+    if location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\") {
+        return Some(format!("{origin}{location}"));
+    }
+    let there = self::origin(location)?;
+    there.eq_ignore_ascii_case(origin).then(|| location.to_owned())
+}
+
+/// `scheme://authority` of an absolute URL.
+fn origin(url: &str) -> Option<&str> {
+    let authority = url.find("://")? + 3;
+    let length = url.get(authority..)?.find(['/', '?', '#', '\\']);
+    url.get(..length.map_or(url.len(), |length| authority + length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_host;
+
+    #[test]
+    fn a_redirect_is_followed_on_the_same_host_only() {
+        let from = "https://tools.example:8443/a?x=1";
+        for (location, target) in [
+            ("/b", Some("https://tools.example:8443/b")),
+            ("https://tools.example:8443/b", Some("https://tools.example:8443/b")),
+            ("https://TOOLS.example:8443/b", Some("https://TOOLS.example:8443/b")),
+            ("https://tools.example/b", None),
+            ("http://tools.example:8443/b", None),
+            ("//evil.example/b", None),
+            ("/\\evil.example", None),
+            ("https://tools.example:8443@evil.example/b", None),
+            (
+                "https://tools.example:8443\\@evil.example/b",
+                Some("https://tools.example:8443\\@evil.example/b"),
+            ),
+            ("b", None),
+            ("", None),
+        ] {
+            assert_eq!(same_host(from, location).as_deref(), target, "{location}");
+        }
+    }
+}

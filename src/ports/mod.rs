@@ -1,0 +1,17 @@
+//! What the product asks of the machine it runs on, as traits: [`Platform`] (clock, HTTP, files,
+//! tasks, secrets), [`Database`] (SQLite), and the deployment's settings.
+//!
+//! Architecture Invariant: nothing here names a layer, and nothing here names `worker`.
+
+mod database;
+mod deployment;
+#[cfg(test)]
+pub(crate) mod double;
+mod platform;
+
+pub use database::{Database, DatabaseFault, Row, Value, unreadable};
+pub use deployment::Deployment;
+pub use platform::{
+    CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform,
+    ResponseBody,
+};
