@@ -3,7 +3,8 @@
 //! Everything here runs in one stretch without an await, so that of two equal requests the second
 //! always meets what the first has stored.
 
-use super::session_host::Environment;
+use super::admission_context::AdmissionContext;
+use super::alarm::Alarm;
 use crate::catalog::{DEFAULT_CONTEXT, GENERAL_MODE};
 use crate::composition::{
     ToolList, TurnMaterial, client_tool_definitions, compose_turn, default_tool_definitions,
@@ -24,6 +25,10 @@ use crate::server_tools;
 
 /// How often a turn that lost its instance is taken up, the first run included.
 const MAX_ATTEMPTS: u32 = 2;
+
+/// What the user reads when nothing could be retrieved.
+const RETRIEVAL_FAILED: &str =
+    "Nothing could be retrieved from the workspace; the answer was given without it.";
 
 /// What has become of a turn that is stored as running although nothing runs it.
 #[derive(Debug)]
@@ -51,7 +56,8 @@ pub(super) enum Admission {
 pub(super) struct Door<'a, P, D> {
     pub(super) platform: &'a P,
     pub(super) store: &'a SessionStore<D>,
-    pub(super) environment: &'a Environment,
+    pub(super) alarm: &'a Alarm,
+    pub(super) context: &'a AdmissionContext,
     /// What was retrieved for the turn.
     pub(super) retrieved: &'a Retrieved,
     /// The turn that was given up when this request came: a repeat of it hears that first.
@@ -95,7 +101,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             (TurnStatus::AwaitingTools, Some(open)) => open,
             _ => return Err(self.not_awaiting(&turn, request)?),
         };
-        let most = self.environment.deployment.max_continuations;
+        let most = self.context.deployment.max_continuations;
         if turn.progress.submission >= most {
             return Err(Fault::new(
                 ErrorCode::Forbidden,
@@ -104,11 +110,11 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             .with("MaxContinuations", most));
         }
         // What cannot go on is not accepted.
-        self.environment.catalog()?;
+        self.context.catalog()?;
         let mut calls = self.store.calls(open)?;
         let answered = match_results(&mut calls, &request.tool_results)?;
         let now = self.platform.now_ms();
-        self.store.step(|| {
+        self.accept(|| {
             self.store.begin_continuation(&mut session, &mut turn, fingerprint, &answered, now)?;
             if calls.iter().all(|call| call.answer.is_some()) {
                 self.store.hand_back(&mut session, open, &[], &outputs_of(&calls)?)?;
@@ -160,7 +166,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             return Ok(None);
         }
         if turn.attempts < MAX_ATTEMPTS {
-            if self.environment.catalog.is_err() {
+            if self.context.catalog.is_err() {
                 return Ok(Some(Interrupted::Waits));
             }
             self.take_up(&mut session, &mut turn)?;
@@ -207,8 +213,8 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
     /// turns have told it, what the turn had said is said again.
     fn take_up(&self, session: &mut Session, turn: &mut Turn) -> Result<(), Fault> {
         // What cannot run is not taken up.
-        self.environment.catalog()?;
-        self.store.step(|| {
+        self.context.catalog()?;
+        self.accept(|| {
             let own_calls = session.open_calls_of(turn.ordinal).is_some();
             if !own_calls {
                 settle_open_calls(self.store, session, "another turn came in between")?;
@@ -233,7 +239,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         request: &UserTurn,
         fingerprint: &str,
     ) -> Result<Admission, Vec<Fault>> {
-        let catalog = self.environment.catalog()?;
+        let catalog = self.context.catalog()?;
         let mut faults = other_contexts(&session, request);
         if catalog.agent_context(&session.agent_context).is_none() {
             faults.push(unknown_context("AgentContext"));
@@ -276,7 +282,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         };
 
         // From here on the turn is accepted: what follows writes, all of it or nothing.
-        let admitted = self.store.step(|| {
+        let admitted = self.accept(|| {
             if let Some(tools) = latched_tools {
                 session.client_tools = Some(self.store.keep_text(&tools)?);
             }
@@ -298,7 +304,9 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
                 },
             )?;
             let mut user_warnings = composed.user_warnings;
-            user_warnings.extend(self.retrieved.warning.clone());
+            if self.retrieved.failed {
+                user_warnings.push(RETRIEVAL_FAILED.to_owned());
+            }
             session.solution_context_sent.clone_from(&session.solution_context);
             settle_open_calls(self.store, &mut session, "the turn that asked for it has ended")?;
             let mut entries = Vec::with_capacity(2);
@@ -320,7 +328,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
                         tool_choice: request.tool_choice_name.clone(),
                         user_warnings,
                         warnings: merged.warnings,
-                        origin: self.environment.origin.clone(),
+                        origin: self.context.origin.clone(),
                         ..Progress::default()
                     },
                     now: self.platform.now_ms(),
@@ -331,8 +339,15 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         admitted.map_err(Vec::from)
     }
 
+    /// Writes what an accepted submission changes, and sets the alarm that looks after it, both or
+    /// neither.
+    fn accept<T>(&self, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        self.alarm.ensure(self.platform, self.context.deployment.turn_alarm_ms)?;
+        self.store.step(writes)
+    }
+
     fn new_session(&self, request: &UserTurn) -> Result<Session, Vec<Fault>> {
-        let catalog = self.environment.catalog()?;
+        let catalog = self.context.catalog()?;
         let conversation_id = request.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
         let Some(conversation) = catalog.conversation_context(conversation_id) else {
             let mut faults = vec![unknown_context("ConversationContext")];
@@ -396,7 +411,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
 
     /// A session has an end, so that its storage has one.
     fn next_ordinal(&self) -> Result<u64, Fault> {
-        let most = self.environment.deployment.max_turns;
+        let most = self.context.deployment.max_turns;
         let newest = self.store.newest_ordinal()?;
         if newest < most {
             return Ok(newest + 1);

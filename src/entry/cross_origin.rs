@@ -1,6 +1,7 @@
 //! Which web pages may call from a browser (`ALLOWED_ORIGINS`; the interface, section 6), and the
 //! headers that tell the browser so (Fetch standard, CORS protocol). No page may by default.
 
+use super::response::Header;
 use crate::contract::{ErrorCode, Fault};
 
 /// Headers that a page may read besides those that it always may.
@@ -47,11 +48,7 @@ impl AllowedOrigins {
     ///
     /// # Errors
     /// `forbidden` for a page that may not call.
-    pub fn preflight(
-        &self,
-        origin: &str,
-        methods: &str,
-    ) -> Result<Vec<(&'static str, String)>, Fault> {
+    pub fn preflight(&self, origin: &str, methods: &str) -> Result<Vec<Header>, Fault> {
         if !self.permits(origin) {
             return Err(Fault::new(
                 ErrorCode::Forbidden,
@@ -66,12 +63,12 @@ impl AllowedOrigins {
     }
 }
 
-/// What every answer to a page that may call carries.
-pub fn answer_headers(origin: &str) -> [(&'static str, &str); 3] {
-    [
+/// What every response to a page that may call carries.
+pub(super) fn permitted_headers(origin: String) -> Vec<Header> {
+    vec![
         ("Access-Control-Allow-Origin", origin),
-        ("Access-Control-Expose-Headers", EXPOSED),
-        ("Vary", "Origin"),
+        ("Access-Control-Expose-Headers", EXPOSED.to_owned()),
+        ("Vary", "Origin".to_owned()),
     ]
 }
 

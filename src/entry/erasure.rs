@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::session_host::{Environment, SessionHost};
+use super::admission_context::AdmissionContext;
+use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, SessionId};
 use crate::files::FileId;
 use crate::persistence::{ErasureReceipt, PendingErasure};
@@ -40,24 +41,26 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// `session_not_found`; `internal` when the storage fails, and then nothing was erased.
     pub async fn erase(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         session_id: &SessionId,
     ) -> Result<ErasureReceipt, Fault> {
         if self.store.session()?.is_some() {
             // It alone says whether responses are to be deleted, and nothing is erased before.
-            environment.catalog()?;
+            context.catalog()?;
         }
         let _under_way = UnderWay::begin(&self.erasures);
         let files = self.erase_files().await?;
         let erasure = match self.store.session()? {
             Some(session) => {
-                let agent = environment.catalog()?.agent_context(&session.agent_context);
+                let agent = context.catalog()?.agent_context(&session.agent_context);
                 let responses = match agent {
                     Some(agent) if agent.delete_stored => Some(self.store.stored_responses()?),
                     _ => None,
                 };
                 let now = self.platform.now_ms();
                 let agent = session.agent_context.as_str();
+                // What the model service has still to delete is looked after from here on.
+                self.alarm.ensure(self.platform.as_ref(), context.deployment.turn_alarm_ms)?;
                 self.store.erase(&session.session_id, agent, files, responses, now)?
             }
             None => self.store.pending_erasure()?.ok_or_else(|| {
@@ -65,7 +68,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             })?,
         };
         self.platform.durable().await;
-        let receipt = self.pass(environment, erasure).await?;
+        let receipt = self.pass(context, erasure).await?;
         self.platform.log(json!({ "event": "erased", "level": "info", "receipt": receipt }));
         Ok(receipt)
     }
@@ -74,31 +77,37 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub async fn resume_erasure(self: &Rc<Self>, environment: &Environment) -> Result<(), Fault> {
+    pub async fn resume_erasure(self: &Rc<Self>, context: &AdmissionContext) -> Result<(), Fault> {
         if self.erasures.get() > 0 {
             // It goes on already.
             return Ok(());
         }
         if let Some(erasure) = self.store.pending_erasure()? {
-            self.pass(environment, erasure).await?;
+            self.pass(context, erasure).await?;
+        }
+        Ok(())
+    }
+
+    /// Frees the storage of an object that keeps nothing, or sees to it that an erasure goes on.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub(super) async fn end_erasure(&self, context: &AdmissionContext) -> Result<(), Fault> {
+        if self.is_erasing()? {
+            let every_ms = context.deployment.turn_alarm_ms;
+            return self.alarm.ensure(self.platform.as_ref(), every_ms);
+        }
+        if self.store.session()?.is_none() {
+            // The alarm goes with the rest. A turn that begins meanwhile sets its own.
+            self.alarm.forget();
+            self.platform.free_storage().await?;
         }
         Ok(())
     }
 
     /// An erased session's responses are still to be deleted at the model service.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
-    pub fn is_erasing(&self) -> Result<bool, Fault> {
+    fn is_erasing(&self) -> Result<bool, Fault> {
         self.store.pending_erasure().map(|erasure| erasure.is_some())
-    }
-
-    /// Nothing is kept here any more.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
-    pub fn is_empty(&self) -> Result<bool, Fault> {
-        Ok(self.store.session()?.is_none() && !self.is_erasing()?)
     }
 
     /// Stops what runs and deletes the session's files: before the rows, so that an erasure that is
@@ -140,7 +149,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     async fn pass(
         &self,
-        environment: &Environment,
+        context: &AdmissionContext,
         erasure: PendingErasure,
     ) -> Result<ErasureReceipt, Fault> {
         let PendingErasure { mut receipt, agent_context, mut responses, .. } = erasure;
@@ -149,11 +158,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         responses.truncate(PER_PASS);
         // Until the catalog is mended nobody knows whom to ask: that is no attempt.
-        let Ok(catalog) = &environment.catalog else { return Ok(receipt) };
+        let Ok(catalog) = &context.catalog else { return Ok(receipt) };
         let deleted = match catalog.agent_context(&agent_context) {
             Some(agent) => {
                 let platform = self.platform.as_ref();
-                delete_responses(platform, &environment.deployment, agent, &responses).await
+                delete_responses(platform, &context.deployment, agent, &responses).await
             }
             // The catalog does not say any more whom to ask.
             None => Vec::new(),

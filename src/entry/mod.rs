@@ -1,25 +1,43 @@
-//! Layer 6, Entry: routes, authentication, and the object that owns a session (AGN-027 §4, layer
-//! 6; the interface, sections 1, 2 and 6).
+//! Layer 6, Entry: the whole way from a request's method, path, headers and body to one plain response
+//! (AGN-027 §4, layer 6; interface §1, §2, §3 and §6).
 //!
-//! Architecture Invariant: pure like the layers before it; `crate::platform` carries what is
-//! decided here to the runtime.
+//! A request comes in at the front door ([`FrontDoor::response`], in the Worker) and is handed to an
+//! object: a session's ([`SessionHost::response`]) or a workspace's ([`WorkspaceHost::response`]).
+//!
+//! Architecture Invariant: pure like the layers before it; `crate::platform` turns the runtime's
+//! request into one of these calls, and the response into the runtime's.
 
 mod admission;
+mod admission_context;
+mod alarm;
 mod authentication;
 mod cross_origin;
 mod erasure;
+mod event_stream;
 mod export;
+mod file_download;
+mod front_door;
 mod openapi;
+mod request;
+mod request_body;
+mod response;
 mod route;
 mod session_host;
+mod session_object;
 mod views;
 mod workspace;
 
+pub use admission_context::{AdmissionContext, ContextSource};
 pub use authentication::{AuthenticationMode, Caller, Keyring, Tenant};
-pub use cross_origin::{AllowedOrigins, answer_headers};
+pub use cross_origin::AllowedOrigins;
+pub use event_stream::EventStream;
 pub use export::Export;
+pub use front_door::{FrontDoor, FrontResponse};
 pub use openapi::openapi;
+pub use request::RequestHead;
+pub use response::{Body, Header, PlainResponse, Response};
 pub use route::{Route, SessionRoute, TurnPage, WorkspaceRoute};
-pub use session_host::{Delivery, Environment, SessionHost};
+pub use session_host::{Delivery, SessionHost};
+pub use session_object::SessionStream;
 pub use views::{ModesView, SessionView, TraceView, TurnView, TurnsView};
-pub use workspace::WorkspaceHost;
+pub use workspace::{INDEX_SEARCH, WorkspaceHost};

@@ -173,11 +173,14 @@ impl Route {
         route
     }
 
-    /// Anyone may ask, without a key.
-    pub fn is_public(&self) -> bool {
+    /// The request has a JSON body.
+    pub(super) fn has_body(&self) -> bool {
         match self {
-            Self::Health | Self::Errors | Self::OpenApi | Self::File(_) => true,
-            Self::Execute | Self::Session(..) | Self::Workspace(..) => false,
+            Self::Execute => true,
+            Self::Workspace(_, route) => route.has_body(),
+            Self::Health | Self::Errors | Self::OpenApi | Self::File(_) | Self::Session(..) => {
+                false
+            }
         }
     }
 }

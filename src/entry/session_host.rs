@@ -11,35 +11,17 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::admission::{Admission, Door, Interrupted, aborted};
+use super::admission_context::AdmissionContext;
+use super::alarm::Alarm;
 use super::export::Export;
 use super::views::TurnView;
-use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
 use crate::persistence::{SessionStore, StoredAnswer, Turn};
-use crate::ports::{Database, Deployment, Platform};
+use crate::ports::{Database, Platform};
 use crate::reasoner::{
     Cancellation, Outcome, Position, Reasoner, StreamCursor, Timings, TurnStream, abort,
 };
 use crate::retrieval::{Retrieved, question_of, retrieve};
-
-/// What holds for every turn that is admitted now.
-#[derive(Clone, Debug)]
-pub struct Environment {
-    /// The catalog, or what is wrong with it: what is stored can be seen, replayed and cancelled
-    /// without one.
-    pub catalog: Result<Rc<Catalog>, Fault>,
-    /// The deployment's settings.
-    pub deployment: Rc<Deployment>,
-    /// Where the client reached the deployment, scheme and authority. An alarm admits nothing.
-    pub origin: String,
-}
-
-impl Environment {
-    /// The catalog, where nothing can be done without it.
-    pub(super) fn catalog(&self) -> Result<&Rc<Catalog>, Fault> {
-        self.catalog.as_ref().map_err(Fault::clone)
-    }
-}
 
 /// How a submission is answered.
 #[derive(Debug)]
@@ -72,6 +54,7 @@ pub struct SessionHost<P, D> {
     pub(super) runs: Cell<u64>,
     /// How many requests to erase the session are under way.
     pub(super) erasures: Cell<usize>,
+    pub(super) alarm: Alarm,
 }
 
 #[derive(Clone, Debug)]
@@ -90,6 +73,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             live: RefCell::new(None),
             runs: Cell::new(0),
             erasures: Cell::new(0),
+            alarm: Alarm::default(),
         })
     }
 
@@ -97,14 +81,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// that may begin now. Nothing is written.
     pub async fn retrieve(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         request: &ExecuteRequest,
     ) -> Retrieved {
         let ExecuteRequest::UserTurn(turn) = request else { return Retrieved::default() };
         let Some((workspace, question)) = question_of(turn) else { return Retrieved::default() };
         // What cannot be told here is told by the admission.
         let (Ok(Some(agent)), Ok(catalog)) =
-            (self.door(environment).agent_of_new_turn(turn), &environment.catalog)
+            (self.door(context).agent_of_new_turn(turn), &context.catalog)
         else {
             return Retrieved::default();
         };
@@ -122,16 +106,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Why it is refused; then nothing was written.
     pub fn execute(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         request: &ExecuteRequest,
         retrieved: &Retrieved,
     ) -> Result<Delivery, Vec<Fault>> {
-        let given_up = match self.take_up_interrupted(environment)? {
+        let given_up = match self.take_up_interrupted(context)? {
             Some(Interrupted::GivenUp(turn)) => Some(turn.ordinal),
             _ => None,
         };
         let fingerprint = request.fingerprint();
-        let door = Door { given_up, retrieved, ..self.door(environment) };
+        let door = Door { given_up, retrieved, ..self.door(context) };
         let admission = match request {
             ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint)?,
             ExecuteRequest::ToolContinuation(results) => {
@@ -142,9 +126,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let (stream, turn, replayed) = match admission {
             Admission::Run(turn) => {
                 begun = turn.progress.next_segment == 0;
-                (self.run(environment, &turn)?, turn, false)
+                (self.run(context, &turn)?, turn, false)
             }
-            Admission::Attach(turn) => (self.attach(environment, &turn)?, turn, false),
+            Admission::Attach(turn) => (self.attach(context, &turn)?, turn, false),
             Admission::Replay(turn, answer) => {
                 let told_before = given_up != Some(turn.ordinal);
                 (Rc::new(ended_stream(answer)?), turn, told_before)
@@ -164,14 +148,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// `session_not_found`, `turn_not_found`.
     pub fn watch(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         session_id: &SessionId,
         turn_id: &TurnId,
     ) -> Result<Delivery, Fault> {
-        self.recover(environment)?;
-        let (_, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+        self.recover(context)?;
+        let (_, turn) = self.door(context).known_turn(session_id, turn_id)?;
         let (stream, replayed) = match self.store.answer(turn.ordinal)? {
-            None => (self.attach(environment, &turn)?, false),
+            None => (self.attach(context, &turn)?, false),
             Some(answer) => (Rc::new(ended_stream(answer)?), true),
         };
         Ok(Delivery { stream, streaming: true, replayed, begun: false })
@@ -184,12 +168,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// `session_not_found`, `turn_not_found`.
     pub async fn cancel(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         session_id: &SessionId,
         turn_id: &TurnId,
     ) -> Result<TurnView, Fault> {
-        self.recover(environment)?;
-        let (mut session, mut turn) = self.door(environment).known_turn(session_id, turn_id)?;
+        self.recover(context)?;
+        let (mut session, mut turn) = self.door(context).known_turn(session_id, turn_id)?;
         match (turn.status, self.live_turn(&turn)) {
             (TurnStatus::Running, Some(live)) => {
                 live.cancellation.request();
@@ -202,7 +186,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
         }
-        self.turn_view(environment, session_id, turn_id)
+        self.turn_view(context, session_id, turn_id)
     }
 
     /// `GET /sessions/{SessionId}/export`
@@ -211,11 +195,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// `session_not_found`.
     pub fn export(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         session_id: &SessionId,
     ) -> Result<Export<D>, Fault> {
-        self.recover(environment)?;
-        let session = self.door(environment).known_session(session_id)?;
+        self.recover(context)?;
+        let session = self.door(context).known_session(session_id)?;
         Export::new(Rc::clone(&self.store), session)
     }
 
@@ -229,22 +213,22 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub fn recover(self: &Rc<Self>, environment: &Environment) -> Result<bool, Fault> {
-        let interrupted = self.take_up_interrupted(environment)?;
+    pub fn recover(self: &Rc<Self>, context: &AdmissionContext) -> Result<bool, Fault> {
+        let interrupted = self.take_up_interrupted(context)?;
         Ok(matches!(interrupted, Some(Interrupted::Waits)))
     }
 
     /// The same, and says what has become of the turn.
     fn take_up_interrupted(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
     ) -> Result<Option<Interrupted>, Fault> {
         if self.is_running() {
             return Ok(None);
         }
-        let interrupted = self.door(environment).interrupted_turn()?;
+        let interrupted = self.door(context).interrupted_turn()?;
         if let Some(Interrupted::TakenUp(turn)) = &interrupted {
-            self.run(environment, turn)?;
+            self.run(context, turn)?;
         }
         Ok(interrupted)
     }
@@ -252,10 +236,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Runs a turn apart from whoever asked for it.
     fn run(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         turn: &Turn,
     ) -> Result<Rc<TurnStream>, Fault> {
-        let catalog = Rc::clone(environment.catalog()?);
+        let catalog = Rc::clone(context.catalog()?);
         let live = LiveTurn {
             ordinal: turn.ordinal,
             stream: Rc::new(TurnStream::default()),
@@ -269,7 +253,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             platform: Rc::clone(&self.platform),
             store: Rc::clone(&self.store),
             catalog,
-            deployment: Rc::clone(&environment.deployment),
+            deployment: Rc::clone(&context.deployment),
             report: RefCell::default(),
         };
         let turn_id = turn.turn_id.clone();
@@ -304,21 +288,22 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal)
     }
 
-    fn attach(&self, environment: &Environment, turn: &Turn) -> Result<Rc<TurnStream>, Fault> {
+    fn attach(&self, context: &AdmissionContext, turn: &Turn) -> Result<Rc<TurnStream>, Fault> {
         if let Some(live) = self.live_turn(turn) {
             return Ok(live.stream);
         }
         // A running turn is run, or waits for a catalog.
-        environment.catalog()?;
+        context.catalog()?;
         Err(Fault::new(ErrorCode::Internal, "The turn is running nowhere."))
     }
 
-    pub(super) fn door<'a>(&'a self, environment: &'a Environment) -> Door<'a, P, D> {
+    pub(super) fn door<'a>(&'a self, context: &'a AdmissionContext) -> Door<'a, P, D> {
         Door {
             platform: &self.platform,
             store: &self.store,
-            environment,
-            retrieved: const { &Retrieved { chunks: Vec::new(), left_out: Vec::new(), warning: None } },
+            alarm: &self.alarm,
+            context,
+            retrieved: const { &Retrieved { chunks: Vec::new(), left_out: Vec::new(), failed: false } },
             given_up: None,
         }
     }

@@ -7,8 +7,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::admission::pending_calls;
+use super::admission_context::AdmissionContext;
 use super::route::TurnPage;
-use super::session_host::{Environment, SessionHost, unreadable_answer};
+use super::session_host::{SessionHost, unreadable_answer};
 use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
 use crate::persistence::{Call, ModeChange, Session, Turn};
@@ -181,11 +182,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// `session_not_found`.
     pub fn session_view(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         session_id: &SessionId,
     ) -> Result<SessionView, Fault> {
-        self.recover(environment)?;
-        let session = self.door(environment).known_session(session_id)?;
+        self.recover(context)?;
+        let session = self.door(context).known_session(session_id)?;
         let latest = self.store.newest_turn()?;
         let live = match session.live_turn {
             Some(ordinal) => Some(self.summary(&session, &self.store.turn_at(ordinal)?)?),
@@ -193,7 +194,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         Ok(SessionView {
             session_id: session.session_id.clone(),
-            mode_display_name: display_name(environment, &session),
+            mode_display_name: display_name(context, &session),
             agent_context_id: session.agent_context.clone(),
             conversation_context_id: session.conversation_context.clone(),
             created_at: timestamp(session.created_at),
@@ -210,12 +211,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// `session_not_found`, `turn_not_found`.
     pub fn turn_view(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         session_id: &SessionId,
         turn_id: &TurnId,
     ) -> Result<TurnView, Fault> {
-        self.recover(environment)?;
-        let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+        self.recover(context)?;
+        let (session, turn) = self.door(context).known_turn(session_id, turn_id)?;
         let answer = self.store.answer(turn.ordinal)?;
         let updated_at = timestamp(turn.updated_at);
         let outcome = answer.map(|answer| RawValue::from_string(answer.body)).transpose();
@@ -242,16 +243,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// `session_not_found`, `turn_not_found` when there is no turn to begin after.
     pub fn turns_view(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         session_id: &SessionId,
         page: &TurnPage,
     ) -> Result<TurnsView, Fault> {
-        self.recover(environment)?;
-        let session = self.door(environment).known_session(session_id)?;
+        self.recover(context)?;
+        let session = self.door(context).known_session(session_id)?;
         let after = match &page.after {
             None => None,
             Some(turn_id) => {
-                let (_, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+                let (_, turn) = self.door(context).known_turn(session_id, turn_id)?;
                 Some(turn.ordinal)
             }
         };
@@ -280,12 +281,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// `session_not_found`, `turn_not_found`.
     pub fn trace_view(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         session_id: &SessionId,
         turn_id: &TurnId,
     ) -> Result<TraceView, Fault> {
-        self.recover(environment)?;
-        let (session, turn) = self.door(environment).known_turn(session_id, turn_id)?;
+        self.recover(context)?;
+        let (session, turn) = self.door(context).known_turn(session_id, turn_id)?;
         let history = self.store.mode_history()?;
         Ok(TraceView {
             session_id: session.session_id,
@@ -308,12 +309,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// `session_not_found`.
     pub fn modes_view(
         self: &Rc<Self>,
-        environment: &Environment,
+        context: &AdmissionContext,
         session_id: &SessionId,
     ) -> Result<ModesView, Fault> {
-        let session = self.door(environment).known_session(session_id)?;
+        let session = self.door(context).known_session(session_id)?;
         Ok(ModesView {
-            mode_display_name: display_name(environment, &session),
+            mode_display_name: display_name(context, &session),
             session_id: session.session_id,
             history: self.store.mode_history()?,
         })
@@ -329,8 +330,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 /// The mode's name; its key where there is no catalog to say it.
-fn display_name(environment: &Environment, session: &Session) -> String {
-    let catalog = environment.catalog.as_ref();
+fn display_name(context: &AdmissionContext, session: &Session) -> String {
+    let catalog = context.catalog.as_ref();
     catalog.map_or(session.mode.as_str(), |catalog| catalog.display_name(&session.mode)).to_owned()
 }
 

@@ -1,12 +1,24 @@
 //! The object that owns a workspace's index: documents in, chunks out (the interface, section 7).
 
+use std::future::Future;
+
 use serde::Serialize;
 
-use super::route::WorkspaceRoute;
+use super::admission_context::ContextSource;
+use super::front_door::object_failed;
+use super::request::RequestHead;
+use super::response::{PlainResponse, Response, refusal_line};
+use super::route::{Route, WorkspaceRoute};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT, Retrieval};
-use crate::contract::{Fault, InvokeResult, SearchRequest, Warning, parse_documents, parse_search};
-use crate::ports::{Database, Platform};
+use crate::contract::{
+    ErrorCode, Fault, InvokeResult, SearchRequest, Warning, parse_documents, parse_search,
+};
+use crate::ports::{Database, HttpFault, Platform};
 use crate::retrieval::{Chunk, Counts, Question, Upserted, WorkspaceIndex, retrieve};
+
+/// Where a session's object asks for a search of the index itself. It is no endpoint, so that no
+/// client comes here.
+pub const INDEX_SEARCH: &str = "/index/search";
 
 /// The object that owns a workspace's index.
 #[derive(Debug)]
@@ -62,11 +74,75 @@ impl<D: Database> WorkspaceHost<D> {
         Self { index: WorkspaceIndex::new(database) }
     }
 
+    /// Responds to a request. `body` is waited for only by the endpoints that have one.
+    pub async fn response<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> PlainResponse {
+        match self.respond(platform, source, head, body).await {
+            Ok(result) => Response::result(&result),
+            Err(faults) => {
+                platform.log(refusal_line(&faults));
+                Response::refusal(faults)
+            }
+        }
+    }
+
+    async fn respond<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Result<InvokeResult, Vec<Fault>> {
+        if head.target() == INDEX_SEARCH {
+            let search = parse_search(&body.await.map_err(|_| object_failed())?)?;
+            // The turn that asks keeps its own bound in bytes.
+            let found = self.found(&search, search.limit.unwrap_or(usize::MAX), usize::MAX)?;
+            return Ok(shown(&SearchView::of(found)));
+        }
+        let Route::Workspace(workspace, route) = Route::find(head.method, head.target())? else {
+            let message = "A workspace does not answer this.";
+            return Err(Fault::new(ErrorCode::NotFound, message).into());
+        };
+        let body = match route.has_body() {
+            true => body.await.map_err(|_| object_failed())?,
+            false => Vec::new(),
+        };
+        match route {
+            WorkspaceRoute::Upsert => {
+                let upserted = self.index.upsert(&parse_documents(&body)?)?;
+                let documents = upserted.into_iter().map(UpsertedView::from).collect();
+                Ok(shown(&UpsertView { documents }))
+            }
+            WorkspaceRoute::Remove(path, as_form) => {
+                let removed = self.index.remove(&path)?;
+                Ok(counted(match as_form {
+                    Some(path) if removed.documents == 0 => self.index.remove(&path)?,
+                    _ => removed,
+                }))
+            }
+            WorkspaceRoute::Search => {
+                let catalog = source.catalog(platform).await?;
+                self.search(platform, &catalog, &workspace, &body).await
+            }
+            WorkspaceRoute::Counts => Ok(counted(self.index.counts()?)),
+            WorkspaceRoute::Erase => {
+                let erased = self.index.counts()?;
+                self.index.erase()?;
+                // Frees what the erased tables took. Nothing came in between.
+                platform.free_storage().await.map_err(Fault::from)?;
+                self.index.forget();
+                Ok(counted(erased))
+            }
+        }
+    }
+
     /// `POST …/search`: what a turn of a session with the catalog's default contexts would be given.
-    ///
-    /// # Errors
-    /// Everything wrong with the body; `internal` when the storage fails.
-    pub async fn search<P: Platform>(
+    async fn search<P: Platform>(
         &self,
         platform: &P,
         catalog: &Catalog,
@@ -78,63 +154,25 @@ impl<D: Database> WorkspaceHost<D> {
             .conversation_context(DEFAULT_CONTEXT)
             .and_then(|context| catalog.agent_context(&context.agent_context_id));
         let retrieval = agent.map(|agent| agent.retrieval.clone()).unwrap_or_default();
-        let (chunks, warning) = match retrieval {
-            Retrieval::Index { limit, max_bytes } => {
-                let limit = search.limit.unwrap_or(limit as usize);
-                (self.found(&search, limit, max_bytes as usize)?, None)
-            }
-            other => {
-                let question = Question {
-                    query: &search.query,
-                    rag_scope: search.rag_scope.as_ref(),
-                    limit: search.limit.and_then(|limit| u32::try_from(limit).ok()),
-                    ..Question::default()
-                };
-                let retrieved = retrieve(platform, &other, workspace_id, question).await;
-                (retrieved.chunks, retrieved.warning)
-            }
-        };
-        let warnings = warning.map(|_| {
-            Warning::new(
-                "retrieval_failed",
-                "The retrieval service failed; nothing could be found.",
-            )
-        });
-        Ok(InvokeResult::success(SearchView::of(chunks), warnings.into_iter().collect()))
-    }
-
-    /// Answers a request to the workspace; a search is one of its own index, without a bound in bytes.
-    ///
-    /// # Errors
-    /// Everything wrong with the body, and then nothing was changed; `internal` when the storage
-    /// fails.
-    pub fn answer(&self, route: &WorkspaceRoute, body: &[u8]) -> Result<InvokeResult, Vec<Fault>> {
-        match route {
-            WorkspaceRoute::Upsert => {
-                let documents = parse_documents(body)?;
-                let upserted = self.index.upsert(&documents)?;
-                let documents = upserted.into_iter().map(UpsertedView::from).collect();
-                Ok(shown(&UpsertView { documents }))
-            }
-            WorkspaceRoute::Remove(path, as_form) => {
-                let removed = self.index.remove(path)?;
-                Ok(counted(match as_form {
-                    Some(path) if removed.documents == 0 => self.index.remove(path)?,
-                    _ => removed,
-                }))
-            }
-            WorkspaceRoute::Search => {
-                let search = parse_search(body)?;
-                let limit = search.limit.unwrap_or(usize::MAX);
-                Ok(shown(&SearchView::of(self.found(&search, limit, usize::MAX)?)))
-            }
-            WorkspaceRoute::Counts => Ok(counted(self.index.counts()?)),
-            WorkspaceRoute::Erase => {
-                let erased = self.index.counts()?;
-                self.index.erase()?;
-                Ok(counted(erased))
-            }
+        if let Retrieval::Index { limit, max_bytes } = retrieval {
+            let limit = search.limit.unwrap_or(limit as usize);
+            let found = self.found(&search, limit, max_bytes as usize)?;
+            return Ok(shown(&SearchView::of(found)));
         }
+        let question = Question {
+            query: &search.query,
+            rag_scope: search.rag_scope.as_ref(),
+            limit: search.limit.and_then(|limit| u32::try_from(limit).ok()),
+            ..Question::default()
+        };
+        let retrieved = retrieve(platform, &retrieval, workspace_id, question).await;
+        let warnings = if retrieved.failed {
+            let message = "The retrieval service failed; nothing could be found.";
+            vec![Warning::new("retrieval_failed", message)]
+        } else {
+            Vec::new()
+        };
+        Ok(InvokeResult::success(SearchView::of(retrieved.chunks), warnings))
     }
 
     /// What the workspace's own index finds.
@@ -147,11 +185,6 @@ impl<D: Database> WorkspaceHost<D> {
         let found =
             self.index.search(&search.query, search.rag_scope.as_ref(), limit, max_bytes)?;
         Ok(found.into_iter().map(|found| found.chunk).collect())
-    }
-
-    /// The storage was emptied by other means.
-    pub fn forget(&self) {
-        self.index.forget();
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 
-use worker::js_sys::{JSON, Promise, Uint8Array};
-use worker::wasm_bindgen::prelude::wasm_bindgen;
+use worker::js_sys::{JSON, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::web_sys::ReadableStream;
 
+use super::bindings::body_reader::{ByteStream, ReadResult, Reader};
 use super::promise::{ignore, settled};
 use crate::ports::CHUNK_BYTES;
 
@@ -15,31 +15,6 @@ const SPARE_BUFFERS: usize = 16;
 
 thread_local! {
     static SPARE: RefCell<Vec<Uint8Array>> = const { RefCell::new(Vec::new()) };
-}
-
-#[wasm_bindgen]
-extern "C" {
-    /// A body that is read into buffers of the reader's own.
-    type ByteStream;
-
-    #[wasm_bindgen(method, catch, js_name = getReader)]
-    fn reader(this: &ByteStream, mode: &JsValue) -> Result<Reader, JsValue>;
-
-    type Reader;
-
-    #[wasm_bindgen(method, js_name = readAtLeast)]
-    fn read_at_least(this: &Reader, bytes: u32, into: Uint8Array) -> Promise;
-
-    #[wasm_bindgen(method)]
-    fn cancel(this: &Reader) -> Promise;
-
-    type ReadResult;
-
-    #[wasm_bindgen(method, getter)]
-    fn done(this: &ReadResult) -> bool;
-
-    #[wasm_bindgen(method, getter)]
-    fn value(this: &ReadResult) -> Option<Uint8Array>;
 }
 
 /// A body that is being read. Dropping it before its end cancels it.

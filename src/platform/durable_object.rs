@@ -1,71 +1,50 @@
-//! One hop to an object of this Worker, by its binding and name.
-//!
-//! `worker` wraps and unwraps requests and responses member by member; each member is a crossing.
-//! Here the head of a request crosses as one text, and the answer as it is.
+//! One hop to an object of this Worker, by its class and name.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
+use serde_json::json;
 use worker::Env;
-use worker::js_sys::{JSON, Promise, Reflect, Uint8Array};
-use worker::wasm_bindgen::prelude::wasm_bindgen;
+use worker::js_sys::{JSON, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::web_sys::Response;
 
+use super::bindings::fetch::RequestInit;
+use super::bindings::namespace::Namespace;
 use super::promise::settled;
-
-/// A request to an object.
-pub(super) struct ObjectRequest<'a> {
-    /// The binding of the object's class.
-    pub(super) binding: &'a str,
-    /// The object's name.
-    pub(super) name: &'a str,
-    /// Scheme and authority of the caller's request.
-    pub(super) origin: &'a str,
-    /// Path, and query when there is one.
-    pub(super) target: &'a str,
-    pub(super) head: &'a Head<'a>,
-    pub(super) body: Option<&'a Uint8Array>,
-}
-
-/// What the object is told besides target and body.
-#[derive(Serialize)]
-pub(super) struct Head<'a> {
-    pub(super) method: &'a str,
-    pub(super) headers: BTreeMap<&'a str, &'a str>,
-}
-
-#[wasm_bindgen]
-extern "C" {
-    type Namespace;
-
-    #[wasm_bindgen(method, catch, js_name = getByName)]
-    fn get_by_name(this: &Namespace, name: &str) -> Result<Stub, JsValue>;
-
-    type Stub;
-
-    #[wasm_bindgen(method, catch)]
-    fn fetch(this: &Stub, url: &str, init: &Init) -> Result<Promise, JsValue>;
-
-    type Init;
-
-    #[wasm_bindgen(method, setter)]
-    fn set_body(this: &Init, body: &Uint8Array);
-}
+use super::variables::binding;
+use crate::ports::{HttpFault, ObjectClass, ObjectRequest};
 
 /// Asks the object.
-pub(super) async fn ask(env: &Env, request: &ObjectRequest<'_>) -> Result<Response, JsValue> {
-    let head = serde_json::to_string(request.head).unwrap_or_default();
-    let init: Init = JSON::parse(&head)?.unchecked_into();
-    if let Some(body) = request.body {
+pub(super) async fn ask(
+    env: &Env,
+    request: &ObjectRequest<'_>,
+    body: Option<&Uint8Array>,
+) -> Result<Response, HttpFault> {
+    let name = match request.object.class {
+        ObjectClass::Session => "SESSIONS",
+        ObjectClass::Workspace => "WORKSPACES",
+    };
+    let namespace = binding(env, name)
+        .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;
+    send(&namespace.unchecked_into(), request, body).await.map_err(|fault| http_fault(&fault))
+}
+
+async fn send(
+    namespace: &Namespace,
+    request: &ObjectRequest<'_>,
+    body: Option<&Uint8Array>,
+) -> Result<Response, JsValue> {
+    let mut head = json!({ "method": request.method, "headers": {} });
+    if let Some(position) = &request.last_event_id {
+        head = json!({ "method": request.method, "headers": { "Last-Event-ID": position } });
+    }
+    let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();
+    if let Some(body) = body {
         init.set_body(body);
     }
-    let namespace = Reflect::get(env.as_ref(), &JsValue::from_str(request.binding))?;
-    if namespace.is_undefined() {
-        let fault = format!("The deployment binds no Durable Object as {}.", request.binding);
-        return Err(JsValue::from_str(&fault));
-    }
-    let object = namespace.unchecked_into::<Namespace>().get_by_name(request.name)?;
-    let answer = object.fetch(&format!("{}{}", request.origin, request.target), &init)?;
-    settled(&answer).await.map(JsCast::unchecked_into)
+    let object = namespace.get_by_name(&request.object.name)?;
+    settled(&object.fetch(request.url, &init)?).await.map(JsCast::unchecked_into)
+}
+
+/// A fault of the runtime's, for the operator's log.
+pub(super) fn http_fault(fault: &JsValue) -> HttpFault {
+    HttpFault(format!("{fault:?}"))
 }

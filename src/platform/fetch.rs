@@ -5,15 +5,17 @@ use std::pin::{Pin, pin};
 
 use futures_util::future::select;
 use serde_json::{Map, Value, json};
-use worker::js_sys::{Array, JSON, Object, Promise, Uint8Array};
-use worker::wasm_bindgen::prelude::wasm_bindgen;
+use worker::js_sys::{JSON, Object, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::web_sys::{AbortController, AbortSignal, ReadableStream, Response};
+use worker::web_sys::{AbortController, ReadableStream, Response};
 
+use super::bindings::fetch::{PipeOptions, Pipeable, RequestInit, fetch_url};
+use super::bindings::streams::IdentityTransformStream;
 use super::byte_stream::ByteReader;
-use super::event_stream::IdentityTransformStream;
-use super::promise::{ignore, settled, sleep};
+use super::clock::sleep;
+use super::durable_object::http_fault;
+use super::promise::{ignore, settled};
 use crate::ports::{CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
 /// How long the end of a body is waited for when everything was said, in milliseconds.
@@ -25,40 +27,6 @@ const HEADERS: &[&str] =
 
 /// Those of a success, which neither sends away nor asks to wait.
 const HEADERS_OF_SUCCESS: &[&str] = &["x-request-id"];
-
-// `worker` builds requests member by member; each member is a crossing. Here the head of a request
-// crosses as one text.
-#[wasm_bindgen]
-extern "C" {
-    #[wasm_bindgen(catch, js_name = fetch)]
-    fn fetch_url(url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
-
-    type RequestInit;
-
-    #[wasm_bindgen(method, setter)]
-    fn set_body(this: &RequestInit, body: &Uint8Array);
-
-    #[wasm_bindgen(method, setter)]
-    fn set_signal(this: &RequestInit, signal: &AbortSignal);
-
-    /// A body that is split or piped by the runtime.
-    type Pipeable;
-
-    #[wasm_bindgen(method, catch)]
-    fn tee(this: &Pipeable) -> Result<Array, JsValue>;
-
-    #[wasm_bindgen(method, catch, js_name = pipeThrough)]
-    fn pipe_through(
-        this: &Pipeable,
-        pipe: &IdentityTransformStream,
-        options: &PipeOptions,
-    ) -> Result<ReadableStream, JsValue>;
-
-    type PipeOptions;
-
-    #[wasm_bindgen(method, setter, js_name = signal)]
-    fn set_abort(this: &PipeOptions, signal: &AbortSignal);
-}
 
 /// Sends a request; redirects are not followed.
 pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody>, HttpFault> {
@@ -73,15 +41,15 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
     };
     let head = json!({ "method": method, "redirect": "manual", "headers": headers });
     let init: RequestInit =
-        JSON::parse(&head.to_string()).map_err(|fault| js_fault(&fault))?.unchecked_into();
+        JSON::parse(&head.to_string()).map_err(|fault| http_fault(&fault))?.unchecked_into();
     if request.method == HttpMethod::Post {
         init.set_body(&Uint8Array::from(request.body.as_bytes()));
     }
-    let abort = AbortOnDrop::new().map_err(|fault| js_fault(&fault))?;
+    let abort = AbortOnDrop::new().map_err(|fault| http_fault(&fault))?;
     init.set_signal(&abort.controller.signal());
-    let sent = fetch_url(&request.url, &init).map_err(|fault| js_fault(&fault))?;
+    let sent = fetch_url(&request.url, &init).map_err(|fault| http_fault(&fault))?;
     let response: Response =
-        settled(&sent).await.map_err(|fault| js_fault(&fault))?.unchecked_into();
+        settled(&sent).await.map_err(|fault| http_fault(&fault))?.unchecked_into();
     let (status, headers) = (response.status(), response.headers());
     let looked_at = if (200..300).contains(&status) { HEADERS_OF_SUCCESS } else { HEADERS };
     Ok(HttpResponse {
@@ -119,7 +87,8 @@ type Arrival = Pin<Box<dyn Future<Output = (ByteReader, Result<(), JsValue>)>>>;
 impl ResponseBody for FetchBody {
     async fn chunk(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
         if let Reading::Unread(body) = &self.reading {
-            self.reading = Reading::Begun(ByteReader::new(body).map_err(|fault| js_fault(&fault))?);
+            self.reading =
+                Reading::Begun(ByteReader::new(body).map_err(|fault| http_fault(&fault))?);
         }
         match &mut self.reading {
             Reading::Begun(reader) => {
@@ -128,7 +97,7 @@ impl ResponseBody for FetchBody {
                     self.reading = Reading::Ended;
                     self.abort.armed = false;
                 }
-                read.map_err(|fault| js_fault(&fault))
+                read.map_err(|fault| http_fault(&fault))
             }
             Reading::Whole(bytes) => {
                 let bytes = bytes.take();
@@ -218,8 +187,4 @@ impl Drop for AbortOnDrop {
             self.controller.abort();
         }
     }
-}
-
-fn js_fault(fault: &JsValue) -> HttpFault {
-    HttpFault(format!("{fault:?}"))
 }

@@ -4,52 +4,17 @@ use std::cell::RefCell;
 
 use serde_json::json;
 use worker::Env;
-use worker::js_sys::{Array, JSON, Object, Promise, Reflect, Uint8Array};
-use worker::wasm_bindgen::prelude::wasm_bindgen;
+use worker::js_sys::{JSON, Object, Promise, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::web_sys::ReadableStream;
 
+use super::bindings::bucket::{Bucket, KeptObject, Listing};
+use super::console::write_line;
 use super::promise::settled;
-use super::runtime::write_line;
+use super::variables::binding;
 use crate::ports::FileFault;
 
 const BINDING: &str = "FILES";
-
-#[wasm_bindgen]
-extern "C" {
-    type Bucket;
-
-    #[wasm_bindgen(method, catch)]
-    fn put(this: &Bucket, key: &str, contents: &Uint8Array) -> Result<Promise, JsValue>;
-
-    #[wasm_bindgen(method, catch)]
-    fn head(this: &Bucket, key: &str) -> Result<Promise, JsValue>;
-
-    #[wasm_bindgen(method, catch)]
-    fn get(this: &Bucket, key: &str, options: &JsValue) -> Result<Promise, JsValue>;
-
-    #[wasm_bindgen(method, catch)]
-    fn list(this: &Bucket, options: &JsValue) -> Result<Promise, JsValue>;
-
-    #[wasm_bindgen(method, catch)]
-    fn delete(this: &Bucket, keys: &Array) -> Result<Promise, JsValue>;
-
-    type KeptObject;
-
-    #[wasm_bindgen(method, getter)]
-    fn key(this: &KeptObject) -> JsValue;
-
-    #[wasm_bindgen(method, getter)]
-    fn size(this: &KeptObject) -> f64;
-
-    #[wasm_bindgen(method, getter)]
-    fn body(this: &KeptObject) -> Option<ReadableStream>;
-
-    type Listing;
-
-    #[wasm_bindgen(method, getter)]
-    fn objects(this: &Listing) -> Array;
-}
 
 /// A session's part of the bucket.
 #[derive(Default)]
@@ -116,10 +81,7 @@ pub(super) async fn contents_of(
 }
 
 fn bucket(env: &Env) -> Result<Bucket, FileFault> {
-    match Reflect::get(env.as_ref(), &JsValue::from_str(BINDING)) {
-        Ok(bucket) if is_there(&bucket) => Ok(bucket.unchecked_into()),
-        _ => Err(FileFault::NoBucket),
-    }
+    binding(env, BINDING).map(JsCast::unchecked_into).ok_or(FileFault::NoBucket)
 }
 
 fn is_there(value: &JsValue) -> bool {

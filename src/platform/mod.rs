@@ -1,26 +1,46 @@
 //! The Workers runtime: the only folder that names `worker`, `wasm_bindgen` or `js_sys`.
 //!
-//! Architecture Invariant: nothing is decided here. What the layers decide is carried to the
-//! runtime, and what the runtime says is carried to the layers.
+//! Architecture Invariant: nothing is decided here. What comes from the runtime is handed to
+//! `crate::entry`, what it responds is handed back, and what the product asks of its machine
+//! (`crate::ports`) is done by the runtime.
+//!
+//! | file | adapts |
+//! |---|---|
+//! | `entrypoint` | the Worker's start and requests to `entry::FrontDoor` |
+//! | `gateway` | the Worker's bindings to `ports::Gateway` |
+//! | `session_object` | a Durable Object's requests and alarms to `entry::SessionHost` |
+//! | `workspace_object` | a Durable Object's requests to `entry::WorkspaceHost` |
+//! | `object_request` | the runtime's request to `entry::RequestHead` and a body |
+//! | `response` | `entry::Response` to the runtime's response and streams |
+//! | `runtime` | an object's machine to `ports::Platform` |
+//! | `object_storage` | an object's SQLite to `ports::Database` |
+//! | `durable_object` | `ports::ObjectRequest` to one hop |
+//! | `fetch` | `ports::HttpRequest` to the runtime's `fetch`, and its body to `ports::ResponseBody` |
+//! | `file_bucket` | keys and contents of files to R2 |
+//! | `byte_stream` | the runtime's byte streams to vectors |
+//! | `promise` | the runtime's promises to futures |
+//! | `clock` | the runtime's clock and timers to numbers and futures |
+//! | `variables` | the deployment's bindings to texts |
+//! | `console` | lines of the log to Workers Logs |
+//! | `bindings` | what the crate `worker` lacks |
 
-mod alarm;
-mod answer;
+mod bindings;
 mod byte_stream;
+mod clock;
+mod console;
 mod durable_object;
 mod entrypoint;
-mod environment;
-mod event_stream;
-mod export_stream;
 mod fetch;
 mod file_bucket;
-mod file_download;
-mod gate;
+mod gateway;
+mod object_request;
 mod object_storage;
 mod promise;
-mod request_body;
+mod response;
 mod runtime;
 #[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod session_object;
+mod variables;
 #[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod workspace_object;
 

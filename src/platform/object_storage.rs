@@ -4,12 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::json;
-use worker::js_sys::{JSON, Promise};
-use worker::wasm_bindgen::prelude::wasm_bindgen;
-use worker::wasm_bindgen::{JsCast, JsValue};
+use worker::js_sys::JSON;
+use worker::wasm_bindgen::JsValue;
 use worker::{State, console_error};
 
-use super::alarm::Alarm;
+use super::bindings::storage::{Cursor, RuntimeStorage, Sql};
 use crate::contract::Fault;
 use crate::ports::{Database, DatabaseFault, Row, Value};
 
@@ -25,61 +24,13 @@ pub(super) struct ObjectStorage {
     storage: RuntimeStorage,
     sql: Sql,
     rows: Rc<RowCount>,
-    /// What is set with the first step that an instance writes.
-    alarm: Option<Rc<Alarm>>,
 }
 
 impl ObjectStorage {
-    pub(super) fn new(state: &State, rows: Rc<RowCount>, alarm: Option<Rc<Alarm>>) -> Self {
+    pub(super) fn new(state: &State, rows: Rc<RowCount>) -> Self {
         let storage = RuntimeStorage::of(state);
         let sql = storage.sql();
-        Self { storage, sql, rows, alarm }
-    }
-}
-
-// `worker` reads rows value by value; each value is a crossing. Here a whole result crosses as one
-// text.
-#[wasm_bindgen]
-extern "C" {
-    /// The runtime's own storage of an object.
-    pub(super) type RuntimeStorage;
-
-    #[wasm_bindgen(method, getter)]
-    fn sql(this: &RuntimeStorage) -> Sql;
-
-    #[wasm_bindgen(method, catch, js_name = transactionSync)]
-    fn transaction_sync(
-        this: &RuntimeStorage,
-        writes: &mut dyn FnMut() -> Result<JsValue, JsValue>,
-    ) -> Result<JsValue, JsValue>;
-
-    #[wasm_bindgen(method, catch, js_name = setAlarm)]
-    pub(super) fn set_alarm(this: &RuntimeStorage, at_ms: f64) -> Result<Promise, JsValue>;
-
-    #[wasm_bindgen(method)]
-    pub(super) fn sync(this: &RuntimeStorage) -> Promise;
-
-    type Sql;
-
-    #[wasm_bindgen(method, catch, variadic)]
-    fn exec(this: &Sql, statement: &str, bindings: Vec<JsValue>) -> Result<Cursor, JsValue>;
-
-    type Cursor;
-
-    #[wasm_bindgen(method, catch, js_name = toArray)]
-    fn to_array(this: &Cursor) -> Result<JsValue, JsValue>;
-
-    #[wasm_bindgen(method, getter, js_name = rowsRead)]
-    fn rows_read(this: &Cursor) -> f64;
-
-    #[wasm_bindgen(method, getter, js_name = rowsWritten)]
-    fn rows_written(this: &Cursor) -> f64;
-}
-
-impl RuntimeStorage {
-    pub(super) fn of(state: &State) -> Self {
-        let storage: JsValue = state.storage().as_raw().into();
-        storage.unchecked_into()
+        Self { storage, sql, rows }
     }
 }
 
@@ -98,9 +49,6 @@ impl Database for ObjectStorage {
     }
 
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
-        if let Some(alarm) = &self.alarm {
-            alarm.ensure()?;
-        }
         let mut failure = None;
         let committed = self.storage.transaction_sync(&mut || {
             writes().map(|()| JsValue::UNDEFINED).map_err(|fault| {
@@ -123,6 +71,7 @@ fn gives_rows(statement: &str) -> bool {
     statement.starts_with("SELECT") || statement.starts_with("WITH")
 }
 
+/// The rows of a result, which cross as one text.
 fn rows_of(cursor: &Cursor) -> Result<Vec<Row>, DatabaseFault> {
     let rows = cursor.to_array().map_err(|fault| database_fault(&fault))?;
     let text = JSON::stringify(&rows).map_err(|fault| database_fault(&fault))?;

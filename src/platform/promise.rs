@@ -1,4 +1,4 @@
-//! Waiting for the runtime: for its promises and its timers. A pair of callbacks serves one wait after
+//! Waiting for the runtime's promises. A pair of callbacks serves one wait after
 //! the other: a pair for each is registered with the runtime's finalizers each time, which costs more
 //! than the waiting.
 
@@ -9,29 +9,17 @@ use std::task::{Poll, Waker};
 
 use worker::js_sys::Promise;
 use worker::wasm_bindgen::JsValue;
-use worker::wasm_bindgen::prelude::{Closure, wasm_bindgen};
+use worker::wasm_bindgen::prelude::Closure;
 
 /// How many pairs of callbacks are kept for the next wait.
 const SPARE_CALLBACKS: usize = 64;
-
-/// The runtime's timers take 31 bits.
-const LONGEST_TIMER_MS: u64 = i32::MAX as u64;
 
 thread_local! {
     static SPARE: RefCell<Vec<Callbacks>> = const { RefCell::new(Vec::new()) };
     static NOTHING: Callback = Closure::new(|_| ());
 }
 
-type Callback = Closure<dyn FnMut(JsValue)>;
-
-#[wasm_bindgen]
-extern "C" {
-    #[wasm_bindgen(js_name = setTimeout)]
-    fn set_timeout(callback: &Callback, ms: i32) -> JsValue;
-
-    #[wasm_bindgen(js_name = clearTimeout)]
-    fn clear_timeout(timer: &JsValue);
-}
+pub(super) type Callback = Closure<dyn FnMut(JsValue)>;
 
 /// What the promise settles with.
 pub(super) async fn settled(promise: &Promise) -> Result<JsValue, JsValue> {
@@ -45,25 +33,15 @@ pub(super) fn ignore(promise: &Promise) {
     let _ = NOTHING.with(|nothing| promise.catch(nothing));
 }
 
-/// Completes after `ms` milliseconds.
-pub(super) async fn sleep(ms: u64) {
-    let mut left = ms;
-    while left > 0 {
-        let step = left.min(LONGEST_TIMER_MS);
-        Timer::new(step as i32).rings().await;
-        left -= step;
-    }
-}
-
 /// One wait, with callbacks that another had before it.
-struct Wait {
+pub(super) struct Wait {
     /// `None` only while it is dropped.
     callbacks: Option<Callbacks>,
 }
 
 /// What the runtime calls with a value, and with a fault.
-struct Callbacks {
-    fulfilled: Callback,
+pub(super) struct Callbacks {
+    pub(super) fulfilled: Callback,
     rejected: Callback,
     state: Rc<RefCell<State>>,
 }
@@ -77,27 +55,27 @@ struct State {
 }
 
 impl Wait {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let spare = SPARE.with_borrow_mut(Vec::pop);
         Self { callbacks: Some(spare.unwrap_or_else(Callbacks::new)) }
     }
 
     /// Hands the callbacks to the runtime.
-    fn begin<T>(&self, hand_over: impl FnOnce(&Callbacks) -> T) -> Option<T> {
+    pub(super) fn begin<T>(&self, hand_over: impl FnOnce(&Callbacks) -> T) -> Option<T> {
         let callbacks = self.callbacks.as_ref()?;
         callbacks.state.borrow_mut().expected = true;
         Some(hand_over(callbacks))
     }
 
     /// The runtime will call none of them any more.
-    fn call_off(&self) {
+    pub(super) fn call_off(&self) {
         if let Some(callbacks) = &self.callbacks {
             callbacks.state.borrow_mut().expected = false;
         }
     }
 
     /// What the runtime calls with.
-    async fn over(&self) -> Result<JsValue, JsValue> {
+    pub(super) async fn over(&self) -> Result<JsValue, JsValue> {
         poll_fn(|context| {
             let Some(callbacks) = &self.callbacks else { return Poll::Pending };
             let mut state = callbacks.state.borrow_mut();
@@ -151,33 +129,5 @@ impl Callbacks {
             })
         };
         Self { fulfilled: callback(Ok), rejected: callback(Err), state }
-    }
-}
-
-/// A timer that is set. Dropping it before it rings clears it.
-struct Timer {
-    wait: Wait,
-    id: Option<JsValue>,
-}
-
-impl Timer {
-    fn new(ms: i32) -> Self {
-        let wait = Wait::new();
-        let id = wait.begin(|callbacks| set_timeout(&callbacks.fulfilled, ms));
-        Self { wait, id }
-    }
-
-    async fn rings(mut self) {
-        let _ = self.wait.over().await;
-        self.id = None;
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        if let Some(id) = &self.id {
-            clear_timeout(id);
-            self.wait.call_off();
-        }
     }
 }

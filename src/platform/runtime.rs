@@ -1,47 +1,44 @@
 //! The [`Platform`] of a Worker: clock, randomness, timers, tasks, secrets and logs.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::Value;
-use worker::js_sys::{Date, JSON, Reflect, Uint8Array};
-use worker::wasm_bindgen::JsValue;
+use worker::js_sys::Uint8Array;
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::{Env, State, console_error, console_log, console_warn};
+use worker::{Env, State};
 
-use super::durable_object::{Head, ObjectRequest, ask};
+use super::bindings::storage::RuntimeStorage;
+use super::clock::{idle, now_ms, sleep};
+use super::console::write_line;
+use super::durable_object::{ask, http_fault};
 use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
-use super::object_storage::{RowCount, RuntimeStorage};
-use super::promise::{settled, sleep};
-use super::workspace_object::INDEX_SEARCH;
-use crate::ports::{FileFault, HttpFault, HttpRequest, HttpResponse, Platform};
+use super::object_storage::RowCount;
+use super::promise::settled;
+use super::variables::variable;
+use crate::entry::INDEX_SEARCH;
+use crate::ports::{
+    DatabaseFault, FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectAddress,
+    ObjectClass, ObjectRequest, Platform,
+};
 
-/// The machine that a session's object runs on.
+/// The machine that an object runs on.
 pub(super) struct Runtime {
     env: Env,
-    state: Rc<State>,
+    state: State,
     rows: Rc<RowCount>,
-    /// `{tenant}/{SessionId}`.
+    class: ObjectClass,
+    /// `{tenant}/{id}`.
     name: Option<String>,
     files: FileBucket,
 }
 
 impl Runtime {
-    pub(super) fn new(env: Env, state: Rc<State>, rows: Rc<RowCount>) -> Self {
+    pub(super) fn new(env: Env, state: State, class: ObjectClass, rows: Rc<RowCount>) -> Self {
         let name = state.id().name();
-        Self { env, state, rows, name, files: FileBucket::default() }
-    }
-}
-
-/// Writes a line for Workers Logs; its `level` is the log's.
-pub(super) fn write_line(line: &Value) {
-    match line.get("level").and_then(Value::as_str) {
-        Some("error") => console_error!("{line}"),
-        Some("warn") => console_warn!("{line}"),
-        _ => console_log!("{line}"),
+        Self { env, state, rows, class, name, files: FileBucket::default() }
     }
 }
 
@@ -78,17 +75,17 @@ impl Platform for Runtime {
     ) -> Result<String, HttpFault> {
         let tenant = self.name.as_deref().and_then(|name| name.split_once('/'));
         let (tenant, _) = tenant.ok_or_else(|| HttpFault("The object has no name.".to_owned()))?;
-        let asked = ObjectRequest {
-            binding: "WORKSPACES",
-            name: &format!("{tenant}/{workspace_id}"),
-            origin: "https://object",
-            target: INDEX_SEARCH,
-            head: &Head { method: "POST", headers: BTreeMap::new() },
-            body: Some(&Uint8Array::from(search.as_bytes())),
+        let name = format!("{tenant}/{workspace_id}");
+        let request = ObjectRequest {
+            object: ObjectAddress { class: ObjectClass::Workspace, name },
+            method: "POST",
+            url: &format!("https://object{INDEX_SEARCH}"),
+            last_event_id: None,
         };
-        let fault = |fault: JsValue| HttpFault(format!("{fault:?}"));
-        let answer = ask(&self.env, &asked).await.map_err(fault)?;
-        let text = settled(&answer.text().map_err(fault)?).await.map_err(fault)?;
+        let body = Uint8Array::from(search.as_bytes());
+        let response = ask(&self.env, &request, Some(&body)).await?;
+        let text = response.text().map_err(|fault| http_fault(&fault))?;
+        let text = settled(&text).await.map_err(|fault| http_fault(&fault))?;
         text.as_string().ok_or_else(|| HttpFault("The answer is no text.".to_owned()))
     }
 
@@ -113,11 +110,32 @@ impl Platform for Runtime {
         let _ = settled(&RuntimeStorage::of(&self.state).sync()).await;
     }
 
+    async fn kept_catalog(&self) -> Result<KeptCatalog, HttpFault> {
+        let Ok(namespace) = self.env.kv("CATALOG") else { return Ok(KeptCatalog::NoPlace) };
+        let text = namespace.get("catalog").text().await;
+        let text = text.map_err(|fault| HttpFault(fault.to_string()))?;
+        Ok(text.map_or(KeptCatalog::Absent, KeptCatalog::Document))
+    }
+
+    fn set_alarm(&self, at_ms: u64) -> Result<(), DatabaseFault> {
+        let setting = RuntimeStorage::of(&self.state).set_alarm(at_ms as f64);
+        // Its promise settles with the writes around it: when they are not kept, the object is reset.
+        setting.map(|_| ()).map_err(|fault| DatabaseFault(format!("{fault:?}")))
+    }
+
+    async fn free_storage(&self) -> Result<(), DatabaseFault> {
+        let freed = self.state.storage().delete_all().await;
+        freed.map_err(|fault| DatabaseFault(fault.to_string()))
+    }
+
+    async fn idle(&self) {
+        idle().await;
+    }
+
     fn log(&self, mut line: Value) {
-        if let Some(members) = line.as_object_mut() {
-            if let Some((tenant, session)) =
-                self.name.as_deref().and_then(|name| name.split_once('/'))
-            {
+        if let (ObjectClass::Session, Some(members)) = (self.class, line.as_object_mut()) {
+            let name = self.name.as_deref();
+            if let Some((tenant, session)) = name.and_then(|name| name.split_once('/')) {
                 members.insert("tenant".to_owned(), tenant.into());
                 members.insert("session".to_owned(), session.into());
             }
@@ -125,21 +143,5 @@ impl Platform for Runtime {
             members.insert("rows_written".to_owned(), self.rows.written.take().into());
         }
         write_line(&line);
-    }
-}
-
-/// Milliseconds since the Unix epoch.
-pub(super) fn now_ms() -> u64 {
-    Date::now() as u64
-}
-
-/// A variable or a secret, as text. What is no text in `[vars]` comes as such: it is then its JSON.
-pub(super) fn variable(env: &Env, name: &str) -> Option<String> {
-    let value = Reflect::get(env.as_ref(), &JsValue::from_str(name)).ok()?;
-    match value.as_string() {
-        Some(text) => Some(text),
-        None if value.is_undefined() || value.is_null() => None,
-        // The JSON of a namespace or a service, which other names are bound to, says nothing.
-        None => JSON::stringify(&value).ok()?.as_string().filter(|json| json != "{}"),
     }
 }

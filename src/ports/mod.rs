@@ -7,11 +7,13 @@ mod database;
 mod deployment;
 #[cfg(test)]
 pub(crate) mod double;
+mod gateway;
 mod platform;
 
 pub use database::{Database, DatabaseFault, Row, Value, unreadable};
 pub use deployment::Deployment;
+pub use gateway::{BodyFault, Gateway, ObjectAddress, ObjectClass, ObjectRequest};
 pub use platform::{
-    CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform,
-    ResponseBody,
+    CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
+    Platform, ResponseBody,
 };

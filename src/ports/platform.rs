@@ -6,6 +6,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use super::DatabaseFault;
+
 /// What the machine gives. Everything that a native test has to control comes through here.
 pub trait Platform: 'static {
     /// A response's body as it arrives. Dropping it aborts the request.
@@ -57,8 +59,35 @@ pub trait Platform: 'static {
     /// Completes when everything that was written to storage is durable.
     fn durable(&self) -> impl Future<Output = ()>;
 
+    /// The catalog that the operator keeps in the place of the built-in one.
+    fn kept_catalog(&self) -> impl Future<Output = Result<KeptCatalog, HttpFault>>;
+
+    /// Sets the object's alarm, in the place of the one that was set. It is kept together with
+    /// whatever is written to storage before or after it without an await in between.
+    ///
+    /// # Errors
+    /// The storage's own message, for the operator.
+    fn set_alarm(&self, at_ms: u64) -> Result<(), DatabaseFault>;
+
+    /// Frees the object's storage: every row, and the alarm.
+    fn free_storage(&self) -> impl Future<Output = Result<(), DatabaseFault>>;
+
+    /// Completes when nothing else is left to be done at once.
+    fn idle(&self) -> impl Future<Output = ()>;
+
     /// Writes one structured line to the operator's log. Never content, never a secret.
     fn log(&self, line: serde_json::Value);
+}
+
+/// The operator's own catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptCatalog {
+    /// The deployment has no place for one.
+    NoPlace,
+    /// There is a place, and it is empty.
+    Absent,
+    /// The document's text.
+    Document(String),
 }
 
 /// The most that a body gives at once, in bytes.

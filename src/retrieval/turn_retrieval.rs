@@ -23,8 +23,8 @@ pub struct Retrieved {
     pub chunks: Vec<Chunk>,
     /// What was found and left out, and why.
     pub left_out: Vec<LeftOut>,
-    /// For the user.
-    pub warning: Option<String>,
+    /// Whoever was asked failed; the turn goes on without it.
+    pub failed: bool,
 }
 
 /// A chunk that was found and is not given, or the retrieval itself when it failed.
@@ -115,10 +115,7 @@ pub async fn retrieve<P: Platform>(
     match answer {
         Some(found) => within(found, limit as usize, max_bytes as usize),
         None => Retrieved {
-            warning: Some(
-                "Nothing could be retrieved from the workspace; the answer was given without it."
-                    .to_owned(),
-            ),
+            failed: true,
             left_out: vec![LeftOut { path: None, why: "it failed" }],
             ..Retrieved::default()
         },

@@ -1,0 +1,67 @@
+//! `GET /files/{FileId}` (interface §1, §8): from the bucket to the caller, by signed link alone.
+
+use super::request::RequestHead;
+use super::response::{Body, Response};
+use crate::contract::{ErrorCode, Fault, InvokeResult};
+use crate::files::{
+    FileLink, LinkRefusal, Part, PresentedLink, file_headers, is_known, no_such_file, open_link,
+    part_of,
+};
+use crate::ports::{FileFault, Gateway};
+
+/// Responds to a request for a file.
+pub(super) async fn download<G: Gateway>(
+    head: &RequestHead<'_>,
+    gateway: &G,
+    presented: &PresentedLink,
+) -> Response<G::Contents> {
+    let key = gateway.secret("FILE_LINK_KEY");
+    let opened = open_link(presented.clone(), key.as_deref(), gateway.now_ms() / 1000);
+    let found = match opened {
+        Ok(link) => file(head, gateway, &link).await,
+        Err(refusal) => Err(refusal),
+    };
+    found.unwrap_or_else(|LinkRefusal { http_status, fault }| {
+        Response::json(http_status, InvokeResult::from(fault).to_json())
+    })
+}
+
+async fn file<G: Gateway>(
+    head: &RequestHead<'_>,
+    gateway: &G,
+    link: &FileLink,
+) -> Result<Response<G::Contents>, LinkRefusal> {
+    let key = link.id.key();
+    let size = gateway.file_size(&key).await.map_err(unreadable)?.ok_or_else(no_such_file)?;
+    let is_known = is_known(head.header("If-None-Match").as_deref(), link);
+    // A range is for GET (RFC 9110, section 14.2).
+    let part = match head.method {
+        "GET" if !is_known => {
+            let (range, if_range) = (head.header("Range"), head.header("If-Range"));
+            part_of(range.as_deref(), if_range.as_deref(), link, size)
+        }
+        _ => Part::Whole,
+    };
+    let (status, offset, length) = match part {
+        _ if is_known => (304, 0, 0),
+        Part::Unsatisfiable => (416, 0, 0),
+        Part::Range { offset, length } => (206, offset, length),
+        Part::Whole => (200, 0, size),
+    };
+    let mut headers = file_headers(link, part, size);
+    if head.method == "HEAD" && status == 200 {
+        headers.push(("Content-Length", size.to_string()));
+    }
+    let body = if head.method == "HEAD" || length == 0 {
+        Body::Empty
+    } else {
+        let contents = gateway.file_contents(&key, offset, length).await.map_err(unreadable)?;
+        Body::Stream(contents.ok_or_else(no_such_file)?)
+    };
+    Ok(Response { status, headers, body })
+}
+
+fn unreadable(_: FileFault) -> LinkRefusal {
+    let message = "The file could not be read. Send the same request again.";
+    LinkRefusal { http_status: 500, fault: Fault::new(ErrorCode::Internal, message) }
+}

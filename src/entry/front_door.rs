@@ -1,0 +1,255 @@
+//! The Worker in front of the objects: it finds the endpoint, lets the caller in, reads the body up to
+//! its cap, and hands it to the session's or the workspace's object in one hop (interface §1, §3, §6).
+
+use serde_json::json;
+
+use super::authentication::{AuthenticationMode, Caller, Keyring, Tenant};
+use super::cross_origin::{AllowedOrigins, permitted_headers};
+use super::file_download::download;
+use super::openapi::openapi;
+use super::request::RequestHead;
+use super::request_body::read_body;
+use super::response::{Body, Header, Response, refusal_line};
+use super::route::Route;
+use crate::contract::{
+    ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id,
+};
+use crate::ports::{Deployment, Gateway, ObjectAddress, ObjectClass, ObjectRequest};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What the deployment's variables and secrets say about callers. They never change within an
+/// isolate, so it is made once.
+#[derive(Debug)]
+pub struct FrontDoor {
+    authentication: AuthenticationMode,
+    keyring: Keyring,
+    origins: AllowedOrigins,
+    deployment: Result<Deployment, Fault>,
+}
+
+/// What a client is sent.
+pub enum FrontResponse<G: Gateway> {
+    /// A response of the Worker's own; the stream is a file's contents.
+    Own(Response<G::Contents>),
+    /// An object's response, and the headers to be added to it.
+    OfObject(G::ObjectResponse, Vec<Header>),
+}
+
+/// Why a request goes no further, and who sent it, where that is known.
+struct Refused {
+    caller: Option<Caller>,
+    faults: Vec<Fault>,
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self { caller: None, faults: fault.into() }
+    }
+}
+
+impl FrontDoor {
+    /// Reads the variables. What is wrong with them keeps the door closed, and is logged.
+    pub fn new<G: Gateway>(gateway: &G) -> Self {
+        let variable = |name: &str| gateway.secret(name);
+        let authentication = AuthenticationMode::from_variable(variable("AUTH").as_deref());
+        if authentication == AuthenticationMode::None {
+            warn(
+                gateway,
+                "AUTH=none: everyone who reaches this service may use it. For local work only.",
+            );
+        }
+        let keyring = variable("API_KEYS")
+            .map_or_else(|| Ok(Keyring::default()), |text| Keyring::parse(&text));
+        let keyring = keyring.unwrap_or_else(|fault| {
+            let message = format!("{fault}. No key opens the door until it is mended.");
+            gateway.log(json!({ "event": "keys_invalid", "level": "error", "message": message }));
+            Keyring::default()
+        });
+        Self {
+            authentication,
+            keyring,
+            origins: AllowedOrigins::from_variable(variable("ALLOWED_ORIGINS").as_deref()),
+            deployment: Deployment::from_variables(variable),
+        }
+    }
+
+    /// Responds to a client.
+    pub async fn response<G: Gateway>(
+        &self,
+        head: &RequestHead<'_>,
+        gateway: &G,
+    ) -> FrontResponse<G> {
+        let page = self.permitted_page(head);
+        let responded = match self.preflight(head) {
+            Some(told) => told.map(FrontResponse::Own).map_err(Refused::from),
+            None => self.respond(head, gateway).await,
+        };
+        let response = responded.unwrap_or_else(|refused| {
+            gateway.log(refused.line());
+            FrontResponse::Own(Response::refusal(refused.faults))
+        });
+        match page {
+            None => response,
+            Some(origin) => response.with(permitted_headers(origin)),
+        }
+    }
+
+    /// The response to a browser that asks before it lets a page call.
+    fn preflight<S>(&self, head: &RequestHead<'_>) -> Option<Result<Response<S>, Fault>> {
+        if head.method != "OPTIONS" {
+            return None;
+        }
+        let origin = head.header("Origin")?;
+        let method = head.header("Access-Control-Request-Method")?;
+        let told = Route::find(&method, head.target())
+            .and_then(|_| self.origins.preflight(&origin, &method));
+        Some(told.map(|headers| Response { status: 204, headers, body: Body::Empty }))
+    }
+
+    async fn respond<G: Gateway>(
+        &self,
+        head: &RequestHead<'_>,
+        gateway: &G,
+    ) -> Result<FrontResponse<G>, Refused> {
+        let route = Route::find(head.method, head.target())?;
+        let deployment = self.deployment.as_ref().map_err(Fault::clone);
+        let public = match &route {
+            Route::Health => {
+                let health = json!({ "Status": "ok", "Version": VERSION });
+                Response::result(&InvokeResult::success(health, Vec::new()))
+            }
+            Route::Errors => Response::result(&InvokeResult::success(dictionary(), Vec::new())),
+            Route::OpenApi => Response::json(200, openapi(deployment?, VERSION)),
+            Route::File(link) => download(head, gateway, link).await,
+            Route::Execute | Route::Session(..) | Route::Workspace(..) => {
+                let caller = self.caller(head)?;
+                let asked = self.ask(head, gateway, &caller, route).await;
+                return asked.map_err(|faults| Refused { caller: Some(caller), faults });
+            }
+        };
+        Ok(FrontResponse::Own(public))
+    }
+
+    /// Counts the request, reads its body, and hands it to its object.
+    async fn ask<G: Gateway>(
+        &self,
+        head: &RequestHead<'_>,
+        gateway: &G,
+        caller: &Caller,
+        route: Route,
+    ) -> Result<FrontResponse<G>, Vec<Fault>> {
+        keep_to_rate(gateway, caller).await?;
+        let body = if route.has_body() {
+            let most_bytes = self.deployment.as_ref().map_err(Fault::clone)?.max_body_bytes;
+            Some(read_body(head, gateway, most_bytes).await?)
+        } else {
+            None
+        };
+        let object = match (&route, &body) {
+            (Route::Workspace(workspace, _), _) => object_of_workspace(&caller.tenant, workspace),
+            (Route::Session(session, _), _) => object_of_session(&caller.tenant, session),
+            (_, Some(body)) => {
+                object_of_session(&caller.tenant, &session_of(&gateway.bytes(body))?)
+            }
+            (_, None) => return Err(Fault::new(ErrorCode::Internal, "No object is asked.").into()),
+        };
+        let request = ObjectRequest {
+            object,
+            method: head.method,
+            url: head.url,
+            last_event_id: head.header("Last-Event-ID"),
+        };
+        match gateway.ask(&request, body.as_ref()).await {
+            Ok(response) => Ok(FrontResponse::OfObject(response, Vec::new())),
+            Err(fault) => {
+                gateway.log(json!({
+                    "event": "object_failed", "level": "error", "object": request.object.name,
+                    "fault": fault.0,
+                }));
+                Ok(FrontResponse::Own(Response::refusal(object_failed().into())))
+            }
+        }
+    }
+
+    fn caller(&self, head: &RequestHead<'_>) -> Result<Caller, Fault> {
+        match self.authentication {
+            AuthenticationMode::None => Ok(Caller::local()),
+            AuthenticationMode::Keys => self.keyring.admit(head.header("Authorization").as_deref()),
+        }
+    }
+
+    /// The origin of the page that calls, when it may.
+    fn permitted_page(&self, head: &RequestHead<'_>) -> Option<String> {
+        if self.origins.is_empty() {
+            return None;
+        }
+        head.header("Origin").filter(|origin| self.origins.permits(origin))
+    }
+}
+
+impl<G: Gateway> FrontResponse<G> {
+    /// The same response with more headers.
+    fn with(mut self, more: Vec<Header>) -> Self {
+        match &mut self {
+            Self::Own(response) => response.headers.extend(more),
+            Self::OfObject(_, headers) => headers.extend(more),
+        }
+        self
+    }
+}
+
+impl Refused {
+    fn line(&self) -> serde_json::Value {
+        let mut line = refusal_line(&self.faults);
+        if let (Some(caller), Some(members)) = (&self.caller, line.as_object_mut()) {
+            members.insert("tenant".to_owned(), caller.tenant.as_str().into());
+            members.insert("key".to_owned(), caller.key_id.as_str().into());
+        }
+        line
+    }
+}
+
+/// The fault of an object that gave no response.
+pub(super) fn object_failed() -> Fault {
+    Fault::new(
+        ErrorCode::Internal,
+        "The object behind this address did not answer. Send the same request again: nothing is done twice.",
+    )
+}
+
+fn object_of_session(tenant: &Tenant, session: &SessionId) -> ObjectAddress {
+    ObjectAddress { class: ObjectClass::Session, name: tenant.object_name(session.as_str()) }
+}
+
+fn object_of_workspace(tenant: &Tenant, workspace: &str) -> ObjectAddress {
+    ObjectAddress { class: ObjectClass::Workspace, name: tenant.object_name(workspace) }
+}
+
+/// The session that a submission is for. What names none is refused with everything wrong with it.
+fn session_of(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
+    match peek_session_id(body) {
+        Some(session) => Ok(session),
+        None => parse(body).map(|request| request.session_id().clone()),
+    }
+}
+
+/// Counts the request against its key's rate.
+async fn keep_to_rate<G: Gateway>(gateway: &G, caller: &Caller) -> Result<(), Fault> {
+    match gateway.is_within_rate(&caller.rate_key()).await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Fault::new(
+            ErrorCode::RateLimited,
+            "This key has used up its rate. Wait as Retry-After says, and send the request again.",
+        )),
+        Err(_) => {
+            // A limiter that fails must not close the service.
+            warn(gateway, "The rate limiter failed; the request was let in.");
+            Ok(())
+        }
+    }
+}
+
+fn warn<G: Gateway>(gateway: &G, message: &str) {
+    gateway.log(json!({ "event": "gate", "level": "warn", "message": message }));
+}

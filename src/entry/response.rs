@@ -1,0 +1,103 @@
+//! A plain response: status, headers and a body, before the runtime sends it.
+
+use std::convert::Infallible;
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use crate::contract::{Fault, InvokeResult};
+
+/// The longest period that the platform's rate limiter counts over, in seconds: after it there is
+/// room again.
+const RATE_PERIOD_S: &str = "60";
+
+/// A header's name and value.
+pub type Header = (&'static str, String);
+
+/// A response. `S` is what else than a text its body may be.
+#[derive(Debug)]
+pub struct Response<S> {
+    /// HTTP status.
+    pub status: u16,
+    /// Each name once.
+    pub headers: Vec<Header>,
+    /// The body.
+    pub body: Body<S>,
+}
+
+/// The body of a response.
+#[derive(Debug)]
+pub enum Body<S> {
+    /// None.
+    Empty,
+    /// JSON text.
+    Json(Rc<str>),
+    /// What is sent piece by piece.
+    Stream(S),
+}
+
+/// A response that is always a text, or nothing.
+pub type PlainResponse = Response<Infallible>;
+
+impl<S> Response<S> {
+    /// A JSON text.
+    pub(super) fn json(status: u16, body: impl Into<Rc<str>>) -> Self {
+        Self { status, headers: json_headers(), body: Body::Json(body.into()) }
+    }
+
+    /// An `InvokeResult`, with the status that it has.
+    pub(super) fn result(result: &InvokeResult) -> Self {
+        Self::json(result.http_status(), result.to_json())
+    }
+
+    /// Everything that is wrong with a request, with the headers that the first code asks for.
+    pub(super) fn refusal(faults: Vec<Fault>) -> Self {
+        let allowed = faults.first().and_then(|fault| fault.details.as_ref()?.get("Allowed"));
+        let allowed = allowed.and_then(Value::as_str).unwrap_or("GET").to_owned();
+        let mut response = Self::result(&InvokeResult::failure(faults));
+        match response.status {
+            401 => response.headers.push(("WWW-Authenticate", "Bearer".to_owned())),
+            405 => response.headers.push(("Allow", allowed)),
+            429 => response.headers.push(("Retry-After", RATE_PERIOD_S.to_owned())),
+            _ => {}
+        }
+        response
+    }
+
+    /// A body that is sent piece by piece.
+    pub(super) fn stream(content_type: &str, stream: S) -> Self {
+        Self { status: 200, headers: headers_of(content_type), body: Body::Stream(stream) }
+    }
+
+    /// The same response, its stream turned into something else.
+    pub fn map_stream<T, E>(self, turn: impl FnOnce(S) -> Result<T, E>) -> Result<Response<T>, E> {
+        let body = match self.body {
+            Body::Empty => Body::Empty,
+            Body::Json(text) => Body::Json(text),
+            Body::Stream(stream) => Body::Stream(turn(stream)?),
+        };
+        Ok(Response { status: self.status, headers: self.headers, body })
+    }
+}
+
+pub(super) const JSON: &str = "application/json; charset=utf-8";
+
+fn json_headers() -> Vec<Header> {
+    headers_of(JSON)
+}
+
+fn headers_of(content_type: &str) -> Vec<Header> {
+    vec![("Content-Type", content_type.to_owned()), ("Cache-Control", "no-store".to_owned())]
+}
+
+/// A refusal as a line of the operator's log: why, never what was sent.
+pub(super) fn refusal_line(faults: &[Fault]) -> Value {
+    let codes: Vec<&str> = faults.iter().map(|fault| fault.code.as_str()).collect();
+    let status = faults.first().map_or(500, Fault::http_status);
+    json!({
+        "event": "refused",
+        "level": if status < 500 { "warn" } else { "error" },
+        "http_status": status,
+        "codes": codes,
+    })
+}

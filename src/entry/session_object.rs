@@ -1,0 +1,188 @@
+//! What a session's object responds to a request that the front door handed on (interface §1, §2).
+
+use std::fmt;
+use std::future::Future;
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use super::admission_context::{AdmissionContext, ContextSource};
+use super::event_stream::EventStream;
+use super::export::Export;
+use super::front_door::object_failed;
+use super::request::RequestHead;
+use super::response::{JSON, Response, refusal_line};
+use super::route::{Route, SessionRoute};
+use super::session_host::{Delivery, SessionHost};
+use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, parse};
+use crate::ports::{Database, HttpFault, Platform};
+use crate::reasoner::{Position, Timings};
+
+/// What a session's object sends piece by piece.
+pub enum SessionStream<P, D> {
+    /// A turn's text, and its result.
+    Events(EventStream<P>),
+    /// Everything kept of the session.
+    Export(Export<D>),
+}
+
+impl<P: Platform, D: Database> SessionStream<P, D> {
+    /// The next chunk, to be written before this is called again; `None` after the last.
+    ///
+    /// # Errors
+    /// What keeps the rest from being sent: what was sent then is not whole, and must not be ended as
+    /// if it were.
+    pub async fn next_chunk(&mut self) -> Result<Option<String>, Fault> {
+        match self {
+            Self::Events(events) => Ok(events.next_chunk().await),
+            Self::Export(export) => export.piece(),
+        }
+    }
+}
+
+/// Where the time of a request went, in milliseconds.
+#[derive(Default)]
+struct Spent {
+    validate: u64,
+    session: u64,
+    run: Timings,
+}
+
+type Responded<P, D> = Result<Response<SessionStream<P, D>>, Vec<Fault>>;
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// Responds to a request. `body` is waited for only by the endpoint that has one.
+    pub async fn response(
+        self: &Rc<Self>,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Response<SessionStream<P, D>> {
+        let mut spent = Spent::default();
+        let responded = self.respond(source, head, body, &mut spent).await;
+        let mut response = responded.unwrap_or_else(|faults| {
+            self.platform.log(refusal_line(&faults));
+            Response::refusal(faults)
+        });
+        let timing = spent.run.server_timing(spent.validate, spent.session);
+        response.headers.push(("Server-Timing", timing));
+        response
+    }
+
+    async fn respond(
+        self: &Rc<Self>,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        spent: &mut Spent,
+    ) -> Responded<P, D> {
+        let route = Route::find(head.method, head.target())?;
+        let context = source.context(self.platform.as_ref(), head.origin()).await?;
+        let mut since = self.platform.now_ms();
+        let delivery = match route {
+            Route::Execute => {
+                let body = body.await.map_err(|_| object_failed())?;
+                let submission = parse(&body);
+                spent.validate = self.lap(&mut since);
+                let submission = submission?;
+                let order = MemberOrder::of(&submission, &body);
+                drop(body);
+                let retrieved = self.retrieve(&context, &submission).await;
+                let delivery = self.execute(&context, &submission, &retrieved);
+                spent.session = self.lap(&mut since);
+                delivery.map_err(|faults| order.sorted(faults))?
+            }
+            Route::Session(session, SessionRoute::Stream(turn)) => {
+                let delivery = self.watch(&context, &session, &turn);
+                spent.session = self.lap(&mut since);
+                delivery?
+            }
+            Route::Session(session, SessionRoute::Export) => {
+                let export = self.export(&context, &session)?;
+                return Ok(Response::stream(JSON, SessionStream::Export(export)));
+            }
+            Route::Session(session, route) => {
+                let view = self.view(&context, &session, route).await;
+                spent.session = self.lap(&mut since);
+                return Ok(Response::result(&view?));
+            }
+            Route::Workspace(..)
+            | Route::File(_)
+            | Route::Health
+            | Route::Errors
+            | Route::OpenApi => {
+                let message = "This is not answered by a session.";
+                return Err(Fault::new(ErrorCode::NotFound, message).into());
+            }
+        };
+        Ok(self.deliver(&context, head, delivery, spent).await)
+    }
+
+    async fn view(
+        self: &Rc<Self>,
+        context: &AdmissionContext,
+        session: &SessionId,
+        route: SessionRoute,
+    ) -> Result<InvokeResult, Fault> {
+        match route {
+            SessionRoute::Session => shown(self.session_view(context, session)),
+            SessionRoute::Modes => shown(self.modes_view(context, session)),
+            SessionRoute::Turns(page) => shown(self.turns_view(context, session, &page)),
+            SessionRoute::Trace(turn) => shown(self.trace_view(context, session, &turn)),
+            SessionRoute::Turn(turn) => shown(self.turn_view(context, session, &turn)),
+            SessionRoute::Cancel(turn) => shown(self.cancel(context, session, &turn).await),
+            SessionRoute::Erase => {
+                let erased = shown(self.erase(context, session).await);
+                self.end_erasure(context).await?;
+                erased
+            }
+            SessionRoute::Stream(_) | SessionRoute::Export => {
+                Err(Fault::new(ErrorCode::Internal, "A stream is not a view."))
+            }
+        }
+    }
+
+    /// As a stream at once, as JSON when the submission has ended.
+    async fn deliver(
+        self: &Rc<Self>,
+        context: &AdmissionContext,
+        head: &RequestHead<'_>,
+        delivery: Delivery,
+        spent: &mut Spent,
+    ) -> Response<SessionStream<P, D>> {
+        let mut response = if delivery.streaming {
+            let position = head.header("Last-Event-ID");
+            let cursor = delivery.cursor(position.as_deref().and_then(Position::parse));
+            let (platform, text) = (Rc::clone(&self.platform), Rc::clone(&delivery.stream));
+            let events = EventStream::new(platform, text, cursor, context.deployment.keep_alive_ms);
+            Response::stream("text/event-stream; charset=utf-8", SessionStream::Events(events))
+        } else {
+            let outcome = delivery.stream.ended_with().await;
+            spent.run = outcome.timings;
+            Response::json(outcome.http_status, outcome.body)
+        };
+        if delivery.replayed {
+            response.headers.push(("Idempotent-Replayed", "true".to_owned()));
+        }
+        response
+    }
+
+    /// Milliseconds since `since`, which moves to now.
+    fn lap(&self, since: &mut u64) -> u64 {
+        let now = self.platform.now_ms();
+        now.saturating_sub(std::mem::replace(since, now))
+    }
+}
+
+fn shown<T: Serialize>(view: Result<T, Fault>) -> Result<InvokeResult, Fault> {
+    view.map(|view| InvokeResult::success(&view, Vec::new()))
+}
+
+impl<P, D> fmt::Debug for SessionStream<P, D> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Events(_) => "Events",
+            Self::Export(_) => "Export",
+        })
+    }
+}

@@ -1,0 +1,31 @@
+//! `ReadableStreamBYOBReader`: a body that is read into buffers of the reader's own.
+
+use worker::js_sys::{Promise, Uint8Array};
+use worker::wasm_bindgen::JsValue;
+use worker::wasm_bindgen::prelude::wasm_bindgen;
+
+#[wasm_bindgen]
+extern "C" {
+    /// A body that nobody reads yet.
+    pub(crate) type ByteStream;
+
+    #[wasm_bindgen(method, catch, js_name = getReader)]
+    pub(crate) fn reader(this: &ByteStream, mode: &JsValue) -> Result<Reader, JsValue>;
+
+    pub(crate) type Reader;
+
+    /// The runtime's extension: settles with fewer bytes only at the end.
+    #[wasm_bindgen(method, js_name = readAtLeast)]
+    pub(crate) fn read_at_least(this: &Reader, bytes: u32, into: Uint8Array) -> Promise;
+
+    #[wasm_bindgen(method)]
+    pub(crate) fn cancel(this: &Reader) -> Promise;
+
+    pub(crate) type ReadResult;
+
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn done(this: &ReadResult) -> bool;
+
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn value(this: &ReadResult) -> Option<Uint8Array>;
+}

@@ -1,0 +1,40 @@
+//! The global `fetch`, its `RequestInit`, and the splitting of a body.
+
+use worker::js_sys::{Array, Promise, Uint8Array};
+use worker::wasm_bindgen::JsValue;
+use worker::wasm_bindgen::prelude::wasm_bindgen;
+use worker::web_sys::{AbortSignal, ReadableStream};
+
+use super::streams::IdentityTransformStream;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_name = fetch)]
+    pub(crate) fn fetch_url(url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
+
+    pub(crate) type RequestInit;
+
+    #[wasm_bindgen(method, setter)]
+    pub(crate) fn set_body(this: &RequestInit, body: &Uint8Array);
+
+    #[wasm_bindgen(method, setter)]
+    pub(crate) fn set_signal(this: &RequestInit, signal: &AbortSignal);
+
+    /// A body that is split or piped by the runtime.
+    pub(crate) type Pipeable;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn tee(this: &Pipeable) -> Result<Array, JsValue>;
+
+    #[wasm_bindgen(method, catch, js_name = pipeThrough)]
+    pub(crate) fn pipe_through(
+        this: &Pipeable,
+        pipe: &IdentityTransformStream,
+        options: &PipeOptions,
+    ) -> Result<ReadableStream, JsValue>;
+
+    pub(crate) type PipeOptions;
+
+    #[wasm_bindgen(method, setter, js_name = signal)]
+    pub(crate) fn set_abort(this: &PipeOptions, signal: &AbortSignal);
+}

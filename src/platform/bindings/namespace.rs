@@ -1,0 +1,20 @@
+//! `DurableObjectNamespace`: one hop to an object by its name.
+
+use worker::js_sys::Promise;
+use worker::wasm_bindgen::JsValue;
+use worker::wasm_bindgen::prelude::wasm_bindgen;
+
+use super::fetch::RequestInit;
+
+#[wasm_bindgen]
+extern "C" {
+    pub(crate) type Namespace;
+
+    #[wasm_bindgen(method, catch, js_name = getByName)]
+    pub(crate) fn get_by_name(this: &Namespace, name: &str) -> Result<Stub, JsValue>;
+
+    pub(crate) type Stub;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn fetch(this: &Stub, url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
+}

@@ -1,0 +1,58 @@
+//! The runtime's clock and timers.
+
+use worker::js_sys::Date;
+use worker::wasm_bindgen::JsValue;
+
+use super::bindings::timers::{clear_timeout, scheduler_wait, set_timeout};
+use super::promise::{Wait, settled};
+
+/// The runtime's timers take 31 bits.
+const LONGEST_TIMER_MS: u64 = i32::MAX as u64;
+
+/// Milliseconds since the Unix epoch.
+pub(super) fn now_ms() -> u64 {
+    Date::now() as u64
+}
+
+/// Completes when nothing else is left to be done at once.
+pub(super) async fn idle() {
+    let _ = settled(&scheduler_wait(0)).await;
+}
+
+/// Completes after `ms` milliseconds.
+pub(super) async fn sleep(ms: u64) {
+    let mut left = ms;
+    while left > 0 {
+        let step = left.min(LONGEST_TIMER_MS);
+        Timer::new(step as i32).rings().await;
+        left -= step;
+    }
+}
+
+/// A timer that is set. Dropping it before it rings clears it.
+struct Timer {
+    wait: Wait,
+    id: Option<JsValue>,
+}
+
+impl Timer {
+    fn new(ms: i32) -> Self {
+        let wait = Wait::new();
+        let id = wait.begin(|callbacks| set_timeout(&callbacks.fulfilled, ms));
+        Self { wait, id }
+    }
+
+    async fn rings(mut self) {
+        let _ = self.wait.over().await;
+        self.id = None;
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        if let Some(id) = &self.id {
+            clear_timeout(id);
+            self.wait.call_off();
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What the Worker in front of the objects asks of the machine while it responds to one request. In
+//! production `crate::platform` stands behind it, in tests the bed.
+
+use std::future::Future;
+
+use super::{FileFault, HttpFault};
+
+/// The object that a request is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectAddress {
+    /// The class that the object is of.
+    pub class: ObjectClass,
+    /// `{tenant}/{id}`, unique within the class.
+    pub name: String,
+}
+
+/// The classes of Durable Objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectClass {
+    /// One object per session.
+    Session,
+    /// One object per workspace.
+    Workspace,
+}
+
+/// A request on its way to an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectRequest<'a> {
+    /// The object.
+    pub object: ObjectAddress,
+    /// The client's method.
+    pub method: &'a str,
+    /// The client's whole URL: the object finds the same route by it.
+    pub url: &'a str,
+    /// The client's `Last-Event-ID`.
+    pub last_event_id: Option<String>,
+}
+
+/// Why a body was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyFault {
+    /// It has more bytes than permitted.
+    TooLarge,
+    /// It broke off.
+    Unreadable,
+}
+
+/// The machine of the Worker in front.
+pub trait Gateway {
+    /// A body where the runtime keeps it: it goes on to an object without being copied.
+    type Body;
+
+    /// A file's contents on their way to the client.
+    type Contents;
+
+    /// The response of an object, head and body.
+    type ObjectResponse;
+
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> u64;
+
+    /// Counts a request against a rate, and tells whether it is within it. Without a rate limiter
+    /// every request is.
+    fn is_within_rate(&self, key: &str) -> impl Future<Output = Result<bool, HttpFault>>;
+
+    /// Reads the request's body. With `length_is_known` the runtime holds it to its announced length.
+    fn body(
+        &self,
+        most_bytes: usize,
+        length_is_known: bool,
+    ) -> impl Future<Output = Result<Self::Body, BodyFault>>;
+
+    /// A copy of a body's bytes.
+    fn bytes(&self, body: &Self::Body) -> Vec<u8>;
+
+    /// Hands a request to an object: one hop.
+    fn ask(
+        &self,
+        request: &ObjectRequest<'_>,
+        body: Option<&Self::Body>,
+    ) -> impl Future<Output = Result<Self::ObjectResponse, HttpFault>>;
+
+    /// The size of a file in bytes; `None` when there is no such file.
+    fn file_size(&self, key: &str) -> impl Future<Output = Result<Option<u64>, FileFault>>;
+
+    /// The contents of a file, `length` bytes from `offset`; `None` when there is no such file.
+    fn file_contents(
+        &self,
+        key: &str,
+        offset: u64,
+        length: u64,
+    ) -> impl Future<Output = Result<Option<Self::Contents>, FileFault>>;
+
+    /// The value of a secret or variable of the deployment.
+    fn secret(&self, name: &str) -> Option<String>;
+
+    /// Writes one structured line to the operator's log. Never content, never a secret.
+    fn log(&self, line: serde_json::Value);
+}
