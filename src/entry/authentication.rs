@@ -51,7 +51,7 @@ impl Caller {
 
 /// The `AUTH` variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AuthenticationMode {
+pub(super) enum AuthenticationMode {
     /// Every request needs a key.
     Keys,
     /// For local work: every request is tenant `local`.
@@ -60,7 +60,7 @@ pub enum AuthenticationMode {
 
 impl AuthenticationMode {
     /// Reads the variable. Whatever is not exactly `none` keeps the door closed.
-    pub fn from_variable(value: Option<&str>) -> Self {
+    pub(super) fn from_variable(value: Option<&str>) -> Self {
         match value {
             Some("none") => Self::None,
             _ => Self::Keys,

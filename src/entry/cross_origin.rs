@@ -16,12 +16,12 @@ const PREFLIGHT_AGE_S: &str = "7200";
 
 /// The origins whose pages may call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AllowedOrigins(Vec<String>);
+pub(super) struct AllowedOrigins(Vec<String>);
 
 impl AllowedOrigins {
     /// Reads `ALLOWED_ORIGINS`: origins such as `https://app.example.com`, separated by commas or
     /// white space or as a JSON array, or `*` for every page.
-    pub fn from_variable(value: Option<&str>) -> Self {
+    pub(super) fn from_variable(value: Option<&str>) -> Self {
         let value = value.unwrap_or_default();
         let listed: Vec<&str> = serde_json::from_str(value)
             .unwrap_or_else(|_| value.split(|c: char| c == ',' || c.is_whitespace()).collect());
@@ -35,12 +35,12 @@ impl AllowedOrigins {
     }
 
     /// No page may call.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Pages of this origin (the `Origin` header) may call.
-    pub fn permits(&self, origin: &str) -> bool {
+    pub(super) fn permits(&self, origin: &str) -> bool {
         self.0.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
     }
 
@@ -48,7 +48,7 @@ impl AllowedOrigins {
     ///
     /// # Errors
     /// `forbidden` for a page that may not call.
-    pub fn preflight(&self, origin: &str, methods: &str) -> Result<Vec<Header>, Fault> {
+    pub(super) fn preflight(&self, origin: &str, methods: &str) -> Result<Vec<Header>, Fault> {
         if !self.permits(origin) {
             return Err(Fault::new(
                 ErrorCode::Forbidden,

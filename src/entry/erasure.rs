@@ -39,7 +39,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ///
     /// # Errors
     /// `session_not_found`; `internal` when the storage fails, and then nothing was erased.
-    pub async fn erase(
+    pub(super) async fn erase(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
@@ -77,7 +77,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub async fn resume_erasure(self: &Rc<Self>, context: &AdmissionContext) -> Result<(), Fault> {
+    pub(super) async fn resume_erasure(
+        self: &Rc<Self>,
+        context: &AdmissionContext,
+    ) -> Result<(), Fault> {
         if self.erasures.get() > 0 {
             // It goes on already.
             return Ok(());

@@ -47,7 +47,7 @@ impl<P: Platform> EventStream<P> {
     }
 
     /// The next chunk, to be written before this is called again; `None` after the last.
-    pub async fn next_chunk(&mut self) -> Option<String> {
+    pub(super) async fn next_chunk(&mut self) -> Option<String> {
         if std::mem::take(&mut self.is_writing) {
             self.last_write_ms = self.platform.now_ms();
         }

@@ -28,7 +28,7 @@ impl<D: Database> Export<D> {
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub fn new(store: Rc<SessionStore<D>>, session: Session) -> Result<Self, Fault> {
+    pub(super) fn new(store: Rc<SessionStore<D>>, session: Session) -> Result<Self, Fault> {
         let last = store.newest_ordinal()?;
         Ok(Self { store, session: Some(session), given: 0, last, ended: false })
     }
@@ -38,7 +38,7 @@ impl<D: Database> Export<D> {
     /// # Errors
     /// `internal` when the storage fails, `session_not_found` when the session was erased
     /// meanwhile; then the document must not be ended as if it were whole.
-    pub fn piece(&mut self) -> Result<Option<String>, Fault> {
+    pub(super) fn piece(&mut self) -> Result<Option<String>, Fault> {
         let (opening, ending) = InvokeResult::around_success();
         if let Some(session) = self.session.take() {
             let session = json(&self.store.exported_session(session)?)?;

@@ -28,8 +28,7 @@ mod views;
 mod workspace;
 
 pub use admission_context::{AdmissionContext, ContextSource};
-pub use authentication::{AuthenticationMode, Caller, Keyring, Tenant};
-pub use cross_origin::AllowedOrigins;
+pub use authentication::{Caller, Keyring, Tenant};
 pub use event_stream::EventStream;
 pub use export::Export;
 pub use front_door::{FrontDoor, FrontResponse};
@@ -37,7 +36,6 @@ pub use openapi::openapi;
 pub use request::RequestHead;
 pub use response::{Body, Header, PlainResponse, Response};
 pub use route::{Route, SessionRoute, TurnPage, WorkspaceRoute};
-pub use session_host::{Delivery, SessionHost};
+pub use session_host::SessionHost;
 pub use session_object::SessionStream;
-pub use views::{ModesView, SessionView, TraceView, TurnView, TurnsView};
 pub use workspace::{INDEX_SEARCH, WorkspaceHost};

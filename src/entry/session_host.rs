@@ -23,22 +23,21 @@ use crate::reasoner::{
 };
 use crate::retrieval::{Retrieved, question_of, retrieve};
 
-/// How a submission is answered.
-#[derive(Debug)]
-pub struct Delivery {
+/// How a submission is delivered.
+pub(super) struct Delivery {
     /// The text as it grows, and the outcome.
-    pub stream: Rc<TurnStream>,
+    pub(super) stream: Rc<TurnStream>,
     /// As server-sent events rather than as JSON.
-    pub streaming: bool,
-    /// The answer is a stored one.
-    pub replayed: bool,
+    pub(super) streaming: bool,
+    /// The outcome is a stored one.
+    pub(super) replayed: bool,
     /// Nothing of the turn was ever shown: a position in it cannot be meant.
     begun: bool,
 }
 
 impl Delivery {
     /// A watcher of the stream that has everything up to `position` (`Last-Event-ID`).
-    pub fn cursor(&self, position: Option<Position>) -> StreamCursor {
+    pub(super) fn cursor(&self, position: Option<Position>) -> StreamCursor {
         self.stream.watch();
         StreamCursor::new(position.filter(|_| !self.begun))
     }
@@ -79,7 +78,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Retrieves what a submission is to be given besides its own artifacts: once, for a user turn
     /// that may begin now. Nothing is written.
-    pub async fn retrieve(
+    pub(super) async fn retrieve(
         self: &Rc<Self>,
         context: &AdmissionContext,
         request: &ExecuteRequest,
@@ -104,7 +103,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ///
     /// # Errors
     /// Why it is refused; then nothing was written.
-    pub fn execute(
+    pub(super) fn execute(
         self: &Rc<Self>,
         context: &AdmissionContext,
         request: &ExecuteRequest,
@@ -146,13 +145,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ///
     /// # Errors
     /// `session_not_found`, `turn_not_found`.
-    pub fn watch(
+    pub(super) fn watch(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
         turn_id: &TurnId,
     ) -> Result<Delivery, Fault> {
-        self.recover(context)?;
         let (_, turn) = self.door(context).known_turn(session_id, turn_id)?;
         let (stream, replayed) = match self.store.answer(turn.ordinal)? {
             None => (self.attach(context, &turn)?, false),
@@ -166,13 +164,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ///
     /// # Errors
     /// `session_not_found`, `turn_not_found`.
-    pub async fn cancel(
+    pub(super) async fn cancel(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
         turn_id: &TurnId,
     ) -> Result<TurnView, Fault> {
-        self.recover(context)?;
         let (mut session, mut turn) = self.door(context).known_turn(session_id, turn_id)?;
         match (turn.status, self.live_turn(&turn)) {
             (TurnStatus::Running, Some(live)) => {
@@ -193,18 +190,17 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ///
     /// # Errors
     /// `session_not_found`.
-    pub fn export(
+    pub(super) fn export(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
     ) -> Result<Export<D>, Fault> {
-        self.recover(context)?;
         let session = self.door(context).known_session(session_id)?;
         Export::new(Rc::clone(&self.store), session)
     }
 
     /// A turn runs in this instance.
-    pub fn is_running(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         self.live.borrow().is_some()
     }
 
@@ -213,7 +209,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub fn recover(self: &Rc<Self>, context: &AdmissionContext) -> Result<bool, Fault> {
+    pub(super) fn recover(self: &Rc<Self>, context: &AdmissionContext) -> Result<bool, Fault> {
         let interrupted = self.take_up_interrupted(context)?;
         Ok(matches!(interrupted, Some(Interrupted::Waits)))
     }

@@ -78,6 +78,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Responded<P, D> {
         let route = Route::find(head.method, head.target())?;
         let context = source.context(self.platform.as_ref(), head.origin()).await?;
+        if matches!(&route, Route::Session(_, route) if *route != SessionRoute::Erase) {
+            self.recover(&context)?;
+        }
         let mut since = self.platform.now_ms();
         let delivery = match route {
             Route::Execute => {

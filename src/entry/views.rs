@@ -1,4 +1,4 @@
-//! What the session's own endpoints show (the interface, section 1).
+//! What the session's own endpoints show (interface §1). Times are ISO 8601, UTC.
 
 use std::rc::Rc;
 
@@ -16,176 +16,141 @@ use crate::persistence::{Call, ModeChange, Session, Turn};
 use crate::ports::{Database, Platform};
 
 /// `GET /sessions/{SessionId}`
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct SessionView {
-    /// The client's id.
-    pub session_id: SessionId,
-    /// Display name of the current mode.
-    pub mode_display_name: String,
-    /// Bound by the first turn.
-    pub agent_context_id: String,
-    /// Bound by the first turn.
-    pub conversation_context_id: String,
-    /// ISO 8601, UTC.
-    pub created_at: String,
-    /// ISO 8601, UTC.
-    pub updated_at: String,
+pub(super) struct SessionView {
+    session_id: SessionId,
+    mode_display_name: String,
+    agent_context_id: String,
+    conversation_context_id: String,
+    created_at: String,
+    updated_at: String,
     /// How many turns were accepted.
-    pub turn_count: u64,
-    /// The newest turn.
+    turn_count: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub latest_turn: Option<TurnSummary>,
+    latest_turn: Option<TurnSummary>,
     /// The turn that runs or awaits tools; absent when the session takes a new turn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub live_turn: Option<TurnSummary>,
+    live_turn: Option<TurnSummary>,
 }
 
-/// A turn in few words, with what it waits for.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct TurnSummary {
-    /// The client's id.
-    pub turn_id: TurnId,
-    /// Where it stands.
-    pub status: TurnStatus,
-    /// The calls that the client is to answer; absent unless the turn awaits tools.
+struct TurnSummary {
+    turn_id: TurnId,
+    status: TurnStatus,
+    /// The calls that the client is to run; absent unless the turn awaits tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<ToolCall>,
+    tool_calls: Vec<ToolCall>,
 }
 
 /// `GET /sessions/{SessionId}/turns/{TurnId}`
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct TurnView {
-    /// The client's id.
-    pub session_id: SessionId,
-    /// The client's id.
-    pub turn_id: TurnId,
-    /// Where it stands.
-    pub status: TurnStatus,
-    /// It is delivered as a stream.
-    pub streaming: bool,
-    /// ISO 8601, UTC.
-    pub started_at: String,
-    /// ISO 8601, UTC.
-    pub updated_at: String,
-    /// ISO 8601, UTC; absent while the turn runs or awaits tools.
+pub(super) struct TurnView {
+    session_id: SessionId,
+    turn_id: TurnId,
+    status: TurnStatus,
+    streaming: bool,
+    started_at: String,
+    updated_at: String,
+    /// Absent while the turn runs or awaits tools.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ended_at: Option<String>,
+    ended_at: Option<String>,
     /// How often the latest submission was taken up.
-    pub attempts: u32,
-    /// Model calls that were answered.
-    pub model_calls: u32,
+    attempts: u32,
+    /// Model calls that gave an output.
+    model_calls: u32,
     /// Summed over the model calls so far.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// The calls that the client is to answer.
+    usage: Option<Usage>,
+    /// The calls that the client is to run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<ToolCall>,
+    tool_calls: Vec<ToolCall>,
     /// What had been said when the turn was aborted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub text_so_far: Option<String>,
-    /// The latest answer: the `InvokeResult` as it was given. Absent while the turn runs.
+    text_so_far: Option<String>,
+    /// The latest `InvokeResult` as it was given; absent while the turn runs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Box<RawValue>>,
+    outcome: Option<Box<RawValue>>,
 }
 
 /// `GET /sessions/{SessionId}/turns`
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct TurnsView {
-    /// The client's id.
-    pub session_id: SessionId,
+pub(super) struct TurnsView {
+    session_id: SessionId,
     /// Oldest first.
-    pub turns: Vec<TurnEntry>,
+    turns: Vec<TurnEntry>,
     /// There are turns after the last one shown: ask again with its id as `After`.
-    pub more: bool,
+    more: bool,
 }
 
-/// A turn in a list.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct TurnEntry {
-    /// The client's id.
-    pub turn_id: TurnId,
-    /// Where it stands.
-    pub status: TurnStatus,
-    /// ISO 8601, UTC.
-    pub started_at: String,
-    /// ISO 8601, UTC.
-    pub updated_at: String,
+struct TurnEntry {
+    turn_id: TurnId,
+    status: TurnStatus,
+    started_at: String,
+    updated_at: String,
     /// Summed over the model calls so far.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
+    usage: Option<Usage>,
 }
 
 /// `GET /sessions/{SessionId}/turns/{TurnId}/trace`: diagnostics, out of band (AGN-033 §3.1). Sizes,
 /// sources, ids and times, never content.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct TraceView {
-    /// The client's id.
-    pub session_id: SessionId,
-    /// The client's id.
-    pub turn_id: TurnId,
-    /// Where it stands.
-    pub status: TurnStatus,
+pub(super) struct TraceView {
+    session_id: SessionId,
+    turn_id: TurnId,
+    status: TurnStatus,
     /// How often the latest submission was taken up.
-    pub attempts: u32,
+    attempts: u32,
     /// What the turn's message was made of, and what was left out (AGN-027 §7).
-    pub composition: Box<RawValue>,
+    composition: Box<RawValue>,
     /// One entry for each model call: request, retries, rebuild, duration, usage, fault.
-    pub model_calls: Vec<Map<String, Value>>,
-    /// One entry for each tool call.
-    pub tool_calls: Vec<TracedCall>,
+    model_calls: Vec<Map<String, Value>>,
+    tool_calls: Vec<TracedCall>,
     /// The mode changes of this turn.
-    pub mode_changes: Vec<ModeChange>,
+    mode_changes: Vec<ModeChange>,
 }
 
-/// A tool call in a trace.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct TracedCall {
+struct TracedCall {
     /// The model call of the turn that made it, from 0.
-    pub model_call: u32,
+    model_call: u32,
     /// The id that clients and tools know it by.
-    pub tool_call_id: String,
-    /// Tool name.
-    pub name: String,
+    tool_call_id: String,
+    name: String,
     /// `server`, `client`, or `nobody` when it could not be run.
-    pub runs_on: &'static str,
+    runs_on: &'static str,
     /// Time that the tool took; absent while the call is open.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub execution_ms: Option<u64>,
+    execution_ms: Option<u64>,
     /// It gave a result rather than an error; absent while the call is open.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub successful: Option<bool>,
+    successful: Option<bool>,
 }
 
 /// `GET /sessions/{SessionId}/modes`
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct ModesView {
-    /// The client's id.
-    pub session_id: SessionId,
-    /// Display name of the current mode.
-    pub mode_display_name: String,
+pub(super) struct ModesView {
+    session_id: SessionId,
+    mode_display_name: String,
     /// Every change, oldest first.
-    pub history: Vec<ModeChange>,
+    history: Vec<ModeChange>,
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// `GET /sessions/{SessionId}`
-    ///
-    /// # Errors
-    /// `session_not_found`.
-    pub fn session_view(
+    pub(super) fn session_view(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
     ) -> Result<SessionView, Fault> {
-        self.recover(context)?;
         let session = self.door(context).known_session(session_id)?;
         let latest = self.store.newest_turn()?;
         let live = match session.live_turn {
@@ -205,17 +170,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    /// `GET /sessions/{SessionId}/turns/{TurnId}`
-    ///
-    /// # Errors
-    /// `session_not_found`, `turn_not_found`.
-    pub fn turn_view(
+    pub(super) fn turn_view(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
         turn_id: &TurnId,
     ) -> Result<TurnView, Fault> {
-        self.recover(context)?;
         let (session, turn) = self.door(context).known_turn(session_id, turn_id)?;
         let answer = self.store.answer(turn.ordinal)?;
         let updated_at = timestamp(turn.updated_at);
@@ -237,17 +197,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    /// `GET /sessions/{SessionId}/turns`
-    ///
-    /// # Errors
-    /// `session_not_found`, `turn_not_found` when there is no turn to begin after.
-    pub fn turns_view(
+    pub(super) fn turns_view(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
         page: &TurnPage,
     ) -> Result<TurnsView, Fault> {
-        self.recover(context)?;
         let session = self.door(context).known_session(session_id)?;
         let after = match &page.after {
             None => None,
@@ -275,17 +230,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(TurnsView { session_id: session.session_id, turns: turns?, more })
     }
 
-    /// `GET /sessions/{SessionId}/turns/{TurnId}/trace`
-    ///
-    /// # Errors
-    /// `session_not_found`, `turn_not_found`.
-    pub fn trace_view(
+    pub(super) fn trace_view(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
         turn_id: &TurnId,
     ) -> Result<TraceView, Fault> {
-        self.recover(context)?;
         let (session, turn) = self.door(context).known_turn(session_id, turn_id)?;
         let history = self.store.mode_history()?;
         Ok(TraceView {
@@ -303,11 +253,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    /// `GET /sessions/{SessionId}/modes`
-    ///
-    /// # Errors
-    /// `session_not_found`.
-    pub fn modes_view(
+    pub(super) fn modes_view(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
