@@ -21,40 +21,40 @@ use super::reply::Reply;
 type Host = SessionHost<TestPlatform, SqliteDatabase>;
 
 /// A session, its storage, and the world around it.
-pub(crate) struct Bed {
-    pub(crate) world: Rc<World>,
-    pub(crate) disk: Rc<Disk>,
-    pub(crate) environment: RefCell<Environment>,
+pub struct Bed {
+    pub world: Rc<World>,
+    pub disk: Rc<Disk>,
+    pub environment: RefCell<Environment>,
     life: RefCell<(Rc<Instance>, Rc<Host>)>,
     lives: Cell<u64>,
 }
 
 /// What a client got for a request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Heard {
-    pub(crate) status: u16,
+pub struct Heard {
+    pub status: u16,
     /// The `InvokeResult`.
-    pub(crate) body: Value,
+    pub body: Value,
     /// The same, byte for byte.
-    pub(crate) text: String,
-    pub(crate) replayed: bool,
+    pub text: String,
+    pub replayed: bool,
     /// The server-sent events of a streamed answer, the last one being `result`.
-    pub(crate) frames: Option<String>,
+    pub frames: Option<String>,
 }
 
 /// A request that was sent.
-pub(crate) struct Pending {
+pub struct Pending {
     instance: Rc<Instance>,
     heard: Rc<RefCell<Option<Heard>>>,
 }
 
 impl Bed {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self::with_crash(None)
     }
 
     /// A session whose first instance ends at a given place.
-    pub(crate) fn with_crash(crash: Option<Crash>) -> Self {
+    pub fn with_crash(crash: Option<Crash>) -> Self {
         let world = World::new();
         let disk = Disk::new();
         let environment = Environment {
@@ -76,7 +76,7 @@ impl Bed {
     }
 
     /// Changes the deployment's settings.
-    pub(crate) fn deploy(&self, change: impl FnOnce(&mut Deployment)) {
+    pub fn deploy(&self, change: impl FnOnce(&mut Deployment)) {
         let mut environment = self.environment.borrow_mut();
         let mut deployment = environment.deployment.as_ref().clone();
         change(&mut deployment);
@@ -84,25 +84,25 @@ impl Bed {
     }
 
     /// Changes the catalog.
-    pub(crate) fn configure(&self, change: impl FnOnce(&mut Value)) {
+    pub fn configure(&self, change: impl FnOnce(&mut Value)) {
         let mut document = catalog::document();
         change(&mut document);
         self.environment.borrow_mut().catalog = Ok(catalog_of(&document));
     }
 
     /// Puts a catalog in place that is refused.
-    pub(crate) fn spoil_catalog(&self) {
+    pub fn spoil_catalog(&self) {
         let fault = Fault::new(ErrorCode::CatalogInvalid, "It is spoilt.");
         self.environment.borrow_mut().catalog = Err(fault);
     }
 
     /// Ends the present instance and begins another over the same storage.
-    pub(crate) fn restart(&self) {
+    pub fn restart(&self) {
         self.restart_to_crash(None);
     }
 
     /// The same, and the new instance ends at a given place.
-    pub(crate) fn restart_to_crash(&self, crash: Option<Crash>) {
+    pub fn restart_to_crash(&self, crash: Option<Crash>) {
         self.life.borrow().0.end();
         self.lives.set(self.lives.get() + 1);
         let life = begin_life(&self.world, &self.disk, self.lives.get(), crash);
@@ -110,17 +110,17 @@ impl Bed {
     }
 
     /// The present instance still lives.
-    pub(crate) fn alive(&self) -> bool {
+    pub fn alive(&self) -> bool {
         self.life.borrow().0.alive()
     }
 
     /// Sends a request to `/execute` and leaves the answer for later.
-    pub(crate) fn send(&self, request: &Value) -> Pending {
+    pub fn send(&self, request: &Value) -> Pending {
         self.send_from(request, None)
     }
 
     /// The same with `Last-Event-ID`.
-    pub(crate) fn send_from(&self, request: &Value, position: Option<Position>) -> Pending {
+    pub fn send_from(&self, request: &Value, position: Option<Position>) -> Pending {
         let (_, host) = self.life.borrow().clone();
         self.deliver(position, |environment| {
             let body = request.to_string();
@@ -132,7 +132,7 @@ impl Bed {
     }
 
     /// Sends a request for which the model service is called and never answers.
-    pub(crate) fn send_to_silence(&self, request: &Value) -> Pending {
+    pub fn send_to_silence(&self, request: &Value) -> Pending {
         let calls = self.world.model.requests() + 1;
         self.world.model.script([Reply::Silence]);
         let pending = self.send(request);
@@ -141,17 +141,17 @@ impl Bed {
     }
 
     /// Sends a request and waits for its answer; `None` when the instance ends before.
-    pub(crate) fn try_post(&self, request: &Value) -> Option<Heard> {
+    pub fn try_post(&self, request: &Value) -> Option<Heard> {
         self.wait(&self.send(request))
     }
 
     /// Sends a request and waits for its answer.
-    pub(crate) fn post(&self, request: &Value) -> Heard {
+    pub fn post(&self, request: &Value) -> Heard {
         self.try_post(request).expect("the instance lives")
     }
 
     /// Attaches to a turn's stream.
-    pub(crate) fn attach(&self, turn: &str, position: Option<Position>) -> Pending {
+    pub fn attach(&self, turn: &str, position: Option<Position>) -> Pending {
         let (_, host) = self.life.borrow().clone();
         self.deliver(position, |environment| {
             host.watch(environment, &session_id(), &turn_id(turn)).map_err(Vec::from)
@@ -159,7 +159,7 @@ impl Bed {
     }
 
     /// Asks for a turn to be cancelled.
-    pub(crate) fn send_cancel(&self, turn: &str) -> Pending {
+    pub fn send_cancel(&self, turn: &str) -> Pending {
         let turn = turn_id(turn);
         self.ask(|host, environment| async move {
             shown(host.cancel(&environment, &session_id(), &turn).await)
@@ -167,19 +167,19 @@ impl Bed {
     }
 
     /// Asks for the session to be erased.
-    pub(crate) fn send_erase(&self) -> Pending {
+    pub fn send_erase(&self) -> Pending {
         self.ask(
             |host, environment| async move { shown(host.erase(&environment, &session_id()).await) },
         )
     }
 
     /// Erases the session; `None` when the instance ends before.
-    pub(crate) fn try_erase(&self) -> Option<Heard> {
+    pub fn try_erase(&self) -> Option<Heard> {
         self.wait(&self.send_erase())
     }
 
     /// The alarm rings while an erasure may be under way.
-    pub(crate) fn try_resume_erasure(&self) -> Option<Heard> {
+    pub fn try_resume_erasure(&self) -> Option<Heard> {
         self.wait(
             &self.ask(
                 |host, environment| async move { shown(host.resume_erasure(&environment).await) },
@@ -209,42 +209,42 @@ impl Bed {
     }
 
     /// Cancels a turn and waits until that is done; `None` when the instance ends before.
-    pub(crate) fn try_cancel(&self, turn: &str) -> Option<Heard> {
+    pub fn try_cancel(&self, turn: &str) -> Option<Heard> {
         self.wait(&self.send_cancel(turn))
     }
 
     /// The alarm rings. False when the instance does not live through it.
-    pub(crate) fn alarm(&self) -> bool {
+    pub fn alarm(&self) -> bool {
         let (instance, host) = self.life.borrow().clone();
         let _ = host.recover(&self.environment.borrow());
         instance.alive()
     }
 
     /// `GET …/turns/{TurnId}`
-    pub(crate) fn turn(&self, turn: &str) -> Heard {
+    pub fn turn(&self, turn: &str) -> Heard {
         let (_, host) = self.life.borrow().clone();
         shown(host.turn_view(&self.environment.borrow(), &session_id(), &turn_id(turn)))
     }
 
     /// The stored status of a turn.
-    pub(crate) fn status(&self, turn: &str) -> String {
+    pub fn status(&self, turn: &str) -> String {
         self.turn(turn).result()["Status"].as_str().unwrap().to_owned()
     }
 
     /// `GET /sessions/{SessionId}`
-    pub(crate) fn session(&self) -> Heard {
+    pub fn session(&self) -> Heard {
         let (_, host) = self.life.borrow().clone();
         shown(host.session_view(&self.environment.borrow(), &session_id()))
     }
 
     /// `GET …/modes`
-    pub(crate) fn modes(&self) -> Heard {
+    pub fn modes(&self) -> Heard {
         let (_, host) = self.life.borrow().clone();
         shown(host.modes_view(&self.environment.borrow(), &session_id()))
     }
 
     /// `GET …/export`
-    pub(crate) fn export(&self) -> Value {
+    pub fn export(&self) -> Value {
         let (_, host) = self.life.borrow().clone();
         let mut export = host.export(&self.environment.borrow(), &session_id()).unwrap();
         let pieces = std::iter::from_fn(|| export.piece().unwrap());
@@ -252,7 +252,7 @@ impl Bed {
     }
 
     /// Runs the world until a request is answered; `None` when its instance ends before.
-    pub(crate) fn wait(&self, pending: &Pending) -> Option<Heard> {
+    pub fn wait(&self, pending: &Pending) -> Option<Heard> {
         loop {
             if let Some(heard) = pending.heard.borrow().clone() {
                 return Some(heard);
@@ -265,24 +265,24 @@ impl Bed {
     }
 
     /// Runs the world until something is so.
-    pub(crate) fn run_until(&self, so: impl Fn(&Self) -> bool, what: &str) {
+    pub fn run_until(&self, so: impl Fn(&Self) -> bool, what: &str) {
         while !so(self) {
             assert!(self.step(), "it never happens that {what}");
         }
     }
 
     /// Runs the world until nothing is left to happen.
-    pub(crate) fn settle(&self) {
+    pub fn settle(&self) {
         while self.step() {}
     }
 
     /// Lets one thing happen. False when nothing is left.
-    pub(crate) fn step(&self) -> bool {
+    pub fn step(&self) -> bool {
         self.step_once(true)
     }
 
     /// Lets everything happen that takes no time.
-    pub(crate) fn run_at_once(&self) {
+    pub fn run_at_once(&self) {
         while self.step_once(false) {}
     }
 
@@ -295,7 +295,7 @@ impl Bed {
     }
 
     /// The model service never refused a request for what it said.
-    pub(crate) fn assert_chain_held(&self) {
+    pub fn assert_chain_held(&self) {
         assert_eq!(self.world.model.refusals(), Vec::<String>::new());
     }
 
@@ -347,12 +347,12 @@ async fn listen(delivery: Delivery, position: Option<Position>, slot: Rc<RefCell
 
 impl Pending {
     /// The instance that it was sent to has not ended.
-    pub(crate) fn lives(&self) -> bool {
+    pub fn lives(&self) -> bool {
         self.instance.alive()
     }
 
     /// The answer, when it is there.
-    pub(crate) fn heard(&self) -> Option<Heard> {
+    pub fn heard(&self) -> Option<Heard> {
         self.heard.borrow().clone()
     }
 }
@@ -364,29 +364,29 @@ impl Heard {
     }
 
     /// `Result` of a success.
-    pub(crate) fn result(&self) -> &Value {
+    pub fn result(&self) -> &Value {
         assert_eq!(self.body["Successful"], true, "{}", self.text);
         &self.body["Result"]
     }
 
     /// Status and code of a failure; 200 and nothing else.
-    pub(crate) fn failure(&self) -> (u16, &str) {
+    pub fn failure(&self) -> (u16, &str) {
         (self.status, self.body["Errors"][0]["ErrorCode"].as_str().unwrap_or_default())
     }
 
     /// `Details` of a failure.
-    pub(crate) fn details(&self) -> &Value {
+    pub fn details(&self) -> &Value {
         &self.body["Errors"][0]["Details"]
     }
 
     /// The text of a final response.
-    pub(crate) fn final_text(&self) -> &str {
+    pub fn final_text(&self) -> &str {
         assert_eq!(self.result()["Kind"], "final", "{}", self.text);
         self.result()["PrimaryOutputText"].as_str().unwrap()
     }
 
     /// The ids of the calls that a continuation asks for.
-    pub(crate) fn calls(&self) -> Vec<String> {
+    pub fn calls(&self) -> Vec<String> {
         assert_eq!(self.result()["Kind"], "client_tool_continuation", "{}", self.text);
         let calls = self.result()["ToolCalls"].as_array().unwrap();
         calls.iter().map(|call| call["ToolCallId"].as_str().unwrap().to_owned()).collect()

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::bed::*;
 use super::watched;
+use bed::*;
 
 #[test]
 fn a_repeat_attaches_while_the_turn_runs_and_replays_when_it_has_ended() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::bed::*;
+use bed::*;
 
 #[test]
 fn a_server_tool_runs_once_and_its_result_goes_to_the_model_and_to_the_client() {

@@ -1,16 +1,6 @@
 //! An erased session is gone whatever happens meanwhile: its rows in one step, its responses at the
 //! model service in the end.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
-mod bed;
-
 use bed::*;
 use serde_json::{Value, json};
 

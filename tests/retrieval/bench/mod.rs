@@ -14,14 +14,9 @@
     reason = "a bench fails by panicking, prints its figures and reads the machine's clock"
 )]
 
-#[path = "retrieval_bench/corpus.rs"]
 mod corpus;
-#[path = "retrieval_bench/plain_fts5.rs"]
 mod plain_fts5;
-#[path = "retrieval_bench/questions.rs"]
 mod questions;
-#[path = "retrieval/storage.rs"]
-mod storage;
 
 use std::time::Instant;
 
@@ -29,7 +24,8 @@ use aptix_edge::contract::Document;
 use aptix_edge::retrieval::WorkspaceIndex;
 use corpus::Corpus;
 use plain_fts5::PlainFts5;
-use storage::Storage;
+
+use super::storage::Storage;
 
 /// How many chunks a question is answered with, as a turn is by default.
 const LIMIT: usize = 8;

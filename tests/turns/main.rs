@@ -8,22 +8,18 @@
     reason = "a test that panics is a test that fails"
 )]
 
-mod bed;
-#[path = "turns/conversation.rs"]
 mod conversation;
-#[path = "turns/delivery.rs"]
+mod crash;
 mod delivery;
-#[path = "turns/files.rs"]
+mod erasure;
+mod faults;
 mod files;
-#[path = "turns/life_cycle.rs"]
+mod interleavings;
 mod life_cycle;
-#[path = "turns/migration.rs"]
 mod migration;
-#[path = "turns/modes.rs"]
 mod modes;
-#[path = "turns/session.rs"]
+mod rows;
 mod session;
-#[path = "turns/tools.rs"]
 mod tools;
 
 use bed::*;
