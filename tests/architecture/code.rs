@@ -54,7 +54,7 @@ fn keep_line_end(c: char, code: &mut String) {
 fn skip_block_comment(rest: &mut Peekable<Chars<'_>>, code: &mut String) {
     let mut depth = 0;
     let mut last = '/';
-    while let Some(c) = rest.next() {
+    for c in rest.by_ref() {
         keep_line_end(c, code);
         match (last, c) {
             ('/', '*') => depth += 1,

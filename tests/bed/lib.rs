@@ -10,7 +10,6 @@ mod catalog;
 mod conversation;
 mod database;
 mod executor;
-mod http_reply;
 mod instance;
 mod lone_step;
 mod model_service;
@@ -19,13 +18,13 @@ mod platform;
 mod reply;
 mod requests;
 mod response_stream;
+mod scripted_service;
 mod session;
 mod tool_service;
 
 pub use conversation::{Conversation, Said};
 pub use database::{Disk, Statement};
 pub use executor::Random;
-pub use http_reply::{HttpReply, Piece};
 pub use instance::Crash;
 pub use lone_step::LoneStep;
 pub use model_service::ModelService;
@@ -36,5 +35,6 @@ pub use reply::{
     incomplete_without_items, raw, say, says,
 };
 pub use requests::{results, turn, with};
+pub use scripted_service::{HttpReply, Piece};
 pub use session::{Bed, Heard, Pending};
 pub use tool_service::ToolAnswer;

@@ -3,18 +3,17 @@
 //!
 //! A step starts no task, stores nothing, erases nothing and does not log: each of them panics.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use aptix_edge::ports::{FileFault, HttpFault, HttpRequest, Platform};
+use aptix_edge::ports::{FileFault, HttpRequest, Platform};
 
-use super::http_reply::HttpReply;
 use super::instance::Instance;
 use super::platform::{TestPlatform, World};
+use super::scripted_service::{HttpReply, ScriptedService};
 
 /// The machine that a step runs on. A request that no reply was scripted for cannot be sent.
 pub struct LoneStep {
@@ -23,20 +22,9 @@ pub struct LoneStep {
     world: Rc<World>,
 }
 
-/// Every service at once, for a step that is tested alone.
-#[derive(Default)]
-pub struct ScriptedService {
-    replies: RefCell<VecDeque<HttpReply>>,
-    sent: RefCell<Vec<HttpRequest>>,
-}
-
 impl LoneStep {
     pub fn replying(replies: impl IntoIterator<Item = HttpReply>) -> Self {
-        let service = ScriptedService {
-            replies: RefCell::new(replies.into_iter().collect()),
-            ..Default::default()
-        };
-        let world = World::of_one_step(service);
+        let world = World::of_one_step(ScriptedService::replying(replies));
         let instance = Instance::new(1, None, Rc::clone(&world.executor));
         Self { platform: TestPlatform::new(Rc::clone(&world), instance), world }
     }
@@ -57,8 +45,7 @@ impl LoneStep {
     }
 
     pub fn sent(&self) -> Vec<HttpRequest> {
-        let service = self.world.scripted_service.as_ref().expect("the step is alone");
-        service.sent.borrow().clone()
+        self.world.scripted_service.as_ref().expect("the step is alone").sent()
     }
 
     pub fn now_ms(&self) -> u64 {
@@ -83,14 +70,5 @@ impl LoneStep {
 impl Default for LoneStep {
     fn default() -> Self {
         Self::replying([])
-    }
-}
-
-impl ScriptedService {
-    /// Takes a request and gives the next reply.
-    pub fn take(&self, request: HttpRequest) -> Result<HttpReply, HttpFault> {
-        self.sent.borrow_mut().push(request);
-        let reply = self.replies.borrow_mut().pop_front();
-        reply.ok_or_else(|| HttpFault("10.0.0.1 refused".to_owned()))
     }
 }

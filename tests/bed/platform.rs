@@ -11,12 +11,11 @@ use aptix_edge::ports::{
 };
 
 use super::executor::{Executor, Random};
-use super::http_reply::{HttpReply, Piece};
 use super::instance::Instance;
-use super::lone_step::ScriptedService;
 use super::model_service::ModelService;
 use super::planned_model::planned;
 use super::reply::{Connection, Reply};
+use super::scripted_service::{HttpReply, Piece, ScriptedService};
 use super::tool_service::{ToolAnswer, ToolService};
 
 /// What is there whatever becomes of an instance.

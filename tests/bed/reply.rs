@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::http_reply::{HttpReply, Piece};
+use super::scripted_service::{HttpReply, Piece};
 
 /// An output item of an answer.
 #[derive(Clone, Debug)]

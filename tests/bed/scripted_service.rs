@@ -1,6 +1,9 @@
-//! A scripted HTTP response: its head, and what happens while its body is read.
+//! Scripted HTTP responses: their heads, and what happens while their bodies are read.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
+
+use aptix_edge::ports::{HttpFault, HttpRequest};
 
 /// What comes back for a request.
 #[derive(Clone, Debug)]
@@ -21,6 +24,13 @@ pub enum Piece {
     EndlessSilence,
     /// The connection breaks.
     Broken,
+}
+
+/// Every service at once, for a step that is tested alone.
+#[derive(Default)]
+pub struct ScriptedService {
+    replies: RefCell<VecDeque<HttpReply>>,
+    sent: RefCell<Vec<HttpRequest>>,
 }
 
 impl HttpReply {
@@ -48,5 +58,23 @@ impl HttpReply {
 impl Piece {
     pub fn text(text: &str) -> Self {
         Self::Bytes(text.as_bytes().to_vec())
+    }
+}
+
+impl ScriptedService {
+    pub fn replying(replies: impl IntoIterator<Item = HttpReply>) -> Self {
+        Self { replies: RefCell::new(replies.into_iter().collect()), ..Self::default() }
+    }
+
+    /// The requests so far.
+    pub fn sent(&self) -> Vec<HttpRequest> {
+        self.sent.borrow().clone()
+    }
+
+    /// Takes a request and gives the next reply.
+    pub fn take(&self, request: HttpRequest) -> Result<HttpReply, HttpFault> {
+        self.sent.borrow_mut().push(request);
+        let reply = self.replies.borrow_mut().pop_front();
+        reply.ok_or_else(|| HttpFault("10.0.0.1 refused".to_owned()))
     }
 }
