@@ -1,4 +1,4 @@
-//! Files in a tool's result (the interface, section 8; AGN-033 §6): contents are kept apart, and a
+//! Files in a tool's result (interface §8; AGN-033 §6): contents are kept apart, and a
 //! reference stands in their place.
 
 #![allow(

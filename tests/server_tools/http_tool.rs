@@ -1,4 +1,4 @@
-//! HTTP tools (the interface, section 6): what is posted, and what is taken for a result.
+//! HTTP tools (interface §6): what is posted, and what is taken for a result.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Running what the server runs (AGN-027 §4, layer 3; the interface, section 5): results, failures,
+//! Running what the server runs (AGN-027 §4, layer 3; interface §5): results, failures,
 //! and the tools that are built in.
 
 #![allow(

@@ -158,7 +158,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "check that only one folder depends on the workers runtime",
-        &[("tests/architecture/main.rs", "fn only_the_platform_names")],
+        &[("tests/architecture/folders.rs", "fn only_the_platform_names")],
     ),
     (
         "comment lines sent during silence so proxies keep the connection open",
