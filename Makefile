@@ -41,13 +41,14 @@ test: setup ## everything: format, lints, native tests, release build, bundle si
 	@echo 'make test: everything passed'
 
 test-long: setup ## the random tests at length: minutes instead of seconds (APTIX_SEED=… repeats one)
-	APTIX_LONG_TESTS=1 cargo test --locked --test interleavings --test rows --test fuzz -- --nocapture
+	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
+	APTIX_LONG_TESTS=1 cargo test --locked --test fuzz -- --nocapture
 
 bench: build ## what a turn costs, beside the least possible and beside plain JavaScript: minutes; QUICK=1, a minute
 	@node tests/bench/bench.mjs
 
 bench-retrieval: setup ## how good and how fast retrieval is, against plain FTS5 on the same chunks
-	cargo test --locked --profile native-bench --test retrieval_bench -- --ignored --nocapture --test-threads=1
+	cargo test --locked --profile native-bench --test retrieval bench:: -- --ignored --nocapture --test-threads=1
 
 build: setup build/.complete ## the Worker, release, in build/ (index.js and index_bg.wasm)
 

@@ -18,7 +18,7 @@
 //!
 //! # Invariants
 //!
-//! Each is checked by `tests/architecture.rs`.
+//! Each is checked by `tests/architecture/`.
 //!
 //! - Only `platform` names `worker`, `wasm_bindgen` or `js_sys`; everything else runs natively.
 //! - `contract`, `responses_api` and `catalog` name nobody in the crate, so that no field of the

@@ -5,8 +5,6 @@
 
 mod database;
 mod deployment;
-#[cfg(test)]
-pub(crate) mod double;
 mod gateway;
 mod platform;
 

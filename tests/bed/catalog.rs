@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) fn document() -> Value {
+pub fn document() -> Value {
     let tool = |name: &str, on_error: &str| {
         json!({
             "Name": name, "Description": "A tool.", "Parameters": {}, "OnError": on_error,

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 /// Input and output items in their order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Conversation(pub(crate) Vec<Value>);
+pub struct Conversation(pub Vec<Value>);
 
 /// An item in few words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub enum Said {
     System(String),
     /// The text parts of a user message, one after the other.
     User(String),
@@ -21,12 +21,12 @@ pub(crate) enum Said {
 }
 
 impl Conversation {
-    pub(crate) fn said(&self) -> Vec<Said> {
+    pub fn said(&self) -> Vec<Said> {
         self.0.iter().map(said).collect()
     }
 
     /// What users said, in their order.
-    pub(crate) fn user_texts(&self) -> Vec<String> {
+    pub fn user_texts(&self) -> Vec<String> {
         let user = |said| {
             if let Said::User(text) = said { Some(text) } else { None }
         };
@@ -34,12 +34,12 @@ impl Conversation {
     }
 
     /// How often users said this.
-    pub(crate) fn heard(&self, words: &str) -> usize {
+    pub fn heard(&self, words: &str) -> usize {
         self.user_texts().iter().map(|text| text.matches(words).count()).sum()
     }
 
     /// The outputs of calls, in their order: call id, output.
-    pub(crate) fn outputs(&self) -> Vec<(String, String)> {
+    pub fn outputs(&self) -> Vec<(String, String)> {
         let output = |said| {
             if let Said::Output(id, text) = said { Some((id, text)) } else { None }
         };

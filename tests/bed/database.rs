@@ -15,42 +15,42 @@ use super::instance::{Crash, Instance};
 const ROW_BYTES: i32 = 2_000_000;
 
 /// What stays when an instance ends, with counters that are never reset.
-pub(crate) struct Disk {
+pub struct Disk {
     connection: Connection,
     /// Durable steps so far.
-    pub(crate) steps: Cell<u64>,
+    pub steps: Cell<u64>,
     /// Writing statements so far.
-    pub(crate) writes: Cell<u64>,
+    pub writes: Cell<u64>,
     /// Rows written so far, entries of secondary indexes included.
-    pub(crate) rows_written: Cell<u64>,
+    pub rows_written: Cell<u64>,
     /// Rows that statements gave back so far.
-    pub(crate) rows_returned: Cell<u64>,
+    pub rows_returned: Cell<u64>,
     /// The writing statement that fails once, the instance living on.
-    pub(crate) failing_write: Cell<Option<u64>>,
+    pub failing_write: Cell<Option<u64>>,
     /// Every different statement since [`Disk::watch`].
     statements: RefCell<BTreeMap<String, Statement>>,
 }
 
 /// What is known of a statement that ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Statement {
+pub struct Statement {
     /// How often it ran.
-    pub(crate) runs: u64,
+    pub runs: u64,
     /// The most rows that one run gave back.
-    pub(crate) most_rows: u64,
+    pub most_rows: u64,
     /// The most steps that one run took through a table without an index.
-    pub(crate) most_scanned: i32,
+    pub most_scanned: i32,
 }
 
 /// An instance's access to a disk.
-pub(crate) struct SqliteDatabase {
-    pub(crate) disk: Rc<Disk>,
-    pub(crate) instance: Rc<Instance>,
+pub struct SqliteDatabase {
+    pub disk: Rc<Disk>,
+    pub instance: Rc<Instance>,
     depth: Cell<u32>,
 }
 
 impl Disk {
-    pub(crate) fn new() -> Rc<Self> {
+    pub fn new() -> Rc<Self> {
         let connection = Connection::open_in_memory().unwrap();
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, ROW_BYTES).unwrap();
         Rc::new(Self {
@@ -65,17 +65,17 @@ impl Disk {
     }
 
     /// Forgets which statements ran.
-    pub(crate) fn watch(&self) {
+    pub fn watch(&self) {
         self.statements.borrow_mut().clear();
     }
 
     /// The statements that ran since [`Disk::watch`].
-    pub(crate) fn statements(&self) -> BTreeMap<String, Statement> {
+    pub fn statements(&self) -> BTreeMap<String, Statement> {
         self.statements.borrow().clone()
     }
 
     /// SQLite's plan for a statement, one line per step.
-    pub(crate) fn plan(&self, statement: &str) -> Vec<String> {
+    pub fn plan(&self, statement: &str) -> Vec<String> {
         let mut explained =
             self.connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
         let rows = explained.raw_query();
@@ -83,7 +83,7 @@ impl Disk {
     }
 
     /// The test's own look at the storage. Nothing when its tables do not exist yet.
-    pub(crate) fn read(&self, statement: &str) -> Vec<BTreeMap<String, serde_json::Value>> {
+    pub fn read(&self, statement: &str) -> Vec<BTreeMap<String, serde_json::Value>> {
         let Ok(mut prepared) = self.connection.prepare_cached(statement) else {
             return Vec::new();
         };
@@ -105,7 +105,7 @@ impl Disk {
     }
 
     /// Spoils or mends the storage behind the product's back.
-    pub(crate) fn write(&self, statement: &str) {
+    pub fn write(&self, statement: &str) {
         self.connection.execute_batch(statement).unwrap();
     }
 
@@ -123,7 +123,7 @@ impl Disk {
 }
 
 impl SqliteDatabase {
-    pub(crate) fn new(disk: Rc<Disk>, instance: Rc<Instance>) -> Self {
+    pub fn new(disk: Rc<Disk>, instance: Rc<Instance>) -> Self {
         Self { disk, instance, depth: Cell::new(0) }
     }
 

@@ -12,7 +12,7 @@ type Work = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Runs tasks, each on behalf of an instance, and keeps the time.
 #[derive(Default)]
-pub(crate) struct Executor {
+pub struct Executor {
     now_ms: Cell<u64>,
     tasks: RefCell<BTreeMap<u64, (u64, Work)>>,
     ready: Arc<Ready>,
@@ -24,7 +24,7 @@ pub(crate) struct Executor {
 
 /// Pseudo-random numbers that a seed repeats (SplitMix64).
 #[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
+pub struct Random(pub u64);
 
 #[derive(Default)]
 struct Ready(Mutex<VecDeque<u64>>);
@@ -44,27 +44,35 @@ impl Wake for TaskWaker {
 }
 
 impl Executor {
-    pub(crate) fn now_ms(&self) -> u64 {
+    pub fn now_ms(&self) -> u64 {
         self.now_ms.get()
     }
 
-    pub(crate) fn set_now_ms(&self, now: u64) {
+    pub fn set_now_ms(&self, now: u64) {
         self.now_ms.set(now);
     }
 
     /// From here on ready tasks run in an order that the seed decides.
-    pub(crate) fn shuffle(&self, seed: u64) {
+    pub fn shuffle(&self, seed: u64) {
         self.shuffle.replace(Some(Random(seed)));
     }
 
-    pub(crate) fn spawn(&self, instance: u64, work: Work) {
+    pub fn spawn(&self, instance: u64, work: Work) {
         let task = self.number();
         self.tasks.borrow_mut().insert(task, (instance, work));
         self.ready.0.lock().unwrap().push_back(task);
     }
 
+    /// Takes a task that is polled at once, as a request is that the runtime hands over.
+    pub fn begin(&self, instance: u64, mut work: Work, alive: impl Fn() -> bool) {
+        let task = self.number();
+        if self.poll(task, &mut work).is_pending() && alive() {
+            self.tasks.borrow_mut().insert(task, (instance, work));
+        }
+    }
+
     /// Drops all tasks of an instance, as its end does.
-    pub(crate) fn drop_tasks_of(&self, instance: u64) {
+    pub fn drop_tasks_of(&self, instance: u64) {
         let mut tasks = self.tasks.borrow_mut();
         let gone: Vec<u64> = tasks
             .iter()
@@ -79,7 +87,7 @@ impl Executor {
 
     /// Runs one ready task once, or else moves the clock to the next timer if it may. False when
     /// there was neither. `alive` says whether an instance still is.
-    pub(crate) fn step(&self, move_clock: bool, alive: impl Fn(u64) -> bool) -> bool {
+    pub fn step(&self, move_clock: bool, alive: impl Fn(u64) -> bool) -> bool {
         let next = {
             let mut ready = self.ready.0.lock().unwrap();
             let place = match self.shuffle.borrow_mut().as_mut() {
@@ -94,15 +102,18 @@ impl Executor {
         let Some((instance, mut work)) = self.tasks.borrow_mut().remove(&task) else {
             return true;
         };
-        let waker = Waker::from(Arc::new(TaskWaker { task, ready: Arc::clone(&self.ready) }));
-        let pending = work.as_mut().poll(&mut Context::from_waker(&waker)).is_pending();
-        if pending && alive(instance) {
+        if self.poll(task, &mut work).is_pending() && alive(instance) {
             self.tasks.borrow_mut().insert(task, (instance, work));
         }
         true
     }
 
-    pub(crate) fn sleep(self: &Rc<Self>, ms: u64) -> Sleep {
+    fn poll(&self, task: u64, work: &mut Work) -> Poll<()> {
+        let waker = Waker::from(Arc::new(TaskWaker { task, ready: Arc::clone(&self.ready) }));
+        work.as_mut().poll(&mut Context::from_waker(&waker))
+    }
+
+    pub fn sleep(self: &Rc<Self>, ms: u64) -> Sleep {
         Sleep { executor: Rc::clone(self), ms, timer: None }
     }
 
@@ -122,7 +133,7 @@ impl Executor {
 }
 
 /// Completes when the clock has moved by `ms`. A dropped one never moves the clock.
-pub(crate) struct Sleep {
+pub struct Sleep {
     executor: Rc<Executor>,
     ms: u64,
     timer: Option<(u64, u64)>,
@@ -155,7 +166,7 @@ impl Drop for Sleep {
 }
 
 impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
+    fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -164,16 +175,16 @@ impl Random {
     }
 
     /// A number below `bound`, which is above 0.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
     /// True in `percent` of a hundred cases.
-    pub(crate) fn chance(&mut self, percent: u64) -> bool {
+    pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len() as u64) as usize]
     }
 }

@@ -7,7 +7,7 @@ use super::executor::Executor;
 
 /// Where an instance ends. Both count from 1 over the whole life of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Crash {
+pub enum Crash {
     /// Right after a durable step: an outermost commit, or a writing statement of its own.
     AfterStep(u64),
     /// Instead of a writing statement; a transaction that it belongs to is rolled back.
@@ -15,30 +15,30 @@ pub(crate) enum Crash {
 }
 
 /// One life.
-pub(crate) struct Instance {
-    pub(crate) number: u64,
+pub struct Instance {
+    pub number: u64,
     alive: Cell<bool>,
     crash: Option<Crash>,
     executor: Rc<Executor>,
 }
 
 impl Instance {
-    pub(crate) fn new(number: u64, crash: Option<Crash>, executor: Rc<Executor>) -> Rc<Self> {
+    pub fn new(number: u64, crash: Option<Crash>, executor: Rc<Executor>) -> Rc<Self> {
         Rc::new(Self { number, alive: Cell::new(true), crash, executor })
     }
 
-    pub(crate) fn alive(&self) -> bool {
+    pub fn alive(&self) -> bool {
         self.alive.get()
     }
 
     /// Ends this life: its tasks are dropped, its storage answers no more.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.alive.set(false);
         self.executor.drop_tasks_of(self.number);
     }
 
     /// Ends this life when it is to end here. True when it has ended.
-    pub(crate) fn reach(&self, point: Crash) -> bool {
+    pub fn reach(&self, point: Crash) -> bool {
         if self.alive() && self.crash == Some(point) {
             self.end();
         }

@@ -18,7 +18,7 @@ use super::response_stream::{Told, tell};
 type Mind = Box<dyn Fn(&Conversation) -> Reply>;
 
 /// The model service.
-pub(crate) struct ModelService {
+pub struct ModelService {
     mind: RefCell<Mind>,
     script: RefCell<VecDeque<Reply>>,
     /// How many requests go well first, how often it then fails, and how.
@@ -29,16 +29,16 @@ pub(crate) struct ModelService {
     refusals: RefCell<Vec<String>>,
     forgot: Cell<bool>,
     /// The service deletes nothing that it is asked to delete.
-    pub(crate) keeps_everything: Cell<bool>,
+    pub keeps_everything: Cell<bool>,
     numbers: Cell<u64>,
     /// Calls that neither ended nor were given up.
-    pub(crate) open: Cell<usize>,
+    pub open: Cell<usize>,
     /// The most calls that were ever open at once.
-    pub(crate) most_open: Cell<usize>,
+    pub most_open: Cell<usize>,
     /// Calls that were given up before they ended.
-    pub(crate) aborted: Cell<usize>,
+    pub aborted: Cell<usize>,
     /// Set for tests whose sessions are long: bodies are not kept.
-    pub(crate) forgetful_of_bodies: Cell<bool>,
+    pub forgetful_of_bodies: Cell<bool>,
 }
 
 /// A response that ended, and what it continues.
@@ -52,7 +52,7 @@ struct Kept {
 struct Refusal(Value);
 
 impl ModelService {
-    pub(crate) fn new(mind: Mind) -> Self {
+    pub fn new(mind: Mind) -> Self {
         Self {
             mind: RefCell::new(mind),
             script: RefCell::default(),
@@ -72,48 +72,48 @@ impl ModelService {
     }
 
     /// The next requests are answered like this, in this order; then the mind decides again.
-    pub(crate) fn script(&self, replies: impl IntoIterator<Item = Reply>) {
+    pub fn script(&self, replies: impl IntoIterator<Item = Reply>) {
         self.script.borrow_mut().extend(replies);
     }
 
     /// From here on the model decides like this.
-    pub(crate) fn think(&self, mind: impl Fn(&Conversation) -> Reply + 'static) {
+    pub fn think(&self, mind: impl Fn(&Conversation) -> Reply + 'static) {
         *self.mind.borrow_mut() = Box::new(mind);
     }
 
     /// Takes back one scripted answer; false when there is none.
-    pub(crate) fn drop_scripted(&self) -> bool {
+    pub fn drop_scripted(&self) -> bool {
         self.script.borrow_mut().pop_front().is_some()
     }
 
     /// After `well` more requests every one is answered like this, until [`Self::mend`].
-    pub(crate) fn spoil_after(&self, well: usize, reply: Reply) {
+    pub fn spoil_after(&self, well: usize, reply: Reply) {
         self.spoiled.replace(Some((well, usize::MAX, reply)));
     }
 
     /// After `well` more requests one is answered like this.
-    pub(crate) fn spoil_once_after(&self, well: usize, reply: Reply) {
+    pub fn spoil_once_after(&self, well: usize, reply: Reply) {
         self.spoiled.replace(Some((well, 1, reply)));
     }
 
     /// Ends [`Self::spoil_after`].
-    pub(crate) fn mend(&self) {
+    pub fn mend(&self) {
         self.spoiled.replace(None);
     }
 
     /// Forgets every response, as the live service does after its days of keeping.
-    pub(crate) fn forget(&self) {
+    pub fn forget(&self) {
         self.kept.borrow_mut().clear();
         self.forgot.set(true);
     }
 
     /// Responses that the service still has.
-    pub(crate) fn stored(&self) -> usize {
+    pub fn stored(&self) -> usize {
         self.kept.borrow().len()
     }
 
     /// Deletes a response and gives the status of the answer.
-    pub(super) fn delete(&self, id: &str) -> u16 {
+    pub fn delete(&self, id: &str) -> u16 {
         if self.keeps_everything.get() {
             return 500;
         }
@@ -121,29 +121,29 @@ impl ModelService {
     }
 
     /// The bodies of all requests, in their order, refused ones too.
-    pub(crate) fn bodies(&self) -> Vec<Value> {
+    pub fn bodies(&self) -> Vec<Value> {
         self.bodies.borrow().clone()
     }
 
     /// Requests so far.
-    pub(crate) fn requests(&self) -> usize {
+    pub fn requests(&self) -> usize {
         self.bodies.borrow().len()
     }
 
     /// The conversation up to the latest answer.
-    pub(crate) fn conversation(&self) -> Conversation {
+    pub fn conversation(&self) -> Conversation {
         let latest = self.latest.borrow();
         Conversation(latest.as_ref().map(|kept| kept.items()).unwrap_or_default())
     }
 
     /// Requests that were refused for what they said, in the service's words. A response that was
     /// forgotten on purpose does not count.
-    pub(crate) fn refusals(&self) -> Vec<String> {
+    pub fn refusals(&self) -> Vec<String> {
         self.refusals.borrow().clone()
     }
 
     /// Takes a request and decides what comes back.
-    pub(super) fn take(&self, body: &str) -> (Reply, Option<Told>) {
+    pub fn take(&self, body: &str) -> (Reply, Option<Told>) {
         let body: Value = serde_json::from_str(body).expect("a request is JSON");
         if !self.forgetful_of_bodies.get() {
             self.bodies.borrow_mut().push(body.clone());

@@ -11,7 +11,7 @@ use super::reply::{Item, Reply, call, say, says};
 /// Reads `[plan: step, step]` in the latest user message. Each step is one answer; after the last
 /// it says `Answer to <the message's first word>.` Steps: `server`, `client`, `two-servers`, `mixed`
 /// (server, client, server, client), `mode:<key>`, `modes` (three changes), `unoffered`, `fragile`.
-pub(crate) fn planned(conversation: &Conversation) -> Reply {
+pub fn planned(conversation: &Conversation) -> Reply {
     let said = conversation.said();
     let latest = said.iter().rposition(|said| matches!(said, Said::User(_))).expect("a user spoke");
     let Said::User(text) = &said[latest] else { panic!("that place is a user message") };

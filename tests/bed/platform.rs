@@ -2,104 +2,155 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 use std::rc::Rc;
 
+use aptix_edge::entry::{Body, ContextSource, INDEX_SEARCH, RequestHead, WorkspaceHost};
 use aptix_edge::ports::{
-    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
+    DatabaseFault, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
+    Platform, ResponseBody,
 };
 
+use super::database::{Disk, SqliteDatabase};
 use super::executor::{Executor, Random};
 use super::instance::Instance;
 use super::model_service::ModelService;
 use super::planned_model::planned;
 use super::reply::{Connection, Reply};
+use super::scripted_service::{HttpReply, Piece, ScriptedService};
 use super::tool_service::{ToolAnswer, ToolService};
 
 /// What is there whatever becomes of an instance.
-pub(crate) struct World {
-    pub(crate) executor: Rc<Executor>,
-    pub(crate) model: ModelService,
-    pub(crate) tools: ToolService,
-    pub(crate) workspaces: RefCell<Workspaces>,
+pub struct World {
+    pub executor: Rc<Executor>,
+    pub model: ModelService,
+    pub tools: ToolService,
     /// What server tools made, by its key.
-    pub(crate) files: RefCell<BTreeMap<String, Vec<u8>>>,
+    pub files: RefCell<BTreeMap<String, Vec<u8>>>,
     /// Why no file can be kept or deleted.
-    pub(crate) file_fault: Cell<Option<FileFault>>,
-    pub(crate) log: RefCell<Vec<serde_json::Value>>,
+    pub file_fault: Cell<Option<FileFault>>,
+    pub log: RefCell<Vec<serde_json::Value>>,
+    /// Whether requests are within the rate of their key, and the keys that were asked about.
+    pub rate: RefCell<Rate>,
+    /// The operator's catalog.
+    pub catalog: RefCell<KeptCatalog>,
+    /// Every workspace that was asked for anything, by its object's name.
+    pub workspaces: RefCell<BTreeMap<String, Rc<WorkspaceHost<SqliteDatabase>>>>,
+    /// No workspace responds to a session.
+    pub workspaces_fail: Cell<bool>,
+    /// When the session's alarm rings next.
+    pub alarm_at: Cell<Option<u64>>,
+    /// No alarm can be set.
+    pub alarm_fails: Cell<bool>,
+    /// What the deployment's secrets are set to.
+    pub secrets: RefCell<BTreeMap<&'static str, String>>,
+    /// Stands in for every service when one step is tested alone.
+    pub scripted_service: Option<ScriptedService>,
     random: RefCell<Random>,
     /// Set to let every answer take a while, as the seed decides.
     slow: Cell<bool>,
 }
 
-/// The tenant's workspaces: what is asked of them, and what they answer; nothing is a failure.
-#[derive(Default)]
-pub(crate) struct Workspaces {
-    pub(crate) searches: Vec<(String, String)>,
-    pub(crate) answer: Option<String>,
+/// The rate limiter.
+pub struct Rate {
+    pub within: Result<bool, HttpFault>,
+    pub asked: Vec<String>,
 }
 
 /// The machine as one instance has it.
-pub(crate) struct TestPlatform {
+pub struct TestPlatform {
     world: Rc<World>,
     instance: Rc<Instance>,
 }
 
 /// A response's body, with the chunks that are still to come.
-pub(crate) struct TestBody {
+pub struct TestBody {
     world: Rc<World>,
-    coming: VecDeque<Coming>,
+    coming: VecDeque<Piece>,
     /// When the wait ends that stands next.
     until: Option<u64>,
+    /// The body was waited for: chunks that came one after the other are given together.
+    awaited: bool,
     /// Of the model service; a call is open for as long as its body is neither read nor dropped.
     call: Option<OpenCall>,
-}
-
-enum Coming {
-    Chunk(Vec<u8>),
-    Wait(u64),
-    Break,
-    Silence,
 }
 
 /// A call to the model service that has not ended. Dropping it gives the call up.
 struct OpenCall(Rc<World>);
 
 impl World {
-    pub(crate) fn new() -> Rc<Self> {
+    pub fn new() -> Rc<Self> {
         let executor = Rc::new(Executor::default());
         // 2026-01-02T03:04:05.678Z
         executor.set_now_ms(1_767_323_045_678);
-        Rc::new(Self {
+        let secrets = [
+            ("OPENAI_API_KEY", "sk-test"),
+            ("FILE_LINK_KEY", "signs links"),
+            ("AUTH", "none"),
+            ("OPENAI_BASE_URL", "https://model.example/v1"),
+        ];
+        let secrets = secrets.map(|(name, value)| (name, value.to_owned()));
+        Rc::new(Self { secrets: RefCell::new(secrets.into()), ..Self::empty(executor, None) })
+    }
+
+    /// Nothing but a clock at 0 and one service.
+    pub fn of_one_step(service: ScriptedService) -> Rc<Self> {
+        Rc::new(Self::empty(Rc::default(), Some(service)))
+    }
+
+    fn empty(executor: Rc<Executor>, scripted_service: Option<ScriptedService>) -> Self {
+        Self {
             executor,
+            secrets: RefCell::default(),
+            scripted_service,
             model: ModelService::new(Box::new(planned)),
             tools: ToolService::default(),
-            workspaces: RefCell::default(),
             files: RefCell::default(),
             file_fault: Cell::new(None),
             log: RefCell::default(),
+            rate: RefCell::new(Rate { within: Ok(true), asked: Vec::new() }),
+            catalog: RefCell::new(KeptCatalog::NoPlace),
+            workspaces: RefCell::default(),
+            workspaces_fail: Cell::new(false),
+            alarm_at: Cell::new(None),
+            alarm_fails: Cell::new(false),
             random: RefCell::new(Random(1)),
             slow: Cell::new(false),
-        })
+        }
+    }
+
+    /// The object of a workspace, by its name.
+    pub fn workspace(self: &Rc<Self>, name: &str) -> Rc<WorkspaceHost<SqliteDatabase>> {
+        let mut workspaces = self.workspaces.borrow_mut();
+        let host = workspaces.entry(name.to_owned()).or_insert_with(|| {
+            let instance = Instance::new(0, None, Rc::clone(&self.executor));
+            Rc::new(WorkspaceHost::new(SqliteDatabase::new(Disk::new(), instance)))
+        });
+        Rc::clone(host)
+    }
+
+    /// What a step never does when it is tested alone.
+    fn beside_a_step(&self, what: &str) {
+        assert!(self.scripted_service.is_none(), "a step {what}");
     }
 
     /// From here on the order of tasks, and how long things take, is what the seed makes it.
-    pub(crate) fn shake(&self, seed: u64) {
+    pub fn shake(&self, seed: u64) {
         self.executor.shuffle(seed);
         self.random.replace(Random(seed ^ 0x5eed));
         self.slow.set(true);
     }
 
     /// How long the next thing takes.
-    pub(crate) fn delay_ms(&self) -> u64 {
+    pub fn delay_ms(&self) -> u64 {
         let mut random = self.random.borrow_mut();
         if self.slow.get() && random.chance(60) { random.below(40) } else { 0 }
     }
 }
 
 impl TestPlatform {
-    pub(crate) fn new(world: Rc<World>, instance: Rc<Instance>) -> Self {
+    pub fn new(world: Rc<World>, instance: Rc<Instance>) -> Self {
         Self { world, instance }
     }
 
@@ -114,10 +165,7 @@ impl TestPlatform {
                 Err(HttpFault("connection refused".to_owned()))
             }
             Reply::Silence => std::future::pending().await,
-            Reply::Http { status, headers, chunks } => {
-                let coming = chunks.into_iter().map(Coming::Chunk).collect();
-                Ok(self.response(status, headers, coming, Some(call)))
-            }
+            Reply::Http(reply) => Ok(self.http_response(reply, Some(call)).await),
             Reply::Answer(answer) => {
                 let told = told.expect("an answer was told");
                 let whole =
@@ -130,13 +178,13 @@ impl TestPlatform {
                 let (count, end) = match answer.connection {
                     Connection::Whole => (chunks.len(), None),
                     Connection::Ends(count) => (count, None),
-                    Connection::Breaks(count) => (count, Some(Coming::Break)),
-                    Connection::Silent(count) => (count, Some(Coming::Silence)),
+                    Connection::Breaks(count) => (count, Some(Piece::Broken)),
+                    Connection::Silent(count) => (count, Some(Piece::EndlessSilence)),
                 };
                 let mut coming = VecDeque::new();
                 for chunk in chunks.into_iter().take(count) {
-                    coming.push_back(Coming::Wait(answer.pause_ms + self.world.delay_ms()));
-                    coming.push_back(Coming::Chunk(chunk));
+                    coming.push_back(Piece::Silence(answer.pause_ms + self.world.delay_ms()));
+                    coming.push_back(Piece::Bytes(chunk));
                 }
                 coming.extend(end);
                 let kind = if answer.as_json { "application/json" } else { "text/event-stream" };
@@ -169,22 +217,37 @@ impl TestPlatform {
         Ok(self.response(
             status,
             Vec::new(),
-            VecDeque::from([Coming::Chunk(text.into_bytes())]),
+            VecDeque::from([Piece::Bytes(text.into_bytes())]),
             None,
         ))
+    }
+
+    async fn http_response(
+        &self,
+        reply: HttpReply,
+        call: Option<OpenCall>,
+    ) -> HttpResponse<TestBody> {
+        self.world.executor.sleep(reply.head_after_ms).await;
+        self.response(reply.status, reply.headers, reply.body, call)
     }
 
     fn response(
         &self,
         status: u16,
         headers: Vec<(String, String)>,
-        coming: VecDeque<Coming>,
+        coming: VecDeque<Piece>,
         call: Option<OpenCall>,
     ) -> HttpResponse<TestBody> {
         HttpResponse {
             status,
             headers,
-            body: TestBody { world: Rc::clone(&self.world), coming, until: None, call },
+            body: TestBody {
+                world: Rc::clone(&self.world),
+                coming,
+                until: None,
+                awaited: false,
+                call,
+            },
         }
     }
 
@@ -206,8 +269,7 @@ impl Platform for TestPlatform {
     }
 
     fn secret(&self, name: &str) -> Option<String> {
-        let held = [("OPENAI_API_KEY", "sk-test"), ("FILE_LINK_KEY", "signs links")];
-        held.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        self.world.secrets.borrow().get(name).cloned()
     }
 
     fn sleep(&self, ms: u64) -> impl Future<Output = ()> {
@@ -217,6 +279,9 @@ impl Platform for TestPlatform {
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse<TestBody>, HttpFault> {
         if !self.instance.alive() {
             return std::future::pending().await;
+        }
+        if let Some(service) = &self.world.scripted_service {
+            return Ok(self.http_response(service.take(request)?, None).await);
         }
         if request.method == HttpMethod::Delete {
             return Ok(self.delete_response(&request.url).await);
@@ -228,15 +293,19 @@ impl Platform for TestPlatform {
         }
     }
 
-    async fn search_workspace(
-        &self,
-        workspace_id: &str,
-        search: String,
-    ) -> Result<String, HttpFault> {
+    async fn search_workspace(&self, id: &str, search: String) -> Result<String, HttpFault> {
         self.pause().await;
-        self.world.workspaces.borrow_mut().searches.push((workspace_id.to_owned(), search));
-        let answer = self.world.workspaces.borrow().answer.clone();
-        answer.ok_or_else(|| HttpFault("there is no workspace".to_owned()))
+        if self.world.workspaces_fail.get() {
+            return Err(HttpFault("there is no workspace".to_owned()));
+        }
+        let workspace = self.world.workspace(&format!("local/{id}"));
+        let url = format!("https://object{INDEX_SEARCH}");
+        let head = RequestHead { method: "POST", url: &url, header: &|_| None };
+        let (source, body) = (ContextSource::default(), ready(Ok(search.into_bytes())));
+        match workspace.response(self, &source, &head, body).await.body {
+            Body::Json(text) => Ok(text.to_string()),
+            Body::Empty | Body::Stream(_) => Err(HttpFault("the index says nothing".to_owned())),
+        }
     }
 
     fn object_id(&self) -> String {
@@ -254,6 +323,7 @@ impl Platform for TestPlatform {
     }
 
     async fn erase_files(&self, folder: &str) -> Result<u64, FileFault> {
+        self.world.beside_a_step("erases files");
         self.pause().await;
         if let Some(fault) = self.world.file_fault.get() {
             return Err(fault);
@@ -265,19 +335,42 @@ impl Platform for TestPlatform {
     }
 
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>) {
+        self.world.beside_a_step("starts a task");
         if self.instance.alive() {
             self.world.executor.spawn(self.instance.number, task);
         }
     }
 
     async fn durable(&self) {
+        self.world.beside_a_step("stores something");
         self.pause().await;
         if !self.instance.alive() {
             std::future::pending::<()>().await;
         }
     }
 
+    async fn kept_catalog(&self) -> Result<KeptCatalog, HttpFault> {
+        Ok(self.world.catalog.borrow().clone())
+    }
+
+    fn set_alarm(&self, at_ms: u64) -> Result<(), DatabaseFault> {
+        if self.world.alarm_fails.get() {
+            return Err(DatabaseFault("no alarm".to_owned()));
+        }
+        self.world.alarm_at.set(Some(at_ms));
+        Ok(())
+    }
+
+    async fn free_storage(&self) -> Result<(), DatabaseFault> {
+        // What is left of an erased session are no rows; the alarm goes, too.
+        self.world.alarm_at.set(None);
+        Ok(())
+    }
+
+    async fn idle(&self) {}
+
     fn log(&self, line: serde_json::Value) {
+        self.world.beside_a_step("logs");
         self.world.log.borrow_mut().push(line);
     }
 }
@@ -287,18 +380,24 @@ impl ResponseBody for TestBody {
         self.wait_over(0).await;
         let next = self.coming.pop_front();
         match next {
-            Some(Coming::Chunk(chunk)) => {
+            Some(Piece::Bytes(mut chunk)) => {
+                while self.awaited
+                    && let Some(Piece::Bytes(more)) = self.coming.front()
+                {
+                    chunk.extend_from_slice(more);
+                    self.coming.pop_front();
+                }
                 if self.coming.is_empty() {
                     self.end();
                 }
                 Ok(Some(chunk))
             }
-            Some(Coming::Break) => {
+            Some(Piece::Broken) => {
                 self.end();
                 Err(HttpFault("connection reset".to_owned()))
             }
-            Some(Coming::Silence) => std::future::pending().await,
-            Some(Coming::Wait(_)) | None => {
+            Some(Piece::EndlessSilence) => std::future::pending().await,
+            Some(Piece::Silence(_)) | None => {
                 self.end();
                 Ok(None)
             }
@@ -306,14 +405,15 @@ impl ResponseBody for TestBody {
     }
 
     async fn arrived(&mut self) -> bool {
+        self.awaited = true;
         let mut there = 0;
         loop {
             self.wait_over(there).await;
             match self.coming.get(there) {
-                Some(Coming::Chunk(_)) => there += 1,
-                Some(Coming::Wait(_)) => {}
-                Some(Coming::Break) => return false,
-                Some(Coming::Silence) => std::future::pending().await,
+                Some(Piece::Bytes(_)) => there += 1,
+                Some(Piece::Silence(_)) => {}
+                Some(Piece::Broken) => return false,
+                Some(Piece::EndlessSilence) => std::future::pending().await,
                 None => return true,
             }
         }
@@ -329,7 +429,7 @@ impl ResponseBody for TestBody {
 impl TestBody {
     /// Waits for the end of the wait that stands at a place; giving it up loses nothing.
     async fn wait_over(&mut self, at: usize) {
-        while let Some(Coming::Wait(ms)) = self.coming.get(at) {
+        while let Some(Piece::Silence(ms)) = self.coming.get(at) {
             let executor = &self.world.executor;
             let until = *self.until.get_or_insert(executor.now_ms() + ms);
             executor.sleep(until.saturating_sub(executor.now_ms())).await;

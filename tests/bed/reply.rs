@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::scripted_service::{HttpReply, Piece};
+
 /// An output item of an answer.
 #[derive(Clone, Debug)]
-pub(crate) enum Item {
+pub enum Item {
     /// A message, in the pieces in which it is streamed.
     Text(Vec<String>),
     /// A function call.
@@ -22,7 +24,7 @@ pub(crate) enum Item {
 
 /// How an answer ends.
 #[derive(Clone, Debug)]
-pub(crate) enum Ending {
+pub enum Ending {
     Completed,
     /// `response.incomplete`, the last item being cut.
     Incomplete(&'static str),
@@ -37,7 +39,7 @@ pub(crate) enum Ending {
 
 /// How the connection fares while the answer is sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Connection {
+pub enum Connection {
     Whole,
     /// It breaks after so many chunks.
     Breaks(usize),
@@ -49,30 +51,26 @@ pub(crate) enum Connection {
 
 /// An answer of the model.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) items: Vec<Item>,
-    pub(crate) ending: Ending,
-    pub(crate) connection: Connection,
+pub struct Answer {
+    pub items: Vec<Item>,
+    pub ending: Ending,
+    pub connection: Connection,
     /// One JSON body although a stream was asked for.
-    pub(crate) as_json: bool,
+    pub as_json: bool,
     /// Chunks of so many bytes; one per event when absent.
-    pub(crate) chunk_bytes: Option<usize>,
+    pub chunk_bytes: Option<usize>,
     /// Time before each chunk.
-    pub(crate) pause_ms: u64,
+    pub pause_ms: u64,
     /// Input, cached, output, reasoning tokens.
-    pub(crate) usage: [u64; 4],
+    pub usage: [u64; 4],
 }
 
 /// What comes back for a request.
 #[derive(Clone, Debug)]
-pub(crate) enum Reply {
+pub enum Reply {
     Answer(Answer),
     /// Another status than success, or a success that is no answer.
-    Http {
-        status: u16,
-        headers: Vec<(String, String)>,
-        chunks: Vec<Vec<u8>>,
-    },
+    Http(HttpReply),
     /// The connection is refused.
     Unreachable,
     /// Not even a status line.
@@ -80,7 +78,7 @@ pub(crate) enum Reply {
 }
 
 /// An answer of these items.
-pub(crate) fn says(items: Vec<Item>) -> Answer {
+pub fn says(items: Vec<Item>) -> Answer {
     Answer {
         items,
         ending: Ending::Completed,
@@ -93,80 +91,74 @@ pub(crate) fn says(items: Vec<Item>) -> Answer {
 }
 
 /// An answer of one text, streamed word by word.
-pub(crate) fn say(text: &str) -> Answer {
+pub fn say(text: &str) -> Answer {
     says(vec![Item::Text(text.split_inclusive(' ').map(str::to_owned).collect())])
 }
 
 /// A function call.
-pub(crate) fn call(name: &str, arguments: Value) -> Item {
+pub fn call(name: &str, arguments: Value) -> Item {
     Item::Call { name: name.to_owned(), arguments: arguments.to_string() }
 }
 
 /// Half a text, then `response.failed`.
-pub(crate) fn failed(code: &'static str) -> Reply {
+pub fn failed(code: &'static str) -> Reply {
     Answer { ending: Ending::Failed(code), ..say("Half an ") }.into()
 }
 
 /// Half a text, then an error event.
-pub(crate) fn error_event(code: &'static str, nested: bool) -> Reply {
+pub fn error_event(code: &'static str, nested: bool) -> Reply {
     Answer { ending: Ending::ErrorEvent { code, nested }, ..say("Half an ") }.into()
 }
 
 /// An answer that is cut at its last item.
-pub(crate) fn incomplete(item: Item, reason: &'static str) -> Reply {
+pub fn incomplete(item: Item, reason: &'static str) -> Reply {
     Answer { ending: Ending::Incomplete(reason), ..says(vec![item]) }.into()
 }
 
 /// An answer that is cut before it says anything.
-pub(crate) fn incomplete_without_items(reason: &'static str) -> Reply {
+pub fn incomplete_without_items(reason: &'static str) -> Reply {
     Answer { ending: Ending::Incomplete(reason), ..says(Vec::new()) }.into()
 }
 
 /// An HTTP error in the service's envelope.
-pub(crate) fn http_error(status: u16, error: Value, headers: &[(&str, &str)]) -> Reply {
+pub fn http_error(status: u16, error: Value, headers: &[(&str, &str)]) -> Reply {
     let mut envelope =
         json!({ "message": "no", "type": "invalid_request_error", "param": null, "code": null });
     for (member, value) in error.as_object().unwrap() {
         envelope[member] = value.clone();
     }
-    Reply::Http {
-        status,
-        headers: headers
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect(),
-        chunks: vec![json!({ "error": envelope }).to_string().into_bytes()],
-    }
+    let reply = HttpReply::new(status, &json!({ "error": envelope }).to_string());
+    let named = headers.iter();
+    Reply::Http(named.fold(reply, |reply, (name, value)| reply.with(name, value)))
 }
 
 /// These bytes under status 200.
-pub(crate) fn raw(chunks: &[&str]) -> Reply {
-    let chunks = chunks.iter().map(|chunk| chunk.as_bytes().to_vec()).collect();
-    Reply::Http { status: 200, headers: Vec::new(), chunks }
+pub fn raw(chunks: &[&str]) -> Reply {
+    Reply::Http(HttpReply::in_pieces(200, chunks.iter().map(|chunk| Piece::text(chunk))))
 }
 
 impl Answer {
-    pub(crate) fn breaks_after(self, chunks: usize) -> Self {
+    pub fn breaks_after(self, chunks: usize) -> Self {
         Self { connection: Connection::Breaks(chunks), ..self }
     }
 
-    pub(crate) fn ends_after(self, chunks: usize) -> Self {
+    pub fn ends_after(self, chunks: usize) -> Self {
         Self { connection: Connection::Ends(chunks), ..self }
     }
 
-    pub(crate) fn silent_after(self, chunks: usize) -> Self {
+    pub fn silent_after(self, chunks: usize) -> Self {
         Self { connection: Connection::Silent(chunks), ..self }
     }
 
-    pub(crate) fn in_chunks_of(self, bytes: usize) -> Self {
+    pub fn in_chunks_of(self, bytes: usize) -> Self {
         Self { chunk_bytes: Some(bytes), ..self }
     }
 
-    pub(crate) fn paced(self, pause_ms: u64) -> Self {
+    pub fn paced(self, pause_ms: u64) -> Self {
         Self { pause_ms, ..self }
     }
 
-    pub(crate) fn in_one_json(self) -> Self {
+    pub fn in_one_json(self) -> Self {
         Self { as_json: true, ..self }
     }
 }

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 /// A user turn that says something.
-pub(crate) fn turn(id: &str, instruction: &str) -> Value {
+pub fn turn(id: &str, instruction: &str) -> Value {
     json!({ "SessionId": "s", "TurnId": id, "Instruction": instruction })
 }
 
 /// A tool continuation: call ids and what the client's tools gave.
-pub(crate) fn results(id: &str, given: &[(&str, Value)]) -> Value {
+pub fn results(id: &str, given: &[(&str, Value)]) -> Value {
     let results: Vec<Value> = given
         .iter()
         .map(|(call, result)| {
@@ -19,7 +19,7 @@ pub(crate) fn results(id: &str, given: &[(&str, Value)]) -> Value {
 }
 
 /// The same request with other members as well.
-pub(crate) fn with(mut request: Value, members: Value) -> Value {
+pub fn with(mut request: Value, members: Value) -> Value {
     for (name, value) in members.as_object().unwrap() {
         request[name] = value.clone();
     }

@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use super::reply::{Answer, Ending, Item};
 
 /// An answer as it is sent, and as the service keeps it.
-pub(crate) struct Told {
+pub struct Told {
     /// One server-sent event each.
-    pub(crate) events: Vec<String>,
+    pub events: Vec<String>,
     /// The response object at its end.
-    pub(crate) response: Value,
+    pub response: Value,
 }
 
 /// Tells an answer as the response `id`. `call_ids` are used in the order of the calls.
-pub(crate) fn tell(answer: &Answer, id: &str, mut call_ids: impl Iterator<Item = String>) -> Told {
+pub fn tell(answer: &Answer, id: &str, mut call_ids: impl Iterator<Item = String>) -> Told {
     let mut events = Vec::new();
     let mut send = |kind: &str, mut members: Value| {
         members["type"] = kind.into();

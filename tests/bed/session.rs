@@ -1,108 +1,103 @@
 //! A session under test: its instances one after the other, and the client that asks them.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::Future;
 use std::rc::Rc;
 
-use aptix_edge::catalog::Catalog;
-use aptix_edge::contract::{self, ErrorCode, Fault, InvokeResult, SessionId, TurnId};
-use aptix_edge::entry::{Delivery, Environment, SessionHost};
-use aptix_edge::ports::Deployment;
+use aptix_edge::entry::{Body, ContextSource, FrontDoor, FrontResponse, RequestHead};
+use aptix_edge::ports::KeptCatalog;
 use aptix_edge::reasoner::Position;
-use aptix_edge::retrieval::Retrieved;
-use serde::Serialize;
 use serde_json::Value;
 
 use super::catalog;
 use super::database::{Disk, SqliteDatabase};
+use super::gateway::{Host, TestGateway};
 use super::instance::{Crash, Instance};
 use super::platform::{TestPlatform, World};
 use super::reply::Reply;
 
-type Host = SessionHost<TestPlatform, SqliteDatabase>;
-
 /// A session, its storage, and the world around it.
-pub(crate) struct Bed {
-    pub(crate) world: Rc<World>,
-    pub(crate) disk: Rc<Disk>,
-    pub(crate) environment: RefCell<Environment>,
+pub struct Bed {
+    pub world: Rc<World>,
+    pub disk: Rc<Disk>,
+    /// What an isolate has read of its settings: made anew when they change.
+    settings: RefCell<(Option<Rc<FrontDoor>>, Rc<ContextSource>)>,
     life: RefCell<(Rc<Instance>, Rc<Host>)>,
     lives: Cell<u64>,
 }
 
 /// What a client got for a request.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Heard {
-    pub(crate) status: u16,
-    /// The `InvokeResult`.
-    pub(crate) body: Value,
+#[derive(Clone, Debug)]
+pub struct Heard {
+    pub status: u16,
+    pub headers: BTreeMap<String, String>,
+    /// The `InvokeResult`; null for a body that is none.
+    pub body: Value,
     /// The same, byte for byte.
-    pub(crate) text: String,
-    pub(crate) replayed: bool,
-    /// The server-sent events of a streamed answer, the last one being `result`.
-    pub(crate) frames: Option<String>,
+    pub text: String,
+    pub replayed: bool,
+    /// The server-sent events of a streamed response, the last one being `result`.
+    pub frames: Option<String>,
 }
 
 /// A request that was sent.
-pub(crate) struct Pending {
+pub struct Pending {
     instance: Rc<Instance>,
     heard: Rc<RefCell<Option<Heard>>>,
 }
 
 impl Bed {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self::with_crash(None)
     }
 
     /// A session whose first instance ends at a given place.
-    pub(crate) fn with_crash(crash: Option<Crash>) -> Self {
+    pub fn with_crash(crash: Option<Crash>) -> Self {
         let world = World::new();
         let disk = Disk::new();
-        let environment = Environment {
-            catalog: Ok(catalog_of(&catalog::document())),
-            deployment: Rc::new(Deployment {
-                base_url: "https://model.example/v1".to_owned(),
-                ..Deployment::default()
-            }),
-            origin: "https://edge.example".to_owned(),
-        };
         let life = begin_life(&world, &disk, 1, crash);
-        Self {
+        let bed = Self {
             world,
             disk,
-            environment: RefCell::new(environment),
+            settings: RefCell::default(),
             life: RefCell::new(life),
             lives: Cell::new(1),
-        }
+        };
+        bed.configure(|_| ());
+        bed
     }
 
-    /// Changes the deployment's settings.
-    pub(crate) fn deploy(&self, change: impl FnOnce(&mut Deployment)) {
-        let mut environment = self.environment.borrow_mut();
-        let mut deployment = environment.deployment.as_ref().clone();
-        change(&mut deployment);
-        environment.deployment = Rc::new(deployment);
+    /// Sets a variable or a secret of the deployment.
+    pub fn deploy(&self, name: &'static str, value: &str) {
+        self.world.secrets.borrow_mut().insert(name, value.to_owned());
+        self.settings.take();
     }
 
     /// Changes the catalog.
-    pub(crate) fn configure(&self, change: impl FnOnce(&mut Value)) {
+    pub fn configure(&self, change: impl FnOnce(&mut Value)) {
         let mut document = catalog::document();
         change(&mut document);
-        self.environment.borrow_mut().catalog = Ok(catalog_of(&document));
+        self.keep_catalog(document.to_string());
     }
 
     /// Puts a catalog in place that is refused.
-    pub(crate) fn spoil_catalog(&self) {
-        let fault = Fault::new(ErrorCode::CatalogInvalid, "It is spoilt.");
-        self.environment.borrow_mut().catalog = Err(fault);
+    pub fn spoil_catalog(&self) {
+        self.keep_catalog("It is spoilt.".to_owned());
+    }
+
+    fn keep_catalog(&self, document: String) {
+        self.world.catalog.replace(KeptCatalog::Document(document));
+        self.settings.take();
     }
 
     /// Ends the present instance and begins another over the same storage.
-    pub(crate) fn restart(&self) {
+    pub fn restart(&self) {
         self.restart_to_crash(None);
     }
 
     /// The same, and the new instance ends at a given place.
-    pub(crate) fn restart_to_crash(&self, crash: Option<Crash>) {
+    pub fn restart_to_crash(&self, crash: Option<Crash>) {
         self.life.borrow().0.end();
         self.lives.set(self.lives.get() + 1);
         let life = begin_life(&self.world, &self.disk, self.lives.get(), crash);
@@ -110,29 +105,78 @@ impl Bed {
     }
 
     /// The present instance still lives.
-    pub(crate) fn alive(&self) -> bool {
+    pub fn alive(&self) -> bool {
         self.life.borrow().0.alive()
     }
 
-    /// Sends a request to `/execute` and leaves the answer for later.
-    pub(crate) fn send(&self, request: &Value) -> Pending {
+    /// Sends any request to the front door and leaves the response for later.
+    pub fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Pending {
+        let (instance, host) = self.life.borrow().clone();
+        let world = Rc::clone(&self.world);
+        let gateway = TestGateway {
+            platform: TestPlatform::new(Rc::clone(&world), Rc::clone(&instance)),
+            world,
+            host,
+            source: Rc::clone(&self.settings.borrow().1),
+            body: body.as_bytes().to_vec(),
+        };
+        let door = self.settings.borrow().0.clone();
+        let door = door.unwrap_or_else(|| Rc::new(FrontDoor::new(&gateway)));
+        self.settings.borrow_mut().0 = Some(Rc::clone(&door));
+        let (method, url) = (method.to_owned(), format!("https://edge.example{target}"));
+        let headers: BTreeMap<String, String> = headers
+            .iter()
+            .map(|(name, value)| (name.to_ascii_lowercase(), (*value).to_owned()))
+            .collect();
+        self.begin(instance, async move {
+            let header = |name: &str| headers.get(&name.to_ascii_lowercase()).cloned();
+            let head = RequestHead { method: &method, url: &url, header: &header };
+            match door.response(&head, &gateway).await {
+                FrontResponse::Own(response) => {
+                    let contents = match response.body {
+                        Body::Empty => Vec::new(),
+                        Body::Json(text) => text.as_bytes().to_vec(),
+                        Body::Stream(contents) => contents,
+                    };
+                    let text = String::from_utf8_lossy(&contents).into_owned();
+                    Heard::of(response.status, response.headers, text)
+                }
+                FrontResponse::OfObject(response, more) => {
+                    let (status, mut headers) = (response.status, response.headers);
+                    headers.extend(more);
+                    let mut text = String::new();
+                    match response.body {
+                        Body::Empty => {}
+                        Body::Json(json) => text.push_str(&json),
+                        Body::Stream(mut stream) => {
+                            while let Some(chunk) = stream.next_chunk().await.unwrap() {
+                                text.push_str(&chunk);
+                            }
+                        }
+                    }
+                    Heard::of(status, headers, text)
+                }
+            }
+        })
+    }
+
+    /// Sends any request and waits for its response.
+    pub fn asked(&self, method: &str, target: &str, body: &str) -> Heard {
+        self.wait(&self.ask(method, target, &[], body)).expect("the instance lives")
+    }
+
+    /// Sends a request to `/execute` and leaves the response for later.
+    pub fn send(&self, request: &Value) -> Pending {
         self.send_from(request, None)
     }
 
     /// The same with `Last-Event-ID`.
-    pub(crate) fn send_from(&self, request: &Value, position: Option<Position>) -> Pending {
-        let (_, host) = self.life.borrow().clone();
-        self.deliver(position, |environment| {
-            let body = request.to_string();
-            let request = contract::parse(body.as_bytes())?;
-            let order = contract::MemberOrder::of(&request, body.as_bytes());
-            let delivery = host.execute(environment, &request, &Retrieved::default());
-            delivery.map_err(|faults| order.sorted(faults))
-        })
+    pub fn send_from(&self, request: &Value, position: Option<Position>) -> Pending {
+        self.ask_from("POST", "/execute", position, &request.to_string())
     }
 
     /// Sends a request for which the model service is called and never answers.
-    pub(crate) fn send_to_silence(&self, request: &Value) -> Pending {
+    pub fn send_to_silence(&self, request: &Value) -> Pending {
         let calls = self.world.model.requests() + 1;
         self.world.model.script([Reply::Silence]);
         let pending = self.send(request);
@@ -141,118 +185,125 @@ impl Bed {
     }
 
     /// Sends a request and waits for its answer; `None` when the instance ends before.
-    pub(crate) fn try_post(&self, request: &Value) -> Option<Heard> {
+    pub fn try_post(&self, request: &Value) -> Option<Heard> {
         self.wait(&self.send(request))
     }
 
     /// Sends a request and waits for its answer.
-    pub(crate) fn post(&self, request: &Value) -> Heard {
+    pub fn post(&self, request: &Value) -> Heard {
         self.try_post(request).expect("the instance lives")
     }
 
     /// Attaches to a turn's stream.
-    pub(crate) fn attach(&self, turn: &str, position: Option<Position>) -> Pending {
-        let (_, host) = self.life.borrow().clone();
-        self.deliver(position, |environment| {
-            host.watch(environment, &session_id(), &turn_id(turn)).map_err(Vec::from)
-        })
+    pub fn attach(&self, turn: &str, position: Option<Position>) -> Pending {
+        self.ask_from("GET", &format!("/sessions/s/turns/{turn}/stream"), position, "")
     }
 
     /// Asks for a turn to be cancelled.
-    pub(crate) fn send_cancel(&self, turn: &str) -> Pending {
-        let turn = turn_id(turn);
-        self.ask(|host, environment| async move {
-            shown(host.cancel(&environment, &session_id(), &turn).await)
-        })
+    pub fn send_cancel(&self, turn: &str) -> Pending {
+        self.ask("POST", &format!("/sessions/s/turns/{turn}/cancel"), &[], "")
     }
 
     /// Asks for the session to be erased.
-    pub(crate) fn send_erase(&self) -> Pending {
-        self.ask(
-            |host, environment| async move { shown(host.erase(&environment, &session_id()).await) },
-        )
+    pub fn send_erase(&self) -> Pending {
+        self.ask("DELETE", "/sessions/s", &[], "")
     }
 
     /// Erases the session; `None` when the instance ends before.
-    pub(crate) fn try_erase(&self) -> Option<Heard> {
+    pub fn try_erase(&self) -> Option<Heard> {
         self.wait(&self.send_erase())
     }
 
-    /// The alarm rings while an erasure may be under way.
-    pub(crate) fn try_resume_erasure(&self) -> Option<Heard> {
-        self.wait(
-            &self.ask(
-                |host, environment| async move { shown(host.resume_erasure(&environment).await) },
-            ),
-        )
-    }
-
-    /// Asks the object for something that takes a while.
-    fn ask<F: Future<Output = Heard>>(
-        &self,
-        what: impl FnOnce(Rc<Host>, Environment) -> F + 'static,
-    ) -> Pending {
-        let (instance, host) = self.life.borrow().clone();
-        let environment = self.environment.borrow().clone();
-        let pending = Pending { instance, heard: Rc::default() };
-        let (slot, alive) = (Rc::clone(&pending.heard), Rc::clone(&pending.instance));
-        self.world.executor.spawn(
-            pending.instance.number,
-            Box::pin(async move {
-                let heard = what(host, environment).await;
-                if alive.alive() {
-                    slot.replace(Some(heard));
-                }
-            }),
-        );
-        pending
-    }
-
     /// Cancels a turn and waits until that is done; `None` when the instance ends before.
-    pub(crate) fn try_cancel(&self, turn: &str) -> Option<Heard> {
+    pub fn try_cancel(&self, turn: &str) -> Option<Heard> {
         self.wait(&self.send_cancel(turn))
     }
 
     /// The alarm rings. False when the instance does not live through it.
-    pub(crate) fn alarm(&self) -> bool {
+    pub fn alarm(&self) -> bool {
         let (instance, host) = self.life.borrow().clone();
-        let _ = host.recover(&self.environment.borrow());
+        let source = Rc::clone(&self.settings.borrow().1);
+        self.world.alarm_at.set(None);
+        let rang = self.begin(Rc::clone(&instance), async move {
+            let rang = host.alarm_rang(&source).await;
+            Heard::of(if rang.is_ok() { 200 } else { 500 }, Vec::new(), String::new())
+        });
+        // What takes a while goes on by itself.
+        drop(rang);
         instance.alive()
     }
 
+    /// The alarm rings, and what it has to do is done; `None` when the instance ends before.
+    pub fn try_alarm(&self) -> Option<Heard> {
+        let (instance, host) = self.life.borrow().clone();
+        let source = Rc::clone(&self.settings.borrow().1);
+        self.wait(&self.begin(instance, async move {
+            let rang = host.alarm_rang(&source).await;
+            Heard::of(if rang.is_ok() { 200 } else { 500 }, Vec::new(), String::new())
+        }))
+    }
+
     /// `GET …/turns/{TurnId}`
-    pub(crate) fn turn(&self, turn: &str) -> Heard {
-        let (_, host) = self.life.borrow().clone();
-        shown(host.turn_view(&self.environment.borrow(), &session_id(), &turn_id(turn)))
+    pub fn turn(&self, turn: &str) -> Heard {
+        self.asked("GET", &format!("/sessions/s/turns/{turn}"), "")
     }
 
     /// The stored status of a turn.
-    pub(crate) fn status(&self, turn: &str) -> String {
+    pub fn status(&self, turn: &str) -> String {
         self.turn(turn).result()["Status"].as_str().unwrap().to_owned()
     }
 
     /// `GET /sessions/{SessionId}`
-    pub(crate) fn session(&self) -> Heard {
-        let (_, host) = self.life.borrow().clone();
-        shown(host.session_view(&self.environment.borrow(), &session_id()))
+    pub fn session(&self) -> Heard {
+        self.asked("GET", "/sessions/s", "")
     }
 
     /// `GET …/modes`
-    pub(crate) fn modes(&self) -> Heard {
-        let (_, host) = self.life.borrow().clone();
-        shown(host.modes_view(&self.environment.borrow(), &session_id()))
+    pub fn modes(&self) -> Heard {
+        self.asked("GET", "/sessions/s/modes", "")
     }
 
-    /// `GET …/export`
-    pub(crate) fn export(&self) -> Value {
-        let (_, host) = self.life.borrow().clone();
-        let mut export = host.export(&self.environment.borrow(), &session_id()).unwrap();
-        let pieces = std::iter::from_fn(|| export.piece().unwrap());
-        serde_json::from_str(&pieces.collect::<String>()).unwrap()
+    /// `Result` of `GET …/export`
+    pub fn export(&self) -> Value {
+        self.asked("GET", "/sessions/s/export", "").body
+    }
+
+    fn ask_from(
+        &self,
+        method: &str,
+        target: &str,
+        position: Option<Position>,
+        body: &str,
+    ) -> Pending {
+        let position = position.map(|at| format!("{}.{}", at.segment, at.offset));
+        let headers: Vec<(&str, &str)> =
+            position.iter().map(|position| ("Last-Event-ID", position.as_str())).collect();
+        self.ask(method, target, &headers, body)
+    }
+
+    /// Begins what an instance does for a client.
+    fn begin(
+        &self,
+        instance: Rc<Instance>,
+        what: impl Future<Output = Heard> + 'static,
+    ) -> Pending {
+        let pending = Pending { instance, heard: Rc::default() };
+        let (slot, alive) = (Rc::clone(&pending.heard), Rc::clone(&pending.instance));
+        let task = Box::pin(async move {
+            let heard = what.await;
+            if alive.alive() {
+                slot.replace(Some(heard));
+            }
+        });
+        let lives = Rc::clone(&pending.instance);
+        if lives.alive() {
+            self.world.executor.begin(lives.number, task, || lives.alive());
+        }
+        pending
     }
 
     /// Runs the world until a request is answered; `None` when its instance ends before.
-    pub(crate) fn wait(&self, pending: &Pending) -> Option<Heard> {
+    pub fn wait(&self, pending: &Pending) -> Option<Heard> {
         loop {
             if let Some(heard) = pending.heard.borrow().clone() {
                 return Some(heard);
@@ -265,24 +316,24 @@ impl Bed {
     }
 
     /// Runs the world until something is so.
-    pub(crate) fn run_until(&self, so: impl Fn(&Self) -> bool, what: &str) {
+    pub fn run_until(&self, so: impl Fn(&Self) -> bool, what: &str) {
         while !so(self) {
             assert!(self.step(), "it never happens that {what}");
         }
     }
 
     /// Runs the world until nothing is left to happen.
-    pub(crate) fn settle(&self) {
+    pub fn settle(&self) {
         while self.step() {}
     }
 
     /// Lets one thing happen. False when nothing is left.
-    pub(crate) fn step(&self) -> bool {
+    pub fn step(&self) -> bool {
         self.step_once(true)
     }
 
     /// Lets everything happen that takes no time.
-    pub(crate) fn run_at_once(&self) {
+    pub fn run_at_once(&self) {
         while self.step_once(false) {}
     }
 
@@ -295,98 +346,74 @@ impl Bed {
     }
 
     /// The model service never refused a request for what it said.
-    pub(crate) fn assert_chain_held(&self) {
+    pub fn assert_chain_held(&self) {
         assert_eq!(self.world.model.refusals(), Vec::<String>::new());
-    }
-
-    fn deliver(
-        &self,
-        position: Option<Position>,
-        take: impl FnOnce(&Environment) -> Result<Delivery, Vec<Fault>>,
-    ) -> Pending {
-        let instance = Rc::clone(&self.life.borrow().0);
-        let taken = take(&self.environment.borrow());
-        let heard = Rc::new(RefCell::new(None));
-        let pending = Pending { instance, heard };
-        if !pending.instance.alive() {
-            return pending;
-        }
-        match taken {
-            Err(faults) => {
-                let refusal = InvokeResult::failure(faults);
-                pending.heard.replace(Some(Heard::of(refusal.http_status(), &refusal.to_json())));
-            }
-            Ok(delivery) => {
-                let slot = Rc::clone(&pending.heard);
-                let listen = listen(delivery, position, slot);
-                self.world.executor.spawn(pending.instance.number, Box::pin(listen));
-            }
-        }
-        pending
     }
 }
 
-async fn listen(delivery: Delivery, position: Option<Position>, slot: Rc<RefCell<Option<Heard>>>) {
-    let (stream, replayed) = (Rc::clone(&delivery.stream), delivery.replayed);
-    let mut frames = None;
-    if delivery.streaming {
-        let mut cursor = delivery.cursor(position);
-        let mut text = String::new();
-        loop {
-            text.push_str(&cursor.frames(&stream));
-            if cursor.finished() {
-                break;
-            }
-            cursor.growth(&stream).await;
-        }
-        frames = Some(text);
+impl PartialEq for Heard {
+    /// Headers tell when and how long, too.
+    fn eq(&self, other: &Self) -> bool {
+        let told =
+            |heard: &Self| (heard.status, heard.text.clone(), heard.replayed, heard.frames.clone());
+        told(self) == told(other)
     }
-    let outcome = stream.ended_with().await;
-    slot.replace(Some(Heard { replayed, frames, ..Heard::of(outcome.http_status, &outcome.body) }));
 }
 
 impl Pending {
     /// The instance that it was sent to has not ended.
-    pub(crate) fn lives(&self) -> bool {
+    pub fn lives(&self) -> bool {
         self.instance.alive()
     }
 
     /// The answer, when it is there.
-    pub(crate) fn heard(&self) -> Option<Heard> {
+    pub fn heard(&self) -> Option<Heard> {
         self.heard.borrow().clone()
     }
 }
 
 impl Heard {
-    fn of(status: u16, text: &str) -> Self {
-        let body = serde_json::from_str(text).unwrap();
-        Self { status, body, text: text.to_owned(), replayed: false, frames: None }
+    fn of(status: u16, headers: Vec<(&'static str, String)>, text: String) -> Self {
+        let headers: BTreeMap<String, String> =
+            headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let is_stream =
+            headers.get("Content-Type").is_some_and(|kind| kind.contains("event-stream"));
+        let replayed = headers.contains_key("Idempotent-Replayed");
+        let (text, frames) = if is_stream {
+            let result = text.rsplit("event: result\n").next().unwrap();
+            let result = result.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+            (result.to_owned(), Some(text))
+        } else {
+            (text, None)
+        };
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        Self { status, headers, body, text, replayed, frames }
     }
 
     /// `Result` of a success.
-    pub(crate) fn result(&self) -> &Value {
+    pub fn result(&self) -> &Value {
         assert_eq!(self.body["Successful"], true, "{}", self.text);
         &self.body["Result"]
     }
 
     /// Status and code of a failure; 200 and nothing else.
-    pub(crate) fn failure(&self) -> (u16, &str) {
+    pub fn failure(&self) -> (u16, &str) {
         (self.status, self.body["Errors"][0]["ErrorCode"].as_str().unwrap_or_default())
     }
 
     /// `Details` of a failure.
-    pub(crate) fn details(&self) -> &Value {
+    pub fn details(&self) -> &Value {
         &self.body["Errors"][0]["Details"]
     }
 
     /// The text of a final response.
-    pub(crate) fn final_text(&self) -> &str {
+    pub fn final_text(&self) -> &str {
         assert_eq!(self.result()["Kind"], "final", "{}", self.text);
         self.result()["PrimaryOutputText"].as_str().unwrap()
     }
 
     /// The ids of the calls that a continuation asks for.
-    pub(crate) fn calls(&self) -> Vec<String> {
+    pub fn calls(&self) -> Vec<String> {
         assert_eq!(self.result()["Kind"], "client_tool_continuation", "{}", self.text);
         let calls = self.result()["ToolCalls"].as_array().unwrap();
         calls.iter().map(|call| call["ToolCallId"].as_str().unwrap().to_owned()).collect()
@@ -403,24 +430,4 @@ fn begin_life(
     let platform = TestPlatform::new(Rc::clone(world), Rc::clone(&instance));
     let database = SqliteDatabase::new(Rc::clone(disk), Rc::clone(&instance));
     (instance, SessionHost::new(Rc::new(platform), database))
-}
-
-fn catalog_of(document: &Value) -> Rc<Catalog> {
-    Rc::new(Catalog::parse(&document.to_string()).expect("the bed's catalog is right"))
-}
-
-fn shown(view: Result<impl Serialize, Fault>) -> Heard {
-    let result = match view {
-        Ok(view) => InvokeResult::success(view, Vec::new()),
-        Err(fault) => fault.into(),
-    };
-    Heard::of(result.http_status(), &result.to_json())
-}
-
-fn session_id() -> SessionId {
-    SessionId::parse("s").unwrap()
-}
-
-fn turn_id(turn: &str) -> TurnId {
-    TurnId::parse(turn).unwrap()
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// What a tool does with a call.
 #[derive(Clone, Debug)]
-pub(crate) enum ToolAnswer {
+pub enum ToolAnswer {
     Json(Value),
     Status(u16),
     /// It works for as long as anybody waits.
@@ -16,7 +16,7 @@ pub(crate) enum ToolAnswer {
 
 /// The tools.
 #[derive(Default)]
-pub(crate) struct ToolService {
+pub struct ToolService {
     executions: RefCell<BTreeMap<String, usize>>,
     calls: RefCell<Vec<Value>>,
     script: RefCell<VecDeque<ToolAnswer>>,
@@ -28,31 +28,31 @@ type Mind = dyn Fn(&Value) -> ToolAnswer;
 
 impl ToolService {
     /// The next calls are answered like this; then every call with what it was called for.
-    pub(crate) fn script(&self, answers: impl IntoIterator<Item = ToolAnswer>) {
+    pub fn script(&self, answers: impl IntoIterator<Item = ToolAnswer>) {
         self.script.borrow_mut().extend(answers);
     }
 
     /// Every call that nothing is scripted for is answered like this.
-    pub(crate) fn think(&self, mind: impl Fn(&Value) -> ToolAnswer + 'static) {
+    pub fn think(&self, mind: impl Fn(&Value) -> ToolAnswer + 'static) {
         self.mind.replace(Some(Box::new(mind)));
     }
 
     /// Takes back one scripted answer; false when there is none.
-    pub(crate) fn drop_scripted(&self) -> bool {
+    pub fn drop_scripted(&self) -> bool {
         self.script.borrow_mut().pop_front().is_some()
     }
 
     /// How often each call was run, by its `ToolCallId`.
-    pub(crate) fn executions(&self) -> BTreeMap<String, usize> {
+    pub fn executions(&self) -> BTreeMap<String, usize> {
         self.executions.borrow().clone()
     }
 
     /// The bodies of all calls, in their order.
-    pub(crate) fn calls(&self) -> Vec<Value> {
+    pub fn calls(&self) -> Vec<Value> {
         self.calls.borrow().clone()
     }
 
-    pub(super) fn take(&self, body: &str) -> ToolAnswer {
+    pub fn take(&self, body: &str) -> ToolAnswer {
         let body: Value = serde_json::from_str(body).expect("a tool call is JSON");
         let id = body["ToolCallId"].as_str().expect("a tool call has its id").to_owned();
         self.calls.borrow_mut().push(body.clone());

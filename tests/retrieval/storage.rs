@@ -18,7 +18,6 @@ pub(crate) struct Storage {
     failing_in: RefCell<Option<u64>>,
 }
 
-#[allow(dead_code, reason = "the bench does not count")]
 impl Storage {
     pub(crate) fn new() -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::bed::*;
+use bed::*;
 
 #[test]
 fn in_replay_mode_the_whole_conversation_is_sent_each_time_and_nothing_is_stored_there() {

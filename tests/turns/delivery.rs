@@ -3,8 +3,8 @@
 use aptix_edge::reasoner::Position;
 use serde_json::{Value, json};
 
-use super::bed::*;
 use super::{input, names, user, watched};
+use bed::*;
 
 #[test]
 fn a_plain_turn_is_one_call_and_a_follow_up_continues_it() {

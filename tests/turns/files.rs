@@ -4,7 +4,7 @@ use aptix_edge::files::PresentedLink;
 use aptix_edge::ports::FileFault;
 use serde_json::{Value, json};
 
-use super::bed::*;
+use bed::*;
 
 const CONTENTS: &str = "canary-contents";
 

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::bed::*;
 use super::watched;
+use bed::*;
 
 #[test]
 fn a_repeat_attaches_while_the_turn_runs_and_replays_when_it_has_ended() {
@@ -190,7 +190,7 @@ fn a_turn_interrupted_for_good_frees_the_session() {
 #[test]
 fn a_turn_that_takes_too_long_is_ended() {
     let bed = Bed::new();
-    bed.deploy(|deployment| deployment.turn_timeout_ms = 1000);
+    bed.deploy("TURN_TIMEOUT_MS", "1000");
     bed.world.model.script([say("Very slow indeed.").paced(300).into()]);
     assert_eq!(bed.post(&turn("t1", "Hello")).failure(), (504, "upstream_timeout"));
     assert_eq!((bed.world.model.aborted.get(), bed.world.model.open.get()), (1, 0));

@@ -3,8 +3,8 @@
 use aptix_edge::reasoner::Position;
 use serde_json::{Value, json};
 
-use super::bed::*;
 use super::{input, names, user, watched};
+use bed::*;
 
 #[test]
 fn a_mode_change_shows_at_once_and_its_tools_with_the_next_turn() {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::bed::*;
 use super::names;
+use bed::*;
 
 #[test]
 fn a_busy_session_says_which_turn_it_is_busy_with() {

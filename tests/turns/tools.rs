@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::bed::*;
+use bed::*;
 
 #[test]
 fn a_server_tool_runs_once_and_its_result_goes_to_the_model_and_to_the_client() {
@@ -94,7 +94,7 @@ fn a_failing_server_tool_fails_the_turn_unless_it_is_to_be_reported() {
 #[test]
 fn a_turn_that_only_calls_tools_ends_at_the_limit_and_can_go_on() {
     let bed = Bed::new();
-    bed.deploy(|deployment| deployment.max_iterations = 3);
+    bed.deploy("MAX_ITERATIONS", "3");
     let request = turn("t1", "Look [plan: server, server, server, server]");
     assert_eq!(bed.post(&request).failure(), (500, "iteration_limit_exceeded"));
     assert_eq!(bed.world.model.requests(), 3);

@@ -4,7 +4,6 @@
 // A test fails by panicking, in its helper functions too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-#[path = "composition/golden.rs"]
 mod golden;
 
 use aptix_edge::catalog::Catalog;

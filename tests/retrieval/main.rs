@@ -10,19 +10,13 @@
     reason = "a test that panics is a test that fails"
 )]
 
-#[path = "retrieval/bodies.rs"]
+mod bench;
 mod bodies;
-#[path = "retrieval/chunking.rs"]
 mod chunking;
-#[path = "retrieval/index.rs"]
 mod index;
-#[path = "retrieval/scope.rs"]
 mod scope;
-#[path = "retrieval/search.rs"]
 mod search;
-#[path = "retrieval/storage.rs"]
 mod storage;
-#[path = "retrieval/terms.rs"]
 mod terms;
 
 use aptix_edge::contract::Document;

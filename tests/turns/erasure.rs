@@ -1,16 +1,6 @@
 //! An erased session is gone whatever happens meanwhile: its rows in one step, its responses at the
 //! model service in the end.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
-mod bed;
-
 use bed::*;
 use serde_json::{Value, json};
 
@@ -75,9 +65,9 @@ fn an_alarm_completes_an_erasure_that_was_cut() {
     assert_eq!(bed.try_erase(), None);
     assert_eq!(bed.world.model.stored(), 3);
     bed.restart();
-    bed.try_resume_erasure().unwrap();
+    bed.try_alarm().unwrap();
     assert_eq!((tables(&bed), bed.world.model.stored()), (0, 0));
-    bed.try_resume_erasure().unwrap();
+    bed.try_alarm().unwrap();
 }
 
 #[test]
@@ -88,7 +78,7 @@ fn an_alarm_that_rings_while_an_erasure_goes_on_leaves_it_alone() {
     let erased = bed.send_erase();
     bed.run_until(|bed| bed.session().status == 404, "the rows are erased");
     assert!(erased.heard().is_none());
-    bed.try_resume_erasure().unwrap();
+    bed.try_alarm().unwrap();
     bed.wait(&erased).unwrap();
     let attempts = bed.disk.read("SELECT attempts FROM erasure");
     assert_eq!(attempts[0]["attempts"], 1);
@@ -168,10 +158,10 @@ fn an_erasure_waits_for_a_catalog_that_says_whom_to_ask() {
     let waiting = json!({ "Deleted": 0, "Pending": 3, "Refused": 0 });
     for _ in 0..20 {
         assert_eq!(bed.try_erase().unwrap().result()["StoredResponses"], waiting);
-        bed.try_resume_erasure().unwrap();
+        bed.try_alarm().unwrap();
     }
     bed.configure(|_| ());
-    bed.try_resume_erasure().unwrap();
+    bed.try_alarm().unwrap();
     assert_eq!((tables(&bed), bed.world.model.stored()), (0, 0));
 }
 

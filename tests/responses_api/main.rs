@@ -7,7 +7,6 @@
 // A test fails by panicking, in its helper functions too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-#[path = "streams/recorded.rs"]
 mod recorded;
 
 use std::path::PathBuf;

@@ -17,7 +17,7 @@ pub(crate) struct Corpus {
 
 impl Corpus {
     pub(crate) fn all() -> Vec<Self> {
-        let beside = |name| root().join("tests/retrieval_bench").join(name);
+        let beside = |name| root().join("tests/retrieval/bench").join(name);
         vec![
             Self { name: "this project", documents: own(), questions: OWN },
             Self {
@@ -50,7 +50,7 @@ impl Corpus {
 fn own() -> Vec<Document> {
     let mut documents = under(&root().join("src"), "src/");
     documents.extend(under(&root().join("tests"), "tests/"));
-    let aside = ["tests/retrieval", "tests/bench/", "tests/fuzz", "tests/check_catalog"];
+    let aside = ["tests/retrieval", "tests/bench/", "tests/fuzz", "tests/catalog/check_catalog"];
     documents.retain(|document| !aside.iter().any(|place| document.path.starts_with(place)));
     documents
 }

@@ -1,16 +1,6 @@
 //! What a turn costs in rows, which is what the object's storage is billed by: few are written, and
 //! those that are read do not grow with the session.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
-mod bed;
-
 use bed::*;
 use serde_json::json;
 

@@ -7,18 +7,9 @@
 //! storage, and the client does what clients do: it repeats what got no answer, or it is gone.
 
 #![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-#![allow(
     clippy::print_stdout,
     reason = "the number of crashes that were survived is part of the result"
 )]
-
-mod bed;
 
 use std::collections::BTreeMap;
 

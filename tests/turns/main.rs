@@ -1,4 +1,5 @@
-//! Whole turns, as a client and the model service see them (the interface, sections 2, 4 and 5).
+//! Whole turns, as a client and the model service see them (interface §2, §4 and §5): what is told,
+//! and that it stays so through crashes, faults and any order of events.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,22 +9,18 @@
     reason = "a test that panics is a test that fails"
 )]
 
-mod bed;
-#[path = "turns/conversation.rs"]
 mod conversation;
-#[path = "turns/delivery.rs"]
+mod crash;
 mod delivery;
-#[path = "turns/files.rs"]
+mod erasure;
+mod faults;
 mod files;
-#[path = "turns/life_cycle.rs"]
+mod interleavings;
 mod life_cycle;
-#[path = "turns/migration.rs"]
 mod migration;
-#[path = "turns/modes.rs"]
 mod modes;
-#[path = "turns/session.rs"]
+mod rows;
 mod session;
-#[path = "turns/tools.rs"]
 mod tools;
 
 use bed::*;

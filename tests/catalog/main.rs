@@ -8,11 +8,9 @@
     reason = "a test that panics is a test that fails"
 )]
 
-#[path = "catalog/documents.rs"]
+mod check_catalog;
 mod documents;
-#[path = "catalog/spoiled_documents.rs"]
 mod spoiled_documents;
-#[path = "catalog/wrong_documents.rs"]
 mod wrong_documents;
 
 use std::sync::LazyLock;
@@ -224,7 +222,7 @@ fn the_default_mode_is_the_marked_one_else_general_else_the_first() {
 
 #[test]
 fn the_builtin_catalog_is_complete_and_obeys_its_schema() {
-    let text = include_str!("../src/catalog/builtin.json");
+    let text = include_str!("../../src/catalog/builtin.json");
     let document: Value = serde_json::from_str(text).unwrap();
     assert!(VALIDATOR.is_valid(&document));
     let catalog = Catalog::builtin().unwrap();

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 // A failing test is meant to panic, and its helpers stand outside the test functions.
 
+mod memory;
+
 use aptix_edge::contract::{
     AgentExecuteResponse, ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage,
     ExecuteRequest, Fault, FileRef, FinalResponse, ImageMimeType, InputArtifact, InvokeResult,

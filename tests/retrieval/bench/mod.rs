@@ -5,23 +5,14 @@
 //! Speed: ratios to plain FTS5 in the same run, on a workspace of ten thousand chunks.
 
 #![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::disallowed_methods,
-    reason = "a bench fails by panicking, prints its figures and reads the machine's clock"
+    reason = "a bench prints its figures and reads the machine's clock"
 )]
 
-#[path = "retrieval_bench/corpus.rs"]
 mod corpus;
-#[path = "retrieval_bench/plain_fts5.rs"]
 mod plain_fts5;
-#[path = "retrieval_bench/questions.rs"]
 mod questions;
-#[path = "retrieval/storage.rs"]
-mod storage;
 
 use std::time::Instant;
 
@@ -29,7 +20,8 @@ use aptix_edge::contract::Document;
 use aptix_edge::retrieval::WorkspaceIndex;
 use corpus::Corpus;
 use plain_fts5::PlainFts5;
-use storage::Storage;
+
+use super::storage::Storage;
 
 /// How many chunks a question is answered with, as a turn is by default.
 const LIMIT: usize = 8;

@@ -3,16 +3,7 @@
 //!
 //! `APTIX_SEED=n` runs one seed alone and says what happens; `APTIX_LONG_TESTS=1` runs many more.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
 #![allow(clippy::print_stdout, reason = "the seed of a failure is what repeats it")]
-
-mod bed;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -147,10 +147,10 @@ pub(crate) const OWN: &[Question] = &[
         "the welcome message of a mode is put before the answer",
         &[("src/reasoner/model_step.rs", "fn final_text")],
     ),
-    ("test that kills the instance at every durable step", &[("tests/crash.rs", "")]),
+    ("test that kills the instance at every durable step", &[("tests/turns/crash.rs", "")]),
     (
         "how many rows may a plain follow-up write? is there a test",
-        &[("tests/rows.rs", "fn a_plain_follow_up")],
+        &[("tests/turns/rows.rs", "fn a_plain_follow_up")],
     ),
     (
         "fake model service for the end-to-end tests",
@@ -158,7 +158,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "check that only one folder depends on the workers runtime",
-        &[("tests/architecture.rs", "fn only_the_platform_names")],
+        &[("tests/architecture/folders.rs", "fn only_the_platform_names")],
     ),
     (
         "comment lines sent during silence so proxies keep the connection open",

@@ -1,16 +1,6 @@
 //! Everything that the model service can do wrong, at the first and at a later call of a turn; and
 //! that the session outlives it (the interface, sections 2 and 3).
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
-mod bed;
-
 use bed::*;
 use serde_json::{Value, json};
 

@@ -14,19 +14,12 @@
 )]
 #![allow(clippy::print_stdout, reason = "the seed of a failure is what repeats it")]
 
-#[path = "fuzz/campaign.rs"]
 mod campaign;
-#[path = "fuzz/json_text.rs"]
 mod json_text;
-#[path = "fuzz/mutation.rs"]
 mod mutation;
-#[path = "fuzz/operators.rs"]
 mod operators;
-#[path = "fuzz/requests.rs"]
 mod requests;
-#[path = "fuzz/routes.rs"]
 mod routes;
-#[path = "fuzz/streams.rs"]
 mod streams;
 
 use campaign::Random;

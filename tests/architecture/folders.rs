@@ -1,0 +1,134 @@
+//! Which folder of `src` may name which.
+
+use super::assert_only;
+use super::sources::sources;
+
+/// Every folder, and every folder that its code may name. Nothing else is permitted.
+const MAY_NAME: [(&str, &[&str]); 17] = [
+    ("encoding", &[]),
+    ("json", &[]),
+    ("contract", &["encoding", "json"]),
+    ("responses_api", &[]),
+    ("catalog", &["json"]),
+    ("ports", &["contract"]),
+    ("outbound", &["catalog", "ports"]),
+    ("files", &["contract", "encoding", "ports"]),
+    ("retrieval", &["catalog", "contract", "encoding", "outbound", "ports"]),
+    ("persistence", &["contract", "encoding", "files", "ports"]),
+    ("composition", &["catalog", "contract", "encoding", "responses_api", "retrieval"]),
+    ("llm_call", &["contract", "encoding", "ports", "responses_api"]),
+    ("server_tools", &["catalog", "contract", "files", "outbound", "ports"]),
+    (
+        "reasoner",
+        &[
+            "catalog",
+            "composition",
+            "contract",
+            "encoding",
+            "files",
+            "json",
+            "llm_call",
+            "outbound",
+            "persistence",
+            "ports",
+            "responses_api",
+            "retrieval",
+            "server_tools",
+        ],
+    ),
+    (
+        "entry",
+        &[
+            "catalog",
+            "contract",
+            "encoding",
+            "files",
+            "json",
+            "outbound",
+            "persistence",
+            "ports",
+            "reasoner",
+            "responses_api",
+            "retrieval",
+        ],
+    ),
+    (
+        "platform",
+        &["catalog", "contract", "entry", "persistence", "ports", "reasoner", "retrieval"],
+    ),
+    // The command for catalogs: a program of its own, which uses the crate from outside.
+    ("bin", &["catalog"]),
+];
+
+/// What the runtime's side constructs, which is all that it may name of these two folders.
+const CONSTRUCTED: [&str; 3] = ["SessionStore", "ChunkIndex", "WorkspaceIndex"];
+
+#[test]
+fn a_folder_names_only_those_that_it_may() {
+    let mut found = Vec::new();
+    for file in sources().iter().filter(|file| file.path != "lib.rs") {
+        let row = MAY_NAME.iter().find(|(folder, _)| *folder == file.folder());
+        let Some((_, may)) = row else {
+            found.push(format!("{} stands in no folder of the table", file.path));
+            continue;
+        };
+        let named = file.names();
+        let wrong = named.iter().filter(|name| !may.contains(name));
+        found.extend(wrong.map(|name| format!("{} names {name}", file.path)));
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn the_table_of_folders_has_no_circle() {
+    // Each folder names only such as stand above it.
+    for (place, (folder, may)) in MAY_NAME.iter().enumerate() {
+        let above = |name: &&str| MAY_NAME[..place].iter().any(|(known, _)| known == name);
+        assert!(may.iter().all(above), "{folder}");
+    }
+}
+
+#[test]
+fn the_platform_names_the_storage_s_owners_only_to_construct_them() {
+    assert_only(&[], |file| {
+        let named = |folder| file.items_of(folder).iter().any(|item| !CONSTRUCTED.contains(item));
+        file.folder() == "platform" && (named("persistence") || named("retrieval"))
+    });
+}
+
+#[test]
+fn only_the_platform_names_the_workers_runtime() {
+    let runtime = [
+        "worker",
+        "wasm_bindgen",
+        "wasm_bindgen_futures",
+        "serde_wasm_bindgen",
+        "js_sys",
+        "web_sys",
+    ];
+    assert!(sources().iter().any(|file| file.folder() == "platform" && file.says("worker")));
+    assert_only(&[], |file| {
+        file.folder() != "platform" && runtime.iter().any(|name| file.says(name))
+    });
+}
+
+#[test]
+fn clock_randomness_and_secrets_come_in_through_the_platform() {
+    let machine = ["SystemTime", "Instant", "Date", "getrandom", "rand", "env", "thread"];
+    assert_only(&[], |file| {
+        !["platform", "bin"].contains(&file.folder()) && machine.iter().any(|name| file.says(name))
+    });
+    assert_only(&[], |file| file.says("SystemTime") || file.says("Instant"));
+}
+
+#[test]
+fn every_path_into_the_crate_can_be_found_by_reading() {
+    // A path that climbs with `super` to the crate's root, or groups its folders, would be missed.
+    assert_only(&[], |file| {
+        let climbs = |path: &Vec<String>| path.iter().filter(|part| *part == "super").count();
+        let most =
+            usize::from(!file.path.ends_with("/mod.rs") || file.path.matches('/').count() > 1);
+        let reaches_root = file.paths.iter().any(|path| climbs(path) > most);
+        reaches_root || file.code.contains("crate::{") || file.code.contains("use crate;")
+    });
+}

@@ -1,0 +1,101 @@
+//! Who alone may do what (AGN-027 §3.1).
+
+use super::assert_only;
+use super::sources::sources;
+
+/// What writes a request to the model service.
+const WRITERS: [&str; 8] = [
+    "system_message",
+    "user_message",
+    "function_call_output",
+    "FunctionTool",
+    "ResponsesRequest",
+    "ToolChoice",
+    "ContentPart",
+    "array_of",
+];
+
+/// What a session's mode is set with.
+const ASSIGNMENTS: [&str; 3] = [".mode = ", ".mode.clone_from(", ".mode.replace_range("];
+
+/// The folders, each once, that hold a file of that kind.
+fn folders_that(hold: impl Fn(&super::Source) -> bool) -> Vec<String> {
+    let mut folders: Vec<String> =
+        sources().iter().filter(|file| hold(file)).map(|file| file.folder().to_owned()).collect();
+    folders.dedup();
+    folders
+}
+
+#[test]
+fn only_composition_writes_what_the_model_sees() {
+    assert_only(&[], |file| {
+        !["composition", "responses_api"].contains(&file.folder())
+            && file.names().contains("responses_api")
+            && WRITERS.iter().any(|writer| file.says(writer))
+    });
+}
+
+#[test]
+fn only_the_reasoner_names_composition_the_model_call_and_the_tools() {
+    assert_only(&[], |file| {
+        file.folder() != "reasoner"
+            && ["composition", "llm_call", "server_tools"]
+                .iter()
+                .any(|step| file.names().contains(step))
+    });
+}
+
+#[test]
+fn one_folder_calls_the_model_service_and_one_file_of_the_reasoner_calls_that() {
+    assert_eq!(folders_that(|file| file.text.contains("/responses\"")), ["llm_call"]);
+    assert_eq!(
+        folders_that(|file| file.code.contains(".send(") && file.folder() != "platform"),
+        ["llm_call", "outbound"]
+    );
+    let callers: Vec<String> = sources()
+        .into_iter()
+        .filter(|file| {
+            file.code.contains("llm_call::call(") || file.items_of("llm_call").contains("call")
+        })
+        .map(|file| file.path)
+        .collect();
+    assert!(matches!(callers.as_slice(), [one] if one.starts_with("reasoner/")), "{callers:?}");
+}
+
+#[test]
+fn only_the_reasoner_changes_a_session_s_mode() {
+    // Persistence stores what the reasoner decided.
+    assert_only(&[], |file| {
+        !["reasoner", "persistence"].contains(&file.folder())
+            && ASSIGNMENTS.iter().any(|assignment| file.code.contains(assignment))
+    });
+}
+
+#[test]
+fn an_invoke_result_is_built_in_one_place() {
+    assert_only(&["contract/invoke_result.rs"], |file| {
+        file.code.contains("struct InvokeResult ") || file.text.contains("\"Successful")
+    });
+}
+
+#[test]
+fn retrieval_knows_of_no_session_and_one_file_of_it_asks_the_storage() {
+    assert_only(&[], |file| {
+        file.folder() == "retrieval"
+            && ["SessionStore", "Session", "Turn", "texts"].iter().any(|name| file.says(name))
+    });
+    // A scope is read and compared without any storage; so are chunks and terms.
+    let asking =
+        sources().into_iter().filter(|file| file.folder() == "retrieval" && file.says("Database"));
+    assert_eq!(asking.count(), 1);
+}
+
+#[test]
+fn a_read_error_in_the_storage_is_never_turned_into_a_default() {
+    assert_only(&[], |file| {
+        (file.folder() == "persistence" || file.folder() == "retrieval" && file.says("Database"))
+            && ["unwrap_or_default", "ok()", "if let Ok("]
+                .iter()
+                .any(|shape| file.code.contains(shape))
+    });
+}

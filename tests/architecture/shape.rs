@@ -1,0 +1,94 @@
+//! How files are written: what stands first, how long they are, what they are called.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::assert_only;
+use super::code::functions;
+use super::sources::{Source, sources};
+
+/// The longest file, in lines, unit tests included.
+const FILE_LINES: usize = 500;
+
+/// The longest function, in lines; unit tests may be longer.
+const FUNCTION_LINES: usize = 80;
+
+#[test]
+fn every_file_says_first_what_it_owns() {
+    assert_only(&[], |file| !file.text.starts_with("//! "));
+}
+
+#[test]
+fn no_file_has_a_name_that_says_nothing() {
+    for vague in ["utils", "helpers", "manager", "types", "handlers"] {
+        assert_only(&[], |file| file.path.split(['/', '.']).any(|part| part == vague));
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_500_lines() {
+    let long = sources().into_iter().filter_map(|file| {
+        let lines = file.text.lines().count();
+        (lines > FILE_LINES).then(|| format!("{}: {lines}", file.path))
+    });
+    assert_eq!(long.collect::<Vec<_>>(), Vec::<String>::new());
+}
+
+#[test]
+fn no_function_is_longer_than_80_lines() {
+    let mut long = Vec::new();
+    for file in sources() {
+        let functions =
+            functions(&file.code).into_iter().filter(|(_, lines)| *lines > FUNCTION_LINES);
+        long.extend(functions.map(|(name, lines)| format!("{} {name}: {lines}", file.path)));
+    }
+    assert_eq!(long, Vec::<String>::new());
+}
+
+#[test]
+fn the_platform_s_page_names_every_file_and_what_it_adapts() {
+    let sources = sources();
+    let pages = |file: &&Source| file.folder() == "platform" && file.path.ends_with("/mod.rs");
+    let mut missing = Vec::new();
+    for page in sources.iter().filter(pages) {
+        let folder = page.path.trim_end_matches("mod.rs");
+        for file in &sources {
+            let Some(inside) = file.path.strip_prefix(folder) else { continue };
+            // A folder inside is one entry, and has a page of its own.
+            let name = inside.split(['/', '.']).next().unwrap_or_default();
+            if inside != "mod.rs" && !is_told(&page.text, name) {
+                missing.push(format!("{}: {name}", page.path));
+            }
+        }
+    }
+    missing.dedup();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+/// Whether a page has a line that names the file and says more than its name.
+fn is_told(page: &str, name: &str) -> bool {
+    let lines = page.lines().filter_map(|line| line.strip_prefix("//! "));
+    let named = lines.filter_map(|line| line.split_once(&format!("`{name}`")));
+    named.into_iter().any(|(_, what)| what.split_whitespace().count() > 2)
+}
+
+#[test]
+fn no_file_speaks_of_the_machine_it_was_written_on() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output();
+    let listed = match listed {
+        Ok(listed) if listed.status.success() => String::from_utf8(listed.stdout).unwrap(),
+        _ => return println!("skipped: this is not a git checkout"),
+    };
+    // Parted, so that this file does not name them either.
+    let machine = ["/wo rk/", "/ro ot/", "/ho me/", "/Us ers/", "/bash _jobs"]
+        .map(|path| path.replace(' ', ""));
+    let speaks = |path: &&str| {
+        // A file that is listed and gone says nothing.
+        let text = std::fs::read(root.join(path)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        machine.iter().any(|path| text.contains(path.as_str()))
+    };
+    let found: Vec<_> = listed.split_terminator('\0').filter(speaks).collect();
+    assert_eq!(found, Vec::<&str>::new());
+}

@@ -1,0 +1,41 @@
+//! A test bed for whole turns: the product's own front door and objects over SQLite, a virtual clock, and
+//! a strict model service ([`Bed`]); and for one step of a turn ([`LoneStep`]).
+//!
+//! Everything but the two seams `Platform` and `Database` is the product itself. Nothing here
+//! waits, and nothing depends on the machine: the same seed gives the same run. An *instance* is
+//! one life of the object that owns a session; a crash ends it and all its tasks, and keeps what
+//! was durable.
+
+mod catalog;
+mod conversation;
+mod database;
+mod executor;
+mod gateway;
+mod instance;
+mod lone_step;
+mod model_service;
+mod planned_model;
+mod platform;
+mod reply;
+mod requests;
+mod response_stream;
+mod scripted_service;
+mod session;
+mod tool_service;
+
+pub use conversation::{Conversation, Said};
+pub use database::{Disk, Statement};
+pub use executor::Random;
+pub use instance::Crash;
+pub use lone_step::LoneStep;
+pub use model_service::ModelService;
+pub use planned_model::planned;
+pub use platform::World;
+pub use reply::{
+    Answer, Item, Reply, call, error_event, failed, http_error, incomplete,
+    incomplete_without_items, raw, say, says,
+};
+pub use requests::{results, turn, with};
+pub use scripted_service::{HttpReply, Piece};
+pub use session::{Bed, Heard, Pending};
+pub use tool_service::ToolAnswer;

@@ -1,0 +1,74 @@
+//! One step of the product, alone with the machine: scripted replies to whatever it sends, a clock
+//! that begins at 0 and moves only when everything waits for it, and the requests that were sent.
+//!
+//! A step starts no task, stores nothing, erases nothing and does not log: each of them panics.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use aptix_edge::ports::{FileFault, HttpRequest, Platform};
+
+use super::instance::Instance;
+use super::platform::{TestPlatform, World};
+use super::scripted_service::{HttpReply, ScriptedService};
+
+/// The machine that a step runs on. A request that no reply was scripted for cannot be sent.
+pub struct LoneStep {
+    /// For the step's own functions.
+    pub platform: TestPlatform,
+    world: Rc<World>,
+}
+
+impl LoneStep {
+    pub fn replying(replies: impl IntoIterator<Item = HttpReply>) -> Self {
+        let world = World::of_one_step(ScriptedService::replying(replies));
+        let instance = Instance::new(1, None, Rc::clone(&world.executor));
+        Self { platform: TestPlatform::new(Rc::clone(&world), instance), world }
+    }
+
+    pub fn with_secret(self, name: &'static str, value: &'static str) -> Self {
+        self.world.secrets.borrow_mut().insert(name, value.to_owned());
+        self
+    }
+
+    pub fn with_file_fault(self, fault: FileFault) -> Self {
+        self.world.file_fault.set(Some(fault));
+        self
+    }
+
+    /// The files that are kept, by their key.
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        self.world.files.borrow().clone()
+    }
+
+    pub fn sent(&self) -> Vec<HttpRequest> {
+        self.world.scripted_service.as_ref().expect("the step is alone").sent()
+    }
+
+    pub fn now_ms(&self) -> u64 {
+        self.platform.now_ms()
+    }
+
+    /// Runs a future to its end and asks it again whenever the clock moves.
+    pub fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        loop {
+            if let Poll::Ready(value) =
+                future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+            {
+                return value;
+            }
+            let moved = self.world.executor.step(true, |_| true);
+            assert!(moved, "it waits for something that never comes");
+        }
+    }
+}
+
+impl Default for LoneStep {
+    fn default() -> Self {
+        Self::replying([])
+    }
+}

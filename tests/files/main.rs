@@ -1,0 +1,178 @@
+//! Files in a tool's result (interface §8; AGN-033 §6): contents are kept apart, and a
+//! reference stands in their place.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics is a test that fails"
+)]
+
+use aptix_edge::encoding::{content_hash_of_bytes, content_hash_of_text};
+use aptix_edge::files::{FileFailure, FileLinks, OutputFile, PresentedLink, keep_files};
+use aptix_edge::ports::FileFault;
+use bed::LoneStep;
+use serde_json::{Value, json};
+
+fn kept(step: &LoneStep, answer: &str) -> Result<(String, Vec<OutputFile>), FileFailure> {
+    let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
+    step.run(keep_files(&step.platform, links, answer.to_owned()))
+}
+
+fn with_key() -> LoneStep {
+    LoneStep::default().with_secret("FILE_LINK_KEY", "k")
+}
+
+/// Why an answer with that file fails.
+fn problem(file: Value) -> String {
+    let answer = json!({ "Files": [{ "Name": "ok", "MimeType": "a/b", "Text": "" }, file] });
+    let step = with_key();
+    let problem = kept(&step, &answer.to_string()).unwrap_err().to_string();
+    assert!(step.files().is_empty(), "a file beside a malformed one was kept");
+    problem
+}
+
+#[test]
+fn contents_are_kept_by_their_bytes_and_a_reference_stands_in_their_place() {
+    let step = with_key();
+    let answer = r#"{ "rows": 2.0, "Files": [
+        {"Name": "a.csv", "MimeType": "text/csv", "Text": "x\r\ny", "Extra": 1},
+        {"Description": "Pixels.", "DataBase64": "AAEC/w", "Name": "p", "MimeType": "image/png"}
+    ], "done":true }"#;
+    let (result, files) = kept(&step, answer).unwrap();
+    let [text, image] = files.as_slice() else { panic!("{files:?}") };
+    let references = serde_json::to_string(&[&text.reference, &image.reference]).unwrap();
+    // Around the list, every byte stays.
+    assert_eq!(result, format!("{{ \"rows\": 2.0, \"Files\": {references}, \"done\":true }}"));
+    assert_eq!(text.reference.size_bytes, 4);
+    assert_eq!(text.reference.content_hash, content_hash_of_text("x\ny"));
+    assert_eq!(text.reference.content_expires.as_deref(), Some("1970-01-01T00:01:00.000Z"));
+    assert_eq!(image.reference.content_hash, content_hash_of_bytes(&[0, 1, 2, 255]));
+    assert_eq!(image.reference.description.as_deref(), Some("Pixels."));
+    assert_eq!(image.sha256.as_deref(), Some(image.reference.content_hash.as_str()));
+    for (file, contents) in [(text, b"x\r\ny".as_slice()), (image, &[0, 1, 2, 255])] {
+        let target = file.reference.url.strip_prefix("https://edge.example/files/").unwrap();
+        let (id, query) = target.split_once('?').unwrap();
+        let link = PresentedLink::parse(id, query).unwrap().signed_with("k").unwrap();
+        assert_eq!(link.name, file.reference.name);
+        assert_eq!(link.mime_type, file.reference.mime_type);
+        assert_eq!(link.expires_at, 60);
+        assert_eq!(step.files().get(&link.id.key()).unwrap(), contents);
+    }
+}
+
+#[test]
+fn a_file_elsewhere_is_passed_on_with_what_is_known_of_it() {
+    let hash = "AB".repeat(32);
+    let answer = json!({ "Files": [{
+        "Name": "big.iso", "MimeType": "application/octet-stream", "SizeBytes": 5_000_000_000_u64,
+        "Url": "https://cdn.example/big.iso?s=1", "ContentHash": hash,
+        "ContentExpires": "2026-01-02T03:04:05.5+01:00",
+    }] });
+    // It needs no place for files.
+    let (_, files) = kept(&LoneStep::default(), &answer.to_string()).unwrap();
+    let file = &files[0];
+    assert_eq!(file.reference.url, "https://cdn.example/big.iso?s=1");
+    assert_eq!(file.reference.size_bytes, 5_000_000_000);
+    assert_eq!(file.reference.content_hash, hash);
+    assert_eq!(file.reference.content_expires.as_deref(), Some("2026-01-02T03:04:05.5+01:00"));
+    assert_eq!(file.sha256, None);
+}
+
+#[test]
+fn what_is_no_list_of_files_is_the_tool_s_own() {
+    for answer in [
+        "[]",
+        "[{\"Files\":1}]",
+        "\"Files\"",
+        "{}",
+        "{\"Files\":null}",
+        "{\"Files\": []}",
+        "{\"Files\":\"a\"}",
+        "{\"Files\":{\"Name\":\"a\"}}",
+        "{\"Files\":[\"src/a.rs\", {\"Name\":\"b\"}]}",
+        "{\"files\":[{\"Name\":\"b\"}]}",
+        " {\"a\":{\"Files\":[{}]}}",
+        "{\"a\\ud800\":1}",
+    ] {
+        assert_eq!(kept(&LoneStep::default(), answer), Ok((answer.to_owned(), Vec::new())));
+    }
+}
+
+#[test]
+fn a_malformed_file_is_named_with_what_it_must_be_and_never_repeated() {
+    let text = |members: Value| {
+        let mut file = json!({ "Name": "a", "MimeType": "text/plain", "Text": "secret" });
+        file.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        problem(file)
+    };
+    let elsewhere = |members: Value| {
+        let mut file = json!({
+            "Name": "a", "MimeType": "a/b", "Url": "https://x.example/a", "SizeBytes": 1,
+            "ContentHash": "0".repeat(64)
+        });
+        file.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        problem(file)
+    };
+    for (told, expected) in [
+        (text(json!({ "Name": null })), ".Name must be a text of 1 to 255 characters"),
+        (text(json!({ "Name": 7 })), ".Name must be a text of 1 to 255 characters"),
+        (text(json!({ "Name": "" })), ".Name must be a text of 1 to 255 characters"),
+        (text(json!({ "Name": "ä".repeat(256) })), ".Name must be a text of 1 to 255 characters"),
+        (text(json!({ "Name": "a\nb" })), ".Name must be a text of 1 to 255 characters"),
+        (text(json!({ "MimeType": "text" })), ".MimeType must be a media type"),
+        (text(json!({ "MimeType": "a/b\nc" })), ".MimeType must be a text of 1"),
+        (text(json!({ "Description": 1 })), ".Description must be a text"),
+        (text(json!({ "Text": 1 })), ".Text must be a text"),
+        (text(json!({ "Text": null })), " must have exactly one of Text, DataBase64 and Url"),
+        (text(json!({ "DataBase64": "AA==" })), " must have exactly one of Text"),
+        (text(json!({ "Url": "https://x.example" })), " must have exactly one of Text"),
+        (text(json!({ "Text": null, "DataBase64": "A" })), ".DataBase64 must be base64"),
+        (text(json!({ "Text": null, "DataBase64": "data:a/b;base64,AA==" })), ".DataBase64 must"),
+        (elsewhere(json!({ "Url": "data:text/plain,secret" })), ".Url must be an absolute http"),
+        (elsewhere(json!({ "Url": "javascript:secret" })), ".Url must be an absolute http"),
+        (elsewhere(json!({ "Url": "/a" })), ".Url must be an absolute http"),
+        (elsewhere(json!({ "Url": "https://" })), ".Url must be an absolute http"),
+        (elsewhere(json!({ "Url": "https://x.example/a b" })), ".Url must be an absolute http"),
+        (elsewhere(json!({ "Url": "https:///x" })), ".Url must be an absolute http"),
+        (elsewhere(json!({ "Url": "https://x\"><script>" })), ".Url must be an absolute http"),
+        (elsewhere(json!({ "Url": "https://x\u{202e}y" })), ".Url must be an absolute http"),
+        (elsewhere(json!({ "ContentExpires": "2026-13-02T03:04:05Z" })), ".ContentExpires must"),
+        (elsewhere(json!({ "ContentExpires": "2026-01-02T24:04:05Z" })), ".ContentExpires must"),
+        (elsewhere(json!({ "ContentExpires": "2026-01-02T03:04:05+" })), ".ContentExpires must"),
+        (elsewhere(json!({ "ContentExpires": "2026-01-02T03:04:05-.Z" })), ".ContentExpires must"),
+        (elsewhere(json!({ "SizeBytes": null })), ".SizeBytes must be a whole number"),
+        (elsewhere(json!({ "SizeBytes": -1 })), ".SizeBytes must be a whole number"),
+        (elsewhere(json!({ "SizeBytes": 1.5 })), ".SizeBytes must be a whole number"),
+        (elsewhere(json!({ "ContentHash": null })), ".ContentHash must be 1 to 128"),
+        (elsewhere(json!({ "ContentHash": "" })), ".ContentHash must be 1 to 128"),
+        (elsewhere(json!({ "ContentHash": "0".repeat(129) })), ".ContentHash must be 1 to 128"),
+        (elsewhere(json!({ "ContentHash": "a b" })), ".ContentHash must be 1 to 128"),
+        (elsewhere(json!({ "ContentExpires": "tomorrow" })), ".ContentExpires must be like"),
+        (elsewhere(json!({ "ContentExpires": "2026-01-02T03:04:05" })), ".ContentExpires must"),
+        (elsewhere(json!({ "ContentExpires": "2026-01-02 03:04:05Z" })), ".ContentExpires must"),
+    ] {
+        let expected = format!("its answer's Files[1]{expected}");
+        assert!(told.starts_with(&expected) && !told.contains("secret"), "{told} / {expected}");
+    }
+    let many = json!({ "Files": vec![json!({}); 101] }).to_string();
+    let many = kept(&with_key(), &many).unwrap_err().to_string();
+    assert_eq!(many, "its answer's Files has more than 100 entries");
+    let twice = kept(&with_key(), "{\"Files\":[{}],\"Files\":[{}]}").unwrap_err().to_string();
+    assert_eq!(twice, "its answer's Files is there more than once");
+    let twice = "{\"Files\":[{\"Name\":\"a\",\"Name\":\"b\"}]}";
+    let twice = kept(&with_key(), twice).unwrap_err().to_string();
+    assert_eq!(twice, "its answer's Files[0] has a member more than once");
+}
+
+#[test]
+fn a_file_that_cannot_be_kept_is_the_tool_s_failure() {
+    let answer = r#"{"Files":[{"Name":"a","MimeType":"a/b","Text":"x"}]}"#;
+    let failure = |step: &LoneStep| kept(step, answer).unwrap_err();
+    assert_eq!(failure(&LoneStep::default()), FileFailure::NoPlace);
+    let empty = LoneStep::default().with_secret("FILE_LINK_KEY", "");
+    assert_eq!(failure(&empty), FileFailure::NoPlace);
+    let unbound = with_key().with_file_fault(FileFault::NoBucket);
+    assert_eq!(failure(&unbound), FileFailure::NoPlace);
+    assert_eq!(failure(&with_key().with_file_fault(FileFault::Failed)), FileFailure::NotKept);
+}

@@ -1,0 +1,400 @@
+//! One call to the model service (AGN-027 §4, layer 2): what is sent, what is told of the text while
+//! it grows, and what each kind of failure is.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics is a test that fails"
+)]
+
+use std::task::{Context, Poll};
+
+use aptix_edge::contract::{ErrorCode, Fault};
+use aptix_edge::llm_call::{Answered, Audience, CallFailure, Endpoint, call};
+use aptix_edge::ports::{HttpMethod, HttpRequest};
+use aptix_edge::responses_api::{FunctionCall, Progress, Usage};
+use bed::{HttpReply, LoneStep, Piece};
+use serde_json::json;
+
+/// How long an answer that nobody listens to is waited for before it is read, in milliseconds.
+const PAUSE_MS: u64 = 250;
+
+const MESSAGE: &str = r#"{"type":"message","content":[{"type":"output_text","text":"Hello"}]}"#;
+const CALL: &str = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#;
+
+fn event(json: &str) -> String {
+    format!("data: {json}\n\n")
+}
+
+fn delta(text: &str) -> String {
+    let delta = json!({
+        "type": "response.output_text.delta", "item_id": "m", "output_index": 0,
+        "content_index": 0, "delta": text,
+    });
+    event(&delta.to_string())
+}
+
+/// The terminal event, `response` being what it says besides its status.
+fn ended(status: &str, response: &str) -> String {
+    event(&format!(
+        r#"{{"type":"response.{status}","response":{{"id":"resp_1","status":"{status}",{response}}}}}"#
+    ))
+}
+
+fn completed(items: &str) -> String {
+    ended("completed", &format!(r#""output":[{items}]"#))
+}
+
+/// Hears a call, listening from some moment on.
+struct Ear<'a> {
+    step: &'a LoneStep,
+    from_ms: u64,
+    heard: Vec<(u64, Progress)>,
+}
+
+impl<'a> Ear<'a> {
+    fn listening_from(step: &'a LoneStep, from_ms: u64) -> Self {
+        Self { step, from_ms, heard: Vec::new() }
+    }
+}
+
+impl Audience for Ear<'_> {
+    fn hear(&mut self, progress: Progress) {
+        self.heard.push((self.step.now_ms(), progress));
+    }
+
+    fn poll_listens(&self, _: &mut Context<'_>) -> Poll<()> {
+        // The bed asks everybody whenever its clock moves.
+        if self.step.now_ms() >= self.from_ms { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+fn endpoint() -> Endpoint {
+    Endpoint {
+        base_url: "https://model.example/v1/".to_owned(),
+        api_key: Some("k".to_owned()),
+        idle_timeout_ms: 1000,
+    }
+}
+
+/// One call that somebody listens to from some moment on, with what was heard and when.
+fn heard_from(
+    from_ms: u64,
+    step: &LoneStep,
+) -> (Vec<(u64, Progress)>, Result<Answered, CallFailure>) {
+    let mut ear = Ear::listening_from(step, from_ms);
+    let ending = step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut ear));
+    (ear.heard, ending)
+}
+
+/// One call that is listened to, with the progress that was reported.
+fn called(step: &LoneStep) -> (Vec<Progress>, Result<Answered, CallFailure>) {
+    let (heard, ending) = heard_from(0, step);
+    (heard.into_iter().map(|(_, progress)| progress).collect(), ending)
+}
+
+/// How a call ends, which is the same when nobody listens.
+fn ended_with(answer: HttpReply) -> (Vec<Progress>, Result<Answered, CallFailure>) {
+    let (_, unheard) = heard_from(u64::MAX, &LoneStep::replying([answer.clone()]));
+    let (told, ending) = called(&LoneStep::replying([answer]));
+    assert_eq!(format!("{unheard:?}"), format!("{ending:?}"));
+    (told, ending)
+}
+
+fn answered(answer: HttpReply) -> (Vec<Progress>, Answered) {
+    let (told, ending) = ended_with(answer);
+    (told, ending.unwrap())
+}
+
+/// How one call failed, and the fault that it is.
+fn failed(answer: HttpReply) -> (bool, Fault) {
+    let failure = ended_with(answer).1.unwrap_err();
+    (failure.retryable(), failure.into_fault(1))
+}
+
+#[test]
+fn a_call_is_one_post_with_the_body_as_it_is_and_a_key_when_there_is_one() {
+    let step = LoneStep::replying([1, 2].map(|_| HttpReply::new(200, &completed(MESSAGE))));
+    let body = "{ \"model\": \"m\" }";
+    for endpoint in
+        [endpoint(), Endpoint { api_key: None, base_url: "http://m/v1".to_owned(), ..endpoint() }]
+    {
+        let mut ear = Ear::listening_from(&step, 0);
+        step.run(call(&step.platform, &endpoint, body.to_owned(), &mut ear)).unwrap();
+    }
+    let accept = ("Accept".to_owned(), "text/event-stream".to_owned());
+    let bearer = ("Authorization".to_owned(), "Bearer k".to_owned());
+    assert_eq!(
+        step.sent(),
+        [
+            HttpRequest {
+                method: HttpMethod::Post,
+                url: "https://model.example/v1/responses".to_owned(),
+                headers: vec![accept.clone(), bearer],
+                body: body.to_owned(),
+            },
+            HttpRequest {
+                method: HttpMethod::Post,
+                url: "http://m/v1/responses".to_owned(),
+                headers: vec![accept],
+                body: body.to_owned(),
+            },
+        ]
+    );
+}
+
+#[test]
+fn text_is_told_as_it_comes_and_the_answer_is_the_terminal_event_s() {
+    let usage = r#""usage":{"input_tokens":3,"output_tokens":2}"#;
+    let end = ended("completed", &format!(r#""output":[{MESSAGE},{CALL}],{usage}"#));
+    let (first, rest) = end.split_at(40);
+    let (told, Answered { answer, cut_off }) = answered(HttpReply::in_pieces(
+        200,
+        [": hello\n\n", &delta("Hel"), &delta("lo"), first, rest, "after the end"].map(Piece::text),
+    ));
+    assert_eq!(told, [Progress::Text("Hel".to_owned()), Progress::Text("lo".to_owned())]);
+    assert_eq!(
+        (answer.response_id.as_deref(), answer.text.as_str(), cut_off),
+        (Some("resp_1"), "Hello", None)
+    );
+    let call = FunctionCall {
+        call_id: "c".to_owned(),
+        name: "f".to_owned(),
+        arguments: "{}".to_owned(),
+        cut: false,
+    };
+    assert_eq!(answer.calls, [call]);
+    assert_eq!(answer.usage, Some(Usage { input: 3, output: 2, total: 5, ..Usage::default() }));
+}
+
+#[test]
+fn a_json_answer_is_read_too_and_its_text_told_at_once() {
+    let body = format!(r#"{{"id":"resp_1","status":"completed","output":[{MESSAGE}]}}"#);
+    let (told, answered) = answered(HttpReply::new(201, &body));
+    assert_eq!(told, [Progress::Text("Hello".to_owned())]);
+    assert_eq!(answered.answer.text, "Hello");
+}
+
+#[test]
+fn nothing_is_read_behind_the_terminal_event() {
+    let pieces = [Piece::text(&completed(MESSAGE)), Piece::Broken];
+    assert_eq!(answered(HttpReply::in_pieces(200, pieces)).1.answer.text, "Hello");
+}
+
+#[test]
+fn a_service_that_is_silent_for_too_long_is_given_up_and_a_slow_one_is_not() {
+    let slow = [
+        Piece::Silence(999),
+        Piece::text(": still here\n\n"),
+        Piece::Silence(999),
+        Piece::text(&delta("Hello")),
+        Piece::Silence(999),
+        Piece::text(&completed(MESSAGE)),
+    ];
+    assert_eq!(answered(HttpReply::in_pieces(200, slow).after(999)).1.answer.text, "Hello");
+
+    let silent_head = HttpReply::new(200, &completed(MESSAGE)).after(1001);
+    let silent_body = [
+        Piece::text(&delta("Hel")),
+        Piece::Silence(1001 + PAUSE_MS),
+        Piece::text(&completed(MESSAGE)),
+    ];
+    for (answer, at) in
+        [(silent_head, 1000), (HttpReply::in_pieces(200, silent_body).after(500), 1500)]
+    {
+        let step = LoneStep::replying([answer.clone()]);
+        let failure = called(&step).1.unwrap_err();
+        assert_eq!(step.now_ms(), at);
+        let unheard = LoneStep::replying([answer]);
+        assert!(heard_from(u64::MAX, &unheard).1.is_err());
+        // What came before it was left unread for a while.
+        assert!((at..=at + PAUSE_MS).contains(&unheard.now_ms()));
+        assert!(!failure.retryable());
+        assert_eq!(
+            failure.into_fault(3),
+            Fault::new(ErrorCode::UpstreamTimeout, "The model service sent nothing for 1000 ms.")
+                .with("Attempts", 3)
+        );
+    }
+}
+
+#[test]
+fn an_answer_is_read_when_it_has_come_or_as_it_comes_once_somebody_listens() {
+    let words = ["a", "b", "c", "d", "e", "f"];
+    let piecewise = || {
+        let deltas = words.iter().flat_map(|word| [Piece::text(&delta(word)), Piece::Silence(100)]);
+        let end = ended("completed", r#""output":[]"#);
+        LoneStep::replying([HttpReply::in_pieces(200, deltas.chain([Piece::text(&end)]))])
+    };
+    let heard = |from_ms| -> Vec<(u64, String)> {
+        let mut moments = Vec::new();
+        for (at, progress) in heard_from(from_ms, &piecewise()).0 {
+            let Progress::Text(text) = progress else { panic!("{progress:?}") };
+            match moments.last_mut() {
+                Some((last, together)) if *last == at => String::push_str(together, &text),
+                _ => moments.push((at, text)),
+            }
+        }
+        moments
+    };
+    let at = |moments: &[(u64, &str)]| -> Vec<(u64, String)> {
+        moments.iter().map(|(at, text)| (*at, (*text).to_owned())).collect()
+    };
+    assert_eq!(
+        heard(0),
+        at(&[(0, "a"), (100, "b"), (200, "c"), (300, "d"), (400, "e"), (500, "f")])
+    );
+    assert_eq!(heard(300), at(&[(250, "abc"), (300, "d"), (400, "e"), (500, "f")]));
+    assert_eq!(heard(u64::MAX), at(&[(250, "abc"), (500, "def")]));
+
+    let quick = HttpReply::in_pieces(
+        200,
+        [Piece::text(&delta("a")), Piece::Silence(7), Piece::text(&completed(MESSAGE))],
+    );
+    let step = LoneStep::replying([quick]);
+    heard_from(u64::MAX, &step).1.unwrap();
+    assert_eq!(step.now_ms(), 7);
+}
+
+#[test]
+fn a_connection_that_stays_open_or_breaks_behind_the_last_event_takes_nothing_of_the_answer() {
+    let text = [delta("Hel"), delta("lo"), completed(MESSAGE)].concat();
+    for size in [1, 7, text.len()] {
+        for end in [Piece::Silence(999_999), Piece::Broken] {
+            let pieces = text.as_bytes().chunks(size).map(|bytes| Piece::Bytes(bytes.to_vec()));
+            let step = LoneStep::replying([HttpReply::in_pieces(200, pieces.chain([end]))]);
+            assert_eq!(heard_from(u64::MAX, &step).1.unwrap().answer.text, "Hello");
+            assert!(step.now_ms() <= PAUSE_MS);
+        }
+    }
+}
+
+#[test]
+fn a_service_that_cannot_be_reached_can_be_tried_again() {
+    let failure = called(&LoneStep::default()).1.unwrap_err();
+    assert!(failure.retryable());
+    assert_eq!(
+        failure.into_fault(2),
+        Fault::new(ErrorCode::UpstreamUnavailable, "The model service could not be reached.")
+            .with("Attempts", 2)
+    );
+}
+
+#[test]
+fn the_wait_that_the_service_asks_for_is_read_in_either_unit() {
+    let asked = |headers: &[(&str, &str)]| {
+        let answer = HttpReply::new(429, "");
+        let answer = headers.iter().fold(answer, |answer, (name, value)| answer.with(name, value));
+        called(&LoneStep::replying([answer])).1.unwrap_err().retry_after_ms()
+    };
+    for (headers, ms) in [
+        (&[("retry-after", "2")][..], Some(2000)),
+        (&[("retry-after", " 1.5 ")], Some(1500)),
+        (&[("retry-after", "0")], Some(0)),
+        (&[("retry-after-ms", "250"), ("retry-after", "9")], Some(250)),
+        (&[("retry-after-ms", "soon"), ("retry-after", "9")], Some(9000)),
+        (&[("retry-after", "1e30")], Some(u64::MAX)),
+        (&[("retry-after", "-1")], None),
+        (&[("retry-after", "NaN")], None),
+        (&[("retry-after", "inf")], None),
+        (&[("retry-after", "Thu, 01 Jan 1970 00:00:09 GMT")], Some(9000)),
+        (&[("retry-after", "Thu, 01 Jan 1970 00:00:00 GMT")], None),
+        (&[("retry-after", "Wed, 31 Dec 1969 00:00:09 GMT")], None),
+        (&[("retry-after", "")], None),
+        (&[], None),
+    ] {
+        assert_eq!(asked(headers), ms, "{headers:?}");
+    }
+}
+
+#[test]
+fn a_broken_an_early_and_an_unreadable_end_are_protocol_faults() {
+    let protocol = |message: &str| {
+        let fault = Fault::new(ErrorCode::UpstreamProtocol, message).with("Attempts", 1);
+        (false, fault.with("RequestId", "req_1"))
+    };
+    let broke = "The connection to the model service broke in the middle of its answer.";
+    let early = "The model service's stream ended before its terminal event.";
+    let json = "The model service sent a JSON answer that could not be read.";
+    let hel = Piece::text(&delta("Hel"));
+    for (pieces, message) in [
+        (vec![hel.clone(), Piece::Broken], broke),
+        (vec![Piece::Broken], broke),
+        (vec![hel.clone()], early),
+        (vec![hel, Piece::text("data: [DONE]\n\n")], early),
+        (vec![], early),
+        (vec![Piece::text("{\"status\":\"in_pro")], early),
+        (vec![Piece::text("{nonsense}")], json),
+    ] {
+        let answer = HttpReply::in_pieces(200, pieces.clone()).with("x-request-id", "req_1");
+        assert_eq!(failed(answer), protocol(message), "{pieces:?}");
+    }
+}
+
+#[test]
+fn a_refusal_carries_what_the_service_names_whatever_its_content_type() {
+    let error =
+        r#"{"error":{"message":"m","type":"tokens","param":null,"code":"rate_limit_exceeded"}}"#;
+    let pieces = error.split_inclusive(',').map(Piece::text);
+    let answer = HttpReply::in_pieces(429, pieces).with("content-type", "text/plain");
+    let fault =
+        Fault::new(ErrorCode::UpstreamUnavailable, "The model service answered with status 429.")
+            .with("HttpStatus", 429)
+            .with("Code", "rate_limit_exceeded")
+            .with("Type", "tokens")
+            .with("RequestId", "req_1")
+            .with("Attempts", 1);
+    assert_eq!(failed(answer.with("x-request-id", "req_1")), (true, fault));
+}
+
+#[test]
+fn a_refusal_whose_body_cannot_be_read_is_still_that_refusal() {
+    let endless = std::iter::repeat_n(Piece::text(&"x".repeat(1024)), 1000);
+    for pieces in [vec![Piece::Broken], vec![Piece::Bytes(vec![0xff])], endless.collect()] {
+        let (_, fault) = failed(HttpReply::in_pieces(401, pieces));
+        assert_eq!(
+            fault,
+            Fault::new(
+                ErrorCode::UpstreamRejected,
+                "The model service refused the request with status 401."
+            )
+            .with("HttpStatus", 401)
+            .with("Attempts", 1)
+        );
+    }
+}
+
+#[test]
+fn a_failure_inside_an_answer_is_the_service_s_and_is_not_tried_again() {
+    let error = r#""error":{"code":"server_error","message":"m"}"#;
+    let answer =
+        HttpReply::in_pieces(200, [delta("Hel"), ended("failed", error)].map(|p| Piece::text(&p)));
+    assert_eq!(
+        failed(answer.with("x-request-id", "req_1")),
+        (
+            false,
+            Fault::new(ErrorCode::UpstreamFailed, "The model service reported a failure.")
+                .with("Code", "server_error")
+                .with("RequestId", "req_1")
+                .with("Attempts", 1)
+        )
+    );
+}
+
+#[test]
+fn text_that_was_cut_off_is_an_answer_and_a_call_or_nothing_is_not() {
+    let cut = |reason: &str, items: &str| {
+        let details = format!(r#""incomplete_details":{reason},"output":[{items}]"#);
+        HttpReply::new(200, &ended("incomplete", &details))
+    };
+    let why = r#"{"reason":"max_output_tokens"}"#;
+    assert_eq!(answered(cut(why, MESSAGE)).1.cut_off.as_deref(), Some("max_output_tokens"));
+    assert_eq!(answered(cut("null", MESSAGE)).1.cut_off.as_deref(), Some("unknown"));
+    let message = "The model's answer was cut off where it cannot be used.";
+    for items in [CALL, "", &format!("{MESSAGE},{CALL}")] {
+        let fault = Fault::new(ErrorCode::UpstreamIncomplete, message);
+        let fault = fault.with("Reason", "max_output_tokens").with("Attempts", 1);
+        assert_eq!(failed(cut(why, items)), (false, fault), "{items}");
+    }
+}

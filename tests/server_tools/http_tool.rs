@@ -1,0 +1,225 @@
+//! HTTP tools (interface §6): what is posted, and what is taken for a result.
+
+use std::fmt::Display;
+
+use aptix_edge::catalog::Catalog;
+use aptix_edge::contract::ToolOutcome;
+use aptix_edge::outbound::{ServiceFailure, post};
+use aptix_edge::ports::{HttpMethod, HttpRequest};
+use bed::{HttpReply, LoneStep, Piece};
+use serde_json::json;
+
+use super::ran_of;
+
+const ADDRESS: &str = "https://tools.example:8443/lookup?v=1";
+
+/// The most that is read of a service's response, in bytes: a result, and files that are kept apart.
+const MAX_RESPONSE_BYTES: usize = 16_000_000;
+
+/// The largest result, in bytes.
+const MAX_RESULT_BYTES: usize = 1_000_000;
+
+/// How a tool whose failures fail the turn gave no result.
+#[derive(Debug, PartialEq)]
+enum Failure {
+    /// The tool failed, and the turn with it.
+    OfTheTool(String),
+    /// The model did something wrong and is told so.
+    OfTheModel(String),
+}
+
+/// Runs the tool with those arguments.
+fn called_with(step: &LoneStep, arguments: &str) -> Result<String, Failure> {
+    let catalog = Catalog::parse(
+        &json!({
+            "AgentContexts": { "a": {} },
+            "ConversationContexts": { "c": { "AgentContextId": "a", "BootPrompt": "Hi." } },
+            "Modes": [ { "Key": "m", "DisplayName": "M" } ],
+            "ServerTools": [ {
+                "Name": "lookup", "Description": "Looks up.", "Parameters": {},
+                "OnError": "FailTurn",
+                "Http": {
+                    "Url": ADDRESS, "TimeoutMs": 500,
+                    "Headers": { "Authorization": "Bearer ${LOOKUP_KEY}" }
+                }
+            } ]
+        })
+        .to_string(),
+    )
+    .unwrap();
+    match ran_of(&catalog, step, "lookup", arguments) {
+        Ok(run) => match run.result.outcome {
+            ToolOutcome::Result(result) => Ok(result),
+            ToolOutcome::Error(told) => Err(Failure::OfTheModel(told)),
+        },
+        Err(fault) => {
+            let told = fault.message;
+            let why = told.strip_prefix("The server tool lookup failed: ").unwrap();
+            Err(Failure::OfTheTool(why.to_owned()))
+        }
+    }
+}
+
+/// The service gave no usable response.
+fn failed<T>(failure: ServiceFailure) -> Result<T, Failure> {
+    Err(of_the_tool(failure))
+}
+
+fn of_the_tool(failure: impl Display) -> Failure {
+    Failure::OfTheTool(failure.to_string())
+}
+
+fn answering(answers: impl IntoIterator<Item = HttpReply>) -> LoneStep {
+    LoneStep::replying(answers).with_secret("LOOKUP_KEY", "sk-tool")
+}
+
+fn answered(answer: HttpReply) -> Result<String, Failure> {
+    called_with(&answering([answer]), "{}")
+}
+
+fn request_to(url: &str, arguments: &str) -> HttpRequest {
+    HttpRequest {
+        method: HttpMethod::Post,
+        url: url.to_owned(),
+        headers: vec![("Authorization".to_owned(), "Bearer sk-tool".to_owned())],
+        body: format!(
+            r#"{{"ToolCallId":"call_1","Name":"lookup","Arguments":{arguments},"SessionId":"s","TurnId":"t"}}"#
+        ),
+    }
+}
+
+#[test]
+fn a_call_is_posted_with_its_arguments_as_written_and_its_secrets_filled_in() {
+    for (arguments, sent) in
+        [(r#" {"q": 1.50, "a": "é"} "#, r#"{"q": 1.50, "a": "é"}"#), ("", "{}"), (" \n", "{}")]
+    {
+        let step = answering([HttpReply::new(200, " { \"b\":1, \"a\":2.0 }\n")]);
+        assert_eq!(called_with(&step, arguments).unwrap(), r#"{ "b":1, "a":2.0 }"#);
+        assert_eq!(step.sent(), [request_to(ADDRESS, sent)]);
+    }
+}
+
+#[test]
+fn arguments_that_are_no_json_are_the_model_s_fault_and_are_not_sent() {
+    for arguments in ["{", "{} {}", "nothing", "{\"q\":01}"] {
+        let step = answering([HttpReply::new(200, "{}")]);
+        let failure = called_with(&step, arguments).unwrap_err();
+        let told = "its arguments are not valid JSON".to_owned();
+        assert_eq!(failure, Failure::OfTheModel(told), "{arguments}");
+        assert_eq!(step.sent(), []);
+    }
+}
+
+#[test]
+fn a_secret_that_is_missing_is_named_and_nothing_is_sent() {
+    let step = LoneStep::replying([HttpReply::new(200, "{}")]);
+    let failure = called_with(&step, "{}").unwrap_err();
+    assert_eq!(failure, of_the_tool("the secret LOOKUP_KEY is not set in this deployment"));
+    assert_eq!(step.sent(), []);
+}
+
+#[test]
+fn a_redirect_that_keeps_the_method_is_followed_with_the_same_call() {
+    let to = |status, location| HttpReply::new(status, "").with("location", location);
+    let hops = [
+        to(307, "/a"),
+        to(308, "https://tools.example:8443/b"),
+        to(307, "/c"),
+        HttpReply::new(200, "1"),
+    ];
+    let step = answering(hops);
+    assert_eq!(called_with(&step, "{}").unwrap(), "1");
+    let urls = [
+        ADDRESS,
+        "https://tools.example:8443/a",
+        "https://tools.example:8443/b",
+        "https://tools.example:8443/c",
+    ];
+    assert_eq!(step.sent(), urls.map(|url| request_to(url, "{}")));
+}
+
+#[test]
+fn a_redirect_to_elsewhere_in_circles_or_to_a_get_is_not_followed() {
+    let elsewhere = HttpReply::new(307, "").with("location", "https://evil.example/lookup");
+    let circle = HttpReply::new(308, "").with("location", "/lookup");
+    let found = HttpReply::new(302, "").with("location", "/lookup");
+    for (answer, failure, requests) in [
+        (elsewhere, ServiceFailure::RedirectedAway, 1),
+        (HttpReply::new(307, ""), ServiceFailure::RedirectedAway, 1),
+        (circle, ServiceFailure::Unreachable, 4),
+        (found, ServiceFailure::Status(302), 1),
+    ] {
+        let step = answering(std::iter::repeat_n(answer, 9));
+        assert_eq!(called_with(&step, "{}"), failed(failure));
+        assert_eq!(step.sent().len(), requests);
+    }
+}
+
+/// A JSON text of so many bytes, in two pieces, of which each is small enough.
+fn large(bytes: usize) -> HttpReply {
+    let text = format!("\"{}\"", "x".repeat(bytes - 2));
+    let (first, rest) = text.split_at(bytes / 2);
+    HttpReply::in_pieces(200, [first, rest].map(Piece::text))
+}
+
+#[test]
+fn an_answer_may_be_as_large_as_the_cap_and_no_larger() {
+    // What was read whole is too large for a result.
+    assert_eq!(
+        answered(large(MAX_RESPONSE_BYTES)),
+        failed(ServiceFailure::TooLarge(MAX_RESULT_BYTES))
+    );
+    assert_eq!(
+        answered(large(MAX_RESPONSE_BYTES + 1)),
+        failed(ServiceFailure::TooLarge(MAX_RESPONSE_BYTES))
+    );
+    let posted = |bytes| {
+        let step = LoneStep::replying([large(bytes)]);
+        let body = "{}".to_owned();
+        let text = step.run(post(&step.platform, ADDRESS, &[], 500, body, MAX_RESPONSE_BYTES));
+        text.map(|text| text.len())
+    };
+    assert_eq!(posted(MAX_RESPONSE_BYTES), Ok(MAX_RESPONSE_BYTES));
+    assert_eq!(posted(MAX_RESPONSE_BYTES + 1), Err(ServiceFailure::TooLarge(MAX_RESPONSE_BYTES)));
+}
+
+#[test]
+fn a_result_may_be_as_large_as_its_cap_and_no_larger() {
+    assert_eq!(answered(large(MAX_RESULT_BYTES)).map(|result| result.len()), Ok(MAX_RESULT_BYTES));
+    assert_eq!(
+        answered(large(MAX_RESULT_BYTES + 1)),
+        failed(ServiceFailure::TooLarge(MAX_RESULT_BYTES))
+    );
+}
+
+#[test]
+fn the_time_out_holds_for_the_whole_exchange() {
+    let late_body = |ms| {
+        let pieces = [Piece::text("{"), Piece::Silence(ms), Piece::text("}")];
+        HttpReply::in_pieces(200, pieces).after(250)
+    };
+    assert_eq!(answered(late_body(250)).as_deref(), Ok("{}"));
+    assert_eq!(answered(late_body(251)), failed(ServiceFailure::TimedOut(500)));
+    assert_eq!(
+        answered(HttpReply::new(200, "{}").after(501)),
+        failed(ServiceFailure::TimedOut(500))
+    );
+}
+
+#[test]
+fn what_is_no_json_under_a_success_status_is_no_result() {
+    let broken = HttpReply::in_pieces(200, [Piece::text("{"), Piece::Broken]);
+    let latin = HttpReply::in_pieces(200, [Piece::Bytes(b"\"\xe9\"".to_vec())]);
+    for (answer, failure) in [
+        (HttpReply::new(200, "<html>"), ServiceFailure::NotJson),
+        (HttpReply::new(204, ""), ServiceFailure::NotJson),
+        (HttpReply::new(200, "{} {}"), ServiceFailure::NotJson),
+        (latin, ServiceFailure::NotJson),
+        (broken, ServiceFailure::Unreachable),
+        (HttpReply::new(404, "{}"), ServiceFailure::Status(404)),
+        (HttpReply::new(500, "{}"), ServiceFailure::Status(500)),
+    ] {
+        assert_eq!(answered(answer), failed(failure));
+    }
+    assert_eq!(called_with(&answering([]), "{}"), failed(ServiceFailure::Unreachable));
+}
