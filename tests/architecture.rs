@@ -157,7 +157,7 @@ fn retrieval_stands_on_the_storage_alone_and_only_the_entry_asks_it() {
             && file.names().contains("retrieval")
     });
     // A scope is read and compared without any storage; so are chunks and terms.
-    assert_only(&["retrieval/workspace_index.rs"], |file| {
+    assert_only(&["retrieval/chunk_index.rs"], |file| {
         file.folder() == "retrieval" && file.names().contains("persistence")
     });
 }
@@ -199,7 +199,7 @@ fn clock_randomness_and_secrets_come_in_through_the_platform() {
 
 #[test]
 fn a_read_error_in_the_storage_is_never_turned_into_a_default() {
-    let reads = ["persistence/", "retrieval/workspace_index.rs"];
+    let reads = ["persistence/", "retrieval/chunk_index.rs"];
     assert_only(&[], |file| {
         reads.iter().any(|place| file.path.starts_with(place))
             && ["unwrap_or_default", "ok()", "if let Ok("]

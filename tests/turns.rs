@@ -23,6 +23,8 @@ mod migration;
 mod modes;
 #[path = "turns/session.rs"]
 mod session;
+#[path = "turns/settlement.rs"]
+mod settlement;
 #[path = "turns/tools.rs"]
 mod tools;
 

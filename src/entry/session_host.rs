@@ -15,7 +15,7 @@ use super::export::Export;
 use super::views::TurnView;
 use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
-use crate::persistence::{SessionStore, StoredAnswer, Turn};
+use crate::persistence::{SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{
     Cancellation, Outcome, Position, Reasoner, StreamCursor, Timings, TurnStream, abort,
@@ -170,7 +170,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<Delivery, Fault> {
         self.recover(environment)?;
         let (_, turn) = self.door(environment).known_turn(session_id, turn_id)?;
-        let (stream, replayed) = match self.store.answer(turn.ordinal)? {
+        let (stream, replayed) = match self.store.outcome(turn.ordinal)? {
             None => (self.attach(environment, &turn)?, false),
             Some(answer) => (Rc::new(ended_stream(answer)?), true),
         };
@@ -196,7 +196,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 live.stream.ended_with().await;
             }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
-                let answer = StoredAnswer::of(&aborted().into(), None);
+                let answer = StoredOutcome::of(&aborted().into(), None);
                 let now = self.platform.now_ms();
                 abort(&self.store, &mut session, &mut turn, &answer, now)?;
             }
@@ -325,7 +325,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 /// The stream of an answer that was given before.
-fn ended_stream(answer: StoredAnswer) -> Result<TurnStream, Fault> {
+fn ended_stream(answer: StoredOutcome) -> Result<TurnStream, Fault> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Answered {

@@ -6,12 +6,12 @@ use super::route::WorkspaceRoute;
 use crate::catalog::{Catalog, DEFAULT_CONTEXT, Retrieval};
 use crate::contract::{Fault, InvokeResult, SearchRequest, Warning, parse_documents, parse_search};
 use crate::ports::{Database, Platform};
-use crate::retrieval::{Chunk, Counts, Question, Upserted, WorkspaceIndex, retrieve};
+use crate::retrieval::{Chunk, ChunkIndex, Counts, Question, Upserted, retrieve};
 
 /// The object that owns a workspace's index.
 #[derive(Debug)]
 pub struct WorkspaceHost<D> {
-    index: WorkspaceIndex<D>,
+    index: ChunkIndex<D>,
 }
 
 /// `PUT …/documents`
@@ -59,7 +59,7 @@ struct ChunkView {
 impl<D: Database> WorkspaceHost<D> {
     /// A host over a workspace's storage. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { index: WorkspaceIndex::new(database) }
+        Self { index: ChunkIndex::new(database) }
     }
 
     /// `POST …/search`: what a turn of a session with the catalog's default contexts would be given.
@@ -144,9 +144,7 @@ impl<D: Database> WorkspaceHost<D> {
         limit: usize,
         max_bytes: usize,
     ) -> Result<Vec<Chunk>, Fault> {
-        let found =
-            self.index.search(&search.query, search.rag_scope.as_ref(), limit, max_bytes)?;
-        Ok(found.into_iter().map(|found| found.chunk).collect())
+        self.index.search(&search.query, search.rag_scope.as_ref(), limit, max_bytes)
     }
 
     /// The storage was emptied by other means.

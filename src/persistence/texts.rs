@@ -24,7 +24,7 @@ const REFERENCE: char = '@';
 pub fn keep(database: &impl Database, text: &str) -> Result<String, Fault> {
     let hash = sha256_hex(text.as_bytes());
     for (number, part) in parts(text, PART_BYTES).enumerate() {
-        database.run(
+        database.execute(
             "INSERT OR IGNORE INTO texts (hash, part, text) VALUES (?, ?, ?)",
             &[hash.as_str().into(), number.into(), part.into()],
         )?;
@@ -38,7 +38,7 @@ pub fn keep(database: &impl Database, text: &str) -> Result<String, Fault> {
 /// `internal` when the storage fails or knows no such text.
 pub fn load(database: &impl Database, hash: &str) -> Result<String, Fault> {
     let rows =
-        database.run("SELECT text FROM texts WHERE hash = ? ORDER BY part", &[hash.into()])?;
+        database.query("SELECT text FROM texts WHERE hash = ? ORDER BY part", &[hash.into()])?;
     if rows.is_empty() {
         return Err(Fault::new(ErrorCode::Internal, "The session's storage lost a text."));
     }

@@ -19,14 +19,20 @@ pub trait Database {
     ///
     /// # Errors
     /// The database's own message, for the operator.
-    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault>;
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault>;
+
+    /// Runs one statement that gives no rows.
+    ///
+    /// # Errors
+    /// The database's own message, for the operator.
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault>;
 
     /// Runs statements that bind nothing and give no rows, one after the other.
     ///
     /// # Errors
     /// The database's own message, for the operator.
-    fn run_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
-        statements.iter().try_for_each(|statement| self.run(statement, &[]).map(|_| ()))
+    fn execute_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
+        statements.iter().try_for_each(|statement| self.execute(statement, &[]))
     }
 
     /// Runs `writes` as one transaction: all of it is kept or, when it fails, nothing.

@@ -64,6 +64,11 @@ impl Disk {
         })
     }
 
+    /// The storage as an instance of its own sees it.
+    pub(crate) fn database(self: &Rc<Self>) -> SqliteDatabase {
+        SqliteDatabase::new(Rc::clone(self), Instance::new(0, None, Rc::default()))
+    }
+
     /// Forgets which statements ran.
     pub(crate) fn watch(&self) {
         self.statements.borrow_mut().clear();
@@ -136,9 +141,7 @@ impl SqliteDatabase {
             Ok(())
         }
     }
-}
 
-impl Database for SqliteDatabase {
     fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
         if !self.instance.alive() {
             return Err(gone());
@@ -189,6 +192,18 @@ impl Database for SqliteDatabase {
             self.committed()?;
         }
         Ok(given)
+    }
+}
+
+impl Database for SqliteDatabase {
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+        self.run(statement, parameters)
+    }
+
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+        let given = self.run(statement, parameters)?;
+        assert!(given.is_empty(), "these rows would be lost: {statement}");
+        Ok(())
     }
 
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
