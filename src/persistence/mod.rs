@@ -15,7 +15,7 @@ mod records;
 mod schema;
 mod session_row;
 mod session_store;
-pub mod texts;
+mod texts;
 mod turn_life_cycle;
 
 pub use erasure::{ErasureReceipt, PendingErasure, StoredResponses};

@@ -143,7 +143,6 @@ fn binding(value: &Value) -> JsValue {
     match value {
         Value::Null => JsValue::NULL,
         Value::Integer(number) => JsValue::from_f64(*number as f64),
-        Value::Real(number) => JsValue::from_f64(*number),
         Value::Text(text) => JsValue::from_str(text),
     }
 }

@@ -239,7 +239,6 @@ fn bound(value: &Value) -> types::Value {
             assert!(number.unsigned_abs() <= 1 << 53, "{number} would not read back");
             types::Value::Integer(*number)
         }
-        Value::Real(number) => types::Value::Real(*number),
         Value::Text(text) => types::Value::Text(text.clone()),
     }
 }
@@ -248,8 +247,7 @@ fn value(value: types::Value) -> Value {
     match value {
         types::Value::Null => Value::Null,
         types::Value::Integer(number) => Value::Integer(number),
-        types::Value::Real(number) => Value::Real(number),
         types::Value::Text(text) => Value::Text(text),
-        types::Value::Blob(_) => panic!("the object's storage gives no blob as text"),
+        types::Value::Real(_) | types::Value::Blob(_) => panic!("the product stores no {value:?}"),
     }
 }

@@ -90,7 +90,6 @@ impl Database for Storage {
         let bound = parameters.iter().map(|value| match value {
             Value::Null => types::Value::Null,
             Value::Integer(number) => types::Value::Integer(*number),
-            Value::Real(number) => panic!("{number} is bound, only text and integers are"),
             Value::Text(text) => types::Value::Text(text.clone()),
         });
         let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
