@@ -44,7 +44,7 @@
 //! | `ServerToolExecutionStep` (D) | [`server_tools::run`] |
 //! | `ReasonerStep` (E) | [`reasoner::Reasoner`] |
 //! | `AgentSession`, `AgentSessionTurn`, `ModeHistory` (F, AGN-011) | [`persistence::Session`], [`persistence::Turn`], [`persistence::ModeChange`] |
-//! | `SetSessionModeAsync` (AGN-011) | [`persistence::SessionStore::record_call_answer`] |
+//! | `SetSessionModeAsync` (AGN-011) | [`persistence::SessionStore::record_tool_result`] |
 //! | Mode Catalog (TUL-010) | [`catalog::Catalog`] |
 
 pub mod catalog;

@@ -15,10 +15,11 @@ use crate::contract::{
     UserTurn,
 };
 use crate::persistence::{
-    Call, EntryKind, NewTurn, Progress, RunsOn, Session, SessionStore, StoredAnswer, Turn,
+    Call, EntryKind, EntrySeq, NewTurn, RunsOn, Session, SessionStore, StoredOutcome, Turn,
+    TurnProgress,
 };
 use crate::ports::{Database, Platform};
-use crate::reasoner::{outputs_of, settle_open_calls, tool_call};
+use crate::reasoner::{SEGMENTS_OF_AN_ATTEMPT, outputs_of, settle_open_calls, tool_call};
 use crate::responses_api::array_of;
 use crate::retrieval::Retrieved;
 use crate::server_tools;
@@ -49,7 +50,7 @@ pub(super) enum Admission {
     /// The same submission is running already.
     Attach(Turn),
     /// The same submission was answered already.
-    Replay(Turn, StoredAnswer),
+    Replay(Turn, StoredOutcome),
 }
 
 /// A session's storage, and what admission needs to know besides.
@@ -116,8 +117,8 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
         let now = self.platform.now_ms();
         self.accept(|| {
             self.store.begin_continuation(&mut session, &mut turn, fingerprint, &answered, now)?;
-            if calls.iter().all(|call| call.answer.is_some()) {
-                self.store.hand_back(&mut session, open, &[], &outputs_of(&calls)?)?;
+            if calls.iter().all(|call| call.result.is_some()) {
+                self.store.hand_back(&mut session, open, &outputs_of(&calls)?)?;
             }
             Ok(Admission::Run(turn))
         })
@@ -177,7 +178,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             "The turn was interrupted more than once. Send the same request again to go on from its last step.",
         );
         turn.status = TurnStatus::Failed;
-        let stored = StoredAnswer::of(&fault.into(), None);
+        let stored = StoredOutcome::of(&fault.into(), None);
         self.store.end(&mut session, &mut turn, None, &stored, self.platform.now_ms())?;
         Ok(Some(Interrupted::GivenUp(turn)))
     }
@@ -193,7 +194,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             return Ok(None);
         };
         let latest = submission.latest;
-        match (submission.answer, turn.status) {
+        match (submission.outcome, turn.status) {
             (None, _) if latest => Ok(Some(Admission::Attach(turn))),
             (Some(_), TurnStatus::Aborted) if latest => Err(aborted()),
             (Some(_), TurnStatus::Failed) if latest && self.given_up != Some(turn.ordinal) => {
@@ -228,7 +229,9 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             } else {
                 self.store.said_by(turn.ordinal)?.map(|entry| array_of(&entry.items))
             };
-            self.store.take_up(session, turn, said_again.as_deref(), self.platform.now_ms())
+            let now = self.platform.now_ms();
+            let segments = SEGMENTS_OF_AN_ATTEMPT;
+            self.store.take_up(session, turn, segments, said_again.as_deref(), now)
         })
     }
 
@@ -323,15 +326,15 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
                     tools: &json(&merged.list)?,
                     entries: &entries,
                     composition: &json(&composed.trace)?,
-                    progress: Progress {
+                    progress: TurnProgress {
                         streaming: request.streaming,
                         tool_choice: request.tool_choice_name.clone(),
                         user_warnings,
                         warnings: merged.warnings,
                         origin: self.context.origin.clone(),
-                        ..Progress::default()
+                        ..TurnProgress::default()
                     },
-                    now: self.platform.now_ms(),
+                    now_ms: self.platform.now_ms(),
                 },
             )?;
             Ok(Admission::Run(turn))
@@ -380,7 +383,7 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             solution_context_sent: None,
             tools_sent: None,
             chain_head: None,
-            acknowledged: 0,
+            acknowledged: EntrySeq::START,
             live_turn: None,
             open_calls: None,
         })
@@ -493,7 +496,7 @@ fn match_results(calls: &mut [Call], results: &[ToolResult]) -> Result<Vec<Call>
     }
     let mut answered = Vec::with_capacity(results.len());
     for (call, result) in calls.iter_mut().filter(|call| call.is_pending()).zip(results) {
-        call.answer = Some(result.clone());
+        call.result = Some(result.clone());
         answered.push(call.clone());
     }
     Ok(answered)

@@ -16,7 +16,7 @@ use super::alarm::Alarm;
 use super::export::Export;
 use super::views::TurnView;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
-use crate::persistence::{SessionStore, StoredAnswer, Turn};
+use crate::persistence::{SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
     Cancellation, Outcome, Position, Reasoner, StreamCursor, Timings, TurnStream, abort,
@@ -152,7 +152,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         turn_id: &TurnId,
     ) -> Result<Delivery, Fault> {
         let (_, turn) = self.door(context).known_turn(session_id, turn_id)?;
-        let (stream, replayed) = match self.store.answer(turn.ordinal)? {
+        let (stream, replayed) = match self.store.outcome(turn.ordinal)? {
             None => (self.attach(context, &turn)?, false),
             Some(answer) => (Rc::new(ended_stream(answer)?), true),
         };
@@ -177,7 +177,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 live.stream.ended_with().await;
             }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
-                let answer = StoredAnswer::of(&aborted().into(), None);
+                let answer = StoredOutcome::of(&aborted().into(), None);
                 let now = self.platform.now_ms();
                 abort(&self.store, &mut session, &mut turn, &answer, now)?;
             }
@@ -306,7 +306,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 /// The stream of an answer that was given before.
-fn ended_stream(answer: StoredAnswer) -> Result<TurnStream, Fault> {
+fn ended_stream(answer: StoredOutcome) -> Result<TurnStream, Fault> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Answered {

@@ -177,7 +177,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         turn_id: &TurnId,
     ) -> Result<TurnView, Fault> {
         let (session, turn) = self.door(context).known_turn(session_id, turn_id)?;
-        let answer = self.store.answer(turn.ordinal)?;
+        let answer = self.store.outcome(turn.ordinal)?;
         let updated_at = timestamp(turn.updated_at);
         let outcome = answer.map(|answer| RawValue::from_string(answer.body)).transpose();
         Ok(TurnView {
@@ -287,9 +287,9 @@ fn traced(call: Call) -> TracedCall {
         tool_call_id: call.tool_call_id,
         name: call.name,
         runs_on: call.runs_on.as_str(),
-        execution_ms: call.answer.as_ref().map(|answer| answer.execution_ms),
+        execution_ms: call.result.as_ref().map(|answer| answer.execution_ms),
         successful: call
-            .answer
+            .result
             .as_ref()
             .map(|answer| matches!(answer.outcome, ToolOutcome::Result(_))),
     }

@@ -14,7 +14,7 @@ use crate::contract::{
     ErrorCode, Fault, InvokeResult, SearchRequest, Warning, parse_documents, parse_search,
 };
 use crate::ports::{Database, HttpFault, Platform};
-use crate::retrieval::{Chunk, Counts, Question, Upserted, WorkspaceIndex, retrieve};
+use crate::retrieval::{Chunk, ChunkIndex, Counts, Question, Upserted, retrieve};
 
 /// Where a session's object asks for a search of the index itself. It is no endpoint, so that no
 /// client comes here.
@@ -23,7 +23,7 @@ pub const INDEX_SEARCH: &str = "/index/search";
 /// The object that owns a workspace's index.
 #[derive(Debug)]
 pub struct WorkspaceHost<D> {
-    index: WorkspaceIndex<D>,
+    index: ChunkIndex<D>,
 }
 
 /// `PUT …/documents`
@@ -71,7 +71,7 @@ struct ChunkView {
 impl<D: Database> WorkspaceHost<D> {
     /// A host over a workspace's storage. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { index: WorkspaceIndex::new(database) }
+        Self { index: ChunkIndex::new(database) }
     }
 
     /// Responds to a request. `body` is waited for only by the endpoints that have one.
@@ -182,9 +182,7 @@ impl<D: Database> WorkspaceHost<D> {
         limit: usize,
         max_bytes: usize,
     ) -> Result<Vec<Chunk>, Fault> {
-        let found =
-            self.index.search(&search.query, search.rag_scope.as_ref(), limit, max_bytes)?;
-        Ok(found.into_iter().map(|found| found.chunk).collect())
+        self.index.search(&search.query, search.rag_scope.as_ref(), limit, max_bytes)
     }
 }
 

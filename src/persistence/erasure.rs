@@ -1,6 +1,6 @@
-//! Erasing a session (the interface, section 1): everything at once, in one durable step. What
-//! outlives that step is the receipt, and the ids of responses that the model service still has to
-//! delete; when that is done, nothing is left.
+//! Erasing a session (interface §1): everything in one durable step. Only the receipt and the ids of
+//! responses that the model service still has to delete outlive that step; when those responses are
+//! deleted, nothing is left.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +11,10 @@ use crate::contract::{Fault, SessionId};
 use crate::encoding::timestamp;
 use crate::ports::Database;
 
-/// How often the model service is asked for what it refuses to delete.
+/// How often the model service is asked to delete what it refuses to delete.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// What was erased: the answer of `DELETE /sessions/{SessionId}`.
+/// What was erased: the response to `DELETE /sessions/{SessionId}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct ErasureReceipt {
@@ -24,7 +24,7 @@ pub struct ErasureReceipt {
     pub erased_at: String,
     /// Turns.
     pub turns: u64,
-    /// Requests to the turns, with their answers.
+    /// Submissions of the turns, with their outcomes.
     pub submissions: u64,
     /// Entries of the conversation.
     pub conversation_entries: u64,
@@ -57,11 +57,11 @@ pub struct StoredResponses {
 /// An erasure whose last part is under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingErasure {
-    /// As it stands.
+    /// The receipt as it stands.
     pub receipt: ErasureReceipt,
     /// The agent context that names the model service.
     pub agent_context: String,
-    /// How often the model service was asked, and did not do it all.
+    /// How often the model service was asked and did not delete everything.
     pub attempts: u32,
     /// Responses still to be deleted.
     pub responses: Vec<String>,
@@ -69,24 +69,18 @@ pub struct PendingErasure {
 
 impl<D: Database> SessionStore<D> {
     /// Ids of the responses that the model service has stored of the session.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn stored_responses(&self) -> Result<Vec<String>, Fault> {
         let mut ids = Vec::new();
         for ordinal in 1..=self.newest_ordinal()? {
             let calls = self.model_calls(ordinal)?;
-            let answered = calls.iter().filter_map(|call| call.get("ResponseId")?.as_str());
-            ids.extend(answered.map(str::to_owned));
+            let stored = calls.iter().filter_map(|call| call.get("ResponseId")?.as_str());
+            ids.extend(stored.map(str::to_owned));
         }
         Ok(ids)
     }
 
     /// Erases the session, whose files are deleted already. `responses`, when the model service is to
     /// delete any, stay behind with the receipt; so do those of an earlier erasure under the same id.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails; then nothing was erased.
     pub fn erase(
         &self,
         session_id: &SessionId,
@@ -107,7 +101,7 @@ impl<D: Database> SessionStore<D> {
             session_id: session_id.clone(),
             erased_at: timestamp(now),
             turns,
-            // The latest one of each turn stands with the turn, as does its latest model call.
+            // A turn's row holds its latest submission and its latest model call.
             submissions: turns + count_of_calls("submissions")?,
             conversation_entries: count("conversation")?,
             model_calls: latest_calls + count_of_calls("model_calls")?,
@@ -127,7 +121,7 @@ impl<D: Database> SessionStore<D> {
         };
         self.step(|| {
             for table in session_tables() {
-                self.database.run(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
+                self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
             self.forget_tables();
             self.keep_erasure(&erasure)
@@ -135,17 +129,14 @@ impl<D: Database> SessionStore<D> {
         Ok(erasure)
     }
 
-    /// The erasure that has not come to its end, when there is one.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
+    /// The erasure that is under way.
     pub fn pending_erasure(&self) -> Result<Option<PendingErasure>, Fault> {
         if !self.has_table("erasure")? {
             return Ok(None);
         }
         let Some(row) = self.first("SELECT * FROM erasure", &[])? else { return Ok(None) };
         let responses =
-            self.database.run("SELECT response_id FROM stored_responses ORDER BY number", &[])?;
+            self.database.query("SELECT response_id FROM stored_responses ORDER BY number", &[])?;
         Ok(Some(PendingErasure {
             receipt: from_json("receipt", &row.text("receipt")?)?,
             agent_context: row.text("agent_context")?,
@@ -157,11 +148,8 @@ impl<D: Database> SessionStore<D> {
         }))
     }
 
-    /// Records which responses the model service has no more; when none is left, or it has refused
-    /// the rest too often, nothing of the erasure is. `asked` is how many it was asked to delete.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails; then nothing was written.
+    /// Records which responses the model service has `deleted` of the `asked` ones. The erasure is
+    /// forgotten when none is left, or when the service has refused the rest too often.
     pub fn settle_erasure(
         &self,
         asked: usize,
@@ -188,15 +176,15 @@ impl<D: Database> SessionStore<D> {
     fn keep_erasure(&self, erasure: &PendingErasure) -> Result<(), Fault> {
         self.step(|| {
             for (table, columns) in ERASURE_TABLES {
-                self.database.run(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
+                self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
                 if !erasure.responses.is_empty() {
-                    self.database.run(&format!("CREATE TABLE {table} ({columns})"), &[])?;
+                    self.database.execute(&format!("CREATE TABLE {table} ({columns})"), &[])?;
                 }
             }
             if erasure.responses.is_empty() {
                 return Ok(());
             }
-            self.database.run(
+            self.database.execute(
                 "INSERT INTO erasure (receipt, agent_context, attempts) VALUES (?, ?, ?)",
                 &[
                     to_json("receipt", &erasure.receipt)?.into(),
@@ -205,7 +193,7 @@ impl<D: Database> SessionStore<D> {
                 ],
             )?;
             for (number, response) in erasure.responses.iter().enumerate() {
-                self.database.run(
+                self.database.execute(
                     "INSERT INTO stored_responses (number, response_id) VALUES (?, ?)",
                     &[number.into(), response.into()],
                 )?;

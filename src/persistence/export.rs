@@ -1,14 +1,14 @@
-//! Everything that is kept of a session, in the form of `GET …/export` (the interface, section 1):
-//! the session's own part, and one part for each turn, so that no export has to fit into memory.
+//! Everything that is kept of a session, in the form of `GET …/export` (interface §1): the session's
+//! own part, and one part for each turn, so that no export has to fit into memory.
 //!
-//! Each part is read in one stretch, so it is consistent in itself.
+//! Each part is read without an await, so it is consistent in itself.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::records::{Call, ModeChange, Session, Turn, from_json};
-use super::{SessionStore, texts};
+use super::SessionStore;
+use super::records::{Call, EntrySeq, ModeChange, Session, Turn, from_json};
 use crate::contract::{Fault, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Row};
@@ -95,7 +95,7 @@ struct ExportedSubmission {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct ExportedEntry {
-    sequence: u64,
+    sequence: EntrySeq,
     /// `system`, `user`, `answer` or `tool_outputs`.
     kind: String,
     /// `kept`, `withheld` or `forgotten`.
@@ -115,15 +115,12 @@ struct ExportedCall {
     arguments_json: String,
     /// `server`, `client` or `nobody`.
     runs_on: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<ToolResult>,
+    #[serde(rename = "Answer", skip_serializing_if = "Option::is_none")]
+    result: Option<ToolResult>,
 }
 
 impl<D: Database> SessionStore<D> {
     /// The session's own part of its export.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
         let tools = session.client_tools.map(|hash| -> Result<_, Fault> {
             let named: Vec<(String, Box<RawValue>)> =
@@ -148,18 +145,15 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// A turn's part of the export.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
         let turn_is = &[turn.ordinal.into()];
         let earlier = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
         let mut submissions = self.rows_of_calls(earlier, turn_is)?;
         let latest =
             "SELECT fingerprint, accepted_at, http_status, outcome FROM turns WHERE ordinal = ?";
-        submissions.extend(self.database.run(latest, turn_is)?);
+        submissions.extend(self.database.query(latest, turn_is)?);
         let entries = "SELECT * FROM conversation WHERE turn = ? ORDER BY seq";
-        let entries = self.database.run(entries, turn_is)?;
+        let entries = self.database.query(entries, turn_is)?;
         let progress = turn.progress;
         Ok(ExportedTurn {
             status: turn.status,
@@ -190,10 +184,8 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn exported_submission(&self, row: &Row) -> Result<ExportedSubmission, Fault> {
-        let outcome = row
-            .optional_text("outcome")?
-            .map(|column| from_json("outcome", &texts::from_column(&self.database, column)?))
-            .transpose()?;
+        let outcome =
+            row.optional_text("outcome")?.map(|_| self.json(row, "outcome")).transpose()?;
         Ok(ExportedSubmission {
             fingerprint: row.text("fingerprint")?,
             accepted_at: timestamp(row.number("accepted_at")?),
@@ -207,7 +199,7 @@ impl<D: Database> SessionStore<D> {
             sequence: row.number("seq")?,
             kind: row.text("kind")?,
             standing: row.text("standing")?,
-            items: from_json("items", &texts::from_column(&self.database, row.text("items")?)?)?,
+            items: self.json(row, "items")?,
         })
     }
 }
@@ -220,6 +212,6 @@ fn exported_call(call: Call) -> ExportedCall {
         name: call.name,
         arguments_json: call.arguments,
         runs_on: call.runs_on.as_str(),
-        answer: call.answer,
+        result: call.result,
     }
 }

@@ -1,15 +1,16 @@
-//! What a session's storage has just read or written, so that it is not read again: the object is
-//! the only writer of its database. A step that fails forgets all of it, and so does erasing.
+//! What was just read from or written to a session's storage, so that it is not read again: the
+//! object is the only writer of its database. A step that fails forgets all of it, and so does
+//! erasing.
 //!
-//! Architecture Invariant: one session, one turn, one tool list, and of the conversation only a
-//! little that the model has not answered yet: the objects of many sessions share their memory.
+//! Architecture Invariant: it holds one session, one turn, one tool list, and a bounded end of the
+//! conversation, because the objects of many sessions share one memory.
 
 use std::cell::{Cell, RefCell};
 
-use super::records::{Entry, EntryKind, Session, Turn, from_json};
+use super::records::{Entry, EntryKind, EntrySeq, Session, Turn, from_json};
 use crate::contract::Fault;
 
-/// What is known without asking the database.
+/// What is known without a query.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     /// The session's row.
@@ -21,39 +22,44 @@ pub(super) struct Memory {
     /// The ordinal of the newest turn.
     pub(super) newest_turn: Cell<Option<u64>>,
     /// The sequence number of the newest entry of the conversation.
-    pub(super) newest_entry: Cell<Option<u64>>,
-    /// What stands behind the newest answer of the model.
-    pub(super) unanswered: RefCell<Option<Unanswered>>,
+    pub(super) newest_entry: Cell<Option<EntrySeq>>,
+    /// The entries after the newest model output.
+    pub(super) owed: RefCell<Option<OwedEntries>>,
 }
 
-/// The end of the conversation; all of it is kept.
-#[derive(Debug, Default)]
-pub(super) struct Unanswered {
-    /// The sequence number of the entry before.
-    pub(super) after: u64,
+/// The end of the conversation that the model service is still owed. None of it is withheld.
+#[derive(Debug)]
+pub(super) struct OwedEntries {
+    /// The place of the entry before them.
+    pub(super) after: EntrySeq,
     pub(super) entries: Vec<Entry>,
-    /// Of their items.
+    /// Length of their items.
     bytes: usize,
 }
 
+impl OwedEntries {
+    /// Nothing is owed after this entry.
+    pub(super) fn none_after(after: EntrySeq) -> Self {
+        Self { after, entries: Vec::new(), bytes: 0 }
+    }
+}
+
 /// The most that is remembered of the conversation, in bytes.
-const UNANSWERED_BYTES: usize = 32 * 1024;
+const OWED_BYTES: usize = 32 * 1024;
 
 impl Memory {
     /// An entry was added to the conversation, `items` being a JSON array.
     pub(super) fn entry_added(
         &self,
-        seq: u64,
+        seq: EntrySeq,
         turn: u64,
         kind: EntryKind,
         items: &str,
     ) -> Result<(), Fault> {
         self.newest_entry.set(Some(seq));
-        let unanswered = match self.unanswered.take() {
-            _ if kind == EntryKind::Answer => {
-                Some(Unanswered { after: seq, ..Unanswered::default() })
-            }
-            Some(mut known) if known.bytes + items.len() <= UNANSWERED_BYTES => {
+        let owed = match self.owed.take() {
+            _ if kind == EntryKind::ModelOutput => Some(OwedEntries::none_after(seq)),
+            Some(mut known) if known.bytes + items.len() <= OWED_BYTES => {
                 known.bytes += items.len();
                 let items = from_json("items", items)?;
                 known.entries.push(Entry { seq, turn, kind, withheld: false, items });
@@ -61,7 +67,7 @@ impl Memory {
             }
             Some(_) | None => None,
         };
-        self.unanswered.replace(unanswered);
+        self.owed.replace(owed);
         Ok(())
     }
 
@@ -72,6 +78,6 @@ impl Memory {
         self.tools.replace(None);
         self.newest_turn.set(None);
         self.newest_entry.set(None);
-        self.unanswered.replace(None);
+        self.owed.replace(None);
     }
 }

@@ -1,5 +1,8 @@
 //! What is kept of a session: one type per table, with the exact form of each row.
 
+use std::num::TryFromIntError;
+
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -8,7 +11,7 @@ use crate::contract::{
 };
 use crate::encoding::timestamp;
 use crate::files::OutputFile;
-use crate::ports::{Row, unreadable};
+use crate::ports::{Row, Value, unreadable};
 
 /// The session's one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,17 +38,16 @@ pub struct Session {
     pub tools_sent: Option<String>,
     /// Id of the model's last response: where the chain goes on.
     pub chain_head: Option<String>,
-    /// Sequence number of the last conversation entry that the model service has; later ones are owed.
-    pub acknowledged: u64,
-    /// Ordinal of the turn that is running or awaiting tools. When the newest one runs, its own row
-    /// may be the only one to tell.
+    /// The last conversation entry that the model service has; later ones are owed.
+    pub acknowledged: EntrySeq,
+    /// Ordinal of the turn that is running or awaiting tools.
     pub live_turn: Option<u64>,
-    /// The calls that the model service has made and has no outputs for.
+    /// The calls whose outputs the model has not been given yet.
     pub open_calls: Option<OpenCalls>,
 }
 
 impl Session {
-    /// The open calls, when they are that turn's.
+    /// The open calls, when they belong to that turn.
     pub fn open_calls_of(&self, turn: u64) -> Option<OpenCalls> {
         self.open_calls.filter(|open| open.turn == turn)
     }
@@ -58,41 +60,6 @@ pub struct OpenCalls {
     pub turn: u64,
     /// The model call within the turn.
     pub model_call: u32,
-}
-
-impl Session {
-    /// What a session is read from: its row, and the newest turn when that runs.
-    pub(super) const SELECT: &str = "SELECT session.*, newest.ordinal AS running_turn
-         FROM session LEFT JOIN turns AS newest
-         ON newest.ordinal = (SELECT MAX(ordinal) FROM turns) AND newest.status = 'running'
-         WHERE session.id = 1";
-
-    pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
-        Ok(Self {
-            session_id: SessionId::parse(&row.text("session_id")?)?,
-            created_at: row.number("created_at")?,
-            updated_at: row.number("updated_at")?,
-            agent_context: row.text("agent_context")?,
-            conversation_context: row.text("conversation_context")?,
-            mode: row.text("mode")?,
-            client_tools: row.optional_text("client_tools")?,
-            solution_context: row.optional_text("solution_context")?,
-            solution_context_sent: row.optional_text("solution_context_sent")?,
-            tools_sent: row.optional_text("tools_sent")?,
-            chain_head: row.optional_text("chain_head")?,
-            acknowledged: row.number("acknowledged")?,
-            live_turn: match row.optional_number("live_turn")? {
-                None => row.optional_number("running_turn")?,
-                stored => stored,
-            },
-            open_calls: match row.optional_number("open_calls_turn")? {
-                None => None,
-                Some(turn) => {
-                    Some(OpenCalls { turn, model_call: row.number("open_calls_model_call")? })
-                }
-            },
-        })
-    }
 }
 
 /// A turn's row.
@@ -113,18 +80,17 @@ pub struct Turn {
     /// Hash of the tool list, frozen when the turn began (AGN-011 §4.4).
     pub tools: String,
     /// How far the turn has come.
-    pub progress: Progress,
+    pub progress: TurnProgress,
     /// SHA-256 of the canonical request that is its latest submission.
     pub fingerprint: String,
     /// When that was accepted, in milliseconds since the epoch.
     pub accepted_at: u64,
-    /// The transcript of a model call stands with it.
+    /// Whether the row holds the transcript of a model call.
     pub(super) has_transcript: bool,
 }
 
 impl Turn {
-    /// `progress` is the column's text, which may have been kept elsewhere.
-    pub(super) fn from_row(row: &Row, progress: &str) -> Result<Self, Fault> {
+    pub(super) fn from_row(row: &Row, progress: TurnProgress) -> Result<Self, Fault> {
         Ok(Self {
             ordinal: row.number("ordinal")?,
             turn_id: TurnId::parse(&row.text("turn_id")?)?,
@@ -133,7 +99,7 @@ impl Turn {
             updated_at: row.number("updated_at")?,
             attempts: row.number("attempts")?,
             tools: row.text("tools")?,
-            progress: from_json("progress", progress)?,
+            progress,
             fingerprint: row.text("fingerprint")?,
             accepted_at: row.number("accepted_at")?,
             has_transcript: row.number::<u8>("has_transcript")? != 0,
@@ -145,14 +111,14 @@ impl Turn {
 /// A new member needs a default, so that older rows stay readable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Progress {
+pub struct TurnProgress {
     /// The turn is delivered as a stream, its continuations too.
     pub streaming: bool,
     /// Number of the latest submission.
     pub submission: u32,
-    /// Model calls that were answered in this turn.
+    /// Model calls of this turn that gave an output.
     pub model_calls: u32,
-    /// Model calls that were answered for the latest submission.
+    /// Model calls of the latest submission that gave an output.
     pub iterations: u32,
     /// Number of the segment that the next model call writes. It grows with every attempt, so that
     /// text of an attempt that was lost is never taken for text of another.
@@ -173,32 +139,32 @@ pub struct Progress {
     pub files: Vec<OutputFile>,
     /// Where the client reached the deployment, scheme and authority: links begin with it.
     pub origin: String,
-    /// What had been said when the turn was aborted.
+    /// What the model had said when the turn was aborted.
     pub text_so_far: Option<String>,
 }
 
 /// A submission of a turn: the user turn or one of its tool continuations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
-    /// None has followed it.
+    /// No other submission has followed it.
     pub latest: bool,
-    /// The answer, once there is one.
-    pub answer: Option<StoredAnswer>,
+    /// What it ended with; `None` while it runs.
+    pub outcome: Option<StoredOutcome>,
 }
 
-/// The answer to a submission, as it was given.
+/// What a submission ended with, as the client was given it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct StoredAnswer {
+pub struct StoredOutcome {
     /// HTTP status of JSON delivery.
     pub http_status: u16,
     /// The `InvokeResult`, byte for byte.
     pub body: String,
-    /// The segment whose text the answer carries.
+    /// The segment whose text the outcome carries.
     pub kept_segment: Option<u32>,
 }
 
-impl StoredAnswer {
-    /// The answer that an `InvokeResult` is, and the segment whose text it carries.
+impl StoredOutcome {
+    /// The outcome that an `InvokeResult` is. `kept_segment` is the segment whose text it carries.
     pub fn of(result: &InvokeResult, kept_segment: Option<u32>) -> Self {
         Self { http_status: result.http_status(), body: result.to_json(), kept_segment }
     }
@@ -212,7 +178,7 @@ pub enum EntryKind {
     /// What a user turn said.
     User,
     /// A model call's output items.
-    Answer,
+    ModelOutput,
     /// Outputs of tool calls, in the model's order.
     ToolOutputs,
 }
@@ -223,43 +189,67 @@ impl EntryKind {
         match self {
             Self::System => "system",
             Self::User => "user",
-            Self::Answer => "answer",
+            Self::ModelOutput => "answer",
             Self::ToolOutputs => "tool_outputs",
         }
     }
 
     pub(super) fn parse(text: &str) -> Result<Self, Fault> {
-        [Self::System, Self::User, Self::Answer, Self::ToolOutputs]
+        [Self::System, Self::User, Self::ModelOutput, Self::ToolOutputs]
             .into_iter()
             .find(|kind| kind.as_str() == text)
             .ok_or_else(|| unreadable("kind"))
     }
 }
 
+/// The place of an entry in the conversation, counted from 1; entries are never moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct EntrySeq(pub(super) u64);
+
+impl EntrySeq {
+    /// The place before the first entry.
+    pub const START: Self = Self(0);
+}
+
+impl From<EntrySeq> for Value {
+    fn from(EntrySeq(seq): EntrySeq) -> Self {
+        seq.into()
+    }
+}
+
+impl TryFrom<i64> for EntrySeq {
+    type Error = TryFromIntError;
+
+    fn try_from(number: i64) -> Result<Self, TryFromIntError> {
+        u64::try_from(number).map(Self)
+    }
+}
+
 /// An entry of the conversation.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its place; entries are never moved.
-    pub seq: u64,
+    /// Its place.
+    pub seq: EntrySeq,
     /// Ordinal of the turn that added it.
     pub turn: u64,
     /// Why it is there.
     pub kind: EntryKind,
-    /// The model service refused it as input: a user's words are not sent any more, and of tool
-    /// outputs, which the calls before them need, only that they were refused.
+    /// The model service refused it as input. What a user said is then not sent any more; for tool
+    /// outputs, which the calls before them need, stand-ins are sent.
     pub withheld: bool,
     /// Responses API items.
     pub items: Vec<Box<RawValue>>,
 }
 
-/// Who answers a call.
+/// Who runs a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunsOn {
     /// A server tool.
     Server,
     /// The client.
     Client,
-    /// Nobody: the tool was not offered, and the model is told so.
+    /// Nobody: the call cannot be run, and its result tells the model why.
     Nobody,
 }
 
@@ -296,16 +286,16 @@ pub struct Call {
     pub name: String,
     /// JSON text as the model wrote it.
     pub arguments: String,
-    /// Who answers it.
+    /// Who runs it.
     pub runs_on: RunsOn,
-    /// The answer; `None` while it is open.
-    pub answer: Option<ToolResult>,
+    /// `None` while the call is open.
+    pub result: Option<ToolResult>,
 }
 
 impl Call {
-    /// It waits for the client.
+    /// Whether it waits for the client.
     pub fn is_pending(&self) -> bool {
-        self.runs_on == RunsOn::Client && self.answer.is_none()
+        self.runs_on == RunsOn::Client && self.result.is_none()
     }
 }
 
@@ -338,10 +328,7 @@ impl ModeChange {
 }
 
 /// Reads JSON that we wrote ourselves.
-pub(super) fn from_json<T: for<'de> Deserialize<'de>>(
-    column: &str,
-    text: &str,
-) -> Result<T, Fault> {
+pub(super) fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, Fault> {
     serde_json::from_str(text).map_err(|_| unreadable(column))
 }
 

@@ -2,20 +2,20 @@
 //!
 //! Architecture Invariant: a migration once published is never edited; a change is a new entry.
 
-/// The form that this text describes.
+/// The version of the tables below.
 pub(super) const VERSION: usize = MIGRATIONS.len() + 1;
 
 /// `MIGRATIONS[n]` brings a database from version n + 1 to version n + 2.
 pub(super) const MIGRATIONS: &[&[&str]] = &[
     &[
-        // Texts that a turn's row may have no room for leave their columns, under names of their own.
+        // A turn's row may have no room for long texts: they move to `texts`.
         "INSERT INTO texts (hash, part, text) SELECT 'outcome ' || turn || ' ' || number, 0, outcome
          FROM submissions WHERE LENGTH(outcome) > 10000",
         "UPDATE submissions SET outcome = '@outcome ' || turn || ' ' || number WHERE LENGTH(outcome) > 10000",
         "INSERT INTO texts (hash, part, text) SELECT 'model call ' || turn || ' ' || number, 0, record
          FROM model_calls WHERE LENGTH(record) > 10000",
         "UPDATE model_calls SET record = '@model call ' || turn || ' ' || number WHERE LENGTH(record) > 10000",
-        // The latest submission of a turn and its latest model call are a part of the turn's row.
+        // A turn's latest submission and its latest model call move to the turn's row.
         "ALTER TABLE turns ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE turns ADD COLUMN accepted_at INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE turns ADD COLUMN http_status INTEGER",
@@ -32,16 +32,15 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
         "DELETE FROM model_calls
          WHERE (turn, number) IN (SELECT turn, MAX(number) FROM model_calls GROUP BY turn)",
     ],
-    // That the newest turn runs may be told by its own row alone; who reads the session's row only
-    // would not know.
+    // Version 3 may leave `live_turn` unwritten (`session_row.rs`). Version 2 would take that session
+    // for idle, so it must refuse to read it.
     &[],
 ];
 
 /// The tables that every session has.
 pub(super) const TABLES: &[&str] = &[
-    // One row. What every turn reads and writes, so it is kept small: long texts are named by their
-    // hash and stand in `texts`. Of a turn that has just begun it need not tell: the newest turn is
-    // live when its row says that it runs.
+    // One row. Every turn reads and writes it, so it is kept small: long texts are named by their
+    // hash and stand in `texts`. `live_turn` may lag behind (`session_row.rs`).
     "CREATE TABLE session (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         schema_version INTEGER NOT NULL,
@@ -61,8 +60,8 @@ pub(super) const TABLES: &[&str] = &[
         open_calls_turn INTEGER,
         open_calls_model_call INTEGER
     )",
-    // Each with its latest submission: when it was accepted, and its answer, byte for byte, once
-    // there is one; `kept_segment` names the segment whose text the answer carries. And with the
+    // Each row also holds the turn's latest submission (when it was accepted; its outcome, byte for
+    // byte, NULL while it runs; in `kept_segment` the segment whose text the outcome carries) and the
     // transcript of its latest model call: what was sent (its input by reference to `conversation`),
     // what came back, attempts, times, and the composition trace.
     "CREATE TABLE turns (
@@ -84,8 +83,8 @@ pub(super) const TABLES: &[&str] = &[
     )",
     // The conversation as the model service knows it or is still owed it: one row for each time
     // something is added, `items` being a JSON array of Responses API items. `standing` is `kept`,
-    // `withheld` (refused by the model service, so that it is not sent any more, or, of outputs, a
-    // stand-in) or `forgotten` (calls that could not be answered, with their outputs).
+    // `withheld` (refused by the model service: not sent any more, tool outputs as a stand-in) or
+    // `forgotten` (calls whose outputs the model service never took, with those outputs).
     "CREATE TABLE conversation (
         seq INTEGER PRIMARY KEY,
         turn INTEGER NOT NULL,
@@ -102,10 +101,10 @@ pub(super) const TABLES: &[&str] = &[
     ) WITHOUT ROWID",
 ];
 
-/// The tables that a session has once a turn of it took more than one model call: a database compiles
-/// each of its tables when it is opened, and many sessions need none of these.
+/// The tables that a session has once a turn of it took more than one model call. SQLite compiles
+/// every table when a database is opened, and many sessions need none of these.
 pub(super) const CALL_TABLES: &[&str] = &[
-    // The calls that the model made, and what became of each. `answer` is NULL while it is open.
+    // The calls that the model made. `answer` holds the result, NULL while the call is open.
     // `call_id` is the model's, `tool_call_id` the one that clients and tools know: some services
     // number the calls of each response anew.
     "CREATE TABLE calls (
@@ -148,8 +147,8 @@ pub(super) const CALL_TABLES: &[&str] = &[
     )",
 ];
 
-/// The names of all tables that a session may have. Those of [`CALL_TABLES`] are there together or
-/// not at all.
+/// The names of all tables that a session may have. Those of [`CALL_TABLES`] exist together or not
+/// at all.
 pub(super) fn session_tables() -> impl Iterator<Item = &'static str> {
     // CREATE TABLE name …
     TABLES.iter().chain(CALL_TABLES).filter_map(|table| table.split_whitespace().nth(2))
@@ -161,3 +160,33 @@ pub(super) const ERASURE_TABLES: [(&str, &str); 2] = [
     ("erasure", "receipt TEXT NOT NULL, agent_context TEXT NOT NULL, attempts INTEGER NOT NULL"),
     ("stored_responses", "number INTEGER PRIMARY KEY, response_id TEXT NOT NULL"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::sha256_hex;
+
+    /// SHA-256 of each published migration, runs of white space as one space.
+    const PUBLISHED: [&str; 2] = [
+        "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    ];
+
+    #[test]
+    fn a_published_migration_is_never_edited() {
+        assert_eq!(
+            MIGRATIONS.len(),
+            PUBLISHED.len(),
+            "pin the new migration here, and the storage that it makes in tests/fixtures/storage/"
+        );
+        for (published, migration) in PUBLISHED.iter().zip(MIGRATIONS) {
+            let text = migration.join(";");
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(
+                sha256_hex(text.as_bytes()),
+                *published,
+                "storage was brought to its form by the text as it was; make another migration: {text}"
+            );
+        }
+    }
+}

@@ -1,14 +1,17 @@
-//! Reads a session's storage. The writes stand in `turn_life_cycle.rs`.
+//! A session's storage: its tables, its durable steps, and what is read of turns and the
+//! conversation. The writes stand in `turn_life_cycle.rs`, calls in `open_calls.rs`.
 
 use std::cell::Cell;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
-use super::memory::{Memory, Unanswered};
+use super::memory::{Memory, OwedEntries};
 use super::records::{
-    Call, Entry, EntryKind, ModeChange, OpenCalls, RunsOn, Session, StoredAnswer, Submission, Turn,
-    from_json,
+    Entry, EntryKind, EntrySeq, ModeChange, Session, StoredOutcome, Submission, Turn, from_json,
+    to_json,
 };
 use super::{schema, texts};
 use crate::contract::{ErrorCode, Fault, TurnId};
@@ -16,12 +19,15 @@ use crate::encoding::timestamp;
 use crate::ports::{Database, Row, Value};
 
 /// The storage of one session.
+///
+/// A method fails with `internal` when the storage fails or lost what it was asked for. A method
+/// that writes is one durable step: when it fails, nothing was written.
 #[derive(Debug)]
 pub struct SessionStore<D> {
     pub(super) database: D,
-    /// The tables are known to exist in their present form.
+    /// What the last look at the tables found.
     tables: Cell<Tables>,
-    /// A step has begun and is not complete.
+    /// Whether a step has begun and is not complete.
     in_step: Cell<bool>,
     pub(super) memory: Memory,
 }
@@ -56,7 +62,7 @@ impl<D: Database> SessionStore<D> {
     /// nothing. A step within a step is part of it, so its failure has to fail the whole.
     ///
     /// # Errors
-    /// Whatever `writes` fails with; `internal` when the storage fails.
+    /// Whatever `writes` fails with.
     pub fn step<T>(&self, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         if self.in_step.replace(true) {
             return writes();
@@ -80,91 +86,49 @@ impl<D: Database> SessionStore<D> {
     /// The session, or `None` when no turn was ever accepted. Brings older tables up to date.
     ///
     /// # Errors
-    /// `internal` when the storage fails, or was written by a newer version of the product.
+    /// `internal`, too, when a newer version of the product wrote the storage.
     pub fn session(&self) -> Result<Option<Session>, Fault> {
         self.find_tables()?;
         Ok(self.memory.session.borrow().clone())
     }
 
     /// A turn by the client's id.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn turn(&self, turn_id: &TurnId) -> Result<Option<Turn>, Fault> {
-        let statement = format!("SELECT {TURN} FROM turns WHERE turn_id = ?");
-        self.first(&statement, &[turn_id.as_str().into()])?
-            .map(|row| self.turn_from_row(&row))
-            .transpose()
+        Ok(self.turns("WHERE turn_id = ?", &[turn_id.as_str().into()])?.pop())
     }
 
     /// A turn by its ordinal.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails or knows no such turn.
     pub fn turn_at(&self, ordinal: u64) -> Result<Turn, Fault> {
         if let Some(turn) =
             self.memory.turn.borrow().as_ref().filter(|turn| turn.ordinal == ordinal)
         {
             return Ok(turn.clone());
         }
-        let statement = format!("SELECT {TURN} FROM turns WHERE ordinal = ?");
-        self.first(&statement, &[ordinal.into()])?
-            .map(|row| self.turn_from_row(&row))
-            .transpose()?
-            .ok_or_else(lost_turn)
+        self.turns("WHERE ordinal = ?", &[ordinal.into()])?.pop().ok_or_else(lost_turn)
     }
 
     /// Turns after one, oldest first; from the first without it.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn turns_after(&self, ordinal: Option<u64>, limit: u32) -> Result<Vec<Turn>, Fault> {
-        let statement =
-            format!("SELECT {TURN} FROM turns WHERE ordinal > ? ORDER BY ordinal LIMIT ?");
-        self.database
-            .run(&statement, &[ordinal.unwrap_or(0).into(), limit.into()])?
-            .iter()
-            .map(|row| self.turn_from_row(row))
-            .collect()
+        self.turns(
+            "WHERE ordinal > ? ORDER BY ordinal LIMIT ?",
+            &[ordinal.unwrap_or(0).into(), limit.into()],
+        )
     }
 
     /// What a turn's message was made of: the composition trace, JSON.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails or knows no such turn.
     pub fn composition(&self, turn: u64) -> Result<Box<RawValue>, Fault> {
         let row = self
             .first("SELECT composition FROM turns WHERE ordinal = ?", &[turn.into()])?
             .ok_or_else(lost_turn)?;
-        from_json("composition", &texts::from_column(&self.database, row.text("composition")?)?)
-    }
-
-    /// All calls of a turn, in the model's order.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
-    pub fn turn_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
-        let statement = "SELECT * FROM calls WHERE turn = ? ORDER BY model_call, position";
-        self.rows_of_calls(statement, &[turn.into()])?
-            .iter()
-            .map(|row| self.call_from_row(row))
-            .collect()
+        self.json(&row, "composition")
     }
 
     /// The newest turn.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn newest_turn(&self) -> Result<Option<Turn>, Fault> {
-        self.first(&format!("SELECT {TURN} FROM turns ORDER BY ordinal DESC LIMIT 1"), &[])?
-            .map(|row| self.turn_from_row(&row))
-            .transpose()
+        Ok(self.turns("ORDER BY ordinal DESC LIMIT 1", &[])?.pop())
     }
 
     /// The ordinal of the newest turn; 0 before the first.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn newest_ordinal(&self) -> Result<u64, Fault> {
         let newest = match self.memory.newest_turn.get() {
             Some(known) => known,
@@ -175,12 +139,9 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// A submission of a turn by the fingerprint of its request.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn submission(&self, turn: &Turn, fingerprint: &str) -> Result<Option<Submission>, Fault> {
         if turn.fingerprint == fingerprint {
-            return Ok(Some(Submission { latest: true, answer: self.answer(turn.ordinal)? }));
+            return Ok(Some(Submission { latest: true, outcome: self.outcome(turn.ordinal)? }));
         }
         let rows = self.rows_of_calls(
             "SELECT http_status, outcome, kept_segment FROM submissions
@@ -188,68 +149,27 @@ impl<D: Database> SessionStore<D> {
             &[turn.ordinal.into(), fingerprint.into()],
         )?;
         rows.first()
-            .map(|row| Ok(Submission { latest: false, answer: self.answer_from_row(row)? }))
+            .map(|row| Ok(Submission { latest: false, outcome: self.outcome_from_row(row)? }))
             .transpose()
     }
 
-    /// The answer to a turn's latest submission, once there is one.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails or knows no such turn.
-    pub fn answer(&self, turn: u64) -> Result<Option<StoredAnswer>, Fault> {
+    /// What a turn's latest submission ended with; `None` while it runs.
+    pub fn outcome(&self, turn: u64) -> Result<Option<StoredOutcome>, Fault> {
         let row = self.first(
             "SELECT http_status, outcome, kept_segment FROM turns WHERE ordinal = ?",
             &[turn.into()],
         )?;
-        self.answer_from_row(&row.ok_or_else(lost_turn)?)
+        self.outcome_from_row(&row.ok_or_else(lost_turn)?)
     }
 
-    /// The calls of one model call, in the model's order.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
-    pub fn calls(&self, of: OpenCalls) -> Result<Vec<Call>, Fault> {
-        let statement = "SELECT * FROM calls WHERE turn = ? AND model_call = ? ORDER BY position";
-        self.rows_of_calls(statement, &[of.turn.into(), of.model_call.into()])?
-            .iter()
-            .map(|row| self.call_from_row(row))
-            .collect()
-    }
-
-    /// The calls of the turn's last model call that made any.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
-    pub fn latest_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
-        let statement = "SELECT MAX(model_call) AS newest FROM calls WHERE turn = ?";
-        let rows = self.rows_of_calls(statement, &[turn.into()])?;
-        let newest = rows.first().map_or(Ok(None), |row| row.optional_number("newest"))?;
-        newest.map_or(Ok(Vec::new()), |model_call| self.calls(OpenCalls { turn, model_call }))
-    }
-
-    /// The ids by which clients and tools know the calls of a turn.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
-    pub fn tool_call_ids(&self, turn: u64) -> Result<Vec<String>, Fault> {
-        let statement = "SELECT tool_call_id FROM calls WHERE turn = ?";
-        let rows = self.rows_of_calls(statement, &[turn.into()])?;
-        rows.iter().map(|row| row.text("tool_call_id")).collect()
-    }
-
-    /// The entries of the conversation after `seq`, oldest first, without those that are withheld
-    /// whole.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
-    pub fn entries_after(&self, seq: u64) -> Result<Vec<Entry>, Fault> {
-        if let Some(known) =
-            self.memory.unanswered.borrow().as_ref().filter(|known| known.after == seq)
-        {
+    /// The entries of the conversation after `seq`, oldest first. What a user said and the model
+    /// service refused is left out; of refused tool outputs a stand-in is sent, so they are not.
+    pub fn entries_after(&self, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
+        if let Some(known) = self.memory.owed.borrow().as_ref().filter(|known| known.after == seq) {
             return Ok(known.entries.clone());
         }
         self.database
-            .run(
+            .query(
                 "SELECT * FROM conversation
                  WHERE seq > ? AND (standing = 'kept' OR (standing = 'withheld' AND kind = 'tool_outputs'))
                  ORDER BY seq",
@@ -260,10 +180,7 @@ impl<D: Database> SessionStore<D> {
             .collect()
     }
 
-    /// What a user turn said, withheld or not.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
+    /// The entry with what a user turn said, withheld or not.
     pub fn said_by(&self, turn: u64) -> Result<Option<Entry>, Fault> {
         self.first(
             "SELECT * FROM conversation WHERE turn = ? AND kind = 'user' ORDER BY seq LIMIT 1",
@@ -274,9 +191,6 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The session's mode changes, oldest first.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn mode_history(&self) -> Result<Vec<ModeChange>, Fault> {
         let statement =
             "SELECT previous_mode, new_mode, reason, turn_id, changed_at FROM mode_history
@@ -285,19 +199,15 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The transcript of a turn's model calls, oldest first, as clients read it.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn model_calls(&self, turn: u64) -> Result<Vec<Map<String, Json>>, Fault> {
         let earlier = "SELECT record FROM model_calls WHERE turn = ? ORDER BY number";
         let mut rows = self.rows_of_calls(earlier, &[turn.into()])?;
         let latest =
             "SELECT model_call AS record FROM turns WHERE ordinal = ? AND model_call IS NOT NULL";
-        rows.extend(self.database.run(latest, &[turn.into()])?);
+        rows.extend(self.database.query(latest, &[turn.into()])?);
         rows.iter()
             .map(|row| {
-                let record = texts::from_column(&self.database, row.text("record")?)?;
-                let mut record: Map<String, Json> = from_json("record", &record)?;
+                let mut record: Map<String, Json> = self.json(row, "record")?;
                 if let Some(started_at) = record.get_mut("StartedAt") {
                     *started_at = started_at.as_u64().map(timestamp).into();
                 }
@@ -307,9 +217,6 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// A long text by its hash.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails or lost it.
     pub fn text(&self, hash: &str) -> Result<String, Fault> {
         match self.memory.tools.borrow().as_ref() {
             Some((known, text)) if known == hash => Ok(text.clone()),
@@ -318,9 +225,6 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Keeps a long text and gives its hash.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn keep_text(&self, text: &str) -> Result<String, Fault> {
         self.step(|| {
             self.ensure_tables()?;
@@ -331,10 +235,10 @@ impl<D: Database> SessionStore<D> {
     /// Creates the tables of a new session.
     pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
         if self.find_tables()? == Tables::Absent {
-            self.step(|| Ok(self.database.run_all(schema::TABLES)?))?;
+            self.step(|| Ok(self.database.execute_all(schema::TABLES)?))?;
             self.memory.newest_turn.set(Some(0));
-            self.memory.newest_entry.set(Some(0));
-            self.memory.unanswered.replace(Some(Unanswered::default()));
+            self.memory.newest_entry.set(Some(EntrySeq::START));
+            self.memory.owed.replace(Some(OwedEntries::none_after(EntrySeq::START)));
             self.tables.set(Tables::Present { calls: false });
         }
         Ok(())
@@ -343,7 +247,7 @@ impl<D: Database> SessionStore<D> {
     /// Creates [`schema::CALL_TABLES`] when they are not there.
     pub(super) fn ensure_call_tables(&self) -> Result<(), Fault> {
         if !self.has_call_tables()? {
-            self.step(|| Ok(self.database.run_all(schema::CALL_TABLES)?))?;
+            self.step(|| Ok(self.database.execute_all(schema::CALL_TABLES)?))?;
             self.tables.set(Tables::Present { calls: true });
         }
         Ok(())
@@ -360,7 +264,7 @@ impl<D: Database> SessionStore<D> {
         parameters: &[Value],
     ) -> Result<Vec<Row>, Fault> {
         if self.has_call_tables()? {
-            Ok(self.database.run(statement, parameters)?)
+            Ok(self.database.query(statement, parameters)?)
         } else {
             Ok(Vec::new())
         }
@@ -369,7 +273,7 @@ impl<D: Database> SessionStore<D> {
     /// Looks for the tables and the session, once, and brings older ones up to date.
     fn find_tables(&self) -> Result<Tables, Fault> {
         if self.tables.get() == Tables::Unknown {
-            let found = self.database.run(
+            let found = self.database.query(
                 "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('session', 'calls')",
                 &[],
             )?;
@@ -385,7 +289,7 @@ impl<D: Database> SessionStore<D> {
         Ok(self.tables.get())
     }
 
-    /// The tables are gone, or may be.
+    /// Forgets what is known of the tables, after they were dropped or a step failed.
     pub(super) fn forget_tables(&self) {
         self.memory.forget();
         self.tables.set(Tables::Unknown);
@@ -415,10 +319,10 @@ impl<D: Database> SessionStore<D> {
             self.step(|| {
                 let steps = schema::MIGRATIONS.iter().skip(version.saturating_sub(1));
                 for statement in steps.copied().flatten() {
-                    self.database.run(statement, &[])?;
+                    self.database.execute(statement, &[])?;
                 }
                 let present = &[schema::VERSION.into()];
-                self.database.run("UPDATE session SET schema_version = ?", present)?;
+                self.database.execute("UPDATE session SET schema_version = ?", present)?;
                 Ok(())
             })?;
         }
@@ -437,45 +341,35 @@ impl<D: Database> SessionStore<D> {
         statement: &str,
         parameters: &[Value],
     ) -> Result<Option<Row>, Fault> {
-        Ok(self.database.run(statement, parameters)?.into_iter().next())
+        Ok(self.database.query(statement, parameters)?.into_iter().next())
     }
 
-    fn turn_from_row(&self, row: &Row) -> Result<Turn, Fault> {
-        Turn::from_row(row, &texts::from_column(&self.database, row.text("progress")?)?)
+    fn turns(&self, which: &str, parameters: &[Value]) -> Result<Vec<Turn>, Fault> {
+        let statement = format!("SELECT {TURN} FROM turns {which}");
+        let rows = self.database.query(&statement, parameters)?;
+        rows.iter().map(|row| Turn::from_row(row, self.json(row, "progress")?)).collect()
     }
 
-    fn answer_from_row(&self, row: &Row) -> Result<Option<StoredAnswer>, Fault> {
+    /// The value in a JSON column, wherever [`texts::to_column`] put its text.
+    pub(super) fn json<T: DeserializeOwned>(&self, row: &Row, column: &str) -> Result<T, Fault> {
+        from_json(column, &texts::from_column(&self.database, row.text(column)?)?)
+    }
+
+    /// What a JSON column holds for a value.
+    pub(super) fn json_column(&self, column: &str, value: &impl Serialize) -> Result<Value, Fault> {
+        Ok(texts::to_column(&self.database, &to_json(column, value)?)?.into())
+    }
+
+    fn outcome_from_row(&self, row: &Row) -> Result<Option<StoredOutcome>, Fault> {
         let Some(outcome) = row.optional_text("outcome")? else { return Ok(None) };
-        Ok(Some(StoredAnswer {
+        Ok(Some(StoredOutcome {
             http_status: row.number("http_status")?,
             body: texts::from_column(&self.database, outcome)?,
             kept_segment: row.optional_number("kept_segment")?,
         }))
     }
 
-    fn call_from_row(&self, row: &Row) -> Result<Call, Fault> {
-        let answer = match row.optional_text("answer")? {
-            None => None,
-            Some(column) => {
-                Some(from_json("answer", &texts::from_column(&self.database, column)?)?)
-            }
-        };
-        let arguments: String =
-            from_json("arguments", &texts::from_column(&self.database, row.text("arguments")?)?)?;
-        Ok(Call {
-            model_call: row.number("model_call")?,
-            position: row.number("position")?,
-            call_id: row.text("call_id")?,
-            tool_call_id: row.text("tool_call_id")?,
-            name: row.text("name")?,
-            arguments,
-            runs_on: RunsOn::parse(&row.text("runs_on")?)?,
-            answer,
-        })
-    }
-
     fn entry_from_row(&self, row: &Row) -> Result<Entry, Fault> {
-        let items = texts::from_column(&self.database, row.text("items")?)?;
         Ok(Entry {
             seq: row.number("seq")?,
             turn: row.number("turn")?,
@@ -485,7 +379,7 @@ impl<D: Database> SessionStore<D> {
                 "withheld" => true,
                 _ => return Err(crate::ports::unreadable("standing")),
             },
-            items: from_json("items", &items)?,
+            items: self.json(row, "items")?,
         })
     }
 }

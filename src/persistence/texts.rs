@@ -5,10 +5,10 @@
 
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_hex;
-use crate::ports::{Database, Value};
+use crate::ports::Database;
 
 /// The longest text that stays in its column, in bytes: four such columns may share a row.
-pub const INLINE_BYTES: usize = 450_000;
+const INLINE_BYTES: usize = 450_000;
 
 /// The longest part of a kept text, in bytes.
 const PART_BYTES: usize = 500_000;
@@ -18,13 +18,10 @@ const PART_BYTES: usize = 500_000;
 const REFERENCE: char = '@';
 
 /// Keeps a text and gives its hash. Keeping it again writes nothing.
-///
-/// # Errors
-/// `internal` when the storage fails.
-pub fn keep(database: &impl Database, text: &str) -> Result<String, Fault> {
+pub(super) fn keep(database: &impl Database, text: &str) -> Result<String, Fault> {
     let hash = sha256_hex(text.as_bytes());
     for (number, part) in parts(text, PART_BYTES).enumerate() {
-        database.run(
+        database.execute(
             "INSERT OR IGNORE INTO texts (hash, part, text) VALUES (?, ?, ?)",
             &[hash.as_str().into(), number.into(), part.into()],
         )?;
@@ -33,12 +30,9 @@ pub fn keep(database: &impl Database, text: &str) -> Result<String, Fault> {
 }
 
 /// Gives a kept text back.
-///
-/// # Errors
-/// `internal` when the storage fails or knows no such text.
-pub fn load(database: &impl Database, hash: &str) -> Result<String, Fault> {
+pub(super) fn load(database: &impl Database, hash: &str) -> Result<String, Fault> {
     let rows =
-        database.run("SELECT text FROM texts WHERE hash = ? ORDER BY part", &[hash.into()])?;
+        database.query("SELECT text FROM texts WHERE hash = ? ORDER BY part", &[hash.into()])?;
     if rows.is_empty() {
         return Err(Fault::new(ErrorCode::Internal, "The session's storage lost a text."));
     }
@@ -46,10 +40,7 @@ pub fn load(database: &impl Database, hash: &str) -> Result<String, Fault> {
 }
 
 /// What a column holds for a JSON text: the text itself, or its name when it is too long.
-///
-/// # Errors
-/// `internal` when the storage fails.
-pub fn to_column(database: &impl Database, json: &str) -> Result<String, Fault> {
+pub(super) fn to_column(database: &impl Database, json: &str) -> Result<String, Fault> {
     if json.len() <= INLINE_BYTES {
         return Ok(json.to_owned());
     }
@@ -57,10 +48,7 @@ pub fn to_column(database: &impl Database, json: &str) -> Result<String, Fault> 
 }
 
 /// The JSON text that [`to_column`] put there.
-///
-/// # Errors
-/// `internal` when the storage fails or lost the text.
-pub fn from_column(database: &impl Database, column: String) -> Result<String, Fault> {
+pub(super) fn from_column(database: &impl Database, column: String) -> Result<String, Fault> {
     match column.strip_prefix(REFERENCE) {
         Some(hash) => load(database, hash),
         None => Ok(column),
@@ -78,12 +66,6 @@ fn parts(text: &str, limit: usize) -> impl Iterator<Item = &str> {
         rest = (!remaining.is_empty()).then_some(remaining);
         Some(part)
     })
-}
-
-impl From<&String> for Value {
-    fn from(text: &String) -> Self {
-        Self::Text(text.clone())
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,13 @@ pub(super) struct RowCount {
     pub(super) written: Cell<usize>,
 }
 
+impl RowCount {
+    fn count(&self, cursor: &Cursor) {
+        self.read.set(self.read.get() + cursor.rows_read() as usize);
+        self.written.set(self.written.get() + cursor.rows_written() as usize);
+    }
+}
+
 /// The storage of one object.
 pub(super) struct ObjectStorage {
     storage: RuntimeStorage,
@@ -32,20 +39,29 @@ impl ObjectStorage {
         let sql = storage.sql();
         Self { storage, sql, rows }
     }
+
+    fn exec(&self, statement: &str, parameters: &[Value]) -> Result<Cursor, DatabaseFault> {
+        let bindings = parameters.iter().map(binding).collect();
+        self.sql.exec(statement, bindings).map_err(|fault| database_fault(&fault))
+    }
 }
 
 impl Database for ObjectStorage {
-    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
-        let bindings = parameters.iter().map(binding).collect();
-        let cursor = self.sql.exec(statement, bindings).map_err(|fault| database_fault(&fault))?;
-        let rows = if gives_rows(statement) { rows_of(&cursor) } else { Ok(Vec::new()) };
-        self.rows.read.set(self.rows.read.get() + cursor.rows_read() as usize);
-        self.rows.written.set(self.rows.written.get() + cursor.rows_written() as usize);
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+        let cursor = self.exec(statement, parameters)?;
+        let rows = rows_of(&cursor);
+        self.rows.count(&cursor);
         rows
     }
 
-    fn run_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
-        self.run(&statements.join(";"), &[]).map(|_| ())
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+        // A statement without rows is done when `exec` returns: its cursor need not be read.
+        self.rows.count(&self.exec(statement, parameters)?);
+        Ok(())
+    }
+
+    fn execute_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
+        self.execute(&statements.join(";"), &[])
     }
 
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
@@ -65,12 +81,6 @@ impl Database for ObjectStorage {
     }
 }
 
-/// A write is done when it was executed; only what gives rows has to be read to its end.
-fn gives_rows(statement: &str) -> bool {
-    let statement = statement.trim_start();
-    statement.starts_with("SELECT") || statement.starts_with("WITH")
-}
-
 /// The rows of a result, which cross as one text.
 fn rows_of(cursor: &Cursor) -> Result<Vec<Row>, DatabaseFault> {
     let rows = cursor.to_array().map_err(|fault| database_fault(&fault))?;
@@ -82,7 +92,6 @@ fn binding(value: &Value) -> JsValue {
     match value {
         Value::Null => JsValue::NULL,
         Value::Integer(number) => JsValue::from_f64(*number as f64),
-        Value::Real(number) => JsValue::from_f64(*number),
         Value::Text(text) => JsValue::from_str(text),
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::Visitor;
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::contract::{ErrorCode, Fault};
@@ -19,14 +19,20 @@ pub trait Database {
     ///
     /// # Errors
     /// The database's own message, for the operator.
-    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault>;
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault>;
+
+    /// Runs one statement that gives no rows.
+    ///
+    /// # Errors
+    /// The database's own message, for the operator.
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault>;
 
     /// Runs statements that bind nothing and give no rows, one after the other.
     ///
     /// # Errors
     /// The database's own message, for the operator.
-    fn run_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
-        statements.iter().try_for_each(|statement| self.run(statement, &[]).map(|_| ()))
+    fn execute_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
+        statements.iter().try_for_each(|statement| self.execute(statement, &[]))
     }
 
     /// Runs `writes` as one transaction: all of it is kept or, when it fails, nothing.
@@ -43,8 +49,6 @@ pub enum Value {
     Null,
     /// A whole number up to 2^53.
     Integer(i64),
-    /// A number that is not whole; none of our columns holds one.
-    Real(f64),
     /// UTF-8 text.
     Text(String),
 }
@@ -55,14 +59,14 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Takes a value as the runtime gives it, where every number was a double.
+/// Takes a value out of the JSON in which the runtime gives rows.
 struct ValueVisitor;
 
 impl Visitor<'_> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("NULL, a number or text")
+        formatter.write_str("NULL, a whole number or text")
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
@@ -73,30 +77,24 @@ impl Visitor<'_> for ValueVisitor {
         Ok(Value::Integer(number))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
-        Ok(i64::try_from(number).map_or(Value::Real(number as f64), Value::Integer))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
-        Ok(if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
-            Value::Integer(number as i64)
-        } else {
-            Value::Real(number)
-        })
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
+        i64::try_from(number).map(Value::Integer).map_err(E::custom)
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {
         Ok(Value::Text(text.to_owned()))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Value, E> {
-        Ok(Value::Text(text))
     }
 }
 
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
     }
 }
 

@@ -33,7 +33,7 @@ use crate::contract::{
 use crate::files::embeds_contents;
 use crate::llm_call::Endpoint;
 use crate::persistence::{
-    Call, ModelAnswerRecord, OpenCalls, RunsOn, Session, SessionStore, StoredAnswer, Turn,
+    Call, ModelOutputRecord, OpenCalls, RunsOn, Session, SessionStore, StoredOutcome, Turn,
 };
 use crate::ports::{Database, Deployment, Platform};
 
@@ -42,6 +42,10 @@ pub use erasure::delete_responses;
 pub use run_report::{RunReport, Timings};
 pub use settlement::{abort, outputs_of, settle_open_calls};
 pub use turn_stream::{Outcome, Position, StreamCursor, TurnStream};
+
+/// The most segments that an attempt shows between two durable steps: the text of a model call, what
+/// replaces it, and what was said beside the calls without a mode's welcome.
+pub const SEGMENTS_OF_AN_ATTEMPT: u32 = 3;
 
 /// AGN-033 §6.1.
 const EMBEDDED_CONTENTS: &str = "The answer carries the contents of a file in its text. They may be cut or changed; ask for the file itself.";
@@ -102,7 +106,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         ordinal: u64,
         stream: &TurnStream,
         cancellation: &Cancellation,
-    ) -> Result<StoredAnswer, Fault> {
+    ) -> Result<StoredOutcome, Fault> {
         // Dropping the loop at an await aborts what it waits for; every durable step is complete.
         // The stop is looked at first, so that a cancelled turn calls nobody any more.
         let cancelled = pin!(cancellation.requested());
@@ -120,7 +124,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
     }
 
-    async fn advance(&self, ordinal: u64, stream: &TurnStream) -> Result<StoredAnswer, Fault> {
+    async fn advance(&self, ordinal: u64, stream: &TurnStream) -> Result<StoredOutcome, Fault> {
         let mut work = self.load(ordinal, stream)?;
         loop {
             if let Some(open) = work.open_calls() {
@@ -162,8 +166,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         work: &mut Work<'_>,
         segment: u32,
         text: String,
-        last: &ModelAnswerRecord<'_>,
-    ) -> Result<StoredAnswer, Fault> {
+        last: &ModelOutputRecord<'_>,
+    ) -> Result<StoredOutcome, Fault> {
         let progress = &work.turn.progress;
         let mut user_warnings = progress.user_warnings.clone();
         if embeds_contents(&text) {
@@ -184,7 +188,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             usage: progress.usage,
         });
         let result = InvokeResult::success(&response, progress.warnings.clone());
-        let stored = StoredAnswer::of(&result, Some(segment));
+        let stored = StoredOutcome::of(&result, Some(segment));
         work.turn.status = TurnStatus::Completed;
         work.turn.progress.welcome = None;
         let now = self.platform.now_ms();
@@ -194,7 +198,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// Stops for the client's tools: everything that a continuation needs is stored by now.
-    fn pause(&self, work: &mut Work<'_>, calls: &[Call]) -> Result<StoredAnswer, Fault> {
+    fn pause(&self, work: &mut Work<'_>, calls: &[Call]) -> Result<StoredOutcome, Fault> {
         let waiting = calls.iter().filter(|call| call.is_pending());
         let tool_calls = ToolCalls::new(waiting.map(tool_call).collect())
             .ok_or_else(|| Fault::new(ErrorCode::Internal, "There is no call to wait for."))?;
@@ -213,7 +217,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             tool_continuation_message: said.as_ref().map(|(_, text)| text.clone()),
         });
         let result = InvokeResult::success(&response, work.turn.progress.warnings.clone());
-        let stored = StoredAnswer::of(&result, said.map(|(segment, _)| segment));
+        let stored = StoredOutcome::of(&result, said.map(|(segment, _)| segment));
         work.turn.status = TurnStatus::AwaitingTools;
         let now = self.platform.now_ms();
         self.store.end(&mut work.session, &mut work.turn, None, &stored, now)?;
@@ -222,10 +226,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// Fails (or aborts) the turn from its last durable step; the session stays usable.
-    fn fail(&self, ordinal: u64, fault: Fault, stream: &TurnStream) -> StoredAnswer {
+    fn fail(&self, ordinal: u64, fault: Fault, stream: &TurnStream) -> StoredOutcome {
         let aborted = fault.code == ErrorCode::TurnAborted;
         self.report.borrow_mut().code = Some(fault.code);
-        let stored = StoredAnswer::of(&fault.into(), None);
+        let stored = StoredOutcome::of(&fault.into(), None);
         let kept = self.stored_session().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
             let now = self.platform.now_ms();
@@ -242,7 +246,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         match kept {
             Ok(()) => stored,
             // The turn stays `running` in storage and is taken up again; the client is told.
-            Err(fault) => StoredAnswer::of(&fault.into(), None),
+            Err(fault) => StoredOutcome::of(&fault.into(), None),
         }
     }
 
@@ -266,7 +270,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let shown = self.store.turn_calls(turn)?.into_iter().filter(|call| {
             call.runs_on == RunsOn::Server && !BUILT_IN_TOOLS.contains(&call.name.as_str())
         });
-        Ok(shown.filter_map(|call| call.answer).collect())
+        Ok(shown.filter_map(|call| call.result).collect())
     }
 }
 
@@ -292,14 +296,11 @@ pub fn tool_call(call: &Call) -> ToolCall {
     }
 }
 
-fn without_result(call: &Call, why: &str) -> Call {
-    Call {
-        answer: Some(ToolResult {
-            tool_call_id: call.tool_call_id.clone(),
-            execution_ms: 0,
-            outcome: ToolOutcome::Error(why.to_owned()),
-        }),
-        ..call.clone()
+fn without_result(tool_call_id: &str, why: &str) -> ToolResult {
+    ToolResult {
+        tool_call_id: tool_call_id.to_owned(),
+        execution_ms: 0,
+        outcome: ToolOutcome::Error(why.to_owned()),
     }
 }
 

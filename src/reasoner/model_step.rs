@@ -13,7 +13,9 @@ use crate::composition::{Block, ModelRequest, compose_request};
 use crate::contract::{ErrorCode, Fault, Usage, Warning};
 use crate::encoding::sha256_hex;
 use crate::llm_call::{self, Answered, Audience, CallFailure};
-use crate::persistence::{Call, Entry, EntryKind, ModelAnswerRecord, RunsOn, StoredAnswer};
+use crate::persistence::{
+    Call, Entry, EntryKind, EntrySeq, ModelOutputRecord, RunsOn, StoredOutcome,
+};
 use crate::ports::{Database, Platform};
 use crate::responses_api::{FunctionCall, ModelAnswer, Progress, array_of, for_replay};
 
@@ -28,10 +30,10 @@ struct Transcript {
     body_sha256: String,
     body_bytes: usize,
     previous_response_id: Option<String>,
-    first_entry: Option<u64>,
-    last_entry: Option<u64>,
+    first_entry: Option<EntrySeq>,
+    last_entry: Option<EntrySeq>,
     rebuilt: bool,
-    withheld: Vec<u64>,
+    withheld: Vec<EntrySeq>,
     composition: Vec<Block>,
     retries: Vec<Retry>,
     response_id: Option<String>,
@@ -54,13 +56,13 @@ struct Input {
     previous_response_id: Option<String>,
     rebuilt: bool,
     /// Entries that are left out because the service may have refused them.
-    withheld: Vec<u64>,
+    withheld: Vec<EntrySeq>,
 }
 
 impl Input {
     /// The entries that the service can refuse now: those that it is owed by the turn itself, and
     /// by earlier turns that got no answer.
-    fn refusable(&self, work: &Work<'_>) -> (Vec<u64>, Vec<u64>) {
+    fn refusable(&self, work: &Work<'_>) -> (Vec<EntrySeq>, Vec<EntrySeq>) {
         let refusable = |entry: &&Entry| {
             entry.seq > work.session.acknowledged
                 && !entry.withheld
@@ -80,7 +82,7 @@ impl Input {
         self.entries.iter().any(|entry| entry.withheld && entry.kind == EntryKind::ToolOutputs)
     }
 
-    fn without(mut self, entries: &[u64]) -> Self {
+    fn without(mut self, entries: &[EntrySeq]) -> Self {
         for entry in self.entries.iter_mut().filter(|entry| entries.contains(&entry.seq)) {
             entry.withheld = true;
         }
@@ -104,7 +106,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) async fn call_model(
         &self,
         work: &mut Work<'_>,
-    ) -> Result<Option<StoredAnswer>, Fault> {
+    ) -> Result<Option<StoredOutcome>, Fault> {
         let limit = self.deployment.max_iterations;
         if work.turn.progress.iterations >= limit {
             return Err(Fault::new(
@@ -185,7 +187,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     fn whole_conversation(&self, rebuilt: bool) -> Result<Input, Fault> {
-        let entries = self.store.entries_after(0)?;
+        let entries = self.store.entries_after(EntrySeq::START)?;
         Ok(Input { entries, previous_response_id: None, rebuilt, withheld: Vec::new() })
     }
 
@@ -271,7 +273,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         mut transcript: Transcript,
         answered: Answered,
         welcomed: bool,
-    ) -> Result<Option<StoredAnswer>, Fault> {
+    ) -> Result<Option<StoredOutcome>, Fault> {
         let Answered { answer, cut_off } = answered;
         let segment = transcript.segment;
         let usage = answer.usage.map(usage);
@@ -298,7 +300,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         if let Some(usage) = usage {
             progress.usage = Some(progress.usage.unwrap_or_default().saturating_add(usage));
         }
-        let record = ModelAnswerRecord {
+        let record = ModelOutputRecord {
             items: &array_of(&answer.items),
             calls: &calls,
             record: &to_json(&transcript)?,
@@ -324,7 +326,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             progress.said_with_calls = Some((segment, answer.text));
         }
         let now = self.platform.now_ms();
-        self.store.record_answer(&mut work.session, &mut work.turn, &record, now)?;
+        self.store.record_output(&mut work.session, &mut work.turn, &record, now)?;
         Ok(None)
     }
 
@@ -353,19 +355,15 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 ),
                 Some(_) => (RunsOn::Client, None),
             };
-            let call = Call {
+            Call {
                 model_call,
                 position,
                 call_id: made.call_id.clone(),
+                result: trouble.map(|trouble| without_result(&tool_call_id, &trouble)),
                 tool_call_id,
                 name: made.name.clone(),
                 arguments: made.arguments.clone(),
                 runs_on,
-                answer: None,
-            };
-            match trouble {
-                None => call,
-                Some(trouble) => without_result(&call, &trouble),
             }
         });
         Ok(calls.collect())
@@ -454,7 +452,7 @@ fn input_items(entries: &[Entry]) -> Result<Vec<Box<RawValue>>, Fault> {
     let mut items = Vec::new();
     for entry in entries {
         match (entry.kind, entry.withheld) {
-            (EntryKind::Answer, _) => {
+            (EntryKind::ModelOutput, _) => {
                 items.extend(entry.items.iter().filter_map(|item| for_replay(item)));
             }
             (EntryKind::ToolOutputs, true) => {

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::without_result;
 use crate::contract::{ErrorCode, Fault, ToolOutcome, TurnStatus};
-use crate::persistence::{Call, RunsOn, Session, SessionStore, StoredAnswer, Turn};
+use crate::persistence::{Call, RunsOn, Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::Database;
 use crate::responses_api::function_call_output;
 use crate::server_tools::output_text;
@@ -19,13 +19,13 @@ pub fn abort<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     turn: &mut Turn,
-    answer: &StoredAnswer,
+    outcome: &StoredOutcome,
     now: u64,
 ) -> Result<(), Fault> {
     turn.status = TurnStatus::Aborted;
     store.step(|| {
         settle_open_calls(store, session, "the turn was cancelled")?;
-        store.end(session, turn, None, answer, now)
+        store.end(session, turn, None, outcome, now)
     })
 }
 
@@ -39,21 +39,15 @@ pub fn settle_open_calls<D: Database>(
     session: &mut Session,
     why: &str,
 ) -> Result<(), Fault> {
-    let Some(open) = session.open_calls else { return Ok(()) };
-    let mut calls = store.calls(open)?;
-    let mut closed = Vec::new();
-    for call in &mut calls {
-        if call.answer.is_none() {
-            // A server tool may have been at work when its turn was cut off.
-            let what = match call.runs_on {
-                RunsOn::Server => "It is not known whether the tool was executed",
-                RunsOn::Client | RunsOn::Nobody => "The tool was not executed",
-            };
-            *call = without_result(call, &format!("{what}: {why}."));
-            closed.push(call.clone());
-        }
-    }
-    store.hand_back(session, open, &closed, &outputs_of(&calls)?)
+    let result_of = |call: &Call| {
+        // A server tool may have been at work when its turn was cut off.
+        let what = match call.runs_on {
+            RunsOn::Server => "It is not known whether the tool was executed",
+            RunsOn::Client | RunsOn::Nobody => "The tool was not executed",
+        };
+        without_result(&call.tool_call_id, &format!("{what}: {why}."))
+    };
+    store.settle_open_calls(session, result_of, outputs_of)
 }
 
 /// The outputs of answered calls, in the model's order, as a JSON array of `function_call_output`.
@@ -64,10 +58,10 @@ pub fn outputs_of(calls: &[Call]) -> Result<String, Fault> {
     let outputs: Result<Vec<Box<RawValue>>, Fault> = calls
         .iter()
         .map(|call| {
-            let answer = call.answer.as_ref().ok_or_else(|| {
+            let result = call.result.as_ref().ok_or_else(|| {
                 Fault::new(ErrorCode::Internal, "A call was handed back without an answer.")
             })?;
-            function_call_output(&call.call_id, &output_text(&answer.outcome)).map_err(unwritable)
+            function_call_output(&call.call_id, &output_text(&result.outcome)).map_err(unwritable)
         })
         .collect();
     serde_json::to_string(&outputs?).map_err(unwritable)

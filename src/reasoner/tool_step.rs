@@ -4,7 +4,7 @@
 use super::{Reasoner, Work, outputs_of};
 use crate::contract::{ErrorCode, Fault};
 use crate::files::FileLinks;
-use crate::persistence::{NewMode, OpenCalls, RunsOn, StoredAnswer};
+use crate::persistence::{NewMode, OpenCalls, RunsOn, StoredOutcome};
 use crate::ports::{Database, Platform};
 use crate::server_tools::{self, RequestedMode, ToolInvocation};
 
@@ -18,10 +18,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         &self,
         work: &mut Work<'_>,
         open: OpenCalls,
-    ) -> Result<Option<StoredAnswer>, Fault> {
+    ) -> Result<Option<StoredOutcome>, Fault> {
         let mut calls = self.store.calls(open)?;
         for call in &mut calls {
-            if call.runs_on != RunsOn::Server || call.answer.is_some() {
+            if call.runs_on != RunsOn::Server || call.result.is_some() {
                 continue;
             }
             let started_at = self.platform.now_ms();
@@ -48,10 +48,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 .with("ToolName", call.name.as_str())
                 .with("ToolCallId", call.tool_call_id.as_str()));
             }
-            call.answer = Some(run.result);
+            call.result = Some(run.result);
             let new_mode = run.new_mode.and_then(|requested| self.change_mode(work, requested));
             let now = self.platform.now_ms();
-            self.store.record_call_answer(
+            self.store.record_tool_result(
                 &mut work.session,
                 &mut work.turn,
                 call,
@@ -60,10 +60,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 now,
             )?;
         }
-        if calls.iter().any(|call| call.answer.is_none()) {
+        if calls.iter().any(|call| call.result.is_none()) {
             return self.pause(work, &calls).map(Some);
         }
-        self.store.hand_back(&mut work.session, open, &[], &outputs_of(&calls)?)?;
+        self.store.hand_back(&mut work.session, open, &outputs_of(&calls)?)?;
         Ok(None)
     }
 

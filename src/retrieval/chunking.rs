@@ -1,27 +1,27 @@
-//! Cutting a document into chunks (the interface, section 7).
+//! Cutting a document into chunks (interface §7).
 //!
-//! Chunks end where the text itself pauses: before a heading or a definition that follows a blank
-//! line, behind a closing brace, else at any line. All that is looked at is blank lines, indentation
-//! and a line's first characters, so that every language and plain prose are cut by one rule.
+//! A chunk ends where the text itself pauses: before a heading or a definition that follows a blank
+//! line, after a closing brace, else at any line. The rule reads only blank lines, indentation and a
+//! line's first characters, so it holds for every language and for prose.
 //!
-//! Architecture Invariant: the pieces, put together, are the document, byte for byte.
+//! Architecture Invariant: the pieces, joined, are the document, byte for byte.
 
 use crate::encoding::first_line;
 
-/// The length at which a chunk is best cut, in bytes: a function or a section with its comment.
+/// The best length of a chunk, in bytes: a function or a section with its comment.
 const TARGET_BYTES: usize = 1_400;
 
-/// A chunk is not cut before it has this many bytes, while there is more to come.
+/// No cut is weighed before this many bytes, while more text follows.
 const LEAST_BYTES: usize = 300;
 
-/// The most bytes of a chunk, the end of an overlong line aside. Eight such chunks, which is what
-/// a turn is given, fit the 24,576 bytes that it is given them in.
+/// The most bytes of a chunk, the ending of an overlong line aside. A turn is given eight chunks in
+/// 24,576 bytes: eight of this length fit.
 pub const HARD_LIMIT_BYTES: usize = 3_072;
 
 /// The most lines of a chunk, blank ones not counted.
 pub const HARD_LIMIT_LINES: usize = 80;
 
-/// How much a cut at the wrong length costs, against the merits of its place.
+/// The weight of a cut's distance from [`TARGET_BYTES`] against the merit of its place.
 const LENGTH_WEIGHT: i64 = 5;
 
 /// A piece of a document: whole lines, or a part of one that is too long.
@@ -43,7 +43,7 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     while !rest.is_empty() {
         let (content, ending, below) = first_line(rest);
         if content.len() > HARD_LIMIT_BYTES {
-            // One line, in parts; its end goes with the last of them.
+            // One line, in parts; its ending goes with the last of them.
             let (mut whole, _) = split(rest, content.len() + ending.len());
             while !whole.is_empty() {
                 let fits = whole.len() - ending.len() <= HARD_LIMIT_BYTES;
@@ -68,7 +68,7 @@ fn split(text: &str, at: usize) -> (&str, &str) {
     text.split_at_checked(at).unwrap_or((text, ""))
 }
 
-/// Where the first piece ends, in bytes and in lines: the first line is always in it.
+/// The length of the first piece, in bytes and in lines. It holds at least one line.
 fn next_cut(text: &str) -> (usize, usize) {
     let (mut bytes, mut lines, mut full_lines) = (0, 0, 0);
     let mut above: Option<Line<'_>> = None;
@@ -104,7 +104,7 @@ fn next_cut(text: &str) -> (usize, usize) {
     best.map_or((bytes, lines), |(_, bytes, lines)| (bytes, lines))
 }
 
-/// What is looked at in a line.
+/// What the rule reads of a line.
 #[derive(Clone, Copy)]
 struct Line<'t> {
     text: &'t str,
@@ -114,7 +114,7 @@ struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
-    /// How good a place the end of the document is.
+    /// The merit of a cut at the end of the document.
     const MOST_MERIT: i64 = 8;
 
     fn of(content: &'t str) -> Self {
@@ -125,7 +125,7 @@ impl<'t> Line<'t> {
         Self { text, blank: text.is_empty(), depth: i64::try_from(depth).unwrap_or(i64::MAX) }
     }
 
-    /// How good it is to cut between the line above and this one, from -4 to 12.
+    /// The merit of a cut between the line above and this one, from -4 to 12.
     fn merit_below(&self, above: &Self) -> i64 {
         let depth = self.depth.min(3);
         if self.blank {

@@ -12,8 +12,9 @@ const FIRST: &[&str] = &[
         schema_version INTEGER NOT NULL
     )",
     "INSERT INTO index_state (id, schema_version) VALUES (1, 0)",
-    // One row for each document. Its chunks are those from `first_chunk` on, as many as `chunks`.
-    // `rules` says by which rules they were made, `bytes` is the length of its contents.
+    // One row for each document. `chunks` is the number of its chunks, `first_chunk` the id of the
+    // first; the others follow. `rules` is the version of the rules that cut them, `bytes` the length
+    // of the contents.
     "CREATE TABLE documents (
         path TEXT PRIMARY KEY,
         language TEXT NOT NULL,
@@ -31,8 +32,8 @@ const FIRST: &[&str] = &[
         end_line INTEGER NOT NULL,
         text TEXT NOT NULL
     )",
-    // What each chunk is found by, by the chunk's id. It keeps no text: that stands in `chunks`
-    // as it was written, here it is parted into words.
+    // The search index over chunks, by their ids. It stores no text: `chunks` holds it as it was
+    // written, while the index is given it with the words of identifiers parted.
     "CREATE VIRTUAL TABLE terms USING fts5 (
         text, path,
         content = '', contentless_delete = 1,
@@ -40,5 +41,35 @@ const FIRST: &[&str] = &[
     )",
 ];
 
-/// The hash of a document's text whose `content_hash` does not cover all of it, else empty.
+/// `whole_hash` is the hash of a text that `content_hash` does not cover wholly; empty for the others.
 const SECOND: &[&str] = &["ALTER TABLE documents ADD COLUMN whole_hash TEXT NOT NULL DEFAULT ''"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::sha256_hex;
+
+    /// SHA-256 of each published version, runs of white space as one space.
+    const PUBLISHED: [&str; 2] = [
+        "0a8b1431d5b0c13fe636b3e7c62d1a0e087ce55015f936454d76275e320cd44a",
+        "db696beab74ed1ce61d375fce5f012d9eaabadfbcff75b2975d58bc70cce590d",
+    ];
+
+    #[test]
+    fn a_published_version_is_never_edited() {
+        assert_eq!(
+            VERSIONS.len(),
+            PUBLISHED.len(),
+            "pin the new version here, and the storage that it makes in tests/fixtures/storage/"
+        );
+        for (published, version) in PUBLISHED.iter().zip(VERSIONS) {
+            let text = version.join(";");
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(
+                sha256_hex(text.as_bytes()),
+                *published,
+                "storage was brought to its form by the text as it was; make another version: {text}"
+            );
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! What a scope permits (AGN-034 §4.4, the interface, section 7).
+//! What a scope permits (AGN-034 §4.4, interface §7).
 //!
 //! Architecture Invariant: a pure function of a document's attributes. Path, language and
 //! properties belong to the document, so all its chunks are permitted or none.
@@ -25,8 +25,8 @@ pub fn permits(scope: &RagScope, path: &str, language: &str, properties: &Proper
     })
 }
 
-/// Whether one of the condition's values equals the value or, for the other two operators, is a
-/// part of it.
+/// Whether one of the condition's values equals the value or, with `contains` and
+/// `does_not_contain`, is a part of it.
 fn any_fits(condition: &RagCondition, value: &str) -> bool {
     condition.values.iter().any(|wanted| match condition.operator {
         RagOperator::Equal | RagOperator::NotEqual => value == wanted,

@@ -1,11 +1,11 @@
-//! What a text is found by: words, and the parts of identifiers (the interface, section 7).
+//! The terms of texts and queries: words, and the parts of identifiers (interface §7).
 //!
-//! The index folds case, diacritics and English endings itself (FTS5's `porter` over `unicode61`,
-//! which parts words at everything but letters and digits). What it lacks is done here, to texts and
-//! queries alike: `InvoiceManager` and `HTTPServer2` are parted into their words.
+//! FTS5 itself folds case, diacritics and English endings (`porter` over `unicode61`, which splits
+//! words at everything but letters and digits). What it lacks is done here, to texts and queries
+//! alike: `InvoiceManager` and `HTTPServer2` are split into their words.
 //!
-//! A query is anything a user writes, a megabyte of log included. What becomes of it is bounded and
-//! cannot be a syntax error: letters and digits in quotation marks.
+//! A query is anything a user writes, a megabyte of log included. The expression made of it is
+//! bounded and cannot be a syntax error: it holds letters and digits in quotation marks.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -14,14 +14,14 @@ use std::str::Chars;
 /// The most terms of a search.
 pub const MAX_TERMS: usize = 32;
 
-/// How much of a query is read, in bytes: users ask at the head or at the end of what they paste.
+/// The bytes of a query that are read: users ask at the head or at the end of what they paste.
 const HEAD_BYTES: usize = 32_768;
 const TAIL_BYTES: usize = 8_192;
 
 /// The longest word that is searched for, in bytes; longer ones are data.
 const LONGEST_WORD: usize = 64;
 
-/// Words that say nothing of what is asked about, in alphabetical order.
+/// Words that do not tell documents apart, in alphabetical order.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at",
     "be", "because", "been", "before", "being", "both", "but", "by", "can", "could", "did", "do",
@@ -36,7 +36,7 @@ const STOP_WORDS: &[&str] = &[
     "where", "whether", "which", "while", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// A text as the index takes it: the words inside identifiers stand apart.
+/// A text as the index takes it, with spaces between the words of identifiers.
 #[must_use]
 pub fn searchable(text: &str) -> String {
     let mut parted = String::with_capacity(text.len() + text.len() / 8);
@@ -68,10 +68,10 @@ pub fn match_expression(query: &str) -> Option<String> {
 #[derive(Default)]
 struct Terms(BTreeMap<String, Standing>);
 
-/// What decides between terms when there are too many.
+/// What ranks a term when there are too many.
 #[derive(Default)]
 struct Standing {
-    /// Part of an identifier, which is rare in the index and so says more.
+    /// Part of an identifier: rare in the index, so it tells documents apart.
     specific: bool,
     count: usize,
     first: usize,
@@ -97,7 +97,7 @@ impl Terms {
                     above = None;
                     continue;
                 }
-                // Words that stand together say more where they stand together.
+                // A pair of neighbouring words ranks the chunks that hold them side by side.
                 if let Some(above) = above.replace(word.clone()) {
                     self.add(format!("{above} {word}"), identifier);
                 }

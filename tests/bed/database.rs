@@ -64,6 +64,11 @@ impl Disk {
         })
     }
 
+    /// The storage as an instance of its own sees it.
+    pub fn database(self: &Rc<Self>) -> SqliteDatabase {
+        SqliteDatabase::new(Rc::clone(self), Instance::new(0, None, Rc::default()))
+    }
+
     /// Forgets which statements ran.
     pub fn watch(&self) {
         self.statements.borrow_mut().clear();
@@ -136,9 +141,7 @@ impl SqliteDatabase {
             Ok(())
         }
     }
-}
 
-impl Database for SqliteDatabase {
     fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
         if !self.instance.alive() {
             return Err(gone());
@@ -190,6 +193,18 @@ impl Database for SqliteDatabase {
         }
         Ok(given)
     }
+}
+
+impl Database for SqliteDatabase {
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+        self.run(statement, parameters)
+    }
+
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+        let given = self.run(statement, parameters)?;
+        assert!(given.is_empty(), "these rows would be lost: {statement}");
+        Ok(())
+    }
 
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
         if !self.instance.alive() {
@@ -224,7 +239,6 @@ fn bound(value: &Value) -> types::Value {
             assert!(number.unsigned_abs() <= 1 << 53, "{number} would not read back");
             types::Value::Integer(*number)
         }
-        Value::Real(number) => types::Value::Real(*number),
         Value::Text(text) => types::Value::Text(text.clone()),
     }
 }
@@ -233,8 +247,7 @@ fn value(value: types::Value) -> Value {
     match value {
         types::Value::Null => Value::Null,
         types::Value::Integer(number) => Value::Integer(number),
-        types::Value::Real(number) => Value::Real(number),
         types::Value::Text(text) => Value::Text(text),
-        types::Value::Blob(_) => panic!("the object's storage gives no blob as text"),
+        types::Value::Real(_) | types::Value::Blob(_) => panic!("the product stores no {value:?}"),
     }
 }

@@ -6,7 +6,9 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::rc::Rc;
 
-use aptix_edge::entry::{Body, ContextSource, INDEX_SEARCH, RequestHead, WorkspaceHost};
+use aptix_edge::entry::{
+    Body, ContextSource, INDEX_SEARCH, PlainResponse, RequestHead, WorkspaceHost,
+};
 use aptix_edge::ports::{
     DatabaseFault, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
     Platform, ResponseBody,
@@ -302,7 +304,9 @@ impl Platform for TestPlatform {
         let url = format!("https://object{INDEX_SEARCH}");
         let head = RequestHead { method: "POST", url: &url, header: &|_| None };
         let (source, body) = (ContextSource::default(), ready(Ok(search.into_bytes())));
-        match workspace.response(self, &source, &head, body).await.body {
+        let response: Pin<Box<dyn Future<Output = PlainResponse> + '_>> =
+            Box::pin(workspace.response(self, &source, &head, body));
+        match response.await.body {
             Body::Json(text) => Ok(text.to_string()),
             Body::Empty | Body::Stream(_) => Err(HttpFault("the index says nothing".to_owned())),
         }

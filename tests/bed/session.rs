@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 
+use aptix_edge::contract::ErrorCode;
 use aptix_edge::entry::{Body, ContextSource, FrontDoor, FrontResponse, RequestHead};
 use aptix_edge::ports::KeptCatalog;
 use aptix_edge::reasoner::Position;
@@ -30,6 +31,7 @@ pub struct Bed {
 /// What a client got for a request.
 #[derive(Clone, Debug)]
 pub struct Heard {
+    /// Of JSON delivery, for a streamed response too.
     pub status: u16,
     pub headers: BTreeMap<String, String>,
     /// The `InvokeResult`; null for a body that is none.
@@ -386,7 +388,9 @@ impl Heard {
         } else {
             (text, None)
         };
-        let body = serde_json::from_str(&text).unwrap_or_default();
+        let body: Value = serde_json::from_str(&text).unwrap_or_default();
+        let failed = body["Errors"][0]["ErrorCode"].as_str().filter(|_| is_stream);
+        let status = failed.map_or(status, |code| code.parse::<ErrorCode>().unwrap().http_status());
         Self { status, headers, body, text, replayed, frames }
     }
 
@@ -429,5 +433,5 @@ fn begin_life(
     let instance = Instance::new(number, crash, Rc::clone(&world.executor));
     let platform = TestPlatform::new(Rc::clone(world), Rc::clone(&instance));
     let database = SqliteDatabase::new(Rc::clone(disk), Rc::clone(&instance));
-    (instance, SessionHost::new(Rc::new(platform), database))
+    (instance, Host::new(Rc::new(platform), database))
 }

@@ -131,7 +131,7 @@ fn call(id: &str, outcome: ToolOutcome) -> Call {
         name: "ddr_document".to_owned(),
         arguments: "{}".to_owned(),
         runs_on: RunsOn::Client,
-        answer: Some(ToolResult { tool_call_id: id.to_owned(), execution_ms: 1, outcome }),
+        result: Some(ToolResult { tool_call_id: id.to_owned(), execution_ms: 1, outcome }),
     }
 }
 
@@ -403,7 +403,7 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
 
 #[test]
 fn a_call_without_an_answer_has_no_output() {
-    let open = Call { answer: None, ..call("call_a", ToolOutcome::Error("x".to_owned())) };
+    let open = Call { result: None, ..call("call_a", ToolOutcome::Error("x".to_owned())) };
     assert_eq!(
         outputs_of(&[open]).unwrap_err().message,
         "A call was handed back without an answer."

@@ -2,14 +2,15 @@
 
 use aptix_edge::contract::{Document, ErrorCode};
 use aptix_edge::encoding::content_hash_of_text;
-use aptix_edge::retrieval::{Counts, Upserted, WorkspaceIndex, pieces};
+use aptix_edge::ports::{Database, Row};
+use aptix_edge::retrieval::{ChunkIndex, Counts, Upserted, pieces};
 
 use super::document;
 use super::storage::Storage;
 
-fn paths(index: &WorkspaceIndex<&Storage>, query: &str) -> Vec<String> {
+fn paths(index: &ChunkIndex<&Storage>, query: &str) -> Vec<String> {
     let found = index.search(query, None, 100, usize::MAX).unwrap();
-    found.into_iter().map(|found| found.chunk.path).collect()
+    found.into_iter().map(|found| found.path).collect()
 }
 
 fn many_chunks(word: &str) -> String {
@@ -19,7 +20,7 @@ fn many_chunks(word: &str) -> String {
 #[test]
 fn what_is_put_is_counted_and_found_and_what_is_put_again_replaces_it() {
     let storage = Storage::new();
-    let index = WorkspaceIndex::new(&storage);
+    let index = ChunkIndex::new(&storage);
     let long = many_chunks("alpha");
     let chunks = pieces(&long).len();
     assert!(chunks > 2);
@@ -59,7 +60,7 @@ fn what_is_put_is_counted_and_found_and_what_is_put_again_replaces_it() {
 #[test]
 fn what_a_long_line_holds_at_its_end_is_indexed_again_when_it_changes() {
     let storage = Storage::new();
-    let index = WorkspaceIndex::new(&storage);
+    let index = ChunkIndex::new(&storage);
     let with_end = |end: &str| document("min.json", &format!("{} {end}\nb\n", "word ".repeat(200)));
     let first = index.upsert(&[with_end("oldtoken")]).unwrap();
     let other = index.upsert(&[with_end("newtoken")]).unwrap();
@@ -72,30 +73,62 @@ fn what_a_long_line_holds_at_its_end_is_indexed_again_when_it_changes() {
     assert!(!index.upsert(&[again]).unwrap()[0].changed);
 }
 
+/// One index as each published version keeps it, oldest first.
+const VERSIONS: [&str; 2] = [
+    include_str!("../fixtures/storage/index_version_1.sql"),
+    include_str!("../fixtures/storage/index_version_2.sql"),
+];
+
+/// Every column of every table.
+fn columns(storage: &Storage) -> Vec<Row> {
+    let statement = "SELECT t.name AS t, c.name AS c, c.type, c.\"notnull\", c.pk
+        FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' ORDER BY 1, 2";
+    storage.query(statement, &[]).unwrap()
+}
+
 #[test]
-fn an_index_of_the_first_form_is_brought_to_the_present_one() {
-    let storage = Storage::new();
-    let [short, long] =
-        [document("a.rs", "alpha\n"), document("b.rs", &format!("beta {}", "x ".repeat(300)))];
-    WorkspaceIndex::new(&storage).upsert(&[short.clone(), long.clone()]).unwrap();
-    storage.write(
-        "ALTER TABLE documents DROP COLUMN whole_hash; UPDATE index_state SET schema_version = 1",
-    );
-    let index = WorkspaceIndex::new(&storage);
-    assert_eq!(paths(&index, "beta"), ["b.rs"]);
-    // What the first form does not tell is written once more.
-    let again = || -> Vec<bool> {
-        let upserted = index.upsert(&[short.clone(), long.clone()]).unwrap();
-        upserted.into_iter().map(|upserted| upserted.changed).collect()
+fn an_index_of_any_version_is_brought_to_the_present_one() {
+    let mut ddr = document("docs/ddr.md", "# Invoices\n\nThe InvoiceManager bills a customer.\n");
+    ddr.properties = vec![("Kind".to_owned(), vec!["ddr".to_owned()])];
+    let long = document("long.txt", &format!("{}needle\n", "x".repeat(600)));
+    let code = "fn bill() { charge(customer); send(invoice); }\n\n".repeat(45);
+    let documents = [document("src/bill.rs", &code), ddr, long];
+
+    let new = Storage::new();
+    let counts = {
+        let index = ChunkIndex::new(&new);
+        index.upsert(&documents).unwrap();
+        index.counts().unwrap()
     };
-    assert_eq!(again(), [false, true]);
-    assert_eq!(again(), [false, false]);
+    let present = new.number("SELECT schema_version FROM index_state");
+    assert_eq!(
+        present,
+        VERSIONS.len() as i64,
+        "pin it: tests/fixtures/storage/index_version_N.sql"
+    );
+
+    for (version, pinned) in (1..).zip(VERSIONS) {
+        let storage = Storage::new();
+        storage.write(pinned);
+        assert_eq!(storage.number("SELECT schema_version FROM index_state"), version);
+        let index = ChunkIndex::new(&storage);
+        assert_eq!(index.counts().unwrap(), counts);
+        assert_eq!(paths(&index, "invoice manager"), ["docs/ddr.md", "src/bill.rs", "src/bill.rs"]);
+        assert_eq!(columns(&storage), columns(&new), "version {version}");
+        // What the first version does not tell is written once more.
+        let again = || -> Vec<bool> {
+            let upserted = index.upsert(&documents).unwrap();
+            upserted.into_iter().map(|upserted| upserted.changed).collect()
+        };
+        assert_eq!(again(), [false, false, version == 1]);
+        assert_eq!(again(), [false, false, false]);
+    }
 }
 
 #[test]
 fn an_unchanged_document_costs_one_row_read_and_no_write() {
     let storage = Storage::new();
-    let index = WorkspaceIndex::new(&storage);
+    let index = ChunkIndex::new(&storage);
     let mut put = document("a.rs", &many_chunks("alpha"));
     put.properties = [("team".to_owned(), vec!["a".to_owned(), "b".to_owned()])].into();
     let first = index.upsert(&[put.clone()]).unwrap();
@@ -123,7 +156,7 @@ fn an_unchanged_document_costs_one_row_read_and_no_write() {
 #[test]
 fn a_chunk_costs_few_rows() {
     let storage = Storage::new();
-    let index = WorkspaceIndex::new(&storage);
+    let index = ChunkIndex::new(&storage);
     index.upsert(&[document("first", "x")]).unwrap();
     let documents: Vec<Document> =
         (0..100).map(|n| document(&format!("src/{n}.rs"), &many_chunks("alpha"))).collect();
@@ -138,7 +171,7 @@ fn a_chunk_costs_few_rows() {
 #[test]
 fn one_document_is_removed_by_its_path_and_a_folder_by_its_slash() {
     let storage = Storage::new();
-    let index = WorkspaceIndex::new(&storage);
+    let index = ChunkIndex::new(&storage);
     let put = ["src/a", "src/a/b", "src/a/c/d", "src/ab", "src/a0", "src/a.rs", "src"];
     let documents: Vec<Document> = put.iter().map(|path| document(path, "alpha\n")).collect();
     index.upsert(&documents).unwrap();
@@ -164,7 +197,7 @@ fn one_document_is_removed_by_its_path_and_a_folder_by_its_slash() {
 #[test]
 fn an_erased_workspace_leaves_no_table_and_can_be_used_again() {
     let storage = Storage::new();
-    let index = WorkspaceIndex::new(&storage);
+    let index = ChunkIndex::new(&storage);
     index.upsert(&[document("a", "alpha")]).unwrap();
     index.erase().unwrap();
     assert_eq!(storage.number("SELECT COUNT(*) FROM sqlite_master"), 0);
@@ -178,7 +211,7 @@ fn an_erased_workspace_leaves_no_table_and_can_be_used_again() {
 #[test]
 fn a_workspace_that_was_never_written_is_empty_and_reading_it_writes_nothing() {
     let storage = Storage::new();
-    let index = WorkspaceIndex::new(&storage);
+    let index = ChunkIndex::new(&storage);
     assert_eq!(index.counts().unwrap(), Counts::default());
     assert_eq!(index.remove("src/").unwrap(), Counts::default());
     assert_eq!(paths(&index, "alpha"), Vec::<String>::new());
@@ -188,9 +221,9 @@ fn a_workspace_that_was_never_written_is_empty_and_reading_it_writes_nothing() {
 #[test]
 fn another_instance_finds_what_one_has_put() {
     let storage = Storage::new();
-    WorkspaceIndex::new(&storage).upsert(&[document("a", "alpha")]).unwrap();
-    assert_eq!(paths(&WorkspaceIndex::new(&storage), "alpha"), ["a"]);
-    let again = WorkspaceIndex::new(&storage).upsert(&[document("a", "alpha")]).unwrap();
+    ChunkIndex::new(&storage).upsert(&[document("a", "alpha")]).unwrap();
+    assert_eq!(paths(&ChunkIndex::new(&storage), "alpha"), ["a"]);
+    let again = ChunkIndex::new(&storage).upsert(&[document("a", "alpha")]).unwrap();
     assert!(!again[0].changed);
 }
 
@@ -201,7 +234,7 @@ fn documents_are_put_all_or_none_wherever_the_storage_fails() {
         [document("a", "gamma"), document("b", &many_chunks("delta")), document("c", "epsilon")];
     for others in 0.. {
         let storage = Storage::new();
-        let index = WorkspaceIndex::new(&storage);
+        let index = ChunkIndex::new(&storage);
         index.upsert(&old).unwrap();
         let counts = index.counts().unwrap();
         storage.fail_after(others);
@@ -220,7 +253,7 @@ fn documents_are_put_all_or_none_wherever_the_storage_fails() {
     }
     // The very first write as well, which also makes the tables.
     let storage = Storage::new();
-    let index = WorkspaceIndex::new(&storage);
+    let index = ChunkIndex::new(&storage);
     storage.fail_after(5);
     assert!(index.upsert(&old).is_err());
     assert_eq!(index.counts().unwrap(), Counts::default());
@@ -230,13 +263,13 @@ fn documents_are_put_all_or_none_wherever_the_storage_fails() {
 #[test]
 fn rows_that_cannot_be_read_are_a_fault_and_not_a_default() {
     let storage = Storage::new();
-    let index = WorkspaceIndex::new(&storage);
+    let index = ChunkIndex::new(&storage);
     index.upsert(&[document("a", "alpha")]).unwrap();
     storage.write("UPDATE documents SET properties = '{'");
     let scope = super::scope::scope(&[("x", aptix_edge::contract::RagOperator::NotEqual, &["y"])]);
     let found = index.search("alpha", Some(&scope), 8, usize::MAX);
     assert_eq!(found.unwrap_err().code, ErrorCode::Internal);
     storage.write("UPDATE index_state SET schema_version = 99");
-    let fault = WorkspaceIndex::new(&storage).counts().unwrap_err();
+    let fault = ChunkIndex::new(&storage).counts().unwrap_err();
     assert!(fault.message.contains("newer version"), "{fault:?}");
 }

@@ -3,23 +3,23 @@
 use std::collections::BTreeSet;
 
 use aptix_edge::contract::{Document, RagOperator};
-use aptix_edge::retrieval::{Chunk, Found, WorkspaceIndex, permits};
+use aptix_edge::retrieval::{Chunk, ChunkIndex, permits};
 use proptest::prelude::*;
 
 use super::document;
 use super::scope::scope;
 use super::storage::Storage;
 
-fn index_of(documents: &[Document]) -> WorkspaceIndex<Storage> {
-    let index = WorkspaceIndex::new(Storage::new());
+fn index_of(documents: &[Document]) -> ChunkIndex<Storage> {
+    let index = ChunkIndex::new(Storage::new());
     for batch in documents.chunks(100) {
         index.upsert(batch).unwrap();
     }
     index
 }
 
-fn paths(found: &[Found]) -> Vec<&str> {
-    found.iter().map(|found| found.chunk.path.as_str()).collect()
+fn paths(found: &[Chunk]) -> Vec<&str> {
+    found.iter().map(|found| found.path.as_str()).collect()
 }
 
 #[test]
@@ -30,12 +30,11 @@ fn a_chunk_comes_with_its_place_language_and_text() {
     let index = index_of(&[document("notes.md", &text)]);
     let found = index.search("needle", None, 8, usize::MAX).unwrap();
     assert_eq!(found.len(), 1);
-    let Chunk { path, start_line, end_line, language, text: chunk } = &found[0].chunk;
+    let Chunk { path, start_line, end_line, language, text: chunk } = &found[0];
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     assert_eq!((path.as_str(), language.as_str()), ("notes.md", "markdown"));
     assert_eq!(*chunk, lines[start_line - 1..*end_line].concat());
     assert_eq!(*end_line, lines.len());
-    assert!(found[0].score > 0);
 }
 
 #[test]
@@ -50,7 +49,6 @@ fn the_better_chunk_is_first_and_equals_stand_by_path_and_line() {
     let found = index.search("alpha beta", None, 8, usize::MAX).unwrap();
     assert_eq!(paths(&found), ["z", "a", "b", "c"]);
     assert_eq!(paths(&index.search("alpha beta", None, 2, usize::MAX).unwrap()), ["z", "a"]);
-    assert!(found.windows(2).all(|pair| pair[0].score >= pair[1].score));
 }
 
 #[test]
@@ -63,7 +61,7 @@ fn what_would_be_too_long_in_all_is_left_out() {
     ]);
     let lengths = |max_bytes| -> Vec<usize> {
         let found = index.search("alpha", None, 8, max_bytes).unwrap();
-        found.iter().map(|found| found.chunk.text.len()).collect()
+        found.iter().map(|found| found.text.len()).collect()
     };
     assert_eq!(lengths(usize::MAX).iter().sum::<usize>(), 18 + 50 + 9);
     assert_eq!(lengths(27), [18, 9]);
@@ -84,7 +82,7 @@ fn the_limit_counts_within_the_scope() {
     let index = index_of(&documents);
     let found = |conditions: &[_], limit| {
         let found = index.search("alpha", Some(&scope(conditions)), limit, usize::MAX).unwrap();
-        found.into_iter().map(|found| found.chunk.path).collect::<Vec<_>>()
+        found.into_iter().map(|found| found.path).collect::<Vec<_>>()
     };
     let quiet = ("Path", RagOperator::Contains, &["quiet/"][..]);
     assert_eq!(found(&[quiet], 3), ["quiet/00.cs", "quiet/01.cs", "quiet/02.cs"]);
@@ -127,7 +125,7 @@ fn ten_thousand_chunks_are_searched_as_ten_are() {
     let counts = index.counts().unwrap();
     assert_eq!((counts.documents, counts.chunks), (10_000, 10_000));
     let found = index.search("who calls handler_4711?", None, 8, usize::MAX).unwrap();
-    assert_eq!((found.len(), found[0].chunk.path.as_str()), (8, "src/0/4711.rs"));
+    assert_eq!((found.len(), found[0].path.as_str()), (8, "src/0/4711.rs"));
     assert_eq!(index.remove("src/3/").unwrap().documents, 1429);
     assert_eq!(index.counts().unwrap().chunks, 8571);
     let left = index.search("work3", None, 10_000, usize::MAX).unwrap();
@@ -199,7 +197,7 @@ proptest! {
     ) {
         let index = index_of(&[document(&path, &contents)]);
         for found in index.search(&query, None, 8, usize::MAX).unwrap() {
-            prop_assert!(found.chunk.path == path && contents.contains(&found.chunk.text));
+            prop_assert!(found.path == path && contents.contains(&found.text));
         }
     }
 }

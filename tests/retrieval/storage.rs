@@ -63,8 +63,12 @@ impl Storage {
 }
 
 impl Database for &Storage {
-    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
-        (**self).run(statement, parameters)
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+        (**self).query(statement, parameters)
+    }
+
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+        (**self).execute(statement, parameters)
     }
 
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
@@ -73,7 +77,7 @@ impl Database for &Storage {
 }
 
 impl Database for Storage {
-    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
         let fault = |fault: rusqlite::Error| DatabaseFault(fault.to_string());
         let mut prepared = self.connection.prepare_cached(statement).map_err(fault)?;
         if !prepared.readonly() {
@@ -85,7 +89,6 @@ impl Database for Storage {
         let bound = parameters.iter().map(|value| match value {
             Value::Null => types::Value::Null,
             Value::Integer(number) => types::Value::Integer(*number),
-            Value::Real(number) => panic!("{number} is bound, only text and integers are"),
             Value::Text(text) => types::Value::Text(text.clone()),
         });
         let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
@@ -103,6 +106,12 @@ impl Database for Storage {
         }
         self.rows_returned.set(self.rows_returned.get() + given.len() as u64);
         Ok(given)
+    }
+
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+        let given = self.query(statement, parameters)?;
+        assert!(given.is_empty(), "these rows would be lost: {statement}");
+        Ok(())
     }
 
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {

@@ -1,13 +1,13 @@
 //! What a text is found by: words, and the parts of identifiers, in every spelling.
 
-use aptix_edge::retrieval::{MAX_TERMS, WorkspaceIndex, match_expression, searchable};
+use aptix_edge::retrieval::{ChunkIndex, MAX_TERMS, match_expression, searchable};
 
 use super::document;
 use super::storage::Storage;
 
 /// Whether a document that holds `text` is found by `query`.
 fn finds(query: &str, text: &str) -> bool {
-    let index = WorkspaceIndex::new(Storage::new());
+    let index = ChunkIndex::new(Storage::new());
     index.upsert(&[document("d", text)]).unwrap();
     !index.search(query, None, 8, usize::MAX).unwrap().is_empty()
 }
@@ -76,12 +76,12 @@ fn case_endings_and_diacritics_do_not_count() {
 
 #[test]
 fn a_document_is_found_by_its_path_too() {
-    let index = WorkspaceIndex::new(Storage::new());
+    let index = ChunkIndex::new(Storage::new());
     index
         .upsert(&[document("Billing/Managers/InvoiceManager.cs", "x"), document("b", "y")])
         .unwrap();
     let found = index.search("where is the invoice manager?", None, 8, usize::MAX).unwrap();
-    assert_eq!(found[0].chunk.path, "Billing/Managers/InvoiceManager.cs");
+    assert_eq!(found[0].path, "Billing/Managers/InvoiceManager.cs");
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod migration;
 mod modes;
 mod rows;
 mod session;
+mod settlement;
 mod tools;
 
 use bed::*;

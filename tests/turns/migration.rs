@@ -1,12 +1,19 @@
 //! A session that an older version of the product kept is the same session after an upgrade.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::*;
 
-const VERSION_1: &str = include_str!("../fixtures/storage/version_1.sql");
+/// One session as each published version keeps it, oldest first.
+const VERSIONS: [&str; 3] = [
+    include_str!("../fixtures/storage/version_1.sql"),
+    include_str!("../fixtures/storage/version_2.sql"),
+    include_str!("../fixtures/storage/version_3.sql"),
+];
 
-/// The session of [`VERSION_1`], as the present version keeps it, and the calls of `tools`, of its
+/// The session of [`VERSIONS`], made by the present version, and the calls of `tools`, of its
 /// continuation, and of `waiting`.
 fn present() -> (Bed, [Vec<String>; 3]) {
     let bed = Bed::new();
@@ -26,20 +33,52 @@ fn second_results(more: &[String]) -> Value {
     results("tools", &[(&more[0], json!({ "three": 3 }))])
 }
 
-/// Puts the older form in the place of the present one.
-fn older(bed: &Bed) {
+/// Puts a pinned storage in the place of the present one.
+fn replace_storage(bed: &Bed, pinned: &str) {
     for table in bed.disk.read("SELECT name FROM sqlite_master WHERE type = 'table'") {
         bed.disk.write(&format!("DROP TABLE {}", table["name"].as_str().unwrap()));
     }
-    bed.disk.write(VERSION_1);
+    bed.disk.write(pinned);
     bed.restart();
 }
 
+/// Every column of every table.
+fn columns(bed: &Bed) -> Vec<BTreeMap<String, Value>> {
+    bed.disk.read(
+        "SELECT t.name AS t, c.name AS c, c.type, c.\"notnull\", c.pk
+         FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' ORDER BY 1, 2",
+    )
+}
+
+fn version(bed: &Bed) -> Value {
+    bed.disk.read("SELECT schema_version FROM session")[0]["schema_version"].clone()
+}
+
 #[test]
-fn a_session_of_version_1_is_the_same_session_and_goes_on() {
+fn every_version_is_pinned_and_comes_to_the_tables_of_a_new_session() {
+    let (new, _) = present();
+    assert_eq!(version(&new), VERSIONS.len(), "pin it: tests/fixtures/storage/version_N.sql");
+    for (number, pinned) in (1..).zip(VERSIONS) {
+        let (bed, _) = present();
+        replace_storage(&bed, pinned);
+        assert_eq!(version(&bed), number);
+        bed.session();
+        assert_eq!(version(&bed), VERSIONS.len());
+        assert_eq!(columns(&bed), columns(&new), "version {number}");
+    }
+}
+
+#[test]
+fn a_session_of_any_version_is_the_same_session_and_goes_on() {
+    for pinned in VERSIONS {
+        is_the_same_session_and_goes_on(pinned);
+    }
+}
+
+fn is_the_same_session_and_goes_on(pinned: &str) {
     let (bed, [asked, more, waiting]) = present();
     let export = bed.export();
-    older(&bed);
+    replace_storage(&bed, pinned);
     assert_eq!(bed.export(), export);
 
     let requests = bed.world.model.requests();
@@ -66,17 +105,10 @@ fn a_session_of_version_1_is_the_same_session_and_goes_on() {
 }
 
 #[test]
-fn a_session_of_version_2_is_kept_from_those_who_could_not_tell_that_its_turn_runs() {
+fn a_session_of_a_later_version_is_refused_and_stays_as_it_is() {
     let (bed, _) = present();
-    let export = bed.export();
-    bed.disk.write("UPDATE session SET schema_version = 2");
-    bed.restart();
-    assert_eq!(bed.export(), export);
     let kept = || bed.disk.read("SELECT * FROM session")[0].clone();
-    assert_eq!(kept()["schema_version"], 3);
-
-    // And what a later version keeps, from this one.
-    bed.disk.write("UPDATE session SET schema_version = 4");
+    bed.disk.write("UPDATE session SET schema_version = schema_version + 1");
     bed.restart();
     let before = kept();
     let refused = bed.post(&turn("next", "Five"));
@@ -87,7 +119,7 @@ fn a_session_of_version_2_is_kept_from_those_who_could_not_tell_that_its_turn_ru
 #[test]
 fn the_longest_texts_of_version_1_find_room() {
     let (bed, _) = present();
-    older(&bed);
+    replace_storage(&bed, VERSIONS[0]);
     let long = |of: &str| format!("printf('%.*c', 980000, '{of}')");
     for (table, column, short, long) in [
         ("submissions", "outcome", "Answer to Hello.", long("a")),
@@ -119,9 +151,16 @@ fn the_longest_texts_of_version_1_find_room() {
 
 #[test]
 fn an_upgrade_that_is_cut_anywhere_has_happened_or_not() {
+    let [older @ .., _] = VERSIONS;
+    for pinned in older {
+        happens_or_not_wherever_it_is_cut(pinned);
+    }
+}
+
+fn happens_or_not_wherever_it_is_cut(pinned: &str) {
     let (bed, _) = present();
     let export = bed.export();
-    older(&bed);
+    replace_storage(&bed, pinned);
     let before = (bed.disk.steps.get(), bed.disk.writes.get());
     bed.session();
     let after = (bed.disk.steps.get(), bed.disk.writes.get());
@@ -129,9 +168,9 @@ fn an_upgrade_that_is_cut_anywhere_has_happened_or_not() {
     let crashes = (before.1..after.1).map(|write| Crash::BeforeWrite(write + 1));
     for crash in crashes.chain([Crash::AfterStep(after.0)]) {
         let (bed, _) = present();
-        older(&bed);
+        replace_storage(&bed, pinned);
         bed.restart_to_crash(Some(crash));
-        assert_ne!(bed.session().status, 200);
+        assert!(bed.wait(&bed.ask("GET", "/sessions/s", &[], "")).is_none());
         assert!(!bed.alive());
         bed.restart();
         assert_eq!(bed.export(), export, "{crash:?}");

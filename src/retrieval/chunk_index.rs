@@ -1,8 +1,8 @@
-//! The index of one workspace in its object's SQLite (the interface, section 7).
+//! The index of one workspace in its object's SQLite (interface §7).
 //!
-//! It owns the statements, and when a document is unchanged: same `ContentHash`, language and
-//! properties, made by the same rules, and nothing else in what the hash does not cover. Rows are
-//! what the storage is billed by: a chunk is a row here and one in FTS5's tables, and an unchanged
+//! It owns the statements, and the decision whether a document is unchanged: same `ContentHash`,
+//! language and properties, cut by the same rules, and equal in what the hash does not cover. The
+//! storage is billed by rows: a chunk is a row here and one in FTS5's tables, and an unchanged
 //! document is one row read.
 
 use std::cell::Cell;
@@ -18,17 +18,20 @@ use crate::contract::{Document, ErrorCode, Fault, Properties, RagScope};
 use crate::encoding::content_hashes_of_text;
 use crate::ports::{Database, Row, Value};
 
-/// The rules of chunking and terms; another number makes every document that is sent again a
-/// changed one.
+/// The version of the rules for chunks and terms. A new number makes every document count as changed
+/// when it is sent again.
 const RULES: u32 = 1;
 
-/// How many documents a scope looks at in one statement.
+/// The most documents that one statement reads for a scope.
 const SCOPE_PAGE: usize = 2_000;
 
 /// A workspace's index.
+///
+/// A method fails with `internal` when the storage fails; then nothing was written.
 #[derive(Debug)]
-pub struct WorkspaceIndex<D> {
+pub struct ChunkIndex<D> {
     database: D,
+    /// The tables are known to exist in their present form.
     ready: Cell<bool>,
 }
 
@@ -45,47 +48,34 @@ pub struct Upserted {
     pub changed: bool,
 }
 
-/// How much there is.
+/// The size of an index, or of a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Documents.
     pub documents: usize,
-    /// Chunks of theirs.
+    /// Their chunks.
     pub chunks: usize,
     /// Length of their contents, in bytes of UTF-8.
     pub bytes: usize,
 }
 
-/// A chunk that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The chunk.
-    pub chunk: Chunk,
-    /// How well it fits, in millionths of BM25; comparable within one search only.
-    pub score: i64,
-}
-
-impl<D: Database> WorkspaceIndex<D> {
+impl<D: Database> ChunkIndex<D> {
     /// The index in a database. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
         Self { database, ready: Cell::new(false) }
     }
 
-    /// The tables are gone.
+    /// Forgets that the tables exist, after the whole storage was deleted.
     pub fn forget(&self) {
         self.ready.set(false);
     }
 
-    /// Takes documents, each in the place of the one that had its path: all of them or, when it
-    /// fails, none.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
+    /// Stores documents in one step, each in place of the document that had its path.
     pub fn upsert(&self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
         let mut upserted = Vec::new();
         let done = self.database.atomically(&mut || {
             self.ensure_tables()?;
-            // All that goes before anything comes: FTS5 then writes what comes in one piece.
+            // Deletes before it inserts, so that FTS5 writes what is inserted in one piece.
             let mut replaced = documents
                 .iter()
                 .map(|document| self.replace(document))
@@ -105,31 +95,28 @@ impl<D: Database> WorkspaceIndex<D> {
             Ok(())
         });
         if done.is_err() {
-            // Tables that were made in a transaction that failed are not there.
+            // The transaction that failed may have made the tables.
             self.ready.set(false);
         }
         done?;
         Ok(upserted)
     }
 
-    /// Removes the document at `path`, or all documents under it when it ends in `/`, and says how
-    /// much that was.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
+    /// Removes the document at `path`, or all documents under it when it ends in `/`, and gives the
+    /// size of what was removed.
     pub fn remove(&self, path: &str) -> Result<Counts, Fault> {
         let mut removed = Counts::default();
-        if !self.has_tables()? {
+        if !self.find_tables()? {
             return Ok(removed);
         }
-        // What begins with a text that ends in `/` stands before the text that ends in `0`.
+        // `0` follows `/` in ASCII, so the paths below `a/` are those from `a/` up to `a0`.
         let folder = path.strip_suffix('/').map(|folder| format!("{folder}0"));
         let range =
             if folder.is_some() { "path >= ? AND path < ?" } else { "path >= ? AND path <= ?" };
         let bounds: [Value; 2] = [path.into(), folder.unwrap_or_else(|| path.to_owned()).into()];
         self.database.atomically(&mut || {
             removed = Counts::default();
-            let rows = self.database.run(
+            let rows = self.database.query(
                 &format!("SELECT first_chunk, chunks, bytes FROM documents WHERE {range}"),
                 &bounds,
             )?;
@@ -140,22 +127,19 @@ impl<D: Database> WorkspaceIndex<D> {
                 removed.bytes += row.number::<usize>("bytes")?;
             }
             if removed.documents > 0 {
-                self.database.run(&format!("DELETE FROM documents WHERE {range}"), &bounds)?;
+                self.database.execute(&format!("DELETE FROM documents WHERE {range}"), &bounds)?;
             }
             Ok(())
         })?;
         Ok(removed)
     }
 
-    /// How much there is.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
+    /// The size of the index.
     pub fn counts(&self) -> Result<Counts, Fault> {
-        if !self.has_tables()? {
+        if !self.find_tables()? {
             return Ok(Counts::default());
         }
-        let rows = self.database.run(
+        let rows = self.database.query(
             "SELECT COUNT(*) AS documents, COALESCE(SUM(chunks), 0) AS chunks,
                 COALESCE(SUM(bytes), 0) AS bytes FROM documents",
             &[],
@@ -168,14 +152,11 @@ impl<D: Database> WorkspaceIndex<D> {
         })
     }
 
-    /// Forgets the whole workspace, the tables too.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
+    /// Deletes the whole index with its tables.
     pub fn erase(&self) -> Result<(), Fault> {
         self.database.atomically(&mut || {
             for table in ["terms", "chunks", "documents", "index_state"] {
-                self.database.run(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
+                self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
             Ok(())
         })?;
@@ -183,20 +164,17 @@ impl<D: Database> WorkspaceIndex<D> {
         Ok(())
     }
 
-    /// The best chunks for a query within a scope, best first, at most `limit` of them. One that
+    /// The best chunks for a query within a scope, best first, at most `limit` of them. A chunk that
     /// would make them longer than `max_bytes` in all is left out.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub fn search(
         &self,
         query: &str,
         scope: Option<&RagScope>,
         limit: usize,
         max_bytes: usize,
-    ) -> Result<Vec<Found>, Fault> {
+    ) -> Result<Vec<Chunk>, Fault> {
         let Some(terms) = match_expression(query) else { return Ok(Vec::new()) };
-        if !self.has_tables()? {
+        if !self.find_tables()? {
             return Ok(Vec::new());
         }
         let permitted = match scope {
@@ -207,8 +185,8 @@ impl<D: Database> WorkspaceIndex<D> {
         let mut parameters: Vec<Value> = vec![terms.into()];
         parameters.extend(permitted.map(Value::from));
         parameters.push(limit.into());
-        // Path and line decide between equals, so the same index always gives the same answer.
-        let rows = self.database.run(
+        // Path and line order equal scores, so the same index always gives the same chunks.
+        let rows = self.database.query(
             &format!(
                 "WITH best AS MATERIALIZED (
                     SELECT c.id AS id, c.path AS path, c.start_line AS start_line,
@@ -216,7 +194,7 @@ impl<D: Database> WorkspaceIndex<D> {
                     FROM terms CROSS JOIN chunks AS c ON c.id = terms.rowid
                     WHERE terms MATCH ? {within}
                     ORDER BY score DESC, c.path, c.start_line LIMIT ?)
-                SELECT best.path, best.start_line, best.score, c.end_line, c.text, d.language
+                SELECT best.path, best.start_line, c.end_line, c.text, d.language
                 FROM best CROSS JOIN chunks AS c ON c.id = best.id
                 CROSS JOIN documents AS d ON d.path = best.path
                 ORDER BY best.score DESC, best.path, best.start_line"
@@ -231,14 +209,13 @@ impl<D: Database> WorkspaceIndex<D> {
                 continue;
             }
             room -= text.len();
-            let chunk = Chunk {
+            found.push(Chunk {
                 path: row.text("path")?,
                 start_line: row.number("start_line")?,
                 end_line: row.number("end_line")?,
                 language: row.text("language")?,
                 text,
-            };
-            found.push(Found { chunk, score: row.number("score")? });
+            });
         }
         Ok(found)
     }
@@ -246,11 +223,11 @@ impl<D: Database> WorkspaceIndex<D> {
     /// The chunks of all documents that a scope permits, as a JSON array of `[first, last]` ids.
     fn permitted(&self, scope: &RagScope) -> Result<String, Fault> {
         let mut spans = String::from("[");
-        // The span that is growing: its first id and the one behind its last.
+        // The span under construction: its first id, and the id after its last.
         let (mut begin, mut end) = (0, 0);
         let mut after = String::new();
         loop {
-            let rows = self.database.run(
+            let rows = self.database.query(
                 "SELECT path, language, properties, first_chunk, chunks FROM documents
                 WHERE path > ? ORDER BY path LIMIT ?",
                 &[after.as_str().into(), SCOPE_PAGE.into()],
@@ -277,11 +254,11 @@ impl<D: Database> WorkspaceIndex<D> {
         }
     }
 
-    /// Looks whether a document has changed, and takes its chunks away when it has; its
-    /// `whole_hash`, too.
+    /// Compares a document with the stored one, whose chunks it deletes when they differ. Gives the
+    /// document's `whole_hash`, too.
     fn replace(&self, document: &Document) -> Result<(Upserted, String), Fault> {
         let (content_hash, whole_hash) = content_hashes_of_text(&document.contents);
-        let rows = self.database.run(
+        let rows = self.database.query(
             "SELECT language, properties, content_hash, whole_hash, rules, first_chunk, chunks
             FROM documents WHERE path = ?",
             &[(&document.path).into()],
@@ -302,7 +279,7 @@ impl<D: Database> WorkspaceIndex<D> {
         Ok((upserted, whole_hash))
     }
 
-    /// Writes a document whose chunks get the ids from `first_chunk` on, and says how many.
+    /// Writes a document, its chunks with ids from `first_chunk` on, and gives their number.
     fn insert(
         &self,
         document: &Document,
@@ -313,7 +290,7 @@ impl<D: Database> WorkspaceIndex<D> {
         let path = &document.path;
         let path_terms = searchable(path);
         for (id, piece) in (first_chunk..).zip(&pieces) {
-            self.database.run(
+            self.database.execute(
                 "INSERT INTO chunks (id, path, start_line, end_line, text) VALUES (?, ?, ?, ?, ?)",
                 &[
                     id.into(),
@@ -323,12 +300,12 @@ impl<D: Database> WorkspaceIndex<D> {
                     piece.text.into(),
                 ],
             )?;
-            self.database.run(
+            self.database.execute(
                 "INSERT INTO terms (rowid, text, path) VALUES (?, ?, ?)",
                 &[id.into(), searchable(piece.text).into(), (&path_terms).into()],
             )?;
         }
-        self.database.run(
+        self.database.execute(
             "INSERT OR REPLACE INTO documents
             (path, language, properties, content_hash, whole_hash, rules, first_chunk, chunks, bytes)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -352,39 +329,40 @@ impl<D: Database> WorkspaceIndex<D> {
         let first: usize = document.number("first_chunk")?;
         let end = first + document.number::<usize>("chunks")?;
         let bounds: [Value; 2] = [first.into(), end.into()];
-        // By ids that SQLite gives itself: the object's storage binds numbers as doubles, for which
-        // FTS5 would look through all that it has.
+        // The ids come from a subquery: the object's storage binds numbers as doubles, for which FTS5
+        // would scan its whole table.
         for statement in [
             "DELETE FROM terms WHERE rowid IN (SELECT id FROM chunks WHERE id >= ? AND id < ?)",
             "DELETE FROM chunks WHERE id >= ? AND id < ?",
         ] {
-            self.database.run(statement, &bounds)?;
+            self.database.execute(statement, &bounds)?;
         }
         Ok(())
     }
 
     fn next_chunk(&self) -> Result<usize, Fault> {
-        let rows = self.database.run("SELECT COALESCE(MAX(id), 0) + 1 AS id FROM chunks", &[])?;
+        let rows = self.database.query("SELECT COALESCE(MAX(id), 0) + 1 AS id FROM chunks", &[])?;
         first(rows)?.number("id")
     }
 
     fn ensure_tables(&self) -> Result<(), Fault> {
-        if self.has_tables()? { Ok(()) } else { self.migrate(0) }
+        if self.find_tables()? { Ok(()) } else { self.migrate(0) }
     }
 
-    /// Whether there are tables; older ones are brought to the present form.
-    fn has_tables(&self) -> Result<bool, Fault> {
+    /// Looks for the tables, and brings older ones to the present form.
+    fn find_tables(&self) -> Result<bool, Fault> {
         if self.ready.get() {
             return Ok(true);
         }
-        let tables = self.database.run(
+        let tables = self.database.query(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'index_state'",
             &[],
         )?;
         if tables.is_empty() {
             return Ok(false);
         }
-        let rows = self.database.run("SELECT schema_version FROM index_state WHERE id = 1", &[])?;
+        let rows =
+            self.database.query("SELECT schema_version FROM index_state WHERE id = 1", &[])?;
         let version: usize = first(rows)?.number("schema_version")?;
         if version > VERSIONS.len() {
             return Err(internal(
@@ -403,16 +381,17 @@ impl<D: Database> WorkspaceIndex<D> {
         }
         self.database.atomically(&mut || {
             for statement in VERSIONS.iter().skip(version).copied().flatten() {
-                self.database.run(statement, &[])?;
+                self.database.execute(statement, &[])?;
             }
             let version = VERSIONS.len();
-            self.database.run("UPDATE index_state SET schema_version = ?", &[version.into()])?;
+            self.database
+                .execute("UPDATE index_state SET schema_version = ?", &[version.into()])?;
             Ok(())
         })
     }
 }
 
-/// Keeps a search to chunks of the spans that are bound. The sign keeps SQLite from asking FTS5 for
+/// Limits a search to the chunks of the bound spans. The unary `+` keeps SQLite from asking FTS5 for
 /// one id after the other.
 const WITHIN: &str = "AND +c.id IN (SELECT p.id FROM json_each(?) AS span CROSS JOIN chunks AS p
     ON p.id BETWEEN span.value ->> 0 AND span.value ->> 1)";

@@ -1,0 +1,131 @@
+//! The calls that the model made: their rows, their results, and their settlement.
+//!
+//! Calls without a result are *open*. The model's chain goes on only after each of them has one, so
+//! [`SessionStore::hand_back`] puts the outputs of all calls into the conversation at once. The words
+//! of results and outputs come from the caller.
+
+use super::records::{Call, EntryKind, OpenCalls, RunsOn, Session};
+use super::session_store::SessionStore;
+use crate::contract::{Fault, ToolResult};
+use crate::ports::{Database, Row, Value};
+
+impl<D: Database> SessionStore<D> {
+    /// The calls of one model call, in the model's order.
+    pub fn calls(&self, of: OpenCalls) -> Result<Vec<Call>, Fault> {
+        let statement = "SELECT * FROM calls WHERE turn = ? AND model_call = ? ORDER BY position";
+        self.calls_by(statement, &[of.turn.into(), of.model_call.into()])
+    }
+
+    /// All calls of a turn, in the model's order.
+    pub fn turn_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
+        let statement = "SELECT * FROM calls WHERE turn = ? ORDER BY model_call, position";
+        self.calls_by(statement, &[turn.into()])
+    }
+
+    /// The calls of the turn's last model call that made any.
+    pub fn latest_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
+        let statement = "SELECT MAX(model_call) AS newest FROM calls WHERE turn = ?";
+        let rows = self.rows_of_calls(statement, &[turn.into()])?;
+        let newest = rows.first().map_or(Ok(None), |row| row.optional_number("newest"))?;
+        newest.map_or(Ok(Vec::new()), |model_call| self.calls(OpenCalls { turn, model_call }))
+    }
+
+    /// The ids by which clients and tools know the calls of a turn.
+    pub fn tool_call_ids(&self, turn: u64) -> Result<Vec<String>, Fault> {
+        let statement = "SELECT tool_call_id FROM calls WHERE turn = ?";
+        let rows = self.rows_of_calls(statement, &[turn.into()])?;
+        rows.iter().map(|row| row.text("tool_call_id")).collect()
+    }
+
+    /// Hands the outputs of all open calls, a JSON array of items, back to the conversation; they
+    /// are owed to the model.
+    pub fn hand_back(
+        &self,
+        session: &mut Session,
+        open: OpenCalls,
+        outputs: &str,
+    ) -> Result<(), Fault> {
+        self.step(|| {
+            self.append(open.turn, EntryKind::ToolOutputs, outputs)?;
+            session.open_calls = None;
+            self.save_session(session)
+        })
+    }
+
+    /// Closes the calls that nobody will run any more, each with the result that `result_of` gives
+    /// it, and hands the outputs of all calls back. Does nothing when no call is open.
+    ///
+    /// # Errors
+    /// Whatever `outputs_of` fails with.
+    pub fn settle_open_calls(
+        &self,
+        session: &mut Session,
+        result_of: impl Fn(&Call) -> ToolResult,
+        outputs_of: impl Fn(&[Call]) -> Result<String, Fault>,
+    ) -> Result<(), Fault> {
+        let Some(open) = session.open_calls else { return Ok(()) };
+        let mut calls = self.calls(open)?;
+        self.step(|| {
+            for call in calls.iter_mut().filter(|call| call.result.is_none()) {
+                call.result = Some(result_of(call));
+                self.save_result(open.turn, call)?;
+            }
+            self.hand_back(session, open, &outputs_of(&calls)?)
+        })
+    }
+
+    pub(super) fn insert_call(&self, turn: u64, call: &Call) -> Result<(), Fault> {
+        self.ensure_call_tables()?;
+        self.database.execute(
+            "INSERT INTO calls (turn, model_call, position, call_id, tool_call_id, name, arguments,
+                runs_on, answer)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            &[
+                turn.into(),
+                call.model_call.into(),
+                call.position.into(),
+                (&call.call_id).into(),
+                (&call.tool_call_id).into(),
+                (&call.name).into(),
+                self.json_column("arguments", &call.arguments)?,
+                call.runs_on.as_str().into(),
+                self.result_column(call)?,
+            ],
+        )?;
+        Ok(())
+    }
+
+    pub(super) fn save_result(&self, turn: u64, call: &Call) -> Result<(), Fault> {
+        self.database.execute(
+            "UPDATE calls SET answer = ? WHERE turn = ? AND model_call = ? AND position = ?",
+            &[self.result_column(call)?, turn.into(), call.model_call.into(), call.position.into()],
+        )?;
+        Ok(())
+    }
+
+    fn result_column(&self, call: &Call) -> Result<Value, Fault> {
+        let Some(result) = &call.result else { return Ok(Value::Null) };
+        self.json_column("answer", result)
+    }
+
+    fn calls_by(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Call>, Fault> {
+        let rows = self.rows_of_calls(statement, parameters)?;
+        rows.iter().map(|row| self.call_from_row(row)).collect()
+    }
+
+    fn call_from_row(&self, row: &Row) -> Result<Call, Fault> {
+        Ok(Call {
+            model_call: row.number("model_call")?,
+            position: row.number("position")?,
+            call_id: row.text("call_id")?,
+            tool_call_id: row.text("tool_call_id")?,
+            name: row.text("name")?,
+            arguments: self.json(row, "arguments")?,
+            runs_on: RunsOn::parse(&row.text("runs_on")?)?,
+            result: match row.optional_text("answer")? {
+                None => None,
+                Some(_) => Some(self.json(row, "answer")?),
+            },
+        })
+    }
+}
