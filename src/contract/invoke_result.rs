@@ -1,4 +1,4 @@
-//! The envelope of every JSON answer (AGN-033 section 2.1, interface section 1).
+//! The envelope of every JSON response (AGN-033 §2.1; interface §1, InvokeResult).
 //!
 //! It is the only place where an `InvokeResult` is built. It decides nothing about content: a
 //! success wraps what it is given, a failure lists the faults it is given.
@@ -6,7 +6,6 @@
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::error_code::ErrorCode;
 use super::fault::{Fault, Warning};
 
 /// `InvokeResult<T>`: `Successful`, `Result` (absent when not successful), `Errors`, `Warnings`,
@@ -37,10 +36,7 @@ impl InvokeResult {
             Ok(result) => {
                 Self { successful: true, result: Some(result), errors: Vec::new(), warnings }
             }
-            Err(_) => Self::failure(vec![Fault::new(
-                ErrorCode::Internal,
-                "The result could not be written as JSON.",
-            )]),
+            Err(_) => Self::from(Fault::unwritable("The result")),
         }
     }
 
@@ -56,7 +52,7 @@ impl InvokeResult {
     #[must_use]
     pub fn failure(faults: Vec<Fault>) -> Self {
         let errors = if faults.is_empty() {
-            vec![Fault::new(ErrorCode::Internal, "The invocation failed without naming a fault.")]
+            vec![Fault::internal("The invocation failed without naming a fault.")]
         } else {
             faults
         };
@@ -100,6 +96,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::contract::ErrorCode;
 
     #[test]
     fn a_success_keeps_its_warnings_and_the_order_of_members() {

@@ -18,12 +18,13 @@ pub mod limits;
 pub mod request;
 pub mod response;
 pub mod tool_result;
+pub mod turn_status;
 pub mod validation;
 
 pub use document::{Document, Properties, SearchRequest};
-pub use error_code::{DictionaryEntry, ErrorCode, UnknownErrorCode, WhoActs, dictionary};
+pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Warning};
-pub use identifiers::{SessionId, TurnId, TurnStatus, UnknownTurnStatus};
+pub use identifiers::{SessionId, TurnId};
 pub use invoke_result::InvokeResult;
 pub use request::{
     ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ExecuteRequest, ImageMimeType,
@@ -34,4 +35,5 @@ pub use response::{
     ToolContinuationResponse, Usage,
 };
 pub use tool_result::{ToolOutcome, ToolResult};
+pub use turn_status::{TurnStatus, UnknownTurnStatus};
 pub use validation::{MemberOrder, parse, parse_documents, parse_search, peek_session_id};
