@@ -38,6 +38,48 @@ pub fn http_date_ms(text: &str) -> Option<u64> {
     Some(day * DAY_MS + seconds * 1000)
 }
 
+/// Whether the text is a point in time with its offset from UTC (RFC 3339, section 5.6).
+#[must_use]
+pub fn is_point_in_time(text: &str) -> bool {
+    // What stands for a digit, and what is itself; the numbers in between, and how large they are.
+    const FORM: &[u8] = b"0000-00-00T00:00:00";
+    const RANGES: [(usize, u8, u8); 5] =
+        [(5, 1, 12), (8, 1, 31), (11, 0, 23), (14, 0, 59), (17, 0, 59)];
+    let number = |text: &[u8], at: usize| match text.get(at..at + 2) {
+        Some([tens, ones]) if tens.is_ascii_digit() && ones.is_ascii_digit() => {
+            Some((tens - b'0') * 10 + (ones - b'0'))
+        }
+        _ => None,
+    };
+    let within = |text: &[u8], at, least, most| {
+        number(text, at).is_some_and(|number| (least..=most).contains(&number))
+    };
+    let (moment, rest) = text.as_bytes().split_at_checked(FORM.len()).unwrap_or_default();
+    let has_form = moment.len() == FORM.len()
+        && moment.iter().zip(FORM).all(|(given, form)| match form {
+            b'0' => given.is_ascii_digit(),
+            _ => given == form,
+        });
+    let zone = match rest {
+        [b'.', fraction @ ..] => {
+            let digits = fraction.iter().take_while(|b| b.is_ascii_digit()).count();
+            if digits == 0 {
+                return false;
+            }
+            fraction.get(digits..).unwrap_or_default()
+        }
+        _ => rest,
+    };
+    let has_zone = match zone {
+        [b'Z'] => true,
+        [b'+' | b'-', _, _, b':', _, _] => within(zone, 1, 0, 23) && within(zone, 4, 0, 59),
+        _ => false,
+    };
+    has_form
+        && has_zone
+        && RANGES.iter().all(|(at, least, most)| within(moment, *at, *least, *most))
+}
+
 /// Year, month and day of a day since the Unix epoch, in the Gregorian calendar.
 fn date(day: u64) -> (u64, u64, u64) {
     // Counted from 0000-03-01, so that a leap day is the last of its year, and the months before any
