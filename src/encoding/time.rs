@@ -1,12 +1,16 @@
 //! Points in time as clients read them.
 
+use chrono::{Datelike, NaiveDate};
+
 /// Milliseconds of a day.
 const DAY_MS: u64 = 86_400_000;
 
 /// Milliseconds since the Unix epoch as ISO 8601, UTC: `2026-01-02T03:04:05.678Z`.
 #[must_use]
 pub fn timestamp(ms: u64) -> String {
-    let (year, month, day) = date(ms / DAY_MS);
+    let day = i32::try_from(ms / DAY_MS).ok().and_then(NaiveDate::from_epoch_days);
+    let day = day.unwrap_or(NaiveDate::MAX);
+    let (year, month, day) = (day.year(), day.month(), day.day());
     let of_day = ms % DAY_MS;
     let (seconds, ms) = (of_day / 1000, of_day % 1000);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -19,23 +23,16 @@ pub fn timestamp(ms: u64) -> String {
 pub fn http_date_ms(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let number = |digits: &str| digits.parse::<u16>().ok().map(u64::from);
+    let number = |digits: &str| digits.parse::<u16>().ok().map(u32::from);
     let words: Vec<&str> = text.split(' ').collect();
     let [_, day, month, year, time, "GMT"] = words[..] else { return None };
     let parts: Vec<&str> = time.split(':').collect();
     let [hour, minute, second] = parts[..] else { return None };
-    // From 1 to 12, counted from March as `date` does.
-    let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
-    let (month, year) = if month > 2 {
-        (month - 3, number(year)?)
-    } else {
-        (month + 9, number(year)?.checked_sub(1)?)
-    };
-    let day =
-        365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + number(day)?;
-    let day = day.checked_sub(719_469)?;
+    let (month, _) = (1..).zip(MONTHS).find(|(_, name)| *name == month)?;
+    let date = NaiveDate::from_ymd_opt(number(year)?.try_into().ok()?, month, number(day)?)?;
+    let day = u64::try_from(date.to_epoch_days()).ok()?;
     let seconds = number(hour)? * 3600 + number(minute)? * 60 + number(second)?;
-    Some(day * DAY_MS + seconds * 1000)
+    Some(day * DAY_MS + u64::from(seconds) * 1000)
 }
 
 /// Whether the text is a point in time with its offset from UTC (RFC 3339, section 5.6).
@@ -78,20 +75,6 @@ pub fn is_point_in_time(text: &str) -> bool {
     has_form
         && has_zone
         && RANGES.iter().all(|(at, least, most)| within(moment, *at, *least, *most))
-}
-
-/// Year, month and day of a day since the Unix epoch, in the Gregorian calendar.
-fn date(day: u64) -> (u64, u64, u64) {
-    // Counted from 0000-03-01, so that a leap day is the last of its year, and the months before any
-    // one are whole groups of 153 days for five.
-    let day = day + 719_468;
-    let (era, of_era) = (day / 146_097, day % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (era * 400 + year + next_year, month, of_month)
 }
 
 #[cfg(test)]
@@ -142,7 +125,10 @@ mod tests {
         };
         let (mut year, mut month, mut day) = (1970, 1, 1);
         for number in 0..292_194 {
-            assert_eq!(date(number), (year, month, day));
+            assert_eq!(
+                timestamp(number * 86_400_000)[..10],
+                format!("{year:04}-{month:02}-{day:02}")
+            );
             let last = match month {
                 2 if leap(year) => 29,
                 2 => 28,
