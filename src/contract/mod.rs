@@ -1,5 +1,5 @@
 //! The public contract: what a client sends to `/execute` and what it may see of a turn
-//! (AGN-034 for the request, AGN-033 for the response, interface sections 1 to 3).
+//! (AGN-034 for the request, AGN-033 for the response, [interface] §1 to §3).
 //!
 //! It owns the request and response shapes, their validation, the `InvokeResult` envelope and the
 //! error dictionary. It does no I/O, reads no clock and knows neither the runtime nor the model
@@ -13,6 +13,8 @@ pub mod error_code;
 pub mod fault;
 pub mod fingerprint;
 pub mod identifiers;
+#[doc = include_str!("interface.md")]
+pub mod interface {}
 pub mod invoke_result;
 pub mod limits;
 pub mod request;
