@@ -23,7 +23,7 @@ pub struct InvokeResult {
     warnings: Vec<Warning>,
 }
 
-/// What is sent when even a list of faults cannot be written; no known value leads here.
+/// Sent when even a list of faults cannot be written; no known value leads here.
 const UNWRITABLE: &str = concat!(
     r#"{"Successful":false,"Errors":[{"ErrorCode":"internal","#,
     r#""Message":"The answer could not be written as JSON.","SystemError":true}],"Warnings":[]}"#
@@ -40,8 +40,8 @@ impl InvokeResult {
         }
     }
 
-    /// What stands before and behind the result of a success without warnings, for a result that is
-    /// sent in pieces.
+    /// The text before and after the result of a success without warnings, for a result that is sent
+    /// in pieces.
     #[must_use]
     pub fn around_success() -> (&'static str, &'static str) {
         (r#"{"Successful":true,"Result":"#, r#","Errors":[],"Warnings":[]}"#)
@@ -63,18 +63,6 @@ impl InvokeResult {
     #[must_use]
     pub fn http_status(&self) -> u16 {
         self.errors.first().map_or(200, Fault::http_status)
-    }
-
-    /// Whether the invocation was successful.
-    #[must_use]
-    pub fn successful(&self) -> bool {
-        self.successful
-    }
-
-    /// The faults, the first of which gives the HTTP status; empty on success.
-    #[must_use]
-    pub fn errors(&self) -> &[Fault] {
-        &self.errors
     }
 
     /// The envelope as compact JSON. JSON delivery and the stream's `result` event send this same
@@ -100,13 +88,13 @@ mod tests {
 
     #[test]
     fn a_success_keeps_its_warnings_and_the_order_of_members() {
-        let answer = InvokeResult::success(
+        let result = InvokeResult::success(
             BTreeMap::from([("Deleted", true)]),
             vec![Warning::new("late", "Late.")],
         );
-        assert_eq!(answer.http_status(), 200);
+        assert_eq!(result.http_status(), 200);
         assert_eq!(
-            answer.to_json(),
+            result.to_json(),
             concat!(
                 r#"{"Successful":true,"Result":{"Deleted":true},"Errors":[],"Warnings":"#,
                 r#"[{"ErrorCode":"late","Message":"Late.","SystemError":false}]}"#
@@ -125,13 +113,13 @@ mod tests {
 
     #[test]
     fn a_failure_has_no_result_and_the_status_of_its_first_fault() {
-        let answer = InvokeResult::failure(vec![
+        let result = InvokeResult::failure(vec![
             Fault::new(ErrorCode::TurnConflict, "Used."),
             Fault::new(ErrorCode::Internal, "Odd."),
         ]);
-        assert_eq!(answer.http_status(), 409);
+        assert_eq!(result.http_status(), 409);
         assert_eq!(
-            answer.to_json(),
+            result.to_json(),
             concat!(
                 r#"{"Successful":false,"Errors":[{"ErrorCode":"turn_conflict","Message":"Used.","SystemError":false},"#,
                 r#"{"ErrorCode":"internal","Message":"Odd.","SystemError":true}],"Warnings":[]}"#
@@ -143,8 +131,8 @@ mod tests {
     fn what_cannot_be_written_is_an_internal_failure_in_status_and_text() {
         // A map with keys that are not strings has no JSON form.
         let unwritable = BTreeMap::from([(vec![1], 1)]);
-        let answer = InvokeResult::success(&unwritable, Vec::new());
-        assert_eq!((answer.successful(), answer.http_status()), (false, 500));
+        let result = InvokeResult::success(&unwritable, Vec::new());
+        assert_eq!((result.successful, result.http_status()), (false, 500));
         assert_eq!(InvokeResult::failure(Vec::new()).http_status(), 500);
         let stand_in: serde_json::Value = serde_json::from_str(UNWRITABLE).unwrap();
         assert_eq!(stand_in["Errors"][0]["ErrorCode"], "internal");

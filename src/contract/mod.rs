@@ -33,8 +33,8 @@ pub use request::{
     InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation, ToolParameters, UserTurn,
 };
 pub use response::{
-    AgentExecuteResponse, FileRef, FinalResponse, ServerToolResult, ToolCall, ToolCalls,
-    ToolContinuationResponse, Usage,
+    AgentExecuteResponse, FileRef, FinalResponse, ToolCall, ToolCalls, ToolContinuationResponse,
+    Usage,
 };
 pub use tool_result::{ToolOutcome, ToolResult};
 pub use turn_status::{TurnStatus, UnknownTurnStatus};

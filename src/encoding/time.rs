@@ -1,4 +1,4 @@
-//! Points in time as clients read them.
+//! Points in time as clients, HTTP headers and tools write them.
 
 use chrono::{Datelike, NaiveDate};
 
@@ -17,8 +17,8 @@ pub fn timestamp(ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
-/// Milliseconds since the Unix epoch of a date as HTTP headers spell it, in its preferred form:
-/// `Sun, 06 Nov 1994 08:49:37 GMT`. `None` for anything else, and before the epoch.
+/// Reads an HTTP date in its preferred form (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Gives milliseconds since the Unix epoch; `None` for any other form, and for dates before it.
 #[must_use]
 pub fn http_date_ms(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] =
@@ -38,7 +38,7 @@ pub fn http_date_ms(text: &str) -> Option<u64> {
 /// Whether the text is a point in time with its offset from UTC (RFC 3339, section 5.6).
 #[must_use]
 pub fn is_point_in_time(text: &str) -> bool {
-    // What stands for a digit, and what is itself; the numbers in between, and how large they are.
+    // In the form, `0` is any digit. A range is an offset with the least and the largest number there.
     const FORM: &[u8] = b"0000-00-00T00:00:00";
     const RANGES: [(usize, u8, u8); 5] =
         [(5, 1, 12), (8, 1, 31), (11, 0, 23), (14, 0, 59), (17, 0, 59)];

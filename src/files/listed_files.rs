@@ -52,7 +52,7 @@ pub(super) struct ToolFile {
 pub(super) enum Content {
     /// In the result, to be kept.
     Here { contents: Vec<u8>, content_hash: String },
-    /// Kept by whoever the URL names.
+    /// At the URL.
     Elsewhere {
         url: String,
         size_bytes: u64,
@@ -182,7 +182,7 @@ fn text(member: &str, value: Option<&RawValue>, longest: usize) -> Result<String
     })
 }
 
-/// Never contents in the form of a URL.
+/// An address on the web, never a `data:` URL.
 fn url_elsewhere(value: &RawValue) -> Result<String, String> {
     let url = text("Url", Some(value), URL)?;
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
@@ -202,7 +202,7 @@ fn size(value: Option<&RawValue>) -> Result<u64, String> {
         .ok_or_else(|| ".SizeBytes must be a whole number, 0 or more, beside Url".to_owned())
 }
 
-/// Whoever keeps the file decides how its contents are hashed.
+/// Any hash: whoever keeps the file decides how its contents are hashed.
 fn given_hash(value: Option<&RawValue>) -> Result<String, String> {
     given_text(value)
         .filter(|hash| {

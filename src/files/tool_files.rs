@@ -28,12 +28,12 @@ pub enum FileFailure {
     NotKept,
 }
 
-/// What links to kept files are made of.
+/// What links to kept files are made from.
 #[derive(Clone, Copy, Debug)]
 pub struct FileLinks<'a> {
     /// Where clients reach the deployment: scheme and authority.
     pub origin: &'a str,
-    /// How long a link is good for, in seconds.
+    /// How long a link is valid, in seconds.
     pub ttl_s: u64,
 }
 
@@ -110,20 +110,20 @@ mod tests {
     use crate::files::PresentedLink;
     use crate::ports::double::Double;
 
-    fn kept(double: &Double, answer: &str) -> Result<(String, Vec<OutputFile>), FileFailure> {
+    fn kept(double: &Double, result: &str) -> Result<(String, Vec<OutputFile>), FileFailure> {
         let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
-        double.run(keep_files(double, links, answer.to_owned()))
+        double.run(keep_files(double, links, result.to_owned()))
     }
 
     fn with_key() -> Double {
         Double::default().with_secret("FILE_LINK_KEY", "k")
     }
 
-    /// Why an answer with that file fails.
+    /// Why a result with that file fails.
     fn problem(file: Value) -> String {
-        let answer = json!({ "Files": [{ "Name": "ok", "MimeType": "a/b", "Text": "" }, file] });
+        let result = json!({ "Files": [{ "Name": "ok", "MimeType": "a/b", "Text": "" }, file] });
         let double = with_key();
-        let problem = kept(&double, &answer.to_string()).unwrap_err().to_string();
+        let problem = kept(&double, &result.to_string()).unwrap_err().to_string();
         assert!(double.files().is_empty(), "a file beside a malformed one was kept");
         problem
     }
@@ -131,11 +131,11 @@ mod tests {
     #[test]
     fn contents_are_kept_by_their_bytes_and_a_reference_stands_in_their_place() {
         let double = with_key();
-        let answer = r#"{ "rows": 2.0, "Files": [
+        let result = r#"{ "rows": 2.0, "Files": [
             {"Name": "a.csv", "MimeType": "text/csv", "Text": "x\r\ny", "Extra": 1},
             {"Description": "Pixels.", "DataBase64": "AAEC/w", "Name": "p", "MimeType": "image/png"}
         ], "done":true }"#;
-        let (result, files) = kept(&double, answer).unwrap();
+        let (result, files) = kept(&double, result).unwrap();
         let [text, image] = files.as_slice() else { panic!("{files:?}") };
         let references = serde_json::to_string(&[&text.reference, &image.reference]).unwrap();
         // Around the list, every byte stays.
@@ -160,13 +160,13 @@ mod tests {
     #[test]
     fn a_file_elsewhere_is_passed_on_with_what_is_known_of_it() {
         let hash = "AB".repeat(32);
-        let answer = json!({ "Files": [{
+        let result = json!({ "Files": [{
             "Name": "big.iso", "MimeType": "application/octet-stream", "SizeBytes": 5_000_000_000_u64,
             "Url": "https://cdn.example/big.iso?s=1", "ContentHash": hash,
             "ContentExpires": "2026-01-02T03:04:05.5+01:00",
         }] });
         // It needs no place for files.
-        let (_, files) = kept(&Double::default(), &answer.to_string()).unwrap();
+        let (_, files) = kept(&Double::default(), &result.to_string()).unwrap();
         let file = &files[0];
         assert_eq!(file.reference.url, "https://cdn.example/big.iso?s=1");
         assert_eq!(file.reference.size_bytes, 5_000_000_000);
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_files_is_the_tool_s_own() {
-        for answer in [
+        for result in [
             "[]",
             "[{\"Files\":1}]",
             "\"Files\"",
@@ -191,7 +191,7 @@ mod tests {
             " {\"a\":{\"Files\":[{}]}}",
             "{\"a\\ud800\":1}",
         ] {
-            assert_eq!(kept(&Double::default(), answer), Ok((answer.to_owned(), Vec::new())));
+            assert_eq!(kept(&Double::default(), result), Ok((result.to_owned(), Vec::new())));
         }
     }
 
@@ -287,8 +287,8 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_kept_is_the_tool_s_failure() {
-        let answer = r#"{"Files":[{"Name":"a","MimeType":"a/b","Text":"x"}]}"#;
-        let failure = |double: &Double| kept(double, answer).unwrap_err();
+        let result = r#"{"Files":[{"Name":"a","MimeType":"a/b","Text":"x"}]}"#;
+        let failure = |double: &Double| kept(double, result).unwrap_err();
         assert_eq!(failure(&Double::default()), FileFailure::NoPlace);
         let empty = Double::default().with_secret("FILE_LINK_KEY", "");
         assert_eq!(failure(&empty), FileFailure::NoPlace);
