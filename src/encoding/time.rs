@@ -126,8 +126,8 @@ mod tests {
         let (mut year, mut month, mut day) = (1970, 1, 1);
         for number in 0..292_194 {
             assert_eq!(
-                timestamp(number * 86_400_000)[..10],
-                format!("{year:04}-{month:02}-{day:02}")
+                timestamp(number * DAY_MS),
+                format!("{year:04}-{month:02}-{day:02}T00:00:00.000Z")
             );
             let last = match month {
                 2 if leap(year) => 29,
