@@ -1,5 +1,7 @@
 //! Points in time as clients, HTTP headers and tools write them.
 
+use std::ops::RangeInclusive;
+
 use chrono::{Datelike, NaiveDate};
 
 /// Milliseconds of a day.
@@ -35,46 +37,36 @@ pub fn http_date_ms(text: &str) -> Option<u64> {
     Some(day * DAY_MS + u64::from(seconds) * 1000)
 }
 
-/// Whether the text is a point in time with its offset from UTC (RFC 3339, section 5.6).
+/// Whether the text is a point in time with its offset from UTC (RFC 3339, section 5.6), such as
+/// `2026-01-02T03:04:05.5+01:00`.
 #[must_use]
 pub fn is_point_in_time(text: &str) -> bool {
-    // In the form, `0` is any digit. A range is an offset with the least and the largest number there.
-    const FORM: &[u8] = b"0000-00-00T00:00:00";
-    const RANGES: [(usize, u8, u8); 5] =
-        [(5, 1, 12), (8, 1, 31), (11, 0, 23), (14, 0, 59), (17, 0, 59)];
-    let number = |text: &[u8], at: usize| match text.get(at..at + 2) {
-        Some([tens, ones]) if tens.is_ascii_digit() && ones.is_ascii_digit() => {
-            Some((tens - b'0') * 10 + (ones - b'0'))
-        }
-        _ => None,
-    };
-    let within = |text: &[u8], at, least, most| {
-        number(text, at).is_some_and(|number| (least..=most).contains(&number))
-    };
-    let (moment, rest) = text.as_bytes().split_at_checked(FORM.len()).unwrap_or_default();
-    let has_form = moment.len() == FORM.len()
-        && moment.iter().zip(FORM).all(|(given, form)| match form {
-            b'0' => given.is_ascii_digit(),
-            _ => given == form,
-        });
-    let zone = match rest {
-        [b'.', fraction @ ..] => {
-            let digits = fraction.iter().take_while(|b| b.is_ascii_digit()).count();
-            if digits == 0 {
-                return false;
-            }
-            fraction.get(digits..).unwrap_or_default()
-        }
+    let Some(rest) = after_date_and_time(text) else { return false };
+    let digit = |c: char| c.is_ascii_digit();
+    let offset = match rest.strip_prefix('.') {
+        Some(fraction) if fraction.starts_with(digit) => fraction.trim_start_matches(digit),
         _ => rest,
     };
-    let has_zone = match zone {
-        [b'Z'] => true,
-        [b'+' | b'-', _, _, b':', _, _] => within(zone, 1, 0, 23) && within(zone, 4, 0, 59),
-        _ => false,
-    };
-    has_form
-        && has_zone
-        && RANGES.iter().all(|(at, least, most)| within(moment, *at, *least, *most))
+    let hours = offset.strip_prefix(['+', '-']).and_then(|hours| after_number(hours, 2, 0..=23));
+    let minutes = hours.and_then(|rest| after_number(rest.strip_prefix(':')?, 2, 0..=59));
+    offset == "Z" || minutes == Some("")
+}
+
+/// The text after `2026-01-02T03:04:05`.
+fn after_date_and_time(text: &str) -> Option<&str> {
+    let month = after_number(text, 4, 0..=9999)?.strip_prefix('-')?;
+    let day = after_number(month, 2, 1..=12)?.strip_prefix('-')?;
+    let hour = after_number(day, 2, 1..=31)?.strip_prefix('T')?;
+    let minute = after_number(hour, 2, 0..=23)?.strip_prefix(':')?;
+    let second = after_number(minute, 2, 0..=59)?.strip_prefix(':')?;
+    after_number(second, 2, 0..=59)
+}
+
+/// The text after a number of so many digits that is within a range.
+fn after_number(text: &str, digits: usize, range: RangeInclusive<u16>) -> Option<&str> {
+    let (number, rest) = text.split_at_checked(digits)?;
+    let is_number = number.bytes().all(|b| b.is_ascii_digit());
+    (is_number && range.contains(&number.parse().ok()?)).then_some(rest)
 }
 
 #[cfg(test)]
