@@ -227,7 +227,10 @@ fn the_variables_promised_are_those_that_are_read() {
         assert_eq!(names, read);
         for (name, default) in Deployment::VARIABLES {
             let row = rows.iter().find(|row| code_spans(row[0]) == [*name]).unwrap();
-            assert_eq!(row[1].trim_matches('`'), default.replace('_', ""), "{name}");
+            let default = default.replace('_', "");
+            assert_eq!(row[1].trim_matches('`'), default, "{name}");
+            let shown = format!("# {name} = \"{default}\"");
+            assert!(include_str!("../wrangler.toml").contains(&shown), "wrangler.toml: {shown}");
         }
     }
     for name in code_spans(section(PAGE, "6. Configuration").split_once("\nBindings:").unwrap().1) {
