@@ -4,7 +4,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::tool_list::ToolList;
 use super::trace::Block;
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::Fault;
 use crate::responses_api::{ENCRYPTED_REASONING, ResponsesRequest, ToolChoice};
 
 /// What a model call is composed from.
@@ -44,7 +44,10 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         Some(tools) if !tools.0.is_empty() => {
             let definitions: Vec<&RawValue> =
                 tools.0.iter().map(|tool| tool.definition.as_ref()).collect();
-            Some(to_raw_value(&definitions).map_err(unwritable)?)
+            Some(
+                to_raw_value(&definitions)
+                    .map_err(|_| Fault::unwritable("The request to the model service"))?,
+            )
         }
         _ => None,
     };
@@ -92,13 +95,6 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         stream: true,
     }
     .to_json()
-    .map_err(unwritable)?;
+    .map_err(|_| Fault::unwritable("The request to the model service"))?;
     Ok(ComposedRequest { body, trace })
-}
-
-fn unwritable(_: serde_json::Error) -> Fault {
-    Fault::new(
-        ErrorCode::Internal,
-        "The request to the model service could not be written as JSON.",
-    )
 }

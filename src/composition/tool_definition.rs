@@ -4,7 +4,7 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::catalog;
-use crate::contract::{ClientTool, ErrorCode, Fault};
+use crate::contract::{ClientTool, Fault};
 use crate::responses_api::FunctionTool;
 
 /// A tool's name and its definition.
@@ -16,7 +16,8 @@ pub type ToolDefinition = (String, Box<RawValue>);
 /// `internal` if a definition cannot be written as JSON.
 pub fn client_tool_definitions(tools: &[ClientTool]) -> Result<Vec<ToolDefinition>, Fault> {
     // The service wants `parameters` of a tool that takes nothing, too.
-    let none = to_raw_value(&json!({ "type": "object", "properties": {} })).map_err(unwritable)?;
+    let none = to_raw_value(&json!({ "type": "object", "properties": {} }))
+        .map_err(|_| Fault::unwritable("A tool definition"))?;
     tools
         .iter()
         .map(|tool| {
@@ -37,7 +38,8 @@ pub fn default_tool_definitions(
     tools
         .iter()
         .map(|tool| {
-            let parameters = to_raw_value(&tool.parameters).map_err(unwritable)?;
+            let parameters = to_raw_value(&tool.parameters)
+                .map_err(|_| Fault::unwritable("A tool definition"))?;
             definition(&tool.name, tool.description.as_deref(), &parameters, tool.strict)
         })
         .collect()
@@ -50,9 +52,5 @@ fn definition(
     strict: bool,
 ) -> Result<ToolDefinition, Fault> {
     let tool = FunctionTool { name, description, parameters, strict };
-    Ok((name.to_owned(), to_raw_value(&tool).map_err(unwritable)?))
-}
-
-fn unwritable(_: serde_json::Error) -> Fault {
-    Fault::new(ErrorCode::Internal, "A tool definition could not be written as JSON.")
+    Ok((name.to_owned(), to_raw_value(&tool).map_err(|_| Fault::unwritable("A tool definition"))?))
 }

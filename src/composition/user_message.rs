@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::artifact_content::{ArtifactKind, classify, data_url};
 use super::context_block::{chunk_path, context_block};
 use super::trace::Block;
-use crate::contract::{ErrorCode, Fault, UserTurn};
+use crate::contract::{Fault, UserTurn};
 use crate::responses_api::{ContentPart, system_message, user_message};
 use crate::retrieval::{Chunk, LeftOut, language_of};
 
@@ -115,8 +115,11 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
     }
 
     Ok(ComposedTurn {
-        system: boot_prompt.map(system_message).transpose().map_err(unwritable)?,
-        user: user_message(&parts).map_err(unwritable)?,
+        system: boot_prompt
+            .map(system_message)
+            .transpose()
+            .map_err(|_| Fault::unwritable("A message to the model"))?,
+        user: user_message(&parts).map_err(|_| Fault::unwritable("A message to the model"))?,
         user_warnings: artifacts.warnings,
         trace,
     })
@@ -167,8 +170,4 @@ fn sort_artifacts(turn: &UserTurn, trace: &mut Vec<Block>) -> Artifacts {
         }
     }
     artifacts
-}
-
-fn unwritable(_: serde_json::Error) -> Fault {
-    Fault::new(ErrorCode::Internal, "A message to the model could not be written as JSON.")
 }

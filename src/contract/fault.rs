@@ -1,4 +1,4 @@
-//! A fault and a warning: the two entries an `InvokeResult` can list (interface section 1).
+//! A fault and a warning: the two entries an `InvokeResult` can list (interface §1, InvokeResult).
 //!
 //! It owns their wire form. It decides nothing about a code; that is `error_code`'s.
 //! Neither may ever carry a key, a prompt or the text of a user.
@@ -62,6 +62,16 @@ impl Fault {
         Self { code, message: message.into(), path: None, details: None }
     }
 
+    /// `internal`: a fault of this service.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Internal, message)
+    }
+
+    /// `internal`: a value has no JSON form. `what` begins the message.
+    pub fn unwritable(what: &str) -> Self {
+        Self::internal(format!("{what} could not be written as JSON."))
+    }
+
     /// The same fault, at a place in the request (`path` is a JSON Pointer).
     #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
@@ -87,20 +97,6 @@ impl Warning {
     /// A warning that concerns the request as a whole.
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), path: None, details: None }
-    }
-
-    /// The same warning, at a place in the request (`path` is a JSON Pointer).
-    #[must_use]
-    pub fn at(mut self, path: impl Into<String>) -> Self {
-        self.path = Some(path.into());
-        self
-    }
-
-    /// The same warning, with one more fact in `Details`.
-    #[must_use]
-    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.details.get_or_insert_default().insert(key.into(), value.into());
-        self
     }
 }
 
@@ -156,7 +152,10 @@ mod tests {
         assert_eq!(serde_json::to_string(&fault).unwrap(), json);
         assert_eq!(serde_json::from_str::<Fault>(json).unwrap(), fault);
 
-        let warning = Warning::new("tool_shadowed", "A server tool wins.").at("/ToolsJson");
+        let warning = Warning {
+            path: Some("/ToolsJson".to_owned()),
+            ..Warning::new("tool_shadowed", "A server tool wins.")
+        };
         let json = r#"{"ErrorCode":"tool_shadowed","Message":"A server tool wins.","Path":"/ToolsJson","SystemError":false}"#;
         assert_eq!(serde_json::to_string(&warning).unwrap(), json);
         assert_eq!(serde_json::from_str::<Warning>(json).unwrap(), warning);

@@ -1,4 +1,4 @@
-//! The envelope of every JSON answer (AGN-033 section 2.1, interface section 1).
+//! The envelope of every JSON response (AGN-033 §2.1; interface §1, InvokeResult).
 //!
 //! It is the only place where an `InvokeResult` is built. It decides nothing about content: a
 //! success wraps what it is given, a failure lists the faults it is given.
@@ -6,7 +6,6 @@
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::error_code::ErrorCode;
 use super::fault::{Fault, Warning};
 
 /// `InvokeResult<T>`: `Successful`, `Result` (absent when not successful), `Errors`, `Warnings`,
@@ -24,7 +23,7 @@ pub struct InvokeResult {
     warnings: Vec<Warning>,
 }
 
-/// What is sent when even a list of faults cannot be written; no known value leads here.
+/// Sent when even a list of faults cannot be written; no known value leads here.
 const UNWRITABLE: &str = concat!(
     r#"{"Successful":false,"Errors":[{"ErrorCode":"internal","#,
     r#""Message":"The answer could not be written as JSON.","SystemError":true}],"Warnings":[]}"#
@@ -37,15 +36,12 @@ impl InvokeResult {
             Ok(result) => {
                 Self { successful: true, result: Some(result), errors: Vec::new(), warnings }
             }
-            Err(_) => Self::failure(vec![Fault::new(
-                ErrorCode::Internal,
-                "The result could not be written as JSON.",
-            )]),
+            Err(_) => Self::from(Fault::unwritable("The result")),
         }
     }
 
-    /// What stands before and behind the result of a success without warnings, for a result that is
-    /// sent in pieces.
+    /// The text before and after the result of a success without warnings, for a result that is sent
+    /// in pieces.
     #[must_use]
     pub fn around_success() -> (&'static str, &'static str) {
         (r#"{"Successful":true,"Result":"#, r#","Errors":[],"Warnings":[]}"#)
@@ -56,7 +52,7 @@ impl InvokeResult {
     #[must_use]
     pub fn failure(faults: Vec<Fault>) -> Self {
         let errors = if faults.is_empty() {
-            vec![Fault::new(ErrorCode::Internal, "The invocation failed without naming a fault.")]
+            vec![Fault::internal("The invocation failed without naming a fault.")]
         } else {
             faults
         };
@@ -67,18 +63,6 @@ impl InvokeResult {
     #[must_use]
     pub fn http_status(&self) -> u16 {
         self.errors.first().map_or(200, Fault::http_status)
-    }
-
-    /// Whether the invocation was successful.
-    #[must_use]
-    pub fn successful(&self) -> bool {
-        self.successful
-    }
-
-    /// The faults, the first of which gives the HTTP status; empty on success.
-    #[must_use]
-    pub fn errors(&self) -> &[Fault] {
-        &self.errors
     }
 
     /// The envelope as compact JSON. JSON delivery and the stream's `result` event send this same
@@ -100,16 +84,17 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::contract::ErrorCode;
 
     #[test]
     fn a_success_keeps_its_warnings_and_the_order_of_members() {
-        let answer = InvokeResult::success(
+        let result = InvokeResult::success(
             BTreeMap::from([("Deleted", true)]),
             vec![Warning::new("late", "Late.")],
         );
-        assert_eq!(answer.http_status(), 200);
+        assert_eq!(result.http_status(), 200);
         assert_eq!(
-            answer.to_json(),
+            result.to_json(),
             concat!(
                 r#"{"Successful":true,"Result":{"Deleted":true},"Errors":[],"Warnings":"#,
                 r#"[{"ErrorCode":"late","Message":"Late.","SystemError":false}]}"#
@@ -128,13 +113,13 @@ mod tests {
 
     #[test]
     fn a_failure_has_no_result_and_the_status_of_its_first_fault() {
-        let answer = InvokeResult::failure(vec![
+        let result = InvokeResult::failure(vec![
             Fault::new(ErrorCode::TurnConflict, "Used."),
             Fault::new(ErrorCode::Internal, "Odd."),
         ]);
-        assert_eq!(answer.http_status(), 409);
+        assert_eq!(result.http_status(), 409);
         assert_eq!(
-            answer.to_json(),
+            result.to_json(),
             concat!(
                 r#"{"Successful":false,"Errors":[{"ErrorCode":"turn_conflict","Message":"Used.","SystemError":false},"#,
                 r#"{"ErrorCode":"internal","Message":"Odd.","SystemError":true}],"Warnings":[]}"#
@@ -146,8 +131,8 @@ mod tests {
     fn what_cannot_be_written_is_an_internal_failure_in_status_and_text() {
         // A map with keys that are not strings has no JSON form.
         let unwritable = BTreeMap::from([(vec![1], 1)]);
-        let answer = InvokeResult::success(&unwritable, Vec::new());
-        assert_eq!((answer.successful(), answer.http_status()), (false, 500));
+        let result = InvokeResult::success(&unwritable, Vec::new());
+        assert_eq!((result.successful, result.http_status()), (false, 500));
         assert_eq!(InvokeResult::failure(Vec::new()).http_status(), 500);
         let stand_in: serde_json::Value = serde_json::from_str(UNWRITABLE).unwrap();
         assert_eq!(stand_in["Errors"][0]["ErrorCode"], "internal");

@@ -1,5 +1,5 @@
 //! The public contract: what a client sends to `/execute` and what it may see of a turn
-//! (AGN-034 for the request, AGN-033 for the response, interface sections 1 to 3).
+//! (AGN-034 for the request, AGN-033 for the response, [interface] §1 to §3).
 //!
 //! It owns the request and response shapes, their validation, the `InvokeResult` envelope and the
 //! error dictionary. It does no I/O, reads no clock and knows neither the runtime nor the model
@@ -13,25 +13,29 @@ pub mod error_code;
 pub mod fault;
 pub mod fingerprint;
 pub mod identifiers;
+#[doc = include_str!("interface.md")]
+pub mod interface {}
 pub mod invoke_result;
 pub mod limits;
 pub mod request;
 pub mod response;
 pub mod tool_result;
+pub mod turn_status;
 pub mod validation;
 
 pub use document::{Document, Properties, SearchRequest};
-pub use error_code::{DictionaryEntry, ErrorCode, UnknownErrorCode, WhoActs, dictionary};
+pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Warning};
-pub use identifiers::{SessionId, TurnId, TurnStatus, UnknownTurnStatus};
+pub use identifiers::{SessionId, TurnId};
 pub use invoke_result::InvokeResult;
 pub use request::{
     ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ExecuteRequest, ImageMimeType,
     InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation, ToolParameters, UserTurn,
 };
 pub use response::{
-    AgentExecuteResponse, FileRef, FinalResponse, ServerToolResult, ToolCall, ToolCalls,
-    ToolContinuationResponse, Usage,
+    AgentExecuteResponse, FileRef, FinalResponse, ToolCall, ToolCalls, ToolContinuationResponse,
+    Usage,
 };
 pub use tool_result::{ToolOutcome, ToolResult};
+pub use turn_status::{TurnStatus, UnknownTurnStatus};
 pub use validation::{MemberOrder, parse, parse_documents, parse_search, peek_session_id};

@@ -1,8 +1,8 @@
-//! What a client is allowed to see as the result of a turn (AGN-033).
+//! What a client is allowed to see as the result of a turn (AGN-033; interface §2, The result).
 //!
 //! It owns the two response kinds. A final response has no room for tool calls, a continuation
 //! none for text, results, files, warnings or usage, and an empty bucket is absent: the forbidden
-//! states of AGN-033 section 3.4 cannot be written down. It never holds anything of the model
+//! states of AGN-033 §3.4 cannot be represented. It never holds anything of the model
 //! service, and never signals a failure.
 
 use serde::{Deserialize, Serialize};
@@ -32,14 +32,14 @@ pub struct FinalResponse {
     pub turn_id: TurnId,
     /// For display only; clients must not branch on it.
     pub mode_display_name: String,
-    /// The answer, in Markdown. Exactly one, possibly empty.
+    /// The final text, in Markdown; possibly empty.
     pub primary_output_text: String,
     /// Files by reference; contents are never embedded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileRef>,
-    /// Results of the tools that the server ran.
+    /// Results of the tools that the server ran, in the shape of a client's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tool_results: Vec<ServerToolResult>,
+    pub tool_results: Vec<ToolResult>,
     /// What the user should know and need not act on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub user_warnings: Vec<String>,
@@ -82,10 +82,7 @@ pub struct ToolCall {
 #[serde(try_from = "Vec<ToolCall>")]
 pub struct ToolCalls(Vec<ToolCall>);
 
-/// The result of a tool the server ran: the same shape as a client's.
-pub type ServerToolResult = ToolResult;
-
-/// A file by reference (AGN-033 section 6.3).
+/// A file by reference (AGN-033 §6.3).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 pub struct FileRef {
@@ -102,7 +99,7 @@ pub struct FileRef {
     /// What it is, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// When the link ends, ISO-8601; absent when it does not.
+    /// When the link expires, ISO 8601; absent when it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_expires: Option<String>,
 }
@@ -128,12 +125,6 @@ impl ToolCalls {
     #[must_use]
     pub fn new(calls: Vec<ToolCall>) -> Option<Self> {
         (!calls.is_empty()).then_some(Self(calls))
-    }
-
-    /// The calls, in order; never empty.
-    #[must_use]
-    pub fn as_slice(&self) -> &[ToolCall] {
-        &self.0
     }
 }
 

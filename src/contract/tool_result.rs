@@ -1,25 +1,24 @@
-//! The outcome of one tool call, in the shape both directions use (AGN-033 section 5.2,
-//! AGN-034 section 5).
+//! The result of one tool call, in the shape that both directions use (AGN-033 §5.2, AGN-034 §5).
 //!
-//! It owns the rule that a result is exactly one of `ResultJson` and `ErrorMessage`: the other
-//! state cannot be written down.
+//! It owns the rule that a result is exactly one of `ResultJson` and `ErrorMessage`: no other state
+//! can be represented.
 
 use serde::{Deserialize, Serialize};
 
-/// What came of one tool call: `ToolCallId`, `ExecutionMs`, and `ResultJson` or `ErrorMessage`.
+/// The result of one tool call: `ToolCallId`, `ExecutionMs`, and `ResultJson` or `ErrorMessage`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", try_from = "WireToolResult")]
 pub struct ToolResult {
-    /// The call it answers.
+    /// The call that it is the result of.
     pub tool_call_id: String,
     /// How long the tool took, in milliseconds.
     pub execution_ms: u64,
-    /// What it gave.
+    /// Its value, or why there is none.
     #[serde(flatten)]
     pub outcome: ToolOutcome,
 }
 
-/// A tool's outcome. A failure is a valid one.
+/// The value of a tool call, or its failure: a tool that fails still gives a valid result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum ToolOutcome {
     /// `ResultJson`: the result as JSON text.

@@ -2,8 +2,8 @@
 //!
 //! It checks and pads; it does not decode, because nobody here needs the bytes.
 
-/// The text in its one canonical spelling: padded. Nothing when it is not base64: another alphabet,
-/// white space, a `data:` prefix, an impossible length, or stray bits behind the last byte.
+/// The text in its canonical, padded form. `None` when it is not base64: another alphabet, white space,
+/// a `data:` prefix, an impossible length, or stray bits after the last byte.
 #[must_use]
 pub fn canonical_base64(mut text: String) -> Option<String> {
     let digits = text.trim_end_matches('=');
@@ -15,7 +15,7 @@ pub fn canonical_base64(mut text: String) -> Option<String> {
         _ => return None,
     };
     let last_fits = match (missing, digits.bytes().last()) {
-        // The last digit carries bits of a byte only in its upper half, or its upper four bits.
+        // Of the last digit only the upper two or four bits belong to a byte; the others must be 0.
         (2, Some(last)) => b"AQgw".contains(&last),
         (1, Some(last)) => b"AEIMQUYcgkosw048".contains(&last),
         _ => true,

@@ -1,26 +1,27 @@
-//! `ContentHash` (IDX-016): what says that two contents are the same, for files and documents.
+//! `ContentHash` (IDX-016): equal hashes mean equal contents, for files and documents.
 //!
-//! It owns the normal form of a text. Line ends do not count, nor does what a line holds behind its
-//! 500th UTF-16 code unit: two texts that differ only there have one `ContentHash`.
+//! It owns the normal form of a text. Line endings do not count, nor does anything after the 500th
+//! UTF-16 code unit of a line: two texts that differ only there have the same `ContentHash`.
 
 use sha2::{Digest, Sha256};
 
 use super::hex::{hex, sha256_hex};
 
-/// How much of a line counts, in UTF-16 code units.
+/// The part of a line that counts, in UTF-16 code units.
 const LINE_UNITS: usize = 500;
 
 /// The hash of a text, in lower-case hex: CRLF and CR become LF, each line is cut to 500 UTF-16 code
 /// units, and every line, the last included, is followed by LF.
 ///
-/// A cut through a character of two units leaves half of it, which UTF-8 writes as U+FFFD: so do
-/// the encoders of the platforms that count in these units.
+/// A cut through a surrogate pair leaves half of it, which becomes U+FFFD, as it does on platforms
+/// whose strings are UTF-16.
 #[must_use]
 pub fn content_hash_of_text(text: &str) -> String {
     hash_of_lines(text, LINE_UNITS).0
 }
 
-/// The same, and the hash of the text with its lines whole; that is empty when none was cut.
+/// The `ContentHash` of a text, and the hash of the text with whole lines; the latter is empty when no
+/// line was cut.
 #[must_use]
 pub fn content_hashes_of_text(text: &str) -> (String, String) {
     let (hash, cut) = hash_of_lines(text, LINE_UNITS);
@@ -28,7 +29,7 @@ pub fn content_hashes_of_text(text: &str) -> (String, String) {
     (hash, whole)
 }
 
-/// The hash of a text whose lines are cut to so many UTF-16 code units, and whether one was cut.
+/// The hash of a text with each line cut to `most_units` UTF-16 code units, and whether any was cut.
 fn hash_of_lines(text: &str, most_units: usize) -> (String, bool) {
     let mut hash = Sha256::new();
     let mut was_cut = false;
@@ -43,7 +44,7 @@ fn hash_of_lines(text: &str, most_units: usize) -> (String, bool) {
         was_cut |= cut.is_some();
         let kept = cut.map_or(Some(line), |(at, _)| line.get(..at)).unwrap_or(line);
         hash.update(kept);
-        // The character that did not fit had begun within the limit.
+        // The first half of the character that did not fit is within the limit.
         if cut.is_some_and(|(_, c)| units - c.len_utf16() < most_units) {
             hash.update("\u{fffd}");
         }
@@ -59,8 +60,8 @@ pub fn content_hash_of_bytes(bytes: &[u8]) -> String {
     sha256_hex(bytes)
 }
 
-/// The first line of a text, what ends it (LF, CRLF, CR or, with the text, nothing), and the text
-/// below, which is there whenever something ended the line.
+/// The first line of a text, its line ending (LF, CRLF, CR, or nothing at the end of the text), and
+/// the rest; `None` when the text has no line ending.
 #[must_use]
 pub fn first_line(text: &str) -> (&str, &str, Option<&str>) {
     let end = text.find(['\n', '\r']).and_then(|at| text.split_at_checked(at));

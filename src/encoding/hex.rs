@@ -1,4 +1,4 @@
-//! Hashes as the interface writes them: lower-case hex.
+//! Bytes and SHA-256 hashes as lower-case hex.
 
 use sha2::{Digest, Sha256};
 

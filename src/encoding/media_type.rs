@@ -1,5 +1,5 @@
-//! Media types as the contract accepts them: `type/subtype`, parameters such as `; charset=utf-8`
-//! behind it.
+//! Media types as the contract accepts them: `type/subtype`, with optional parameters such as
+//! `; charset=utf-8`.
 
 /// Whether the text is a media type.
 #[must_use]

@@ -15,4 +15,4 @@ pub use content_hash::{
 };
 pub use hex::{hex, is_sha256, sha256_from_hex, sha256_hex};
 pub use media_type::{essence, is_media_type};
-pub use time::{http_date_ms, timestamp};
+pub use time::{http_date_ms, is_point_in_time, timestamp};

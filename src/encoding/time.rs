@@ -1,4 +1,8 @@
-//! Points in time as clients read them.
+//! Points in time as clients, HTTP headers and tools write them.
+
+use std::ops::RangeInclusive;
+
+use chrono::{Datelike, NaiveDate};
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 86_400_000;
@@ -6,50 +10,63 @@ const DAY_MS: u64 = 86_400_000;
 /// Milliseconds since the Unix epoch as ISO 8601, UTC: `2026-01-02T03:04:05.678Z`.
 #[must_use]
 pub fn timestamp(ms: u64) -> String {
-    let (year, month, day) = date(ms / DAY_MS);
+    let day = i32::try_from(ms / DAY_MS).ok().and_then(NaiveDate::from_epoch_days);
+    let day = day.unwrap_or(NaiveDate::MAX);
+    let (year, month, day) = (day.year(), day.month(), day.day());
     let of_day = ms % DAY_MS;
     let (seconds, ms) = (of_day / 1000, of_day % 1000);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
-/// Milliseconds since the Unix epoch of a date as HTTP headers spell it, in its preferred form:
-/// `Sun, 06 Nov 1994 08:49:37 GMT`. `None` for anything else, and before the epoch.
+/// Reads an HTTP date in its preferred form (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Gives milliseconds since the Unix epoch; `None` for any other form, and for dates before it.
 #[must_use]
 pub fn http_date_ms(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let number = |digits: &str| digits.parse::<u16>().ok().map(u64::from);
+    let number = |digits: &str| digits.parse::<u16>().ok().map(u32::from);
     let words: Vec<&str> = text.split(' ').collect();
     let [_, day, month, year, time, "GMT"] = words[..] else { return None };
     let parts: Vec<&str> = time.split(':').collect();
     let [hour, minute, second] = parts[..] else { return None };
-    // From 1 to 12, counted from March as `date` does.
-    let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
-    let (month, year) = if month > 2 {
-        (month - 3, number(year)?)
-    } else {
-        (month + 9, number(year)?.checked_sub(1)?)
-    };
-    let day =
-        365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + number(day)?;
-    let day = day.checked_sub(719_469)?;
+    let (month, _) = (1..).zip(MONTHS).find(|(_, name)| *name == month)?;
+    let date = NaiveDate::from_ymd_opt(number(year)?.try_into().ok()?, month, number(day)?)?;
+    let day = u64::try_from(date.to_epoch_days()).ok()?;
     let seconds = number(hour)? * 3600 + number(minute)? * 60 + number(second)?;
-    Some(day * DAY_MS + seconds * 1000)
+    Some(day * DAY_MS + u64::from(seconds) * 1000)
 }
 
-/// Year, month and day of a day since the Unix epoch, in the Gregorian calendar.
-fn date(day: u64) -> (u64, u64, u64) {
-    // Counted from 0000-03-01, so that a leap day is the last of its year, and the months before any
-    // one are whole groups of 153 days for five.
-    let day = day + 719_468;
-    let (era, of_era) = (day / 146_097, day % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (era * 400 + year + next_year, month, of_month)
+/// Whether the text is a point in time with its offset from UTC (RFC 3339, section 5.6), such as
+/// `2026-01-02T03:04:05.5+01:00`.
+#[must_use]
+pub fn is_point_in_time(text: &str) -> bool {
+    let Some(rest) = after_date_and_time(text) else { return false };
+    let digit = |c: char| c.is_ascii_digit();
+    let offset = match rest.strip_prefix('.') {
+        Some(fraction) if fraction.starts_with(digit) => fraction.trim_start_matches(digit),
+        _ => rest,
+    };
+    let hours = offset.strip_prefix(['+', '-']).and_then(|hours| after_number(hours, 2, 0..=23));
+    let minutes = hours.and_then(|rest| after_number(rest.strip_prefix(':')?, 2, 0..=59));
+    offset == "Z" || minutes == Some("")
+}
+
+/// The text after `2026-01-02T03:04:05`.
+fn after_date_and_time(text: &str) -> Option<&str> {
+    let month = after_number(text, 4, 0..=9999)?.strip_prefix('-')?;
+    let day = after_number(month, 2, 1..=12)?.strip_prefix('-')?;
+    let hour = after_number(day, 2, 1..=31)?.strip_prefix('T')?;
+    let minute = after_number(hour, 2, 0..=23)?.strip_prefix(':')?;
+    let second = after_number(minute, 2, 0..=59)?.strip_prefix(':')?;
+    after_number(second, 2, 0..=59)
+}
+
+/// The text after a number of so many digits that is within a range.
+fn after_number(text: &str, digits: usize, range: RangeInclusive<u16>) -> Option<&str> {
+    let (number, rest) = text.split_at_checked(digits)?;
+    let is_number = number.bytes().all(|b| b.is_ascii_digit());
+    (is_number && range.contains(&number.parse().ok()?)).then_some(rest)
 }
 
 #[cfg(test)]
@@ -100,7 +117,10 @@ mod tests {
         };
         let (mut year, mut month, mut day) = (1970, 1, 1);
         for number in 0..292_194 {
-            assert_eq!(date(number), (year, month, day));
+            assert_eq!(
+                timestamp(number * DAY_MS),
+                format!("{year:04}-{month:02}-{day:02}T00:00:00.000Z")
+            );
             let last = match month {
                 2 if leap(year) => 29,
                 2 => 28,

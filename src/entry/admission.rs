@@ -400,10 +400,8 @@ impl<P: Platform, D: Database> Door<'_, P, D> {
             )
             .with("TurnId", turn.turn_id.as_str()));
         }
-        let calls =
-            serde_json::to_value(pending_calls(self.store, session, &turn)?).map_err(|_| {
-                Fault::new(ErrorCode::Internal, "The pending calls could not be written.")
-            })?;
+        let calls = serde_json::to_value(pending_calls(self.store, session, &turn)?)
+            .map_err(|_| Fault::internal("The pending calls could not be written."))?;
         Err(Fault::new(
             ErrorCode::TurnAwaitingTools,
             "Another turn of this session awaits tool results. Send them, or cancel it.",
@@ -533,11 +531,7 @@ fn unoffered_choice(choice: Option<&str>, tools: &ToolList) -> Option<Fault> {
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value).map_err(unwritable)
-}
-
-fn unwritable(_: serde_json::Error) -> Fault {
-    Fault::new(ErrorCode::Internal, "A part of the turn could not be written as JSON.")
+    serde_json::to_string(value).map_err(|_| Fault::unwritable("A part of the turn"))
 }
 
 fn conflict(turn_id: &str) -> Fault {

@@ -1,5 +1,6 @@
 //! Who may come in (the interface, section 6): bearer keys, known by their hash; closed by default.
 
+use hmac::digest::{CtOutput, Output};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -71,7 +72,8 @@ impl AuthenticationMode {
 /// The keys that open the door.
 #[derive(Clone, Debug, Default)]
 pub struct Keyring {
-    keys: Vec<(Caller, Vec<u8>)>,
+    /// Hashes that are compared in constant time.
+    keys: Vec<(Caller, CtOutput<Sha256>)>,
 }
 
 #[derive(Deserialize)]
@@ -91,7 +93,7 @@ impl Keyring {
         let entries: Vec<KeyEntry> = serde_json::from_str(text).map_err(|error| {
             format!("API_KEYS is not a JSON array of {{\"Id\",\"Tenant\",\"Sha256\"}} (line {}, column {})", error.line(), error.column())
         })?;
-        let mut keys: Vec<(Caller, Vec<u8>)> = Vec::with_capacity(entries.len());
+        let mut keys: Vec<(Caller, CtOutput<Sha256>)> = Vec::with_capacity(entries.len());
         for (index, entry) in entries.into_iter().enumerate() {
             let named = |what: &str| format!("API_KEYS[{index}]: {what}");
             if entry.id.is_empty() {
@@ -103,6 +105,8 @@ impl Keyring {
                 return Err(named("Tenant must be 1 to 64 visible ASCII characters other than /"));
             }
             let hash = sha256_from_hex(&entry.sha256)
+                .and_then(|hash| Output::<Sha256>::try_from(hash.as_slice()).ok())
+                .map(CtOutput::new)
                 .ok_or_else(|| named("Sha256 must be 64 characters of lower-case hex"))?;
             if keys.iter().any(|(_, known)| *known == hash) {
                 return Err(named("Sha256 is that of an earlier key; give each its own"));
@@ -124,10 +128,10 @@ impl Keyring {
             .filter(|key| !key.is_empty());
         let mut admitted = None;
         if let Some(key) = presented {
-            let hash = Sha256::digest(key.as_bytes());
+            let hash = CtOutput::new(Sha256::digest(key.as_bytes()));
             // Every entry is compared, and in constant time: how long a refusal takes tells nothing.
             for (caller, known) in &self.keys {
-                if same_bytes(known, &hash) {
+                if *known == hash {
                     admitted = Some(caller.clone());
                 }
             }
@@ -139,11 +143,6 @@ impl Keyring {
             )
         })
     }
-}
-
-fn same_bytes(known: &[u8], given: &[u8]) -> bool {
-    known.len() == given.len()
-        && known.iter().zip(given).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }
 
 #[cfg(test)]

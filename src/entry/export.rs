@@ -70,7 +70,5 @@ impl<D: Database> Export<D> {
 }
 
 fn json(part: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(part).map_err(|_| {
-        Fault::new(ErrorCode::Internal, "A part of the export could not be written as JSON.")
-    })
+    serde_json::to_string(part).map_err(|_| Fault::unwritable("A part of the export"))
 }

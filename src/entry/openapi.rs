@@ -2,7 +2,7 @@
 //!
 //! `openapi.json` beside this file holds the shapes; `@NAME` in it stands for what the code knows:
 //! the contract's limits, the deployment's caps, the error codes. Tests hold the shapes against the
-//! code that reads requests, and every answer against the shapes.
+//! code that reads requests, and every response against the shapes.
 
 use crate::contract::{ErrorCode, limits};
 use crate::ports::Deployment;
@@ -20,7 +20,7 @@ pub fn openapi(deployment: &Deployment, version: &str) -> String {
         let (name, rest) =
             piece.split_at_checked(end.unwrap_or(piece.len())).unwrap_or(("", piece));
         let value = if name == "VERSION" { version.to_owned() } else { value_of(name, deployment) };
-        // A value in quotes of its own is a JSON value, one within a sentence is its text.
+        // `"@NAME"` becomes a JSON value; inside a longer string it becomes text.
         match rest.strip_prefix('"').filter(|_| written.ends_with('"') && name != "VERSION") {
             Some(rest) => {
                 written.pop();

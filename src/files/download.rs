@@ -1,8 +1,8 @@
-//! `GET /files/{FileId}` (the interface, sections 1 and 8): who may read a file, which part of it is
-//! meant, and what the answer says about it.
+//! `GET /files/{FileId}` (interface §1 and §8): who may read a file, which part of it, and the headers
+//! of the response.
 //!
-//! A file is what some tool made of what some model asked for: it is always something to save, never
-//! a page of ours.
+//! Neither the tool nor the model that a file comes from is trusted: it is always a download, never a
+//! page of this origin.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -10,7 +10,7 @@ use super::{FileLink, PresentedLink};
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::essence;
 
-/// The types that are named as they are: none of them can run anything. The rest are bytes.
+/// Media types that are sent as they are, because no browser runs them. All others are sent as bytes.
 const HARMLESS: [&str; 10] = [
     "application/json",
     "application/pdf",
@@ -24,10 +24,10 @@ const HARMLESS: [&str; 10] = [
     "text/plain",
 ];
 
-/// What a file's name may show as it is in `filename*` (RFC 8187).
+/// Characters that are percent-encoded in `filename*` (RFC 8187).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 
-/// Why a link opens nothing.
+/// Why a link does not open a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkRefusal {
     /// 404 or 410.
@@ -41,18 +41,19 @@ pub struct LinkRefusal {
 pub enum Part {
     /// All of it.
     Whole,
-    /// So many bytes from there; at least one.
+    /// A range of bytes, not empty.
     Range {
         /// The first byte.
         offset: u64,
         /// The number of bytes.
         length: u64,
     },
-    /// None that the file has.
+    /// The file has no such bytes.
     Unsatisfiable,
 }
 
-/// Opens a link, or tells why not. `key` is the deployment's, `now_s` seconds since the Unix epoch.
+/// Checks a link's signature and expiry. `key` is the deployment's `FILE_LINK_KEY`, `now_s` is in
+/// seconds since the Unix epoch.
 ///
 /// # Errors
 /// 404 for a link that this deployment did not sign, 410 for one that has expired.
@@ -75,7 +76,7 @@ pub fn open_link(
     }
 }
 
-/// The same for a wrong link and for a file that is no more.
+/// The refusal of a wrong link and of a file that was erased: the two cannot be told apart.
 pub fn no_such_file() -> LinkRefusal {
     LinkRefusal {
         http_status: 404,
@@ -91,16 +92,16 @@ fn entity_tag(link: &FileLink) -> String {
     format!("\"{}\"", link.id.sha256())
 }
 
-/// Whether `If-None-Match` says that the caller has the file already.
+/// Whether `If-None-Match` holds the file's `ETag`.
 pub fn is_known(if_none_match: Option<&str>, link: &FileLink) -> bool {
     let tag = entity_tag(link);
     let same = |given: &str| given == "*" || given.strip_prefix("W/").unwrap_or(given) == tag;
     if_none_match.is_some_and(|given| given.split(',').map(str::trim).any(same))
 }
 
-/// The part that `Range` asks for of a file of `size` bytes. A range of another version
-/// (`If-Range`), more than one range, and what is no range of bytes ask for the whole file
-/// (RFC 9110, section 14.2).
+/// The part of a file of `size` bytes that `Range` asks for. The whole file when `If-Range` names
+/// another version, when there is more than one range, and when it is not a range of bytes (RFC 9110,
+/// section 14.2).
 pub fn part_of(range: Option<&str>, if_range: Option<&str>, link: &FileLink, size: u64) -> Part {
     if if_range.is_some_and(|tag| tag.trim() != entity_tag(link)) {
         return Part::Whole;
@@ -109,7 +110,7 @@ pub fn part_of(range: Option<&str>, if_range: Option<&str>, link: &FileLink, siz
     let Some((first, last)) = spec.and_then(|spec| spec.split_once('-')) else {
         return Part::Whole;
     };
-    // What has more digits than any size has is beyond every file.
+    // A number that overflows is beyond the end of any file.
     let number = |text: &str| {
         let text = text.trim();
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -127,7 +128,7 @@ pub fn part_of(range: Option<&str>, if_range: Option<&str>, link: &FileLink, siz
     }
 }
 
-/// The headers of an answer with a file of `size` bytes, or a part of it.
+/// The headers of a response with a file of `size` bytes, or a part of it.
 pub fn file_headers(link: &FileLink, part: Part, size: u64) -> Vec<(&'static str, String)> {
     let kind = essence(&link.mime_type).to_ascii_lowercase();
     let shown = HARMLESS.into_iter().find(|harmless| *harmless == kind);
@@ -142,7 +143,7 @@ pub fn file_headers(link: &FileLink, part: Part, size: u64) -> Vec<(&'static str
         ("Content-Security-Policy", "default-src 'none'; sandbox".to_owned()),
         ("Cross-Origin-Resource-Policy", "cross-origin".to_owned()),
         ("Referrer-Policy", "no-referrer".to_owned()),
-        // A link that has expired, and a file that was erased, are to be noticed.
+        // Each use asks again, so that an expired link and an erased file are noticed.
         ("Cache-Control", "private, no-cache".to_owned()),
         ("Accept-Ranges", "bytes".to_owned()),
         ("ETag", entity_tag(link)),
@@ -158,7 +159,8 @@ pub fn file_headers(link: &FileLink, part: Part, size: u64) -> Vec<(&'static str
     headers
 }
 
-/// The name to save a file under: without folders, and in ASCII for those who read nothing else.
+/// `Content-Disposition`: the file's name without folders, also in ASCII for clients that do not read
+/// `filename*`.
 fn disposition(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name).trim();
     let name = if last.trim_matches('.').is_empty() { "file" } else { last };

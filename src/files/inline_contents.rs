@@ -1,4 +1,4 @@
-//! Contents of files within an answer's text (AGN-033 §4 and §6.1): they belong in `Files[]`, or in a
+//! Contents of files inside the final text (AGN-033 §4 and §6.1). They belong in `Files[]`, or in a
 //! fenced code block with a language tag, and nowhere else.
 
 /// The shortest run of base64 that is taken for contents, in characters: more than any hash or key.

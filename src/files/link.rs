@@ -1,7 +1,8 @@
-//! Links to the files that server tools made (the interface, section 8): who has the link may read
-//! the file until the link expires, and needs nothing else.
+//! Links to the files that server tools made (interface §8): whoever has the link may read the file
+//! until it expires, without any other authentication.
 //!
-//! It owns what a link says and what its signature covers: the file, its name, its type and the end.
+//! It owns the members of a link, all covered by its signature: the file, its name, its type and when
+//! the link expires.
 //! The signature is an HMAC-SHA256, keyed by the deployment's `FILE_LINK_KEY`.
 
 use std::fmt;
@@ -21,8 +22,8 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// The id of these bytes, kept for the session of an object. `object` is what names the object
-    /// among all of the deployment: 64 characters of lower-case hex.
+    /// The id of these bytes, kept for the session of an object. `object` is the id of the session's
+    /// object, unique within the deployment: 64 characters of lower-case hex.
     #[must_use]
     pub fn of(object: &str, contents: &[u8]) -> Self {
         Self { object: object.to_owned(), sha256: content_hash_of_bytes(contents) }
@@ -36,13 +37,13 @@ impl FileId {
             .then(|| Self { object: object.to_owned(), sha256: sha256.to_owned() })
     }
 
-    /// Where the file is kept.
+    /// The file's key in the bucket.
     #[must_use]
     pub fn key(&self) -> String {
         format!("{}{}", Self::folder(&self.object), self.sha256)
     }
 
-    /// Where all files of a session are kept.
+    /// The prefix of all keys of a session.
     #[must_use]
     pub fn folder(object: &str) -> String {
         format!("{object}/")
@@ -61,7 +62,7 @@ impl fmt::Display for FileId {
     }
 }
 
-/// What a link says.
+/// The members of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLink {
     /// The file.
@@ -70,7 +71,7 @@ pub struct FileLink {
     pub name: String,
     /// Its media type, as the tool gave it.
     pub mime_type: String,
-    /// When the link ends, in seconds since the Unix epoch.
+    /// When the link expires, in seconds since the Unix epoch.
     pub expires_at: u64,
 }
 
@@ -91,7 +92,7 @@ impl FileLink {
 
     fn mac(&self, key: &str) -> Hmac<Sha256> {
         let Self { id, name, mime_type, expires_at } = self;
-        // A key of any length becomes one of the length that the function takes.
+        // HMAC takes a key of one block; hashing fits a key of any length into it.
         let mut block = Key::<Hmac<Sha256>>::default();
         block.iter_mut().zip(Sha256::digest(key)).for_each(|(place, byte)| *place = byte);
         // None of the parts but the last can hold a line feed: no two links are signed as one text.
@@ -99,7 +100,7 @@ impl FileLink {
     }
 }
 
-/// A link as somebody presents it: not believed yet.
+/// A link from a request, its signature not checked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresentedLink {
     link: FileLink,
@@ -107,8 +108,8 @@ pub struct PresentedLink {
 }
 
 impl PresentedLink {
-    /// Reads the id and the query of a request; `None` when that can be no link of ours. Members
-    /// that no link has are passed over: mail programs and chats add theirs.
+    /// Reads the id and the query of a request; `None` when they cannot be a link of this product.
+    /// Unknown members are ignored: mail programs and chats add theirs.
     #[must_use]
     pub fn parse(id: &str, query: &str) -> Option<Self> {
         let (mut name, mut mime_type, mut expires, mut signature) = (None, None, None, None);
@@ -135,10 +136,10 @@ impl PresentedLink {
         Some(Self { link, signature: sha256_from_hex(&signature?)? })
     }
 
-    /// The link, when it was signed with this key.
+    /// The link, if it was signed with this key.
     #[must_use]
     pub fn signed_with(self, key: &str) -> Option<FileLink> {
-        // In constant time: how long a refusal takes tells nothing of the signature.
+        // In constant time, so that the duration of a refusal reveals nothing of the signature.
         let Self { link, signature } = self;
         link.mac(key).verify_slice(&signature).is_ok().then_some(link)
     }

@@ -1,4 +1,4 @@
-//! Files that server tools make (the interface, section 8; AGN-033 §6): kept in a bucket, handed out
+//! Files that server tools make (interface §8; AGN-033 §6): kept in a bucket, handed out
 //! by signed link, never embedded in a text.
 //!
 //! Architecture Invariant: it knows the contract and the ports, no layer and no runtime.
@@ -6,6 +6,7 @@
 mod download;
 mod inline_contents;
 mod link;
+mod listed_files;
 mod output_file;
 mod tool_files;
 

@@ -1,22 +1,22 @@
-//! Files that a turn hands out: by reference, each content once.
+//! Files of a turn (interface §8): by reference, equal contents once.
 
 use serde::{Deserialize, Serialize};
 
 use crate::contract::FileRef;
 use crate::encoding::is_sha256;
 
-/// A file that a server tool answered with.
+/// A file that a server tool made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputFile {
     /// What clients, the model and the transcript see of it.
     pub reference: FileRef,
-    /// SHA-256 of its bytes in lower-case hex, when they are kept here.
+    /// SHA-256 of its bytes in lower-case hex; `None` when they are kept elsewhere.
     pub sha256: Option<String>,
 }
 
 impl OutputFile {
-    /// The same contents. `ContentHash` alone does not tell: of a text it covers the beginning of
-    /// each line only, and elsewhere it may be a mere number.
+    /// Whether the contents are equal. `ContentHash` alone does not say so: of a text it covers only the
+    /// beginning of each line, and for a file kept elsewhere it may be a mere revision number.
     fn is_same(&self, other: &Self) -> bool {
         let hash = &self.reference.content_hash;
         let same_bytes = match (&self.sha256, &other.sha256) {
@@ -28,7 +28,7 @@ impl OutputFile {
             && self.reference.size_bytes == other.reference.size_bytes
     }
 
-    /// Adds a file to those that are there already, unless its contents are among them.
+    /// Adds the file to `files`, unless equal contents are among them.
     pub fn collect(self, files: &mut Vec<Self>) {
         if !files.iter().any(|known| known.is_same(&self)) {
             files.push(self);

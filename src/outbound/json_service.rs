@@ -1,7 +1,7 @@
-//! Calls to services of the operator's own: one `POST` of JSON, one JSON answer (the interface,
-//! sections 6 and 7). HTTP tools and retrieval services are called this way.
+//! Calls to the operator's own services: one `POST` of JSON, one JSON response (interface §6 and §7).
+//! HTTP tools and retrieval services are called this way.
 //!
-//! A service's address, headers and secrets never appear in a failure: it may reach the client.
+//! A failure never holds a service's address, headers or secrets: it may reach the client.
 
 use std::pin::pin;
 
@@ -14,7 +14,7 @@ use crate::ports::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, R
 /// Redirects that are followed, to the same host only.
 const MAX_REDIRECTS: usize = 3;
 
-/// Why a service gave no usable answer. The text is meant for the client and the model.
+/// Why a service gave no usable response. The text is meant for the client and the model.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceFailure {
     /// A secret that its headers name cannot be used.
@@ -46,10 +46,11 @@ impl From<HttpFault> for ServiceFailure {
     }
 }
 
-/// Posts JSON to a service of the operator's and gives the JSON text of its answer.
+/// Posts JSON to one of the operator's services and gives the JSON text of its response, of at most
+/// `longest` bytes.
 ///
 /// # Errors
-/// Whatever kept the service from a usable answer.
+/// Why there is no usable response.
 pub async fn post<P: Platform>(
     platform: &P,
     url: &str,
@@ -65,10 +66,10 @@ pub async fn post<P: Platform>(
     }
     let request =
         HttpRequest { method: HttpMethod::Post, url: url.to_owned(), headers: expanded, body };
-    let answer = pin!(exchange(platform, request, longest));
+    let response = pin!(exchange(platform, request, longest));
     let time_out = pin!(platform.sleep(timeout_ms));
-    match select(answer, time_out).await {
-        Either::Left((answer, _)) => answer,
+    match select(response, time_out).await {
+        Either::Left((response, _)) => response,
         Either::Right(_) => Err(ServiceFailure::TimedOut(timeout_ms)),
     }
 }
@@ -98,21 +99,21 @@ async fn read<B: ResponseBody>(
     mut response: HttpResponse<B>,
     longest: usize,
 ) -> Result<String, ServiceFailure> {
-    let mut answer = Vec::new();
+    let mut body = Vec::new();
     while let Some(chunk) = response.body.chunk(longest).await? {
-        if answer.len() + chunk.len() > longest {
+        if body.len() + chunk.len() > longest {
             return Err(ServiceFailure::TooLarge(longest));
         }
-        answer.extend_from_slice(&chunk);
+        body.extend_from_slice(&chunk);
     }
-    let text = String::from_utf8(answer).map_err(|_| ServiceFailure::NotJson)?;
+    let text = String::from_utf8(body).map_err(|_| ServiceFailure::NotJson)?;
     match serde_json::from_str::<&RawValue>(&text) {
         Ok(json) => Ok(json.get().to_owned()),
         Err(_) => Err(ServiceFailure::NotJson),
     }
 }
 
-/// The redirect's target when scheme, host and port stay what they are.
+/// The redirect's target, if scheme, host and port stay the same.
 fn same_host(from: &str, location: &str) -> Option<String> {
     let origin = origin(from)?;
     if location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\") {

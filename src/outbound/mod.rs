@@ -1,4 +1,4 @@
-//! Calls to services of the operator's own, as the catalog names them.
+//! Calls to the operator's own services, as the catalog names them (interface §6 and §7).
 //!
 //! Architecture Invariant: it knows the catalog's addresses and the ports, no layer.
 

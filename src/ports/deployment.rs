@@ -1,103 +1,95 @@
-//! The deployment's variables (the interface, section 6), read and checked in one place.
+//! The deployment's variables (interface §6): what each is called, what it is without being set, and
+//! what it bounds. Read and checked in one place.
 
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::Fault;
 
-/// Settings that hold for every tenant and session of this deployment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deployment {
-    /// `OPENAI_BASE_URL`: where calls go when the agent context names no other place.
-    pub base_url: String,
-    /// `OPENAI_MODEL`: used when neither context names a model.
-    pub model: String,
-    /// `MAX_BODY_BYTES`: the longest request body that is read.
-    pub max_body_bytes: usize,
-    /// `MAX_ITERATIONS`: model calls that one submission may make.
-    pub max_iterations: u32,
-    /// `MAX_CONTINUATIONS`: tool continuations that one turn may have.
-    pub max_continuations: u32,
-    /// `MAX_TURNS`: turns that one session may have.
-    pub max_turns: u64,
-    /// `UPSTREAM_IDLE_TIMEOUT_MS`: the longest silence of the model service.
-    pub upstream_idle_timeout_ms: u64,
-    /// `TURN_TIMEOUT_MS`: the longest time that one submission may run.
-    pub turn_timeout_ms: u64,
-    /// `KEEP_ALIVE_MS`: the longest silence on a stream before a comment line.
-    pub keep_alive_ms: u64,
-    /// `TURN_ALARM_MS`: how often a running turn is looked after. The runtime evicts an object 70 to
-    /// 140 s after its last client left, even while it waits for a response; an alarm keeps it.
-    pub turn_alarm_ms: u64,
-    /// `FILE_TTL_S`: how long a link to a file is good for, in seconds.
-    pub file_ttl_s: u64,
-}
-
-impl Default for Deployment {
-    fn default() -> Self {
-        Self {
-            base_url: "https://api.openai.com/v1".to_owned(),
-            model: "gpt-5.1".to_owned(),
-            max_body_bytes: 20 * 1024 * 1024,
-            max_iterations: 8,
-            max_continuations: 1_000,
-            max_turns: 10_000,
-            upstream_idle_timeout_ms: 120_000,
-            turn_timeout_ms: 900_000,
-            keep_alive_ms: 10_000,
-            turn_alarm_ms: 30_000,
-            file_ttl_s: 604_800,
+/// Declares the settings from one table: member, type, variable, default, meaning. A number is above
+/// 0; one that is too large for its type is the largest that fits.
+macro_rules! deployment {
+    (
+        texts { $($text:ident = $text_name:literal, $text_default:literal, $text_means:literal;)+ }
+        numbers { $($number:ident: $kind:ty = $name:literal, $default:literal, $means:literal;)+ }
+    ) => {
+        /// Settings that hold for every tenant and session of this deployment.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Deployment {
+            $(#[doc = concat!("`", $text_name, "`: ", $text_means)] pub $text: String,)+
+            $(#[doc = concat!("`", $name, "`: ", $means)] pub $number: $kind,)+
         }
+
+        impl Default for Deployment {
+            fn default() -> Self {
+                Self { $($text: $text_default.to_owned(),)+ $($number: $default,)+ }
+            }
+        }
+
+        impl Deployment {
+            /// Every variable that is read here, with its default as it stands in the table.
+            pub const VARIABLES: &'static [(&'static str, &'static str)] =
+                &[$(($text_name, $text_default),)+ $(($name, stringify!($default)),)+];
+
+            /// Reads the variables through `variable`; what is not set keeps its default.
+            ///
+            /// # Errors
+            /// `internal` when a number is not one: a typing error must not silently become a default.
+            pub fn from_variables(
+                variable: impl Fn(&str) -> Option<String>,
+            ) -> Result<Self, Fault> {
+                let mut read = Self::default();
+                $(if let Some(text) = variable($text_name).filter(|text| !text.is_empty()) {
+                    read.$text = text;
+                })+
+                $(if let Some(text) = variable($name) {
+                    read.$number =
+                        <$kind>::try_from(number($name, &text)?).unwrap_or(<$kind>::MAX);
+                })+
+                Ok(read)
+            }
+        }
+    };
+}
+
+deployment! {
+    texts {
+        base_url = "OPENAI_BASE_URL", "https://api.openai.com/v1",
+            "where calls go when the agent context names no other place.";
+        model = "OPENAI_MODEL", "gpt-5.1",
+            "used when neither context names a model.";
+    }
+    numbers {
+        max_body_bytes: usize = "MAX_BODY_BYTES", 20_971_520,
+            "the longest request body that is read.";
+        max_iterations: u32 = "MAX_ITERATIONS", 8,
+            "model calls that one submission may make.";
+        max_continuations: u32 = "MAX_CONTINUATIONS", 1_000,
+            "tool continuations that one turn may have.";
+        max_turns: u64 = "MAX_TURNS", 10_000,
+            "turns that one session may have.";
+        upstream_idle_timeout_ms: u64 = "UPSTREAM_IDLE_TIMEOUT_MS", 120_000,
+            "the longest silence of the model service.";
+        turn_timeout_ms: u64 = "TURN_TIMEOUT_MS", 900_000,
+            "the longest time that one submission may run.";
+        keep_alive_ms: u64 = "KEEP_ALIVE_MS", 10_000,
+            "the longest silence on a stream before a comment line.";
+        turn_alarm_ms: u64 = "TURN_ALARM_MS", 30_000,
+            "how often a running turn is looked after. The runtime evicts an object 70 to 140 s after \
+             its last client left, even while it waits for a response; an alarm keeps it.";
+        file_ttl_s: u64 = "FILE_TTL_S", 604_800,
+            "how long a link to a file is good for, in seconds.";
     }
 }
 
-impl Deployment {
-    /// Reads the variables through `variable`; what is not set keeps its default.
-    ///
-    /// # Errors
-    /// `internal` when a number is not one: a typing error must not silently become a default.
-    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Fault> {
-        let defaults = Self::default();
-        let number = |name: &str, default: u64| match variable(name) {
-            None => Ok(default),
-            Some(text) => {
-                text.trim().parse::<u64>().ok().filter(|number| *number > 0).ok_or_else(|| {
-                    Fault::new(
-                        ErrorCode::Internal,
-                        format!("The deployment's variable {name} must be a whole number above 0."),
-                    )
-                })
-            }
-        };
-        let text = |name: &str, default: String| {
-            variable(name).filter(|value| !value.is_empty()).unwrap_or(default)
-        };
-        let count = |name: &str, default: u32| {
-            number(name, default.into()).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
-        };
-        Ok(Self {
-            base_url: text("OPENAI_BASE_URL", defaults.base_url),
-            model: text("OPENAI_MODEL", defaults.model),
-            max_body_bytes: usize::try_from(number(
-                "MAX_BODY_BYTES",
-                defaults.max_body_bytes as u64,
-            )?)
-            .unwrap_or(usize::MAX),
-            max_iterations: count("MAX_ITERATIONS", defaults.max_iterations)?,
-            max_continuations: count("MAX_CONTINUATIONS", defaults.max_continuations)?,
-            max_turns: number("MAX_TURNS", defaults.max_turns)?,
-            upstream_idle_timeout_ms: number(
-                "UPSTREAM_IDLE_TIMEOUT_MS",
-                defaults.upstream_idle_timeout_ms,
-            )?,
-            turn_timeout_ms: number("TURN_TIMEOUT_MS", defaults.turn_timeout_ms)?,
-            keep_alive_ms: number("KEEP_ALIVE_MS", defaults.keep_alive_ms)?,
-            turn_alarm_ms: number("TURN_ALARM_MS", defaults.turn_alarm_ms)?,
-            file_ttl_s: number("FILE_TTL_S", defaults.file_ttl_s)?,
-        })
-    }
+/// A whole number above 0.
+fn number(name: &str, text: &str) -> Result<u64, Fault> {
+    text.trim().parse().ok().filter(|number| *number > 0).ok_or_else(|| {
+        Fault::internal(format!("The deployment's variable {name} must be a whole number above 0."))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::ErrorCode;
 
     fn read(variables: &[(&str, &str)]) -> Result<Deployment, Fault> {
         Deployment::from_variables(|name| {

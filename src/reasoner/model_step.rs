@@ -503,7 +503,5 @@ fn usage(counted: crate::responses_api::Usage) -> Usage {
 }
 
 fn to_json(transcript: &Transcript) -> Result<String, Fault> {
-    serde_json::to_string(transcript).map_err(|_| {
-        Fault::new(ErrorCode::Internal, "The transcript could not be written as JSON.")
-    })
+    serde_json::to_string(transcript).map_err(|_| Fault::unwritable("The transcript"))
 }

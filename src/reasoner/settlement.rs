@@ -61,10 +61,11 @@ pub fn outputs_of(calls: &[Call]) -> Result<String, Fault> {
             let result = call.result.as_ref().ok_or_else(|| {
                 Fault::new(ErrorCode::Internal, "A call was handed back without an answer.")
             })?;
-            function_call_output(&call.call_id, &output_text(&result.outcome)).map_err(unwritable)
+            function_call_output(&call.call_id, &output_text(&result.outcome))
+                .map_err(|_| Fault::unwritable("A tool output"))
         })
         .collect();
-    serde_json::to_string(&outputs?).map_err(unwritable)
+    serde_json::to_string(&outputs?).map_err(|_| Fault::unwritable("A tool output"))
 }
 
 /// What stands for an output that the model service refused: the call has to be answered.
@@ -76,9 +77,6 @@ pub(super) fn refused_output(output: &RawValue) -> Result<Box<RawValue>, Fault> 
     let Answered { call_id } = serde_json::from_str(output.get())
         .map_err(|_| Fault::new(ErrorCode::Internal, "A stored tool output is unreadable."))?;
     let why = ToolOutcome::Error("The model service refused the tool's result.".to_owned());
-    function_call_output(&call_id, &output_text(&why)).map_err(unwritable)
-}
-
-fn unwritable(_: serde_json::Error) -> Fault {
-    Fault::new(ErrorCode::Internal, "A tool output could not be written as JSON.")
+    function_call_output(&call_id, &output_text(&why))
+        .map_err(|_| Fault::unwritable("A tool output"))
 }

@@ -145,9 +145,7 @@ pub fn definitions(catalog: &Catalog, mode: &Mode) -> Result<Vec<(String, Box<Ra
                 }),
             },
         };
-        let definition = definition.map_err(|_| {
-            Fault::new(ErrorCode::Internal, "A tool definition could not be written as JSON.")
-        })?;
+        let definition = definition.map_err(|_| Fault::unwritable("A tool definition"))?;
         definitions.push((name.to_owned(), definition));
     }
     Ok(definitions)

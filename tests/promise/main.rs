@@ -1,0 +1,256 @@
+//! The promise, `src/contract/interface.md`, agrees with the code: endpoints, members of a request,
+//! error codes and variables. So do the README's tables of endpoints and variables.
+//!
+//! What a shape holds in detail is OpenAPI's, and `tests/openapi.rs` holds that against the code.
+
+// A test fails by panicking, in its helper functions too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use aptix_edge::contract::{ErrorCode, dictionary, parse};
+use aptix_edge::entry::{Route, SessionRoute, WorkspaceRoute, openapi};
+use aptix_edge::files::{FileId, FileLink};
+use aptix_edge::ports::Deployment;
+use serde_json::{Value, json};
+
+const PAGE: &str = include_str!("../../src/contract/interface.md");
+const README: &str = include_str!("../../README.md");
+
+/// The part of a page under a heading, up to the next heading of its level.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let (_, below) = page.split_once(&format!("\n## {heading}")).unwrap();
+    below.split("\n## ").next().unwrap()
+}
+
+/// The cells of each row of the first table whose header begins so.
+fn table<'a>(text: &'a str, header: &str) -> Vec<Vec<&'a str>> {
+    let (_, below) = text.split_once(&format!("\n| {header} |")).unwrap();
+    let rows = below.lines().skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
+}
+
+/// What stands between backticks.
+fn code_spans(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// Every file of the product's sources; of Rust without its unit tests.
+fn sources() -> Vec<String> {
+    fn under(folder: &Path, files: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { under(&path, files) } else { files.push(path) }
+        }
+    }
+    let mut files = Vec::new();
+    under(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    let code = |path| {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned()
+    };
+    files.into_iter().map(code).collect()
+}
+
+/// Declares, for each endpoint that the code knows, how the page spells it.
+macro_rules! endpoints {
+    ($($route:pat => $spelled:literal,)+) => {
+        const ENDPOINTS: &[&str] = &[$($spelled,)+];
+
+        fn spelled(route: &Route) -> &'static str {
+            match route {
+                $($route => $spelled,)+
+            }
+        }
+    };
+}
+
+endpoints! {
+    Route::Execute => "POST /execute",
+    Route::Session(_, SessionRoute::Session) => "GET /sessions/{SessionId}",
+    Route::Session(_, SessionRoute::Turns(_)) => "GET /sessions/{SessionId}/turns",
+    Route::Session(_, SessionRoute::Turn(_)) => "GET /sessions/{SessionId}/turns/{TurnId}",
+    Route::Session(_, SessionRoute::Stream(_)) => "GET /sessions/{SessionId}/turns/{TurnId}/stream",
+    Route::Session(_, SessionRoute::Trace(_)) => "GET /sessions/{SessionId}/turns/{TurnId}/trace",
+    Route::Session(_, SessionRoute::Cancel(_)) => "POST /sessions/{SessionId}/turns/{TurnId}/cancel",
+    Route::Session(_, SessionRoute::Modes) => "GET /sessions/{SessionId}/modes",
+    Route::Session(_, SessionRoute::Export) => "GET /sessions/{SessionId}/export",
+    Route::Session(_, SessionRoute::Erase) => "DELETE /sessions/{SessionId}",
+    Route::Workspace(_, WorkspaceRoute::Upsert) => "PUT /workspaces/{WorkspaceId}/documents",
+    Route::Workspace(_, WorkspaceRoute::Remove(..)) => "DELETE /workspaces/{WorkspaceId}/documents",
+    Route::Workspace(_, WorkspaceRoute::Search) => "POST /workspaces/{WorkspaceId}/search",
+    Route::Workspace(_, WorkspaceRoute::Counts) => "GET /workspaces/{WorkspaceId}",
+    Route::Workspace(_, WorkspaceRoute::Erase) => "DELETE /workspaces/{WorkspaceId}",
+    Route::File(_) => "GET /files/{FileId}",
+    Route::Health => "GET /health",
+    Route::Errors => "GET /errors",
+    Route::OpenApi => "GET /openapi.json",
+}
+
+/// The endpoints of a table, each as method and path without a query; `DELETE …` has the path before.
+fn listed_endpoints(rows: &[Vec<&str>]) -> Vec<String> {
+    let mut last_path = "";
+    let spans = rows.iter().flat_map(|row| code_spans(row[0]));
+    spans
+        .map(|span| {
+            let (method, path) = span.split_once(' ').unwrap();
+            let path = if path == "…" { last_path } else { path.split('?').next().unwrap() };
+            last_path = path;
+            format!("{method} {path}")
+        })
+        .collect()
+}
+
+/// A target that an endpoint answers.
+fn target(path: &str) -> String {
+    let link = FileLink {
+        id: FileId::of(&"0a".repeat(32), b"x"),
+        name: "a".to_owned(),
+        mime_type: "text/plain".to_owned(),
+        expires_at: 1,
+    };
+    let path =
+        path.replace("{SessionId}", "s").replace("{TurnId}", "t").replace("{WorkspaceId}", "w");
+    match path.as_str() {
+        "/files/{FileId}" => link.target("k"),
+        path if path.ends_with("/documents") => format!("{path}?Path=a"),
+        path => path.to_owned(),
+    }
+}
+
+#[test]
+fn the_endpoints_promised_are_those_that_are_found() {
+    let promised = listed_endpoints(&table(section(PAGE, "1. Endpoints"), "method and path"));
+    for endpoint in &promised {
+        let (method, path) = endpoint.split_once(' ').unwrap();
+        let route = Route::find(method, &target(path));
+        assert_eq!(route.as_ref().map(spelled), Ok(endpoint.as_str()));
+        for other in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
+            let known = promised.contains(&format!("{other} {path}"));
+            assert_eq!(Route::find(other, &target(path)).is_ok(), known, "{other} {path}");
+        }
+    }
+    assert_eq!(promised, ENDPOINTS);
+    let told = listed_endpoints(&table(README, "endpoint"));
+    assert_eq!(told, ENDPOINTS, "the README");
+}
+
+#[test]
+fn the_members_promised_are_those_of_the_two_requests() {
+    let document: Value = serde_json::from_str(&openapi(&Deployment::default(), "1")).unwrap();
+    let schemas = &document["components"]["schemas"];
+    let names = |shape: &str, list: &str| -> BTreeSet<String> {
+        match &schemas[shape][list] {
+            Value::Object(members) => members.keys().cloned().collect(),
+            Value::Array(names) => {
+                names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+            }
+            other => panic!("{shape}.{list} is {other}"),
+        }
+    };
+    let mut promised: [BTreeSet<String>; 4] = Default::default();
+    for row in table(section(PAGE, "2. POST /execute"), "member") {
+        let [members, in_turn, in_continuation] = row[..] else { panic!("{row:?}") };
+        for span in code_spans(members) {
+            let name = span.split([' ', '[', '{']).next().unwrap().to_owned();
+            for (place, means) in [(0, in_turn), (2, in_continuation)] {
+                if !means.starts_with("forbidden") {
+                    promised[place].insert(name.clone());
+                }
+                if means.starts_with("required") {
+                    promised[place + 1].insert(name.clone());
+                }
+            }
+            if in_continuation.starts_with("forbidden") {
+                let result = json!({ "ToolCallId": "c", "ExecutionMs": 1, "ResultJson": "1" });
+                let mut request =
+                    json!({ "SessionId": "s", "TurnId": "t", "ToolResults": [result] });
+                request[&name] = json!("x");
+                let faults = parse(request.to_string().as_bytes()).unwrap_err();
+                assert_eq!(faults[0].code, ErrorCode::ForbiddenField, "{name}");
+            }
+        }
+    }
+    assert_eq!(
+        promised,
+        [
+            names("UserTurn", "properties"),
+            names("UserTurn", "required"),
+            names("ToolContinuation", "properties"),
+            names("ToolContinuation", "required"),
+        ]
+    );
+}
+
+#[test]
+fn the_error_codes_promised_are_those_of_the_dictionary() {
+    let mut promised = Vec::new();
+    for row in table(section(PAGE, "3. Errors"), "HTTP") {
+        let status: u16 = row[0].parse().unwrap();
+        promised.extend(code_spans(row[1]).into_iter().map(|code| (code, status)));
+    }
+    let ours: Vec<(&str, u16)> =
+        ErrorCode::ALL.iter().map(|code| (code.as_str(), code.http_status())).collect();
+    assert_eq!(promised, ours);
+}
+
+#[test]
+fn the_dictionary_is_pinned_byte_for_byte() {
+    let pinned = include_str!("../goldens/errors.json").replace('\n', "");
+    assert_eq!(serde_json::to_string(&dictionary()).unwrap(), pinned);
+}
+
+/// Names of variables and secrets that the code asks the deployment for.
+fn asked_for(sources: &[String]) -> BTreeSet<&str> {
+    let calls = sources.iter().flat_map(|code| {
+        let after = |call| code.split(call).skip(1);
+        after("variable(").chain(after("secret("))
+    });
+    let first_text = calls.filter_map(|rest| rest.split(')').next()?.split('"').nth(1));
+    let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    first_text.filter(|name| !name.is_empty() && name.chars().all(is_name)).collect()
+}
+
+#[test]
+fn the_variables_promised_are_those_that_are_read() {
+    let sources = sources();
+    let mut read = asked_for(&sources);
+    assert!(read.contains("AUTH") && read.contains("FILE_LINK_KEY"), "{read:?}");
+    read.extend(Deployment::VARIABLES.iter().map(|(name, _)| *name));
+    // The built-in catalog names it.
+    read.insert("OPENAI_API_KEY");
+    let page = table(section(PAGE, "6. Configuration"), "name");
+    let readme = table(section(README, "Configure"), "name");
+    for rows in [&page, &readme] {
+        let names: BTreeSet<&str> = rows.iter().map(|row| code_spans(row[0])[0]).collect();
+        assert_eq!(names, read);
+        for (name, default) in Deployment::VARIABLES {
+            let row = rows.iter().find(|row| code_spans(row[0]) == [*name]).unwrap();
+            let default = default.replace('_', "");
+            assert_eq!(row[1].trim_matches('`'), default, "{name}");
+            let shown = format!("# {name} = \"{default}\"");
+            assert!(include_str!("../../wrangler.toml").contains(&shown), "wrangler.toml: {shown}");
+        }
+    }
+    for name in code_spans(section(PAGE, "6. Configuration").split_once("\nBindings:").unwrap().1) {
+        if name.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
+            let literal = format!("\"{name}\"");
+            assert!(sources.iter().any(|code| code.contains(&literal)), "{name} is bound nowhere");
+        }
+    }
+}
+
+#[test]
+fn what_comments_cite_is_there() {
+    let numbers: Vec<u32> =
+        (1..).take_while(|number| PAGE.contains(&format!("\n## {number}. "))).collect();
+    assert_eq!(numbers.len(), 9);
+    assert!(section(PAGE, "Decisions").starts_with('\n'));
+    for code in sources() {
+        for cited in code.split("interface §").skip(1) {
+            let digits = cited.split(|c: char| !c.is_ascii_digit()).next().unwrap();
+            assert!(numbers.contains(&digits.parse().unwrap()), "interface §{digits}");
+        }
+    }
+}
