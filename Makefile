@@ -15,6 +15,8 @@ export APTIX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aptix-edge
 export WORKER_VERSION := $(call locked,worker)
 export WASM_BINDGEN_VERSION := $(call locked,wasm-bindgen)
 export WORKER_BUILD_BIN := $(APTIX_CACHE)/worker-build-$(WORKER_VERSION)/bin/worker-build
+export CARGO_DENY_VERSION := 0.20.2
+export CARGO_DENY_BIN := $(APTIX_CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
 # Where worker-build looks before it would download anything.
 export WASM_BINDGEN_BIN := $(APTIX_CACHE)/wasm-bindgen-$(WASM_BINDGEN_VERSION)/bin/wasm-bindgen
 export WASM_OPT_BIN := $(CURDIR)/node_modules/.bin/wasm-opt
@@ -22,14 +24,16 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22; node_modules/.bin has it, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build build-dev test test-long bench bench-retrieval check-catalog deploy fmt clean
+.PHONY: help setup dev build build-dev test test-long bench bench-retrieval check-catalog \
+	check-dependencies deploy fmt clean
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
 dev: build-dev ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service
 	@exec node tests/stand_in/dev.mjs
 
-test: setup ## everything: format, lints, native tests, release build, bundle size, end to end
+test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end
+	.ci/check_dependencies
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	.ci/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
@@ -55,6 +59,9 @@ build-dev: setup build-dev/.complete ## the Worker as `make dev` serves it, in b
 
 check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set
 	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
+
+check-dependencies: ## licences, sources and published advisories of the crates in Cargo.lock
+	@.ci/check_dependencies advisories
 
 deploy: build ## upload to Cloudflare (wrangler asks for the account)
 	wrangler deploy
