@@ -87,6 +87,7 @@ build/.complete: $(sources) $(call missing_output,build)
 	@"$$WASM_OPT_BIN" build/index_bg.wasm -O --one-caller-inline-max-function-size=20 --strip-debug -o build/index_bg.wasm
 	@mv build/.begun $@
 
+# In a folder of its own: tests, bench and deploy take what stands in build/.
 build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mkdir -p build-dev && touch build-dev/.begun
 	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
