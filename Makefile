@@ -15,6 +15,8 @@ export APTIX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aptix-edge
 export WORKER_VERSION := $(call locked,worker)
 export WASM_BINDGEN_VERSION := $(call locked,wasm-bindgen)
 export WORKER_BUILD_BIN := $(APTIX_CACHE)/worker-build-$(WORKER_VERSION)/bin/worker-build
+export CARGO_DENY_VERSION := 0.20.2
+export CARGO_DENY_BIN := $(APTIX_CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
 # Where worker-build looks before it would download anything.
 export WASM_BINDGEN_BIN := $(APTIX_CACHE)/wasm-bindgen-$(WASM_BINDGEN_VERSION)/bin/wasm-bindgen
 export WASM_OPT_BIN := $(CURDIR)/node_modules/.bin/wasm-opt
@@ -22,14 +24,16 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22; node_modules/.bin has it, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build test test-long bench bench-retrieval check-catalog deploy fmt clean
+.PHONY: help setup dev build build-dev test test-long bench bench-retrieval check-catalog \
+	check-dependencies deploy fmt clean
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
-dev: build ## build, then serve on 127.0.0.1:8787 (PORT=…); without a key, with a stand-in for the model service
+dev: build-dev ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service
 	@exec node tests/stand_in/dev.mjs
 
-test: setup ## everything: format, lints, native tests, release build, bundle size, end to end
+test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end
+	.ci/check_dependencies
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	.ci/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
@@ -52,10 +56,15 @@ bench-retrieval: setup ## how good and how fast retrieval is, against plain FTS5
 
 build: setup build/.complete ## the Worker, release, in build/ (index.js and index_bg.wasm)
 
+build-dev: setup build-dev/.complete ## the Worker as `make dev` serves it, in build-dev/: not optimised, built in seconds
+
 check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set
 	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
 
-deploy: setup ## upload to Cloudflare (wrangler asks for the account)
+check-dependencies: ## licences, sources and published advisories of the crates in Cargo.lock
+	@.ci/check_dependencies advisories
+
+deploy: build ## upload to Cloudflare (wrangler asks for the account)
 	wrangler deploy
 
 fmt: ## format the Rust code
@@ -65,19 +74,25 @@ setup: ## only bring what the other commands need
 	@.ci/setup
 
 clean: ## remove what the commands made here; the tools in the per-user cache stay
-	rm -rf build target node_modules .wrangler
+	rm -rf build build-dev target node_modules .wrangler
 
 # All that the Worker is made of. The stamp's time is the build's beginning, so that an edit
 # made meanwhile is not taken for built.
 sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
-outputs := build/index.js build/index_bg.wasm
+missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
 
-build/.complete: $(sources) $(if $(filter-out $(wildcard $(outputs)),$(outputs)),absent-output)
+build/.complete: $(sources) $(call missing_output,build)
 	@mkdir -p build && touch build/.begun
 	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --release
 	@# worker-build keeps the functions' names, a tenth of the upload, and leaves a little to a second pass.
 	@"$$WASM_OPT_BIN" build/index_bg.wasm -O --one-caller-inline-max-function-size=20 --strip-debug -o build/index_bg.wasm
 	@mv build/.begun $@
 
-.PHONY: absent-output
-absent-output:
+# In a folder of its own: tests, bench and deploy take what stands in build/.
+build-dev/.complete: $(sources) $(call missing_output,build-dev)
+	@mkdir -p build-dev && touch build-dev/.begun
+	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
+	@mv build-dev/.begun $@
+
+.PHONY: missing-output
+missing-output:

@@ -13,6 +13,8 @@ import { parseEnv } from 'node:util';
 import { standIn } from './server.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** The build that is served, which is its folder and the command that makes it. */
+const BUILD = 'build-dev';
 /** How long a process may take to end once asked to. */
 const GRACE_MS = 5000;
 /** What the Worker is configured by. */
@@ -70,12 +72,12 @@ function wranglerDev(port, settings) {
   // wrangler, workerd and a build that may be running.
   const wrangler = spawn(
     path.join(ROOT, 'node_modules/.bin/wrangler'),
-    ['dev', '--ip', '127.0.0.1', '--port', String(port), '--env-file', settingsFile(settings)],
+    ['dev', `${BUILD}/index.js`, '--ip', '127.0.0.1', '--port', String(port), '--env-file', settingsFile(settings)],
     {
       cwd: ROOT,
       detached: true,
       stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
+      env: { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', APTIX_BUILD: BUILD },
     },
   );
   const signalGroup = (signal) => {
