@@ -390,7 +390,8 @@ impl Heard {
         };
         let body: Value = serde_json::from_str(&text).unwrap_or_default();
         let failed = body["Errors"][0]["ErrorCode"].as_str().filter(|_| is_stream);
-        let status = failed.map_or(status, |code| code.parse::<ErrorCode>().unwrap().http_status());
+        let known = |code| ErrorCode::ALL.iter().find(|known| known.as_str() == code).unwrap();
+        let status = failed.map_or(status, |code| known(code).http_status());
         Self { status, headers, body, text, replayed, frames }
     }
 
