@@ -5,7 +5,10 @@
 
 use std::sync::OnceLock;
 
-use aptix_edge::contract::{ErrorCode, limits, parse};
+use aptix_edge::contract::{
+    ArtifactOrigin, ClosedList, ContentEncoding, ErrorCode, ImageMimeType, RagOperator, limits,
+    parse,
+};
 use aptix_edge::entry::{Route, openapi};
 use aptix_edge::files::{FileId, FileLink};
 use aptix_edge::ports::Deployment;
@@ -369,5 +372,20 @@ proptest! {
             let validator = &validators[usize::from(shape == "ToolContinuation")];
             prop_assert!(validator.is_valid(&request), "{request}");
         }
+    }
+}
+
+#[test]
+fn every_closed_list_of_names_is_published_as_it_is_read() {
+    for (shape, member, names) in [
+        ("InputArtifact", "Origin", ArtifactOrigin::NAMES),
+        ("InputArtifact", "Encoding", ContentEncoding::NAMES),
+        ("ClipboardImage", "MimeType", ImageMimeType::NAMES),
+        ("RagCondition", "Operator", RagOperator::NAMES),
+    ] {
+        let mut published = schema(shape)["properties"][member]["enum"].clone();
+        // `null` is as good as absent where a member may be absent.
+        published.as_array_mut().unwrap().retain(|name| !name.is_null());
+        assert_eq!(published, json!(names), "{shape}.{member}");
     }
 }

@@ -1,17 +1,18 @@
 //! The public contract: what a client sends to `/execute` and what it may see of a turn
-//! (AGN-034 for the request, AGN-033 for the response, interface sections 1 to 3).
+//! (AGN-034 for the request, AGN-033 for the response, interface §1 to §3).
 //!
 //! It owns the request and response shapes, their validation, the `InvokeResult` envelope and the
 //! error dictionary. It does no I/O, reads no clock and knows neither the runtime nor the model
 //! service.
 //!
-//! Architecture Invariant: this folder names nobody else in the crate. A field of the model service
-//! cannot leak to a client, because nothing here has ever heard of the model service.
+//! Architecture Invariant: this folder names only `encoding` and `json`. A field of the model
+//! service cannot leak to a client, because nothing here has ever heard of the model service.
 
+pub mod closed_list;
 pub mod document;
 pub mod error_code;
 pub mod fault;
-pub mod fingerprint;
+mod fingerprint;
 pub mod identifiers;
 pub mod invoke_result;
 pub mod limits;
@@ -20,14 +21,17 @@ pub mod response;
 pub mod tool_result;
 pub mod validation;
 
+pub use closed_list::ClosedList;
 pub use document::{Document, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, UnknownErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Warning};
+pub use fingerprint::fingerprint;
 pub use identifiers::{SessionId, TurnId, TurnStatus, UnknownTurnStatus};
 pub use invoke_result::InvokeResult;
 pub use request::{
-    ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ExecuteRequest, ImageMimeType,
-    InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation, ToolParameters, UserTurn,
+    ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ContentEncoding, ExecuteRequest,
+    ImageMimeType, InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation,
+    ToolParameters, UserTurn,
 };
 pub use response::{
     AgentExecuteResponse, FileRef, FinalResponse, ServerToolResult, ToolCall, ToolCalls,

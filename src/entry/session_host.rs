@@ -14,7 +14,9 @@ use super::admission::{Admission, Door, Interrupted, aborted};
 use super::export::Export;
 use super::views::TurnView;
 use crate::catalog::Catalog;
-use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
+use crate::contract::{
+    ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus, fingerprint,
+};
 use crate::persistence::{SessionStore, StoredAnswer, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{
@@ -130,7 +132,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Some(Interrupted::GivenUp(turn)) => Some(turn.ordinal),
             _ => None,
         };
-        let fingerprint = request.fingerprint();
+        let fingerprint = fingerprint(request);
         let door = Door { given_up, retrieved, ..self.door(environment) };
         let admission = match request {
             ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint)?,

@@ -1,0 +1,120 @@
+//! Going through a JSON object or array without copying it: member after member, in document order.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, de};
+use serde_json::value::RawValue;
+
+/// Calls `each` with the name and the JSON of every member of an object, in document order.
+///
+/// # Errors
+/// When the text is not a JSON object, or a name is not valid Unicode.
+pub fn for_each_member<'d>(
+    object: &'d str,
+    mut each: impl FnMut(Cow<'d, str>, &'d str),
+) -> serde_json::Result<()> {
+    walk_members(object, &mut each)
+}
+
+// Behind a reference, the walk is compiled once instead of once for each closure.
+fn walk_members<'d>(
+    object: &'d str,
+    each: &mut dyn FnMut(Cow<'d, str>, &'d str),
+) -> serde_json::Result<()> {
+    let mut deserializer = serde_json::Deserializer::from_str(object);
+    deserializer.deserialize_map(Members(each))?;
+    deserializer.end()
+}
+
+/// Calls `each` with the JSON of every element of an array, in order.
+///
+/// # Errors
+/// When the text is not a JSON array.
+pub fn for_each_element<'d>(
+    array: &'d str,
+    mut each: impl FnMut(&'d str),
+) -> serde_json::Result<()> {
+    walk_elements(array, &mut each)
+}
+
+fn walk_elements<'d>(array: &'d str, each: &mut dyn FnMut(&'d str)) -> serde_json::Result<()> {
+    let mut deserializer = serde_json::Deserializer::from_str(array);
+    deserializer.deserialize_seq(Elements(each))?;
+    deserializer.end()
+}
+
+/// The string member `name` of the object that `document` begins with, without looking at what
+/// follows it. Nothing when there is none, or when the document goes wrong before it.
+#[must_use]
+pub fn first_text(document: &[u8], name: &str) -> Option<String> {
+    let mut found = None;
+    let mut deserializer = serde_json::Deserializer::from_slice(document);
+    // The walk ends in an error once the member is found: there is no other way to stop it.
+    let _ = deserializer.deserialize_map(FirstText { name, found: &mut found });
+    found
+}
+
+/// A string: a slice of the document, unless it holds escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct Text<'d>(#[serde(borrow)] pub(super) Cow<'d, str>);
+
+struct Members<'f, 'd>(&'f mut dyn FnMut(Cow<'d, str>, &'d str));
+
+impl<'d> Visitor<'d> for Members<'_, 'd> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'d>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(name)) = map.next_key()? {
+            (self.0)(name, map.next_value::<&RawValue>()?.get());
+        }
+        Ok(())
+    }
+}
+
+struct Elements<'f, 'd>(&'f mut dyn FnMut(&'d str));
+
+impl<'d> Visitor<'d> for Elements<'_, 'd> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'d>>(self, mut elements: A) -> Result<(), A::Error> {
+        while let Some(element) = elements.next_element::<&RawValue>()? {
+            (self.0)(element.get());
+        }
+        Ok(())
+    }
+}
+
+struct FirstText<'f> {
+    name: &'f str,
+    found: &'f mut Option<String>,
+}
+
+impl<'d> Visitor<'d> for FirstText<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'d>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(name)) = map.next_key()? {
+            if name == self.name {
+                *self.found = Some(map.next_value()?);
+                return Err(de::Error::custom("found"));
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
