@@ -18,13 +18,15 @@ mod wrong_documents;
 use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
-    AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, Catalog, CatalogFault, Continuation,
-    ConversationContext, FunctionTool, HeaderTemplate, HttpTool, Mode, NeededSecret, OnError,
-    Retrieval, SCHEMA, SecretTemplate, ServerTool, needed_secrets,
+    AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, Catalog, CatalogFault, ClientToolDefinition,
+    Continuation, ConversationContext, HeaderTemplate, HttpTool, Mode, NeededSecret, OnError,
+    Retrieval, SecretTemplate, ServerTool, needed_secrets,
 };
 use documents::{full, least, with, without};
 use serde_json::{Map, Value, json};
 use wrong_documents::fault;
+
+const SCHEMA: &str = include_str!("../src/catalog/catalog.schema.json");
 
 static VALIDATOR: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).expect("the schema is JSON"))
@@ -88,7 +90,7 @@ fn a_full_document_is_read_member_by_member() {
             boot_prompt: "Be useful.".into(),
             model: Some("gpt-5.1-mini".into()),
             mode: Some("ddr".into()),
-            tools: vec![FunctionTool {
+            tools: vec![ClientToolDefinition {
                 name: "ddr_document".into(),
                 description: Some("Writes a DDR.".into()),
                 parameters: map(parameters.unwrap()),
@@ -177,7 +179,7 @@ fn what_a_document_leaves_out_has_the_documented_defaults() {
             boot_prompt: "Hi.".into(),
             model: None,
             mode: None,
-            tools: vec![FunctionTool {
+            tools: vec![ClientToolDefinition {
                 name: "f".into(),
                 description: None,
                 parameters: takes_nothing.clone(),

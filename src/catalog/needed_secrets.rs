@@ -4,10 +4,10 @@
 //! wrong one. It knows names only; no value of a secret is ever in a catalog. What is malformed is
 //! left out: [`super::Catalog::parse`] names it.
 
-use super::SecretTemplate;
-use super::document::Node;
+use super::faults::pointer;
 use super::names::is_secret_name;
-use super::place::{Faults, Place};
+use super::secret_template::SecretTemplate;
+use crate::json::{Node, check, for_each_element, for_each_member};
 
 /// A secret that a catalog names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,39 +22,48 @@ pub struct NeededSecret {
 /// is not JSON.
 #[must_use]
 pub fn needed_secrets(text: &str) -> Vec<NeededSecret> {
-    let Ok(document) = Node::parse(text) else {
-        return Vec::new();
-    };
-    // Only for the places: faults are for the whole check to name.
-    let unread = Faults::default();
-    let root = Place::root(&document, &unread);
     let mut needed = Vec::new();
-    for (_, context) in entries(root.member("AgentContexts")) {
-        if let Some(key) = context.member("ApiKeySecret")
-            && let Some(name) = key.node.as_text().filter(|name| is_secret_name(name))
-        {
-            needed.push(NeededSecret { name: name.to_owned(), path: key.pointer().to_owned() });
-        }
-        let retrieval = context.member("Retrieval");
-        headers(retrieval.and_then(|retrieval| retrieval.member("Http")), &mut needed);
+    if check(text).is_err() {
+        return needed;
     }
-    for tool in root.member("ServerTools").and_then(|tools| tools.items()).unwrap_or_default() {
-        headers(tool.member("Http"), &mut needed);
+    let root = Node::root(text);
+    // What is of another kind names no secret, and is a fault for the whole check to name.
+    if let Some(contexts) = root.find("AgentContexts") {
+        let _ = for_each_member(contexts.json, |id, json| {
+            let context = contexts.member(&id, json);
+            if let Some(key) = context.find("ApiKeySecret")
+                && let Some(name) = key.as_text().filter(|name| is_secret_name(name))
+            {
+                needed.push(named(&name, key));
+            }
+            if let Some(retrieval) = context.find("Retrieval") {
+                headers(retrieval, &mut needed);
+            }
+        });
+    }
+    if let Some(tools) = root.find("ServerTools") {
+        let mut index = 0;
+        let _ = for_each_element(tools.json, |json| {
+            headers(tools.element(index, json), &mut needed);
+            index += 1;
+        });
     }
     needed
 }
 
-fn headers(http: Option<Place<'_>>, needed: &mut Vec<NeededSecret>) {
-    for (_, value) in entries(http.and_then(|http| http.member("Headers"))) {
-        let template = value.node.as_text().map(SecretTemplate::parse);
+/// The secrets in `Http.Headers` of an object that may have them.
+fn headers(object: Node<'_, '_>, needed: &mut Vec<NeededSecret>) {
+    let Some(http) = object.find("Http") else { return };
+    let Some(headers) = http.find("Headers") else { return };
+    let _ = for_each_member(headers.json, |name, json| {
+        let value = headers.member(&name, json);
+        let template = value.as_text().map(|text| SecretTemplate::parse(&text));
         if let Some(Ok(template)) = template {
-            let path = value.pointer();
-            let named = |name: &str| NeededSecret { name: name.to_owned(), path: path.to_owned() };
-            needed.extend(template.secrets().map(named));
+            needed.extend(template.secrets().map(|name| named(name, value)));
         }
-    }
+    });
 }
 
-fn entries<'d>(place: Option<Place<'d>>) -> Vec<(&'d str, Place<'d>)> {
-    place.and_then(|place| place.entries()).unwrap_or_default()
+fn named(name: &str, at: Node<'_, '_>) -> NeededSecret {
+    NeededSecret { name: name.to_owned(), path: pointer(&at.place) }
 }

@@ -11,8 +11,7 @@ use super::violations::Violations;
 use crate::contract::limits;
 use crate::contract::request::{ClientTool, ToolParameters};
 use crate::json::{
-    DEPTH_LIMIT, Malformed, Node, ObjectShape, Place, check, for_each_element, for_each_member,
-    not_json,
+    DEPTH_LIMIT, Malformed, Node, ObjectShape, Place, check, for_each_element, not_json,
 };
 
 const FLAT: ObjectShape =
@@ -68,7 +67,8 @@ fn client_tool(
     found: &mut Violations,
 ) -> Option<ClientTool> {
     let mut tool = Draft::default();
-    if is_nested(node) {
+    // The Chat Completions way of spelling a tool: its definition is in a member `function`.
+    if node.find("function").is_some() {
         NESTED.read(node, found, |name, node, found| match name {
             "type" => tool_type(node, found),
             _ => FUNCTION.read(node, found, |name, node, found| {
@@ -111,14 +111,6 @@ impl Draft {
             _ => self.strict = node.flag(found),
         }
     }
-}
-
-/// Whether the tool is spelt the Chat Completions way: its definition in a member `function`.
-fn is_nested(tool: Node<'_, '_>) -> bool {
-    let mut nested = false;
-    // What is not an object has no such member; its kind is reported by whoever reads it.
-    let _ = for_each_member(tool.json, |name, _| nested |= name == "function");
-    nested
 }
 
 fn tool_type(node: Node<'_, '_>, found: &mut Violations) {

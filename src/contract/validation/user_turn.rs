@@ -15,7 +15,7 @@ use crate::contract::request::{
     ArtifactContent, ClipboardImage, ContentEncoding, InputArtifact, UserTurn,
 };
 use crate::encoding::{canonical_base64, is_media_type};
-use crate::json::{ForbiddenMembers, Node, ObjectShape, for_each_member};
+use crate::json::{ForbiddenMembers, Node, ObjectShape};
 
 const USER_TURN: ObjectShape = ObjectShape::new(
     &[
@@ -212,14 +212,7 @@ fn base64(longest: usize, node: Node<'_, '_>, found: &mut Violations) -> Option<
 
 /// How the contents are read depends on `Encoding`, which may stand behind them.
 fn declares_base64(artifact: Node<'_, '_>) -> bool {
-    let mut encoding = None;
-    // What is not an object declares nothing; its kind is reported by whoever reads it.
-    let _ = for_each_member(artifact.json, |name, json| {
-        if name == "Encoding" {
-            encoding.get_or_insert(json);
-        }
-    });
-    let encoding = encoding.and_then(|json| serde_json::from_str(json).ok());
+    let encoding = artifact.find("Encoding").and_then(|node| serde_json::from_str(node.json).ok());
     encoding == Some(ContentEncoding::Base64)
 }
 
