@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use super::definitions::{AgentContext, Continuation, HttpTool, Retrieval};
-use super::faults::Faults;
+use super::findings::Findings;
 use super::http_endpoint::{Endpoint, base_url};
 use super::names::is_secret_name;
 use super::values::{choice, integer, model, named};
@@ -36,7 +36,7 @@ const MAX_BYTES: RangeInclusive<u64> = 1..=1_048_576;
 const DEFAULT_MAX_BYTES: u32 = 24_576;
 
 /// Reads an agent context.
-pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Faults) -> Option<AgentContext> {
+pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Findings) -> Option<AgentContext> {
     let (mut url, mut api_key_secret, mut named_model) = (None, None, None);
     let (mut continuation, mut resend_tools, mut delete_stored) = (None, None, None);
     let mut source = None;
@@ -69,7 +69,7 @@ impl Default for Retrieval {
     }
 }
 
-fn retrieval(node: Node<'_, '_>, found: &mut Faults) -> Option<Retrieval> {
+fn retrieval(node: Node<'_, '_>, found: &mut Findings) -> Option<Retrieval> {
     const SHAPES: &str = "must be {\"Index\": {}}, {\"Http\": {…}} or \"None\"";
     if let Some(word) = node.as_text() {
         if word != "None" {
@@ -117,7 +117,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    fn take(&mut self, member: &str, node: Node<'_, '_>, found: &mut Faults) {
+    fn take(&mut self, member: &str, node: Node<'_, '_>, found: &mut Findings) {
         let (bound, bounds) = match member {
             "Limit" => (&mut self.limit, LIMIT),
             _ => (&mut self.max_bytes, MAX_BYTES),
@@ -127,8 +127,10 @@ impl Budget {
     }
 }
 
-fn secret_name(node: Node<'_, '_>, found: &mut Faults) -> Option<String> {
+fn secret_name(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
     let remedy = "must be the name of a secret (letters, digits and _, not starting with a digit), \
                   never the key itself";
-    named(node, is_secret_name, remedy, found)
+    let name = named(node, is_secret_name, remedy, found)?;
+    found.secrets(node, [name.as_str()].into_iter());
+    Some(name)
 }

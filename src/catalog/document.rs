@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::agent_context::agent_context;
 use super::definitions::{BUILT_IN_TOOLS, Catalog, ConversationContext};
-use super::faults::{CatalogFault, Faults};
+use super::findings::{CatalogFault, Findings, NeededSecret};
 use super::modes::modes;
 use super::names::is_context_id;
 use super::tools::{client_tools, server_tools};
@@ -37,23 +37,7 @@ impl Catalog {
     /// # Errors
     /// Every fault of the document, in document order; never an empty list.
     pub fn parse(text: &str) -> Result<Self, Vec<CatalogFault>> {
-        check(text).map_err(|malformed| {
-            let message = match malformed {
-                Malformed::NotJson(error) => format!("is not JSON: {error}"),
-                Malformed::TooDeep { line, column } => format!(
-                    "is nested more than {DEPTH_LIMIT} levels deep at line {line} column {column}"
-                ),
-            };
-            vec![CatalogFault { path: String::new(), message }]
-        })?;
-        let document = Node::root(text);
-        let mut found = Faults::of(document);
-        let catalog = catalog(document, &mut found);
-        let faults = found.in_document_order();
-        match catalog {
-            Some(catalog) if faults.is_empty() => Ok(catalog),
-            _ => Err(faults),
-        }
+        read(text).map_err(|fault| vec![fault])?.0
     }
 
     /// The catalog the product brings along, through the same door.
@@ -65,7 +49,35 @@ impl Catalog {
     }
 }
 
-fn catalog(document: Node<'_, '_>, found: &mut Faults) -> Option<Catalog> {
+/// Every naming of a secret in a document, in document order, however wrong the rest of it is; none
+/// in what is not JSON. What is malformed is left out: [`Catalog::parse`] names it.
+#[must_use]
+pub fn needed_secrets(text: &str) -> Vec<NeededSecret> {
+    read(text).map(|(_, secrets)| secrets).unwrap_or_default()
+}
+
+type Checked = Result<Catalog, Vec<CatalogFault>>;
+
+/// The one fault of a text that is not JSON, or what is made of the document.
+fn read(text: &str) -> Result<(Checked, Vec<NeededSecret>), CatalogFault> {
+    check(text).map_err(|malformed| {
+        let message = match malformed {
+            Malformed::NotJson(error) => format!("is not JSON: {error}"),
+            Malformed::TooDeep { line, column } => format!(
+                "is nested more than {DEPTH_LIMIT} levels deep at line {line} column {column}"
+            ),
+        };
+        CatalogFault { path: String::new(), message }
+    })?;
+    let document = Node::root(text);
+    let mut found = Findings::of(document);
+    let catalog = catalog(document, &mut found);
+    let (faults, secrets) = found.in_document_order();
+    let checked = catalog.filter(|_| faults.is_empty()).ok_or(faults);
+    Ok((checked, secrets))
+}
+
+fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Option<Catalog> {
     let declared = Declared::of(document);
     let mut agents = BTreeMap::new();
     let mut conversations = BTreeMap::new();
@@ -124,8 +136,8 @@ impl<'d> Declared<'d> {
 fn contexts_by_id<'d, T>(
     node: Node<'d, '_>,
     kind: &str,
-    found: &mut Faults,
-    mut read: impl FnMut(Node<'d, '_>, &mut Faults) -> Option<T>,
+    found: &mut Findings,
+    mut read: impl FnMut(Node<'d, '_>, &mut Findings) -> Option<T>,
 ) -> BTreeMap<String, T> {
     let mut contexts = BTreeMap::new();
     let count = entries(node, found, |id, node, found| {
@@ -143,7 +155,7 @@ fn contexts_by_id<'d, T>(
 fn conversation_context(
     node: Node<'_, '_>,
     declared: &Declared<'_>,
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<ConversationContext> {
     let (mut agent_context_id, mut boot_prompt) = (None, None);
     let (mut named_model, mut mode, mut tools) = (None, None, Vec::new());

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 
 use super::definitions::{HeaderTemplate, HttpTool};
-use super::faults::Faults;
+use super::findings::Findings;
 use super::names::{is_header_name, is_header_value_character, quoted};
 use super::secret_template::SecretTemplate;
 use super::values::{entries, integer};
@@ -40,7 +40,7 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     /// Takes one of the three members.
-    pub(super) fn take(&mut self, member: &str, node: Node<'_, '_>, found: &mut Faults) {
+    pub(super) fn take(&mut self, member: &str, node: Node<'_, '_>, found: &mut Findings) {
         match member {
             "Url" => self.url = url(node, found),
             "Headers" => self.headers = headers(node, found),
@@ -56,7 +56,7 @@ impl Endpoint {
 }
 
 /// A URL that `/responses` is appended to.
-pub(super) fn base_url(node: Node<'_, '_>, found: &mut Faults) -> Option<String> {
+pub(super) fn base_url(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
     let url = url(node, found)?;
     if url.contains('?') {
         found.fault(node, "must have no query: /responses is appended to it");
@@ -64,10 +64,11 @@ pub(super) fn base_url(node: Node<'_, '_>, found: &mut Faults) -> Option<String>
     Some(url)
 }
 
-fn url(node: Node<'_, '_>, found: &mut Faults) -> Option<String> {
+fn url(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
     let url = node.text(found)?;
     if let Some(fault) = url_fault(&url) {
         found.fault(node, fault);
+        return None;
     }
     Some(url.into_owned())
 }
@@ -133,7 +134,7 @@ fn is_port(port: &str) -> bool {
     port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-fn headers(node: Node<'_, '_>, found: &mut Faults) -> Vec<HeaderTemplate> {
+fn headers(node: Node<'_, '_>, found: &mut Findings) -> Vec<HeaderTemplate> {
     let mut seen: Vec<String> = Vec::new();
     let mut headers = Vec::new();
     entries(node, found, |name, node, found| {
@@ -152,13 +153,22 @@ fn headers(node: Node<'_, '_>, found: &mut Faults) -> Vec<HeaderTemplate> {
     headers
 }
 
-fn header_value(node: Node<'_, '_>, found: &mut Faults) -> Option<SecretTemplate> {
+fn header_value(node: Node<'_, '_>, found: &mut Findings) -> Option<SecretTemplate> {
     let text = node.text(found)?;
     if text.len() > HEADER_VALUE_BYTES || !text.chars().all(is_header_value_character) {
         found.fault(node, "must be at most 8192 visible ASCII characters, spaces and tabs");
         return None;
     }
-    SecretTemplate::parse(&text).map_err(|malformed| found.fault(node, malformed.to_string())).ok()
+    match SecretTemplate::parse(&text) {
+        Ok(template) => {
+            found.secrets(node, template.secrets());
+            Some(template)
+        }
+        Err(malformed) => {
+            found.fault(node, malformed.to_string());
+            None
+        }
+    }
 }
 
 #[cfg(test)]

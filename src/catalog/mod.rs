@@ -7,11 +7,10 @@
 mod agent_context;
 mod definitions;
 mod document;
-mod faults;
+mod findings;
 mod http_endpoint;
 mod modes;
 mod names;
-mod needed_secrets;
 mod parameters;
 mod secret_template;
 mod tools;
@@ -22,6 +21,6 @@ pub use definitions::{
     ClientToolDefinition, Continuation, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE,
     HeaderTemplate, HttpTool, Mode, OnError, Retrieval, ServerTool,
 };
-pub use faults::CatalogFault;
-pub use needed_secrets::{NeededSecret, needed_secrets};
+pub use document::needed_secrets;
+pub use findings::{CatalogFault, NeededSecret};
 pub use secret_template::{MalformedTemplate, SecretFault, SecretTemplate};

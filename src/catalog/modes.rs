@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::definitions::{GENERAL_MODE, Mode};
-use super::faults::{Faults, Unique};
+use super::findings::{Findings, Unique};
 use super::names::is_mode_key;
 use super::values::{CHOICE_BYTES, is_blank, named, prose, reference, tool_list};
 use crate::json::{Node, ObjectShape};
@@ -23,7 +23,7 @@ const DISPLAY_NAME_CHARACTERS: usize = 128;
 pub(super) fn modes(
     node: Node<'_, '_>,
     declared: &[Cow<'_, str>],
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<(Mode, Vec<Mode>)> {
     let mut modes = Vec::new();
     let mut keys = Unique::new("key");
@@ -45,7 +45,7 @@ fn mode<'d>(
     declared: &[Cow<'_, str>],
     keys: &mut Unique<'d>,
     has_default: &mut bool,
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<Mode> {
     let (mut key, mut name, mut is_default) = (None, None, None);
     let (mut when_to_use, mut welcome_message, mut instructions) = (None, None, None);
@@ -86,7 +86,7 @@ fn mode<'d>(
     })
 }
 
-fn display_name(node: Node<'_, '_>, found: &mut Faults) -> Option<String> {
+fn display_name(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
     let fits = |text: &str| {
         !is_blank(text)
             && text.chars().count() <= DISPLAY_NAME_CHARACTERS

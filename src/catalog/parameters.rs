@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::faults::{Faults, Unique};
+use super::findings::{Findings, Unique};
 use super::names::quoted;
 use super::values::{choice, entries};
 use crate::json::{Kind, Node, Problem, Report, for_each_element, for_each_member, not_json};
@@ -36,7 +36,7 @@ pub(super) fn none() -> Map<String, Value> {
 pub(super) fn read(
     node: Node<'_, '_>,
     strict: bool,
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<Map<String, Value>> {
     if !node.is_object() {
         found.add(node, Problem::WrongKind("a JSON Schema object"));
@@ -90,7 +90,9 @@ struct Schema<'d, 'p> {
 
 impl<'d, 'p> Schema<'d, 'p> {
     fn of(node: Node<'d, 'p>) -> Self {
-        Self { node, members: members(Some(node)) }
+        let mut members = Vec::new();
+        let _ = for_each_member(node.json, |name, json| members.push((name, json)));
+        Self { node, members }
     }
 
     fn find<'n>(&'n self, name: &'n str) -> Option<Node<'d, 'n>> {
@@ -98,16 +100,17 @@ impl<'d, 'p> Schema<'d, 'p> {
         found.map(|(_, json)| self.node.member(name, json))
     }
 
+    /// Whether its `type` is this one, or a list with it.
     fn is_of_type(&self, wanted: &str) -> bool {
         self.find("type").is_some_and(|kind| {
             kind.as_text().is_some_and(|kind| kind == wanted)
-                || texts(Some(kind)).iter().any(|kind| kind == wanted)
+                || texts(kind).iter().any(|kind| kind == wanted)
         })
     }
 }
 
 /// The rules for schemas, here and below.
-fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, found: &mut Faults) {
+fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, found: &mut Findings) {
     if !is_root && schema.is_of_type("array") && schema.find("items").is_none() {
         found.fault(schema.node, "an array schema needs \"items\", the schema of its elements");
     }
@@ -141,7 +144,7 @@ fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, found: &mu
     }
 }
 
-fn check_closed(schema: &Schema<'_, '_>, found: &mut Faults) {
+fn check_closed(schema: &Schema<'_, '_>, found: &mut Findings) {
     match schema.find("additionalProperties") {
         None => {
             let problem = "a strict tool's object schema needs \"additionalProperties\": false";
@@ -152,9 +155,9 @@ fn check_closed(schema: &Schema<'_, '_>, found: &mut Faults) {
         }
         Some(_) => {}
     }
-    let required = texts(schema.find("required"));
-    let properties: Vec<_> =
-        members(schema.find("properties")).into_iter().map(|(name, _)| name).collect();
+    let required = schema.find("required").map(texts).unwrap_or_default();
+    let properties = schema.find("properties").map(|held| Schema::of(held).members);
+    let properties: Vec<_> = properties.into_iter().flatten().map(|(name, _)| name).collect();
     for property in properties.iter().filter(|property| !required.contains(property)) {
         found.fault(
             schema.node,
@@ -172,20 +175,9 @@ fn check_closed(schema: &Schema<'_, '_>, found: &mut Faults) {
     }
 }
 
-/// The members of an object, else none.
-fn members<'d>(object: Option<Node<'d, '_>>) -> Vec<(Cow<'d, str>, &'d str)> {
-    let mut members = Vec::new();
-    if let Some(object) = object.filter(Node::is_object) {
-        let _ = for_each_member(object.json, |name, json| members.push((name, json)));
-    }
-    members
-}
-
 /// The texts in an array, else none.
-fn texts<'d>(array: Option<Node<'d, '_>>) -> Vec<Cow<'d, str>> {
+fn texts<'d>(array: Node<'d, '_>) -> Vec<Cow<'d, str>> {
     let mut texts = Vec::new();
-    if let Some(array) = array.filter(|array| array.kind() == Kind::Array) {
-        let _ = for_each_element(array.json, |json| texts.extend(array.element(0, json).as_text()));
-    }
+    let _ = for_each_element(array.json, |json| texts.extend(array.element(0, json).as_text()));
     texts
 }

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::definitions::{BUILT_IN_TOOLS, ClientToolDefinition, OnError, ServerTool};
-use super::faults::{Faults, Unique};
+use super::findings::{Findings, Unique};
 use super::http_endpoint::Endpoint;
 use super::names::{is_tool_name, quoted};
 use super::parameters;
@@ -24,7 +24,7 @@ const CLIENT_TOOL: ObjectShape =
     ObjectShape::new(&["type", "name", "description", "parameters", "strict"], &["type", "name"]);
 
 /// `ServerTools`: names are unique and not built-in.
-pub(super) fn server_tools(node: Node<'_, '_>, found: &mut Faults) -> Vec<ServerTool> {
+pub(super) fn server_tools(node: Node<'_, '_>, found: &mut Findings) -> Vec<ServerTool> {
     let mut tools = Vec::new();
     let mut names = Unique::new("name");
     node.elements(found, |node, found| tools.extend(server_tool(node, &mut names, found)));
@@ -32,7 +32,7 @@ pub(super) fn server_tools(node: Node<'_, '_>, found: &mut Faults) -> Vec<Server
 }
 
 /// `ConversationContext.Tools`: names are unique within the list and not built-in.
-pub(super) fn client_tools(node: Node<'_, '_>, found: &mut Faults) -> Vec<ClientToolDefinition> {
+pub(super) fn client_tools(node: Node<'_, '_>, found: &mut Findings) -> Vec<ClientToolDefinition> {
     let mut tools = Vec::new();
     let mut names = Unique::new("name");
     tool_list(node, found, |node, found| tools.extend(client_tool(node, &mut names, found)));
@@ -42,7 +42,7 @@ pub(super) fn client_tools(node: Node<'_, '_>, found: &mut Faults) -> Vec<Client
 fn server_tool<'d>(
     node: Node<'d, '_>,
     names: &mut Unique<'d>,
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<ServerTool> {
     let (mut name, mut description, mut on_error, mut http) = (None, None, None, None);
     let mut strict = false;
@@ -77,7 +77,7 @@ fn server_tool<'d>(
 fn client_tool<'d>(
     node: Node<'d, '_>,
     names: &mut Unique<'d>,
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<ClientToolDefinition> {
     let (mut name, mut description, mut strict) = (None, None, false);
     CLIENT_TOOL.read(node, found, |member, node, found| match member {
@@ -96,7 +96,7 @@ fn parameters(
     tool: Node<'_, '_>,
     member: &str,
     strict: bool,
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<Map<String, Value>> {
     match tool.find(member) {
         Some(schema) => parameters::read(schema, strict, found),
@@ -104,7 +104,11 @@ fn parameters(
     }
 }
 
-fn tool_name<'d>(node: Node<'d, '_>, names: &mut Unique<'d>, found: &mut Faults) -> Option<String> {
+fn tool_name<'d>(
+    node: Node<'d, '_>,
+    names: &mut Unique<'d>,
+    found: &mut Findings,
+) -> Option<String> {
     names.check(node, found);
     let name = named(node, is_tool_name, "must be 1 to 64 of A-Z a-z 0-9 _ -", found)?;
     if BUILT_IN_TOOLS.contains(&name.as_str()) {

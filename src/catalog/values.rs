@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use super::faults::Faults;
+use super::findings::Findings;
 use super::names::quoted;
 use crate::json::{
     Kind, NearestName, Node, Problem, Report, for_each_element, for_each_member, nearest_name,
@@ -21,7 +21,7 @@ pub(super) const CHOICE_BYTES: usize = 16 * 1024;
 const MOST_TOOLS: usize = 127;
 
 /// Prose of at most so many bytes, that may be empty.
-pub(super) fn prose(node: Node<'_, '_>, most: usize, found: &mut Faults) -> Option<String> {
+pub(super) fn prose(node: Node<'_, '_>, most: usize, found: &mut Findings) -> Option<String> {
     let text = node.text(found)?;
     if text.len() > most {
         found.fault(node, format!("is {} bytes long; the most is {most}", text.len()));
@@ -31,7 +31,11 @@ pub(super) fn prose(node: Node<'_, '_>, most: usize, found: &mut Faults) -> Opti
 }
 
 /// Prose of at most so many bytes, that says something.
-pub(super) fn stated_prose(node: Node<'_, '_>, most: usize, found: &mut Faults) -> Option<String> {
+pub(super) fn stated_prose(
+    node: Node<'_, '_>,
+    most: usize,
+    found: &mut Findings,
+) -> Option<String> {
     let text = prose(node, most, found)?;
     if is_blank(&text) {
         found.fault(node, "must not be blank");
@@ -50,7 +54,7 @@ pub(super) fn named(
     node: Node<'_, '_>,
     grammar: impl Fn(&str) -> bool,
     remedy: &str,
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<String> {
     let text = node.text(found)?;
     if !grammar(&text) {
@@ -61,7 +65,7 @@ pub(super) fn named(
 }
 
 /// The name of a model, as its service spells it.
-pub(super) fn model(node: Node<'_, '_>, found: &mut Faults) -> Option<String> {
+pub(super) fn model(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
     let fits = |text: &str| {
         (1..=256).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
     };
@@ -74,7 +78,7 @@ pub(super) fn reference(
     node: Node<'_, '_>,
     kind: &str,
     declared: &[Cow<'_, str>],
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<String> {
     let name = node.text(found)?;
     // Where nothing is declared, that is the fault, and it is recorded at the list.
@@ -93,7 +97,7 @@ pub(super) fn reference(
 pub(super) fn integer(
     node: Node<'_, '_>,
     bounds: RangeInclusive<u64>,
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<u64> {
     if node.kind() != Kind::Number {
         found.add(node, Problem::WrongKind("an integer"));
@@ -111,7 +115,7 @@ pub(super) fn integer(
 pub(super) fn choice<T: Copy>(
     node: Node<'_, '_>,
     choices: &[(&'static str, T)],
-    found: &mut Faults,
+    found: &mut Findings,
 ) -> Option<T> {
     let word = node.text(found)?;
     let chosen = choices.iter().find_map(|(choice, value)| (*choice == word).then_some(*value));
@@ -125,8 +129,8 @@ pub(super) fn choice<T: Copy>(
 /// Each item of a list of tools that is offered as a whole; of one that is too long, none.
 pub(super) fn tool_list<'d>(
     node: Node<'d, '_>,
-    found: &mut Faults,
-    item: impl FnMut(Node<'d, '_>, &mut Faults),
+    found: &mut Findings,
+    item: impl FnMut(Node<'d, '_>, &mut Findings),
 ) {
     let mut count = 0_usize;
     let counted = for_each_element(node.json, |_| count += 1);
@@ -140,8 +144,8 @@ pub(super) fn tool_list<'d>(
 /// Each member of an object whose names are data, each name once; the answer is their number.
 pub(super) fn entries<'d>(
     node: Node<'d, '_>,
-    found: &mut Faults,
-    mut entry: impl FnMut(&str, Node<'d, '_>, &mut Faults),
+    found: &mut Findings,
+    mut entry: impl FnMut(&str, Node<'d, '_>, &mut Findings),
 ) -> Option<usize> {
     if !node.is_object() {
         found.add(node, Problem::WrongKind("an object"));

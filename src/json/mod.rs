@@ -23,5 +23,5 @@ pub use node::{Kind, Node};
 pub use object_shape::{ForbiddenMembers, ObjectShape};
 pub use place::Place;
 pub use report::{Problem, Report};
-pub use walk::{first_text, for_each_element, for_each_member};
+pub use walk::{first_member, for_each_element, for_each_member};
 pub use well_formed::{DEPTH_LIMIT, Malformed, check, not_json, position_after};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::place::Place;
 use super::report::{Problem, Report};
-use super::walk::{Text, for_each_element, for_each_member};
+use super::walk::{Text, first_member, for_each_element};
 
 /// One value of a document.
 #[derive(Clone, Copy, Debug)]
@@ -49,14 +49,7 @@ impl<'d, 'p> Node<'d, 'p> {
     /// The first member of that name, if this is an object that has one.
     #[must_use]
     pub fn find<'n>(&'n self, name: &'n str) -> Option<Node<'d, 'n>> {
-        let mut first = None;
-        // What goes wrong later in the object is for whoever reads it whole.
-        let _ = for_each_member(self.json, |member, json| {
-            if member == name {
-                first.get_or_insert(json);
-            }
-        });
-        first.map(|json| self.member(name, json))
+        first_member(self.json.as_bytes(), name).map(|json| self.member(name, json))
     }
 
     /// What kind of value it is.

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::ControlFlow;
 
-use serde::de::{Deserializer as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
@@ -15,17 +16,31 @@ pub fn for_each_member<'d>(
     object: &'d str,
     mut each: impl FnMut(Cow<'d, str>, &'d str),
 ) -> serde_json::Result<()> {
-    walk_members(object, &mut each)
+    let mut deserializer = serde_json::Deserializer::from_str(object);
+    let mut each = |name, json| {
+        each(name, json);
+        ControlFlow::Continue(())
+    };
+    deserializer.deserialize_map(Members(&mut each))?;
+    deserializer.end()
 }
 
-// Behind a reference, the walk is compiled once instead of once for each closure.
-fn walk_members<'d>(
-    object: &'d str,
-    each: &mut dyn FnMut(Cow<'d, str>, &'d str),
-) -> serde_json::Result<()> {
-    let mut deserializer = serde_json::Deserializer::from_str(object);
-    deserializer.deserialize_map(Members(each))?;
-    deserializer.end()
+/// The JSON of the first member `name` of the object that `document` begins with, without looking
+/// at what follows it. Nothing when there is none, or when the document goes wrong before it.
+#[must_use]
+pub fn first_member<'d>(document: &'d [u8], name: &str) -> Option<&'d str> {
+    let mut first = None;
+    let mut each = |member: Cow<'d, str>, json| {
+        if member != name {
+            return ControlFlow::Continue(());
+        }
+        first = Some(json);
+        ControlFlow::Break(())
+    };
+    let mut deserializer = serde_json::Deserializer::from_slice(document);
+    // The walk ends in an error once the member is found: there is no other way to stop it.
+    let _ = deserializer.deserialize_map(Members(&mut each));
+    first
 }
 
 /// Calls `each` with the JSON of every element of an array, in order.
@@ -36,24 +51,9 @@ pub fn for_each_element<'d>(
     array: &'d str,
     mut each: impl FnMut(&'d str),
 ) -> serde_json::Result<()> {
-    walk_elements(array, &mut each)
-}
-
-fn walk_elements<'d>(array: &'d str, each: &mut dyn FnMut(&'d str)) -> serde_json::Result<()> {
     let mut deserializer = serde_json::Deserializer::from_str(array);
-    deserializer.deserialize_seq(Elements(each))?;
+    deserializer.deserialize_seq(Elements(&mut each))?;
     deserializer.end()
-}
-
-/// The string member `name` of the object that `document` begins with, without looking at what
-/// follows it. Nothing when there is none, or when the document goes wrong before it.
-#[must_use]
-pub fn first_text(document: &[u8], name: &str) -> Option<String> {
-    let mut found = None;
-    let mut deserializer = serde_json::Deserializer::from_slice(document);
-    // The walk ends in an error once the member is found: there is no other way to stop it.
-    let _ = deserializer.deserialize_map(FirstText { name, found: &mut found });
-    found
 }
 
 /// A string: a slice of the document, unless it holds escapes.
@@ -61,7 +61,8 @@ pub fn first_text(document: &[u8], name: &str) -> Option<String> {
 #[serde(transparent)]
 pub(super) struct Text<'d>(#[serde(borrow)] pub(super) Cow<'d, str>);
 
-struct Members<'f, 'd>(&'f mut dyn FnMut(Cow<'d, str>, &'d str));
+// Behind a reference, the walk is compiled once instead of once for each closure.
+struct Members<'f, 'd>(&'f mut dyn FnMut(Cow<'d, str>, &'d str) -> ControlFlow<()>);
 
 impl<'d> Visitor<'d> for Members<'_, 'd> {
     type Value = ();
@@ -72,7 +73,9 @@ impl<'d> Visitor<'d> for Members<'_, 'd> {
 
     fn visit_map<A: MapAccess<'d>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(Text(name)) = map.next_key()? {
-            (self.0)(name, map.next_value::<&RawValue>()?.get());
+            if (self.0)(name, map.next_value::<&RawValue>()?.get()).is_break() {
+                return Err(de::Error::custom("found"));
+            }
         }
         Ok(())
     }
@@ -90,30 +93,6 @@ impl<'d> Visitor<'d> for Elements<'_, 'd> {
     fn visit_seq<A: SeqAccess<'d>>(self, mut elements: A) -> Result<(), A::Error> {
         while let Some(element) = elements.next_element::<&RawValue>()? {
             (self.0)(element.get());
-        }
-        Ok(())
-    }
-}
-
-struct FirstText<'f> {
-    name: &'f str,
-    found: &'f mut Option<String>,
-}
-
-impl<'d> Visitor<'d> for FirstText<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'d>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Text(name)) = map.next_key()? {
-            if name == self.name {
-                *self.found = Some(map.next_value()?);
-                return Err(de::Error::custom("found"));
-            }
-            map.next_value::<IgnoredAny>()?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::violations::Violations;
 use crate::contract::fault::Fault;
 use crate::contract::identifiers::SessionId;
 use crate::contract::request::ExecuteRequest;
-use crate::json::{first_text, for_each_member};
+use crate::json::{first_member, for_each_member};
 
 /// Reads the body of `POST /execute`.
 ///
@@ -69,5 +69,6 @@ impl MemberOrder {
 /// such identifier; [`parse`] then says why.
 #[must_use]
 pub fn peek_session_id(body: &[u8]) -> Option<SessionId> {
-    SessionId::parse(&first_text(without_byte_order_mark(body), "SessionId")?).ok()
+    let json = first_member(without_byte_order_mark(body), "SessionId")?;
+    SessionId::parse(&serde_json::from_str::<String>(json).ok()?).ok()
 }

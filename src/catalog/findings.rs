@@ -1,4 +1,5 @@
-//! What is wrong with a catalog document, in an operator's words and in document order.
+//! What is found in a catalog document: its faults, in an operator's words and in document order,
+//! and the secrets it names.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,20 +30,31 @@ impl fmt::Display for CatalogFault {
 
 impl std::error::Error for CatalogFault {}
 
-/// The faults found so far in one document, each with its position.
-pub(super) struct Faults {
-    recorded: Vec<(usize, CatalogFault)>,
+/// A secret that a catalog names. Its value is never in a catalog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NeededSecret {
+    /// The secret's name.
+    pub name: String,
+    /// Where it is named: a JSON Pointer (RFC 6901) into the document.
+    pub path: String,
+}
+
+/// What is found so far in one document.
+pub(super) struct Findings {
+    /// With the positions of what is wrong.
+    faults: Vec<(usize, CatalogFault)>,
+    secrets: Vec<NeededSecret>,
     /// Where values stand whose member is repeated.
     repeated: BTreeSet<usize>,
 }
 
-impl Faults {
-    /// Those of a document in which every member that stands twice in its object is one, wherever
-    /// the object stands.
+impl Findings {
+    /// In the document as a whole: every member that stands twice in its object, wherever that is.
     pub(super) fn of(document: Node<'_, '_>) -> Self {
-        let mut faults = Self { recorded: Vec::new(), repeated: BTreeSet::new() };
-        faults.refuse_repeated_members(document);
-        faults
+        let mut findings =
+            Self { faults: Vec::new(), secrets: Vec::new(), repeated: BTreeSet::new() };
+        findings.refuse_repeated_members(document);
+        findings
     }
 
     /// Records that a value is wrong. The message says what it must be.
@@ -55,14 +67,21 @@ impl Faults {
         self.repeated.contains(&position(member))
     }
 
-    /// All faults, in document order: an object's own before those of its members.
-    pub(super) fn in_document_order(mut self) -> Vec<CatalogFault> {
-        self.recorded.sort_by_key(|(position, _)| *position);
-        self.recorded.into_iter().map(|(_, fault)| fault).collect()
+    /// Records that a value names these secrets.
+    pub(super) fn secrets<'n>(&mut self, at: Node<'_, '_>, names: impl Iterator<Item = &'n str>) {
+        let path = pointer(&at.place);
+        self.secrets
+            .extend(names.map(|name| NeededSecret { name: name.to_owned(), path: path.clone() }));
+    }
+
+    /// All faults, in document order: an object's own before those of its members; and all secrets.
+    pub(super) fn in_document_order(mut self) -> (Vec<CatalogFault>, Vec<NeededSecret>) {
+        self.faults.sort_by_key(|(position, _)| *position);
+        (self.faults.into_iter().map(|(_, fault)| fault).collect(), self.secrets)
     }
 
     fn record(&mut self, at: Node<'_, '_>, path: String, message: String) {
-        self.recorded.push((position(at), CatalogFault { path, message }));
+        self.faults.push((position(at), CatalogFault { path, message }));
     }
 
     fn refuse_repeated_members(&mut self, node: Node<'_, '_>) {
@@ -82,19 +101,19 @@ impl Faults {
                 });
             }
             Kind::Array => {
-                node.elements(self, |node, faults| faults.refuse_repeated_members(node));
+                node.elements(self, |node, found| found.refuse_repeated_members(node));
             }
             _ => {}
         }
     }
 }
 
-impl Report for Faults {
+impl Report for Findings {
     const NULL_IS_ABSENT: bool = false;
 
     fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>) {
         match problem {
-            // Told when the faults were begun, and then no more.
+            // Told when the findings were begun, and then no more.
             Problem::Repeated => {}
             Problem::Unknown { .. } if self.is_repeated(at) => {}
             Problem::Unknown { name, nearest, known } => {
@@ -131,7 +150,7 @@ impl<'d> Unique<'d> {
     }
 
     /// Records a text that an earlier value of the list already holds.
-    pub(super) fn check(&mut self, node: Node<'d, '_>, found: &mut Faults) {
+    pub(super) fn check(&mut self, node: Node<'d, '_>, found: &mut Findings) {
         let Some(text) = node.as_text() else { return };
         if self.seen.contains(&text) {
             let what = self.what;
@@ -147,6 +166,6 @@ fn position(node: Node<'_, '_>) -> usize {
 }
 
 /// A place as a JSON Pointer. Names are not cut: an operator's document is its own bound.
-pub(super) fn pointer(place: &Place<'_>) -> String {
+fn pointer(place: &Place<'_>) -> String {
     place.pointer(usize::MAX)
 }
