@@ -356,6 +356,38 @@ fn a_text_that_is_not_one_json_value_is_refused_with_its_place() {
 }
 
 #[test]
+fn what_json_may_write_and_nobody_can_read_is_refused_at_its_place() {
+    let schema = |schema: &str| full().to_string().replace(r#"{"type":"string"}"#, schema);
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    let half = |text: &str| full().to_string().replace(text, r"\ud800");
+    let too_deep = "is nested more than 128 levels deep at line 1 column 129";
+    for (text, path, message) in [
+        ("[".repeat(100_000), "", too_deep),
+        (nested(128), "", "must be an object, not an array"),
+        (
+            schema(r#"{"minimum":1e999}"#),
+            "/ServerTools/0/Parameters",
+            "holds a number out of range, or text that is not valid Unicode",
+        ),
+        (
+            half("Be useful."),
+            "/ConversationContexts/default/BootPrompt",
+            "is not valid Unicode; escape no lone surrogates",
+        ),
+        (
+            half("X-Key"),
+            "/AgentContexts/default/Retrieval/Http/Headers",
+            "has a name that is not valid Unicode; escape no lone surrogates",
+        ),
+    ] {
+        let faults = Catalog::parse(&text).unwrap_err();
+        assert!(faults.contains(&fault(path, message)), "{faults:#?}");
+    }
+    let deep = schema(&format!(r#"{{"enum":[{}]}}"#, nested(115)));
+    assert_eq!(Catalog::parse(&deep).map(drop), Ok(()));
+}
+
+#[test]
 fn repeated_members_are_refused_wherever_they_stand() {
     let text = full()
         .to_string()

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::findings::{Findings, Unique};
 use super::names::quoted;
 use super::values::{choice, entries};
-use crate::json::{Kind, Node, Problem, Report, for_each_element, for_each_member, not_json};
+use crate::json::{Kind, Node, Problem, Report, for_each_element, for_each_member};
 
 /// Members of a schema that hold one schema or a list of them.
 const HOLD_SCHEMAS: [&str; 6] = ["items", "prefixItems", "anyOf", "oneOf", "allOf", "not"];
@@ -70,13 +70,11 @@ pub(super) fn read(
         }
     }
     check_schema(&root, strict, true, found);
-    // The document is JSON, so what fails here is a number out of range or half a character.
-    let read = serde_json::from_str(node.json);
-    let mut schema: Map<String, Value> = read
-        .map_err(|error| {
-            found.fault(node, format!("must be a JSON Schema object; it is {}", not_json(&error)));
-        })
-        .ok()?;
+    let Ok(mut schema) = serde_json::from_str::<Map<String, Value>>(node.json) else {
+        // The document is JSON, so it can be nothing else.
+        found.fault(node, "holds a number out of range, or text that is not valid Unicode");
+        return None;
+    };
     schema.entry("type").or_insert_with(|| json!("object"));
     schema.entry("properties").or_insert_with(|| json!({}));
     Some(schema)
