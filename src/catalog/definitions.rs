@@ -159,7 +159,7 @@ pub enum OnError {
     ReportToModel,
 }
 
-/// The call that runs a server tool: a `POST` of JSON that answers JSON.
+/// The call that runs a server tool: a `POST` of JSON whose response is JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpTool {
     /// http or https, without credentials and fragment.

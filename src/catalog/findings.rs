@@ -167,5 +167,5 @@ fn position(node: Node<'_, '_>) -> usize {
 
 /// A place as a JSON Pointer. Names are not cut: an operator's document is its own bound.
 fn pointer(place: &Place<'_>) -> String {
-    place.pointer(usize::MAX)
+    place.written(usize::MAX).pointer
 }

@@ -15,7 +15,7 @@ const MODE: ObjectShape = ObjectShape::new(
 
 /// In bytes. They go out with every call beside the boot prompt and what the call is about.
 const INSTRUCTIONS_BYTES: usize = 64 * 1024;
-/// In bytes. A person reads it before an answer.
+/// In bytes. A person reads it before the final text.
 const WELCOME_MESSAGE_BYTES: usize = 16 * 1024;
 const DISPLAY_NAME_CHARACTERS: usize = 128;
 

@@ -1,8 +1,8 @@
 //! A tool's `Parameters`: a JSON Schema of an object, as the model service demands.
 //!
-//! Owns the few rules whose breach the service answers with an error on every call: the root is a
-//! plain object schema, arrays say what their items are, and a strict tool's object schemas are
-//! closed with every property required. The rest of JSON Schema is the author's.
+//! Owns the few rules whose breach makes the service fail every call: the root is a plain object
+//! schema, arrays say what their items are, and a strict tool's object schemas are closed with every
+//! property required. The rest of JSON Schema is the author's.
 
 use std::borrow::Cow;
 

@@ -141,7 +141,7 @@ pub(super) fn tool_list<'d>(
     }
 }
 
-/// Each member of an object whose names are data, each name once; the answer is their number.
+/// Each member of an object whose names are data, each name once; gives their number.
 pub(super) fn entries<'d>(
     node: Node<'d, '_>,
     found: &mut Findings,

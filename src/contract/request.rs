@@ -45,7 +45,7 @@ pub struct UserTurn {
     pub repo: Option<String>,
     /// Advisory; never empty.
     pub language: Option<String>,
-    /// Whether the answer is delivered as a stream.
+    /// Whether the response is delivered as a stream.
     pub streaming: bool,
     /// Bound by the session's first turn; never empty.
     pub agent_context_id: Option<String>,

@@ -1,10 +1,9 @@
-//! One value of a document, and reading it as what its member must be.
+//! One value of a document.
 
 use std::borrow::Cow;
 
 use super::place::Place;
-use super::report::{Problem, Report};
-use super::walk::{Text, first_member, for_each_element};
+use super::walk::{Text, first_member};
 
 /// One value of a document.
 #[derive(Clone, Copy, Debug)]
@@ -75,48 +74,6 @@ impl<'d, 'p> Node<'d, 'p> {
     #[must_use]
     pub fn as_text(&self) -> Option<Cow<'d, str>> {
         serde_json::from_str(self.json).ok().map(|Text(text)| text)
-    }
-
-    /// A string.
-    pub fn text<R: Report>(&self, found: &mut R) -> Option<Cow<'d, str>> {
-        let text = self.as_text();
-        if self.kind() != Kind::String {
-            found.add(*self, Problem::WrongKind("a string"));
-        } else if text.is_none() {
-            // The document is JSON, so it can only be an escape for half a character.
-            found.add(*self, Problem::Invalid("is not valid Unicode; escape no lone surrogates"));
-        }
-        text
-    }
-
-    /// `true` or `false`.
-    pub fn flag<R: Report>(&self, found: &mut R) -> Option<bool> {
-        match self.json {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => {
-                found.add(*self, Problem::WrongKind("true or false"));
-                None
-            }
-        }
-    }
-
-    /// An array, whose elements are given to `each` in order; the answer is their number.
-    pub fn elements<R: Report>(
-        &self,
-        found: &mut R,
-        mut each: impl FnMut(Node<'d, '_>, &mut R),
-    ) -> Option<usize> {
-        let mut count = 0_usize;
-        let walked = for_each_element(self.json, |json| {
-            each(self.element(count, json), found);
-            count += 1;
-        });
-        if walked.is_err() {
-            found.add(*self, Problem::WrongKind("an array"));
-            return None;
-        }
-        Some(count)
     }
 }
 

@@ -20,70 +20,52 @@ pub enum Place<'p> {
     Embedded(&'p Place<'p>, &'static str),
 }
 
+/// A place as it is written in reports.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct WrittenPlace {
+    /// The JSON Pointer, RFC 6901.
+    pub pointer: String,
+    /// The name for messages, such as `InputArtifacts[0].FileName`; empty for the document itself.
+    pub label: String,
+    is_embedded: bool,
+}
+
 impl Place<'_> {
-    /// The JSON Pointer, RFC 6901. A member name longer than `longest` characters is cut and ends
-    /// in `…`.
+    /// The place in writing. A member name longer than `longest` characters is cut and ends in `…`.
     #[must_use]
-    pub fn pointer(&self, longest: usize) -> String {
-        let mut pointer = String::new();
-        self.write_pointer(longest, &mut pointer);
-        pointer
-    }
-
-    /// The name for messages, such as `InputArtifacts[0].FileName`, with names cut likewise; empty
-    /// for the document itself.
-    #[must_use]
-    pub fn label(&self, longest: usize) -> String {
-        let mut label = String::new();
-        self.write_label(longest, &mut label);
-        label
-    }
-
-    fn is_embedded(&self) -> bool {
+    pub fn written(&self, longest: usize) -> WrittenPlace {
         match self {
-            Self::Root => false,
-            Self::Member(parent, _) | Self::Element(parent, _) => parent.is_embedded(),
-            Self::Embedded(..) => true,
-        }
-    }
-
-    fn write_pointer(&self, longest: usize, pointer: &mut String) {
-        match self {
-            Self::Root => {}
+            Self::Root => WrittenPlace::default(),
             Self::Member(parent, name) => {
-                parent.write_pointer(longest, pointer);
-                if !parent.is_embedded() {
-                    pointer.push('/');
-                    pointer.push_str(&clipped(name, longest).replace('~', "~0").replace('/', "~1"));
+                let mut written = parent.written(longest);
+                let name = clipped(name, longest);
+                if !written.label.is_empty() {
+                    written.label.push('.');
                 }
+                written.label.push_str(&name);
+                written.step(&name.replace('~', "~0").replace('/', "~1"));
+                written
             }
             Self::Element(parent, index) => {
-                parent.write_pointer(longest, pointer);
-                if !parent.is_embedded() {
-                    // Writing to a String cannot fail.
-                    let _ = write!(pointer, "/{index}");
-                }
-            }
-            Self::Embedded(parent, _) => parent.write_pointer(longest, pointer),
-        }
-    }
-
-    fn write_label(&self, longest: usize, label: &mut String) {
-        match self {
-            Self::Root => {}
-            Self::Member(parent, name) => {
-                parent.write_label(longest, label);
-                if !label.is_empty() {
-                    label.push('.');
-                }
-                label.push_str(&clipped(name, longest));
-            }
-            Self::Element(parent, index) => {
-                parent.write_label(longest, label);
+                let mut written = parent.written(longest);
                 // Writing to a String cannot fail.
-                let _ = write!(label, "[{index}]");
+                let _ = write!(written.label, "[{index}]");
+                written.step(&index.to_string());
+                written
             }
-            Self::Embedded(_, name) => label.push_str(name),
+            Self::Embedded(parent, name) => {
+                let pointer = parent.written(longest).pointer;
+                WrittenPlace { pointer, label: (*name).to_owned(), is_embedded: true }
+            }
+        }
+    }
+}
+
+impl WrittenPlace {
+    fn step(&mut self, escaped: &str) {
+        if !self.is_embedded {
+            self.pointer.push('/');
+            self.pointer.push_str(escaped);
         }
     }
 }
@@ -105,9 +87,10 @@ mod tests {
         let list = Place::Member(&Place::Root, "a/b~c");
         let element = Place::Element(&list, 3);
         let member = Place::Member(&element, "é");
-        assert_eq!(member.pointer(64), "/a~1b~0c/3/é");
-        assert_eq!(member.label(64), "a/b~c[3].é");
-        assert_eq!((Place::Root.pointer(64), Place::Root.label(64)), Default::default());
+        let written = member.written(64);
+        assert_eq!(written.pointer, "/a~1b~0c/3/é");
+        assert_eq!(written.label, "a/b~c[3].é");
+        assert_eq!(Place::Root.written(64), WrittenPlace::default());
     }
 
     #[test]
@@ -116,15 +99,18 @@ mod tests {
         let tools = Place::Embedded(&text, "tools");
         let tool = Place::Element(&tools, 2);
         let name = Place::Member(&tool, "name");
-        assert_eq!(name.pointer(64), "/ToolsJson");
-        assert_eq!(name.label(64), "tools[2].name");
+        let written = name.written(64);
+        assert_eq!(
+            (written.pointer.as_str(), written.label.as_str()),
+            ("/ToolsJson", "tools[2].name")
+        );
     }
 
     #[test]
     fn a_long_name_is_cut() {
         let name = "é".repeat(1000);
         let place = Place::Member(&Place::Root, &name);
-        assert_eq!(place.label(64), format!("{}…", "é".repeat(64)));
-        assert_eq!(place.pointer(usize::MAX), format!("/{name}"));
+        assert_eq!(place.written(64).label, format!("{}…", "é".repeat(64)));
+        assert_eq!(place.written(usize::MAX).pointer, format!("/{name}"));
     }
 }

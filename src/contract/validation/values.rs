@@ -6,7 +6,7 @@
 
 use serde::de::DeserializeOwned;
 
-use super::violations::{Violations, pointer};
+use super::violations::Violations;
 use crate::contract::closed_list::ClosedList;
 use crate::contract::fault::Fault;
 use crate::json::{Node, Report};
@@ -99,5 +99,5 @@ pub(super) fn identifier<T>(
     found: &mut Violations,
 ) -> Option<T> {
     let text = node.text(found)?;
-    parse(&text).map_err(|fault| found.record(fault.code, || fault.at(pointer(&node.place)))).ok()
+    parse(&text).map_err(|fault| found.refused(fault, &node.place)).ok()
 }

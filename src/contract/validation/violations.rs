@@ -1,11 +1,11 @@
 //! The violations of one request, in the order in which they are found: document order.
 //!
-//! It owns their codes and words, and the bound on the report. A hostile body of a million faults
-//! is answered with the first hundred and a note, and costs no more memory than those.
+//! It owns their codes and words, and the bound on the report: of a million faults in a hostile
+//! body, the first hundred and a note are kept.
 
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
-use crate::json::{NearestName, Node, Place, Problem, Report};
+use crate::json::{NearestName, Node, Place, Problem, Report, WrittenPlace};
 
 /// How many violations are listed before the note that there are more.
 const REPORT_LIMIT: usize = 100;
@@ -35,7 +35,16 @@ impl Violations {
 
     /// Reports that what stands at `place`, or should, is wrong.
     pub(super) fn report(&mut self, code: ErrorCode, place: &Place<'_>, problem: &str) {
-        self.record(code, || located(code, place, problem));
+        self.record(code, || {
+            let WrittenPlace { pointer, label, .. } = place.written(NAME_LIMIT);
+            let label = if label.is_empty() { "The body" } else { &label };
+            Fault::new(code, format!("{label} {problem}.")).at(pointer)
+        });
+    }
+
+    /// Reports the value at `place` by the fault of whoever refuses it.
+    pub(super) fn refused(&mut self, fault: Fault, place: &Place<'_>) {
+        self.record(fault.code, || fault.at(place.written(NAME_LIMIT).pointer));
     }
 
     /// Reports a fault; it is built only when there is still room.
@@ -68,13 +77,14 @@ impl Violations {
     }
 
     fn report_unknown(&mut self, place: &Place<'_>, nearest: Option<NearestName<'_>>) {
-        let hint = match nearest {
-            Some(NearestName { name, is_likely: true }) => format!("did you mean {name}?"),
-            _ => "remove it.".to_owned(),
-        };
         self.record(ErrorCode::UnknownField, || {
-            let message = format!("{} is not a known member; {hint}", place.label(NAME_LIMIT));
-            let fault = Fault::new(ErrorCode::UnknownField, message).at(pointer(place));
+            let WrittenPlace { pointer, label, .. } = place.written(NAME_LIMIT);
+            let hint = match nearest {
+                Some(NearestName { name, is_likely: true }) => format!("did you mean {name}?"),
+                _ => "remove it.".to_owned(),
+            };
+            let message = format!("{label} is not a known member; {hint}");
+            let fault = Fault::new(ErrorCode::UnknownField, message).at(pointer);
             match nearest {
                 Some(nearest) => fault.with("DidYouMean", nearest.name),
                 None => fault,
@@ -106,17 +116,4 @@ impl Report for Violations {
     fn is_full(&self) -> bool {
         self.omitted.is_some()
     }
-}
-
-fn located(code: ErrorCode, place: &Place<'_>, problem: &str) -> Fault {
-    let label = match place {
-        Place::Root => "The body".to_owned(),
-        _ => place.label(NAME_LIMIT),
-    };
-    Fault::new(code, format!("{label} {problem}.")).at(pointer(place))
-}
-
-/// The place of a fault, as a JSON Pointer.
-pub(super) fn pointer(place: &Place<'_>) -> String {
-    place.pointer(NAME_LIMIT)
 }
