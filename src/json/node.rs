@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::place::Place;
-use super::walk::{Text, first_member};
+use super::walk::{Text, first};
 
 /// One value of a document.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,8 @@ impl<'d, 'p> Node<'d, 'p> {
     /// The first member of that name, if this is an object that has one.
     #[must_use]
     pub fn find<'n>(&'n self, name: &'n str) -> Option<Node<'d, 'n>> {
-        first_member(self.json.as_bytes(), name).map(|json| self.member(name, json))
+        let document = serde_json::Deserializer::from_str(self.json);
+        first(document, name).map(|json| self.member(name, json))
     }
 
     /// What kind of value it is.

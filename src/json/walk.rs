@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
+use serde_json::de::Read;
 use serde_json::value::RawValue;
 
 /// Calls `each` with the name and the JSON of every member of an object, in document order.
@@ -29,6 +30,13 @@ pub fn for_each_member<'d>(
 /// at what follows it. Nothing when there is none, or when the document goes wrong before it.
 #[must_use]
 pub fn first_member<'d>(document: &'d [u8], name: &str) -> Option<&'d str> {
+    first(serde_json::Deserializer::from_slice(document), name)
+}
+
+pub(super) fn first<'d, R: Read<'d>>(
+    mut document: serde_json::Deserializer<R>,
+    name: &str,
+) -> Option<&'d str> {
     let mut first = None;
     let mut each = |member: Cow<'d, str>, json| {
         if member != name {
@@ -37,9 +45,8 @@ pub fn first_member<'d>(document: &'d [u8], name: &str) -> Option<&'d str> {
         first = Some(json);
         ControlFlow::Break(())
     };
-    let mut deserializer = serde_json::Deserializer::from_slice(document);
     // The walk ends in an error once the member is found: there is no other way to stop it.
-    let _ = deserializer.deserialize_map(Members(&mut each));
+    let _ = document.deserialize_map(Members(&mut each));
     first
 }
 

@@ -38,9 +38,6 @@ fn document_path_problem(path: &str) -> Option<&'static str> {
     if matches!(name.trim(), "" | ".") {
         return Some("must name a file");
     }
-    if path.chars().count() > limits::PATH {
-        return Some("must be at most 1024 characters long");
-    }
     relative_path_problem(path)
 }
 
