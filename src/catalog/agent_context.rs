@@ -77,7 +77,7 @@ fn retrieval(node: Node<'_, '_>, found: &mut Findings) -> Option<Retrieval> {
         }
         return Some(Retrieval::None);
     }
-    // An object of another shape tells of the unknown members in it.
+    // Reports unknown members only; which of the two members is there is decided below.
     RETRIEVAL.read(node, found, |_, _, _| {});
     match (node.find("Index"), node.find("Http")) {
         (Some(index), None) => {

@@ -41,15 +41,15 @@ pub struct NeededSecret {
 
 /// What is found so far in one document.
 pub(super) struct Findings {
-    /// With the positions of what is wrong.
+    /// Each with the position of what is wrong.
     faults: Vec<(usize, CatalogFault)>,
     secrets: Vec<NeededSecret>,
-    /// Where values stand whose member is repeated.
+    /// The positions of values whose member is repeated.
     repeated: BTreeSet<usize>,
 }
 
 impl Findings {
-    /// In the document as a whole: every member that stands twice in its object, wherever that is.
+    /// Begins with every member that stands twice in its object, anywhere in the document.
     pub(super) fn of(document: Node<'_, '_>) -> Self {
         let mut findings =
             Self { faults: Vec::new(), secrets: Vec::new(), repeated: BTreeSet::new() };
@@ -113,7 +113,7 @@ impl Report for Findings {
 
     fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>) {
         match problem {
-            // Told when the findings were begun, and then no more.
+            // `Findings::of` has reported every repeated member already.
             Problem::Repeated => {}
             Problem::Unknown { .. } if self.is_repeated(at) => {}
             Problem::Unknown { name, nearest, known } => {

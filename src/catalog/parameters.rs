@@ -116,9 +116,9 @@ fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, found: &mu
         if is_root || schema.is_of_type("object") || schema.find("properties").is_some() {
             check_closed(schema, found);
         }
-        // At the root some of them are refused for that reason, once.
-        let told = |name: &&&str| is_root && NOT_AT_THE_ROOT.contains(*name);
-        for name in NOT_WHEN_STRICT.iter().filter(|name| !told(name)) {
+        // At the root, some of them have been refused already.
+        let refused = |name: &&&str| is_root && NOT_AT_THE_ROOT.contains(*name);
+        for name in NOT_WHEN_STRICT.iter().filter(|name| !refused(name)) {
             if let Some(member) = schema.find(name) {
                 found.fault(member, "is not taken in a strict tool's schema; anyOf is");
             }

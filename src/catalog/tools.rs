@@ -60,7 +60,7 @@ fn server_tool<'d>(
             HTTP.read(node, found, |member, node, found| endpoint.take(member, node, found));
             http = endpoint.finish();
         }
-        // Depends on `Strict`, which may stand behind it.
+        // `Parameters` is read below: its rules depend on `Strict`, which may stand behind it.
         _ => {}
     });
     let parameters = parameters(node, "Parameters", strict, found);
@@ -85,7 +85,7 @@ fn client_tool<'d>(
         "name" => name = tool_name(node, names, found),
         "description" => description = prose(node, CHOICE_BYTES, found),
         "strict" => strict = node.flag(found).unwrap_or(false),
-        // Depends on `strict`, which may stand behind it.
+        // `parameters` is read below: its rules depend on `strict`, which may stand behind it.
         _ => {}
     });
     let parameters = parameters(node, "parameters", strict, found);

@@ -3,7 +3,7 @@
 //!
 //! It owns the rules that hold for every object of every document: known, missing, repeated and
 //! forbidden members, and the nearest known name of an unknown one. It knows no document: what a
-//! member means is its reader's, and so are the words in which a [`Problem`] is told.
+//! member means is its reader's, and so are the words in which a [`Problem`] is reported.
 //!
 //! Values are handed on as slices of the document, so nothing is built for a value that nobody
 //! wants.

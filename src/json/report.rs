@@ -32,7 +32,7 @@ pub trait Report {
     /// Whether `null` is as good as absent, for members that may be absent.
     const NULL_IS_ABSENT: bool;
 
-    /// Takes down one problem. A [`Problem::Missing`] is told of the object.
+    /// Takes down one problem. A [`Problem::Missing`] is reported at the object.
     fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>);
 
     /// Whether nothing that is found can change the report any more; then the rest of the document

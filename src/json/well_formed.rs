@@ -17,7 +17,7 @@ pub enum Malformed {
         /// Its column in bytes, from 1.
         column: usize,
     },
-    /// It is not one JSON value. [`not_json`] says it without content.
+    /// It is not one JSON value. [`not_json`] gives the reason without content.
     NotJson(serde_json::Error),
 }
 
@@ -26,7 +26,7 @@ pub enum Malformed {
 /// # Errors
 /// Why the text is not one JSON value, or nests too deeply.
 pub fn check(text: &str) -> Result<(), Malformed> {
-    // Before the parser, so that depth is told as depth. The scan copes with any text.
+    // Before the parser, so that depth is reported as depth. The scan copes with any text.
     if let Some(offset) = too_deep_at(text) {
         let above = text.as_bytes().get(..offset).unwrap_or_default();
         let (line, column) = position_after(above);

@@ -41,7 +41,7 @@ fn alternatives(
     found: &mut Violations,
 ) -> Option<Vec<String>> {
     let mut count = 0_usize;
-    // The scope's own limit is told below.
+    // The limit on the whole scope is reported below.
     let values = list(usize::MAX, node, found, |node, found| {
         count += 1;
         let within = count <= *room;

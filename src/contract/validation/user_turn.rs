@@ -160,7 +160,7 @@ fn input_artifact(node: Node<'_, '_>, found: &mut Violations) -> Option<InputArt
         "MimeType" => mime_type = media_type(node, found),
         "Language" => language = optional_text(limits::HINT, node, found),
         _ => {
-            // Already in use; here it is only held to its names.
+            // `declares_base64` has read it already; here a wrong name is reported.
             let _: Option<ContentEncoding> = one_of(node, found);
         }
     });
