@@ -53,6 +53,7 @@ pub mod contract;
 pub mod encoding;
 pub mod entry;
 pub mod files;
+pub mod json;
 pub mod llm_call;
 pub mod outbound;
 pub mod persistence;

@@ -1,180 +1,178 @@
-//! The catalog document as it was written: members in their order, repeated members kept.
+//! Reading a whole catalog document: its members, and the names that must exist in it.
 //!
-//! `serde_json::Value` sorts members and silently keeps the last of two equal ones, and a check that
-//! names every fault in document order needs neither. This file only reads JSON; what a catalog may
-//! say is for [`super::check`].
+//! Reads the document in one pass and records every fault, so that an operator mends a catalog once.
 
-use std::fmt;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use super::agent_context::agent_context;
+use super::definitions::{BUILT_IN_TOOLS, Catalog, ConversationContext};
+use super::findings::{CatalogFault, Findings, NeededSecret};
+use super::modes::modes;
+use super::names::is_context_id;
+use super::tools::{client_tools, server_tools};
+use super::values::{entries, model, reference, stated_prose};
+use crate::json::{
+    DEPTH_LIMIT, Malformed, Node, ObjectShape, check, for_each_element, for_each_member,
+};
 
-/// One JSON value. Nesting is bounded by the parser (128 levels), so recursion over it is safe.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Node {
-    Null,
-    Boolean(bool),
-    Number(Number),
-    Text(String),
-    Array(Vec<Node>),
-    Object(Vec<(String, Node)>),
-}
+const BUILTIN: &str = include_str!("builtin.json");
 
-impl Node {
-    /// Reads a whole document. The error is the parser's own, with line and column.
-    pub(super) fn parse(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
+const CATALOG: ObjectShape = ObjectShape::new(
+    &["$schema", "AgentContexts", "ConversationContexts", "Modes", "ServerTools"],
+    &["AgentContexts", "ConversationContexts", "Modes"],
+);
+
+const CONVERSATION_CONTEXT: ObjectShape = ObjectShape::new(
+    &["AgentContextId", "BootPrompt", "Model", "Mode", "Tools"],
+    &["AgentContextId", "BootPrompt"],
+);
+
+/// In bytes. Every call of a session pays for the boot prompt, some 65,000 tokens at the most.
+const BOOT_PROMPT_BYTES: usize = 256 * 1024;
+
+impl Catalog {
+    /// Reads and checks a whole document.
+    ///
+    /// # Errors
+    /// Every fault of the document, in document order; never an empty list.
+    pub fn parse(text: &str) -> Result<Self, Vec<CatalogFault>> {
+        read(text).map_err(|fault| vec![fault])?.0
     }
 
-    /// The first member of that name, when this is an object that has one.
-    pub(super) fn member(&self, name: &str) -> Option<&Self> {
-        self.members().iter().find_map(|(member, node)| (member == name).then_some(node))
-    }
-
-    /// The members of an object, else none.
-    pub(super) fn members(&self) -> &[(String, Self)] {
-        match self {
-            Self::Object(members) => members,
-            _ => &[],
-        }
-    }
-
-    /// The items of an array, else none.
-    pub(super) fn items(&self) -> &[Self] {
-        match self {
-            Self::Array(items) => items,
-            _ => &[],
-        }
-    }
-
-    /// The text of a string.
-    pub(super) fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// What a person would call it, with its article, for messages.
-    pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Boolean(_) => "a boolean",
-            Self::Number(_) => "a number",
-            Self::Text(_) => "a string",
-            Self::Array(_) => "an array",
-            Self::Object(_) => "an object",
-        }
-    }
-
-    /// The same value without order and repeats: what goes to the model service.
-    pub(super) fn to_value(&self) -> Value {
-        match self {
-            Self::Null => Value::Null,
-            Self::Boolean(flag) => Value::Bool(*flag),
-            Self::Number(number) => Value::Number(number.clone()),
-            Self::Text(text) => Value::String(text.clone()),
-            Self::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
-            Self::Object(members) => Value::Object(to_map(members)),
-        }
+    /// The catalog the product brings along, through the same door.
+    ///
+    /// # Errors
+    /// As [`Catalog::parse`]; the tests keep it from happening.
+    pub fn builtin() -> Result<Self, Vec<CatalogFault>> {
+        Self::parse(BUILTIN)
     }
 }
 
-/// An object's members as `serde_json` keeps them.
-pub(super) fn to_map(members: &[(String, Node)]) -> Map<String, Value> {
-    members.iter().map(|(name, node)| (name.clone(), node.to_value())).collect()
+/// Every naming of a secret in a document, in document order, however wrong the rest of it is; none
+/// in what is not JSON. What is malformed is left out: [`Catalog::parse`] names it.
+#[must_use]
+pub fn needed_secrets(text: &str) -> Vec<NeededSecret> {
+    read(text).map(|(_, secrets)| secrets).unwrap_or_default()
 }
 
-impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NodeVisitor)
-    }
-}
+type Checked = Result<Catalog, Vec<CatalogFault>>;
 
-struct NodeVisitor;
-
-impl<'de> Visitor<'de> for NodeVisitor {
-    type Value = Node;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Null)
-    }
-
-    fn visit_bool<E>(self, flag: bool) -> Result<Node, E> {
-        Ok(Node::Boolean(flag))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Node, E> {
-        Ok(Node::Number(number.into()))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Node, E> {
-        Ok(Node::Number(number.into()))
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Node, E> {
-        Number::from_f64(number).map(Node::Number).ok_or_else(|| E::custom("number out of range"))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
-        Ok(Node::Text(text.to_owned()))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Node, E> {
-        Ok(Node::Text(text))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Node, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = access.next_element()? {
-            items.push(item);
-        }
-        Ok(Node::Array(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Node, A::Error> {
-        let mut members = Vec::new();
-        while let Some(member) = access.next_entry()? {
-            members.push(member);
-        }
-        Ok(Node::Object(members))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn members_keep_their_order_and_their_repeats() {
-        let node = Node::parse(r#"{"b": 1, "a": [null, true, -2, 0.5, "x"], "b": {}}"#).unwrap();
-        let expected = Node::Object(vec![
-            ("b".into(), Node::Number(1.into())),
-            (
-                "a".into(),
-                Node::Array(vec![
-                    Node::Null,
-                    Node::Boolean(true),
-                    Node::Number((-2).into()),
-                    Node::Number(Number::from_f64(0.5).unwrap()),
-                    Node::Text("x".into()),
-                ]),
+/// The one fault of a text that is not JSON, or what is made of the document.
+fn read(text: &str) -> Result<(Checked, Vec<NeededSecret>), CatalogFault> {
+    check(text).map_err(|malformed| {
+        let message = match malformed {
+            Malformed::NotJson(error) => format!("is not JSON: {error}"),
+            Malformed::TooDeep { line, column } => format!(
+                "is nested more than {DEPTH_LIMIT} levels deep at line {line} column {column}"
             ),
-            ("b".into(), Node::Object(vec![])),
-        ]);
-        assert_eq!(node, expected);
-        assert_eq!(node.to_value(), json!({"a": [null, true, -2, 0.5, "x"], "b": {}}));
-    }
+        };
+        CatalogFault { path: String::new(), message }
+    })?;
+    let document = Node::root(text);
+    let mut found = Findings::of(document);
+    let catalog = catalog(document, &mut found);
+    let (faults, secrets) = found.in_document_order();
+    let checked = catalog.filter(|_| faults.is_empty()).ok_or(faults);
+    Ok((checked, secrets))
+}
 
-    #[test]
-    fn nesting_without_end_is_an_error_and_not_a_stack_overflow() {
-        let error = Node::parse(&"[".repeat(100_000)).unwrap_err();
-        assert_eq!(error.to_string(), "recursion limit exceeded at line 1 column 128");
+fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Option<Catalog> {
+    let declared = Declared::of(document);
+    let mut agents = BTreeMap::new();
+    let mut conversations = BTreeMap::new();
+    let (mut default_and_all_modes, mut tools) = (None, Vec::new());
+    CATALOG.read(document, found, |name, node, found| match name {
+        "$schema" => drop(node.text(found)),
+        "AgentContexts" => agents = contexts_by_id(node, "agent", found, agent_context),
+        "ConversationContexts" => {
+            conversations = contexts_by_id(node, "conversation", found, |node, found| {
+                conversation_context(node, &declared, found)
+            });
+        }
+        "Modes" => default_and_all_modes = modes(node, &declared.tools, found),
+        _ => tools = server_tools(node, found),
+    });
+    let (default_mode, modes) = default_and_all_modes?;
+    Some(Catalog {
+        agent_contexts: agents,
+        conversation_contexts: conversations,
+        modes,
+        default_mode,
+        server_tools: tools,
+    })
+}
+
+/// Names that the document declares, also where the declaration itself has other faults, so that
+/// one mistake is reported once.
+#[derive(Default)]
+struct Declared<'d> {
+    agent_contexts: Vec<Cow<'d, str>>,
+    modes: Vec<Cow<'d, str>>,
+    tools: Vec<Cow<'d, str>>,
+}
+
+impl<'d> Declared<'d> {
+    fn of(document: Node<'d, '_>) -> Self {
+        let mut declared = Self::default();
+        if let Some(contexts) = document.find("AgentContexts") {
+            // What is not an object declares nothing, and is a fault where it is read.
+            let _ = for_each_member(contexts.json, |id, _| declared.agent_contexts.push(id));
+        }
+        let names = |list, name, declared: &mut Vec<Cow<'d, str>>| {
+            let Some(list) = document.find(list) else { return };
+            let _ = for_each_element(list.json, |json| {
+                let item = list.element(0, json);
+                declared.extend(item.find(name).and_then(|name| name.as_text()));
+            });
+        };
+        names("Modes", "Key", &mut declared.modes);
+        names("ServerTools", "Name", &mut declared.tools);
+        declared.tools.extend(BUILT_IN_TOOLS.map(Cow::from));
+        declared
     }
+}
+
+fn contexts_by_id<'d, T>(
+    node: Node<'d, '_>,
+    kind: &str,
+    found: &mut Findings,
+    mut read: impl FnMut(Node<'d, '_>, &mut Findings) -> Option<T>,
+) -> BTreeMap<String, T> {
+    let mut contexts = BTreeMap::new();
+    let count = entries(node, found, |id, node, found| {
+        if !is_context_id(id) {
+            found.fault(node, "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -");
+        }
+        contexts.extend(read(node, found).map(|context| (id.to_owned(), context)));
+    });
+    if count == Some(0) {
+        found.fault(node, format!("must hold at least one {kind} context"));
+    }
+    contexts
+}
+
+fn conversation_context(
+    node: Node<'_, '_>,
+    declared: &Declared<'_>,
+    found: &mut Findings,
+) -> Option<ConversationContext> {
+    let (mut agent_context_id, mut boot_prompt) = (None, None);
+    let (mut named_model, mut mode, mut tools) = (None, None, Vec::new());
+    CONVERSATION_CONTEXT.read(node, found, |name, node, found| match name {
+        "AgentContextId" => {
+            agent_context_id = reference(node, "agent context", &declared.agent_contexts, found);
+        }
+        "BootPrompt" => boot_prompt = stated_prose(node, BOOT_PROMPT_BYTES, found),
+        "Model" => named_model = model(node, found),
+        "Mode" => mode = reference(node, "mode", &declared.modes, found),
+        _ => tools = client_tools(node, found),
+    });
+    Some(ConversationContext {
+        agent_context_id: agent_context_id?,
+        boot_prompt: boot_prompt?,
+        model: named_model,
+        mode,
+        tools,
+    })
 }

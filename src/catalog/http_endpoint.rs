@@ -6,9 +6,12 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 
+use super::definitions::{HeaderTemplate, HttpTool};
+use super::findings::Findings;
 use super::names::{is_header_name, is_header_value_character, quoted};
-use super::place::{Members, Place, read_all};
-use super::{HeaderTemplate, HttpTool, SecretTemplate};
+use super::secret_template::SecretTemplate;
+use super::values::{entries, integer};
+use crate::json::Node;
 
 const DEFAULT_TIMEOUT_MS: u64 = 30_000;
 /// Up to the longest turn.
@@ -27,37 +30,47 @@ const CONNECTION_HEADERS: [&str; 8] = [
     "upgrade",
 ];
 
-/// `Url`, `Headers` and `TimeoutMs` of an object that has them.
-pub(super) fn read(members: &Members<'_>) -> Option<HttpTool> {
-    let url = members.required("Url", url);
-    let headers = members.optional("Headers", headers);
-    let timeout_ms = members.optional("TimeoutMs", |place| place.integer(TIMEOUT_MS));
-    Some(HttpTool {
-        url: url?,
-        headers: headers?.unwrap_or_default(),
-        timeout_ms: timeout_ms?.unwrap_or(DEFAULT_TIMEOUT_MS),
-    })
+/// The members `Url`, `Headers` and `TimeoutMs` of an object that has them, read so far.
+#[derive(Default)]
+pub(super) struct Endpoint {
+    url: Option<String>,
+    headers: Vec<HeaderTemplate>,
+    timeout_ms: Option<u64>,
+}
+
+impl Endpoint {
+    /// Takes one of the three members.
+    pub(super) fn take(&mut self, member: &str, node: Node<'_, '_>, found: &mut Findings) {
+        match member {
+            "Url" => self.url = url(node, found),
+            "Headers" => self.headers = headers(node, found),
+            _ => self.timeout_ms = integer(node, TIMEOUT_MS, found),
+        }
+    }
+
+    /// The whole of it; nothing when there is no right `Url`.
+    pub(super) fn finish(self) -> Option<HttpTool> {
+        let timeout_ms = self.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
+        Some(HttpTool { url: self.url?, headers: self.headers, timeout_ms })
+    }
 }
 
 /// A URL that `/responses` is appended to.
-pub(super) fn base_url(place: &Place<'_>) -> Option<String> {
-    let url = url(place)?;
+pub(super) fn base_url(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
+    let url = url(node, found)?;
     if url.contains('?') {
-        place.fault("must have no query: /responses is appended to it");
-        return None;
+        found.fault(node, "must have no query: /responses is appended to it");
     }
     Some(url)
 }
 
-fn url(place: &Place<'_>) -> Option<String> {
-    let url = place.text()?;
-    match url_fault(url) {
-        None => Some(url.to_owned()),
-        Some(fault) => {
-            place.fault(fault);
-            None
-        }
+fn url(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
+    let url = node.text(found)?;
+    if let Some(fault) = url_fault(&url) {
+        found.fault(node, fault);
+        return None;
     }
+    Some(url.into_owned())
 }
 
 /// What keeps a text from being an absolute http or https URL.
@@ -121,32 +134,38 @@ fn is_port(port: &str) -> bool {
     port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-fn headers(place: &Place<'_>) -> Option<Vec<HeaderTemplate>> {
+fn headers(node: Node<'_, '_>, found: &mut Findings) -> Vec<HeaderTemplate> {
     let mut seen: Vec<String> = Vec::new();
-    read_all(place.entries()?, |(name, place)| {
+    let mut headers = Vec::new();
+    entries(node, found, |name, node, found| {
         let folded = name.to_ascii_lowercase();
         if !is_header_name(name) {
-            place.fault(format!("{} is not a header's name", quoted(name)));
+            found.fault(node, format!("{} is not a header's name", quoted(name)));
         } else if CONNECTION_HEADERS.contains(&folded.as_str()) {
-            place.fault(format!("{} is set by the connection; remove it", quoted(name)));
+            found.fault(node, format!("{} is set by the connection; remove it", quoted(name)));
         } else if seen.contains(&folded) {
-            place.fault(format!("the header {} is repeated in another case", quoted(name)));
+            found.fault(node, format!("the header {} is repeated in another case", quoted(name)));
         }
         seen.push(folded);
-        header_value(&place).map(|value| HeaderTemplate { name: name.to_owned(), value })
-    })
+        let value = header_value(node, found);
+        headers.extend(value.map(|value| HeaderTemplate { name: name.to_owned(), value }));
+    });
+    headers
 }
 
-fn header_value(place: &Place<'_>) -> Option<SecretTemplate> {
-    let text = place.text()?;
+fn header_value(node: Node<'_, '_>, found: &mut Findings) -> Option<SecretTemplate> {
+    let text = node.text(found)?;
     if text.len() > HEADER_VALUE_BYTES || !text.chars().all(is_header_value_character) {
-        place.fault("must be at most 8192 visible ASCII characters, spaces and tabs");
+        found.fault(node, "must be at most 8192 visible ASCII characters, spaces and tabs");
         return None;
     }
-    match SecretTemplate::parse(text) {
-        Ok(template) => Some(template),
+    match SecretTemplate::parse(&text) {
+        Ok(template) => {
+            found.secrets(node, template.secrets());
+            Some(template)
+        }
         Err(malformed) => {
-            place.fault(malformed.to_string());
+            found.fault(node, malformed.to_string());
             None
         }
     }

@@ -1,11 +1,9 @@
-//! The grammars of the catalog's names, and which known name a wrong one was probably meant to be.
+//! The grammars of the catalog's names, and how a message repeats one.
 //!
-//! Pure functions over text; the rules that use them are in [`super::check`] and its neighbours.
+//! Pure functions over text; the rules that use them stand with the readers.
 
 /// Longest piece of the document that a message repeats, in characters.
 const QUOTED_CHARACTERS: usize = 80;
-/// Longest name for which a near one is sought, in characters.
-const NEAREST_CHARACTERS: usize = 128;
 
 /// `^[A-Za-z0-9_.-]{1,64}$`: nothing in it can end or fake the `[MODE: key]` header of AGN-003 §3.
 pub(super) fn is_mode_key(text: &str) -> bool {
@@ -38,31 +36,6 @@ pub(super) fn is_header_value_character(character: char) -> bool {
     matches!(character, ' '..='~' | '\t')
 }
 
-/// The known name a wrong one was probably meant to be, or nothing when none is close.
-///
-/// Case, `_` and `-` do not count; otherwise one edit in three characters is forgiven. A name longer
-/// than any grammar here allows is near to none, which also bounds the work.
-pub(super) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let wanted = folded(name);
-    known
-        .into_iter()
-        .filter_map(|candidate| {
-            let folded = folded(candidate);
-            let longer = wanted.len().max(folded.len());
-            let allowed = (longer / 3).max(1);
-            if wanted.is_empty()
-                || wanted.len() > NEAREST_CHARACTERS
-                || wanted.len().abs_diff(folded.len()) > allowed
-            {
-                return None;
-            }
-            let distance = edits(&wanted, &folded);
-            (distance <= allowed).then_some((distance, candidate))
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
 /// A name of the document inside a message: in quotes, escaped and shortened.
 pub(super) fn quoted(name: &str) -> String {
     let mut shown: String = name.chars().take(QUOTED_CHARACTERS).collect();
@@ -74,31 +47,6 @@ pub(super) fn quoted(name: &str) -> String {
 
 fn is_made_of(text: &str, longest: usize, allowed: impl Fn(u8) -> bool) -> bool {
     !text.is_empty() && text.len() <= longest && text.bytes().all(allowed)
-}
-
-fn folded(name: &str) -> Vec<char> {
-    name.chars()
-        .filter(|character| !matches!(character, '_' | '-'))
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
-}
-
-/// Levenshtein's distance, one row at a time.
-fn edits(left: &[char], right: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (above_first, from) in left.iter().enumerate() {
-        let mut diagonal = above_first;
-        let mut before = above_first + 1;
-        let mut next = vec![before];
-        for (to, above) in right.iter().zip(row.iter().skip(1)) {
-            let replaced = diagonal + usize::from(from != to);
-            before = replaced.min(before + 1).min(above + 1);
-            diagonal = *above;
-            next.push(before);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -121,33 +69,6 @@ mod tests {
         for name in ["", "2K", "sk-live", "A B", "A.B"] {
             assert!(!is_secret_name(name), "{name:?}");
         }
-    }
-
-    #[test]
-    fn the_nearest_name_forgives_case_separators_and_a_slip() {
-        let known = ["BootPrompt", "Mode", "Model", "Tools"];
-        let found = |name| nearest(name, known);
-        assert_eq!(found("boot_prompt"), Some("BootPrompt"));
-        assert_eq!(found("BotPromt"), Some("BootPrompt"));
-        assert_eq!(found("Modle"), Some("Mode"));
-        assert_eq!(found("model"), Some("Model"));
-        assert_eq!(found("Tool"), Some("Tools"));
-        assert_eq!(found("Temperature"), None);
-        assert_eq!(found(""), None);
-        let long = "k".repeat(129);
-        assert_eq!(nearest(&long, [long.as_str()]), None);
-    }
-
-    #[test]
-    fn edits_are_counted_as_levenshtein_did() {
-        let count = |left: &str, right: &str| {
-            edits(&left.chars().collect::<Vec<_>>(), &right.chars().collect::<Vec<_>>())
-        };
-        assert_eq!(count("kitten", "sitting"), 3);
-        assert_eq!(count("", "abc"), 3);
-        assert_eq!(count("abc", ""), 3);
-        assert_eq!(count("flaw", "lawn"), 2);
-        assert_eq!(count("same", "same"), 0);
     }
 
     #[test]

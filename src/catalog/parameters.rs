@@ -1,14 +1,17 @@
 //! A tool's `Parameters`: a JSON Schema of an object, as the model service demands.
 //!
-//! Owns the few rules whose breach the service answers with an error on every call: the root is a
-//! plain object schema, arrays say what their items are, and a strict tool's object schemas are
-//! closed with every property required. The rest of JSON Schema is the author's.
+//! Owns the few rules whose breach makes the service fail every call: the root is a plain object
+//! schema, arrays say what their items are, and a strict tool's object schemas are closed with every
+//! property required. The rest of JSON Schema is the author's.
+
+use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::document::{Node, to_map};
+use super::findings::{Findings, Unique};
 use super::names::quoted;
-use super::place::{Place, read_all, refuse_repeats};
+use super::values::{choice, entries};
+use crate::json::{Kind, Node, Problem, Report, for_each_element, for_each_member};
 
 /// Members of a schema that hold one schema or a list of them.
 const HOLD_SCHEMAS: [&str; 6] = ["items", "prefixItems", "anyOf", "oneOf", "allOf", "not"];
@@ -30,112 +33,149 @@ pub(super) fn none() -> Map<String, Value> {
 }
 
 /// Reads a schema. `type` and `properties`, which the service requires, are added when absent.
-pub(super) fn read(place: &Place<'_>, strict: bool) -> Option<Map<String, Value>> {
-    let Node::Object(members) = place.node else {
-        return place.wrong_kind("a JSON Schema object");
-    };
-    let kind = place.member("type").is_none_or(|kind| kind.choice(&[("object", ())]).is_some());
-    let properties = place.member("properties").is_none_or(|properties| are_schemas(&properties));
-    let required = place.member("required").is_none_or(|required| are_names(&required));
+pub(super) fn read(
+    node: Node<'_, '_>,
+    strict: bool,
+    found: &mut Findings,
+) -> Option<Map<String, Value>> {
+    if !node.is_object() {
+        found.add(node, Problem::WrongKind("a JSON Schema object"));
+        return None;
+    }
+    let root = Schema::of(node);
+    if let Some(kind) = root.find("type") {
+        choice(kind, &[("object", ())], found);
+    }
+    if let Some(properties) = root.find("properties") {
+        entries(properties, found, |_, property, found| {
+            if !matches!(property.kind(), Kind::Object | Kind::Boolean) {
+                found.add(property, Problem::WrongKind("a JSON Schema"));
+            }
+        });
+    }
+    if let Some(required) = root.find("required") {
+        let mut names = Unique::new("name");
+        required.elements(found, |name, found| {
+            names.check(name, found);
+            name.text(found);
+        });
+    }
     for name in NOT_AT_THE_ROOT {
-        if let Some(member) = place.member(name) {
-            member.fault(
+        if let Some(member) = root.find(name) {
+            found.fault(
+                member,
                 "must not stand at the root of a tool's schema; \
                  describe the alternatives in a property",
             );
         }
     }
-    check_schema(place, strict, true);
-    if !(kind && properties && required) {
+    check_schema(&root, strict, true, found);
+    let Ok(mut schema) = serde_json::from_str::<Map<String, Value>>(node.json) else {
+        // The document is JSON, so it can be nothing else.
+        found.fault(node, "holds a number out of range, or text that is not valid Unicode");
         return None;
-    }
-    let mut schema = to_map(members);
+    };
     schema.entry("type").or_insert_with(|| json!("object"));
     schema.entry("properties").or_insert_with(|| json!({}));
     Some(schema)
 }
 
-fn are_schemas(properties: &Place<'_>) -> bool {
-    let schema = |(_, property): (&str, Place<'_>)| match property.node {
-        Node::Object(_) | Node::Boolean(_) => Some(()),
-        _ => property.wrong_kind("a JSON Schema"),
-    };
-    properties.entries().and_then(|entries| read_all(entries, schema)).is_some()
+/// A schema with its members, of which one that is no object has none.
+struct Schema<'d, 'p> {
+    node: Node<'d, 'p>,
+    members: Vec<(Cow<'d, str>, &'d str)>,
 }
 
-fn are_names(required: &Place<'_>) -> bool {
-    let Some(names) = required.items() else {
-        return false;
-    };
-    refuse_repeats("name", names.iter().cloned());
-    read_all(&names, |name| name.text()).is_some()
+impl<'d, 'p> Schema<'d, 'p> {
+    fn of(node: Node<'d, 'p>) -> Self {
+        let mut members = Vec::new();
+        let _ = for_each_member(node.json, |name, json| members.push((name, json)));
+        Self { node, members }
+    }
+
+    fn find<'n>(&'n self, name: &'n str) -> Option<Node<'d, 'n>> {
+        let found = self.members.iter().find(|(member, _)| member == name);
+        found.map(|(_, json)| self.node.member(name, json))
+    }
+
+    /// Whether its `type` is this one, or a list with it.
+    fn is_of_type(&self, wanted: &str) -> bool {
+        self.find("type").is_some_and(|kind| {
+            kind.as_text().is_some_and(|kind| kind == wanted)
+                || texts(kind).iter().any(|kind| kind == wanted)
+        })
+    }
 }
 
 /// The rules for schemas, here and below.
-fn check_schema(place: &Place<'_>, strict: bool, is_root: bool) {
-    if !is_root && is_of_type(place.node, "array") && place.node.member("items").is_none() {
-        place.fault("an array schema needs \"items\", the schema of its elements");
+fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, found: &mut Findings) {
+    if !is_root && schema.is_of_type("array") && schema.find("items").is_none() {
+        found.fault(schema.node, "an array schema needs \"items\", the schema of its elements");
     }
     if strict {
-        if is_root || is_of_type(place.node, "object") || place.node.member("properties").is_some()
-        {
-            check_closed(place);
+        if is_root || schema.is_of_type("object") || schema.find("properties").is_some() {
+            check_closed(schema, found);
         }
-        // At the root some of them are refused for that reason, once.
-        let told = |name: &&&str| is_root && NOT_AT_THE_ROOT.contains(*name);
-        for name in NOT_WHEN_STRICT.iter().filter(|name| !told(name)) {
-            if let Some(member) = place.member(name) {
-                member.fault("is not taken in a strict tool's schema; anyOf is");
+        // At the root, some of them have been refused already.
+        let refused = |name: &&&str| is_root && NOT_AT_THE_ROOT.contains(*name);
+        for name in NOT_WHEN_STRICT.iter().filter(|name| !refused(name)) {
+            if let Some(member) = schema.find(name) {
+                found.fault(member, "is not taken in a strict tool's schema; anyOf is");
             }
         }
     }
-    for name in HOLD_SCHEMAS {
-        let Some(held) = place.member(name) else {
-            continue;
-        };
-        match held.node {
-            Node::Array(_) => held.items().into_iter().flatten().for_each(|schema| {
-                check_schema(&schema, strict, false);
-            }),
-            _ => check_schema(&held, strict, false),
+    for held in HOLD_SCHEMAS.iter().filter_map(|name| schema.find(name)) {
+        if held.kind() == Kind::Array {
+            held.elements(found, |held, found| {
+                check_schema(&Schema::of(held), strict, false, found);
+            });
+        } else {
+            check_schema(&Schema::of(held), strict, false, found);
         }
     }
-    for name in HOLD_NAMED_SCHEMAS {
-        let held = place.member(name).filter(|held| matches!(held.node, Node::Object(_)));
-        for (_, schema) in held.and_then(|held| held.entries()).into_iter().flatten() {
-            check_schema(&schema, strict, false);
+    for held in HOLD_NAMED_SCHEMAS.iter().filter_map(|name| schema.find(name)) {
+        if held.is_object() {
+            entries(held, found, |_, held, found| {
+                check_schema(&Schema::of(held), strict, false, found);
+            });
         }
     }
 }
 
-fn check_closed(place: &Place<'_>) {
-    match place.member("additionalProperties") {
-        None => place.fault("a strict tool's object schema needs \"additionalProperties\": false"),
-        Some(member) if *member.node != Node::Boolean(false) => {
-            member.fault("must be false in a strict tool");
+fn check_closed(schema: &Schema<'_, '_>, found: &mut Findings) {
+    match schema.find("additionalProperties") {
+        None => {
+            let problem = "a strict tool's object schema needs \"additionalProperties\": false";
+            found.fault(schema.node, problem);
+        }
+        Some(member) if member.json != "false" => {
+            found.fault(member, "must be false in a strict tool");
         }
         Some(_) => {}
     }
-    let list = |name| place.node.member(name).unwrap_or(&Node::Null);
-    let required: Vec<&str> = list("required").items().iter().filter_map(Node::as_text).collect();
-    let properties: Vec<&str> =
-        list("properties").members().iter().map(|(name, _)| name.as_str()).collect();
+    let required = schema.find("required").map(texts).unwrap_or_default();
+    let properties = schema.find("properties").map(|held| Schema::of(held).members);
+    let properties: Vec<_> = properties.into_iter().flatten().map(|(name, _)| name).collect();
     for property in properties.iter().filter(|property| !required.contains(property)) {
-        place.fault(format!(
-            "a strict tool requires every property; add {} to \"required\" \
-             (an optional one may allow null)",
-            quoted(property)
-        ));
+        found.fault(
+            schema.node,
+            format!(
+                "a strict tool requires every property; add {} to \"required\" \
+                 (an optional one may allow null)",
+                quoted(property)
+            ),
+        );
     }
     for name in required.iter().filter(|name| !properties.contains(name)) {
-        place.fault(format!(
-            "\"required\" names {}, which is not among \"properties\"",
-            quoted(name)
-        ));
+        let name = quoted(name);
+        let problem = format!("\"required\" names {name}, which is not among \"properties\"");
+        found.fault(schema.node, problem);
     }
 }
 
-fn is_of_type(schema: &Node, wanted: &str) -> bool {
-    let says = |kind: &Node| kind.as_text() == Some(wanted);
-    schema.member("type").is_some_and(|kind| says(kind) || kind.items().iter().any(says))
+/// The texts in an array, else none.
+fn texts<'d>(array: Node<'d, '_>) -> Vec<Cow<'d, str>> {
+    let mut texts = Vec::new();
+    let _ = for_each_element(array.json, |json| texts.extend(array.element(0, json).as_text()));
+    texts
 }

@@ -103,7 +103,7 @@ impl SecretTemplate {
         })
     }
 
-    /// The header value with every placeholder replaced by what `secret` answers for its name.
+    /// The header value with every placeholder replaced by what `secret` gives for its name.
     /// What a secret holds is not expanded again.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::catalog;
+use crate::catalog::ClientToolDefinition;
 use crate::contract::{ClientTool, Fault};
 use crate::responses_api::FunctionTool;
 
@@ -33,7 +33,7 @@ pub fn client_tool_definitions(tools: &[ClientTool]) -> Result<Vec<ToolDefinitio
 /// # Errors
 /// `internal` if a definition cannot be written as JSON.
 pub fn default_tool_definitions(
-    tools: &[catalog::FunctionTool],
+    tools: &[ClientToolDefinition],
 ) -> Result<Vec<ToolDefinition>, Fault> {
     tools
         .iter()

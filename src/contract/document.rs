@@ -1,4 +1,4 @@
-//! What the workspace endpoints take, once `validation` has accepted it (the interface, section 7).
+//! What the workspace endpoints take, once `validation` has accepted it (interface §7).
 //!
 //! It owns the typed shapes. They are a canonical form: one text and an array of one are the same.
 

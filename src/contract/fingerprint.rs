@@ -1,9 +1,9 @@
 //! The fingerprint of a request: what decides between a repetition and `turn_conflict`
-//! (interface section 2, *Turns*).
+//! (interface §2, Turns).
 //!
 //! It hashes the typed request, so the order of members, white space, escapes, an explicit default
 //! and an explicit `null` do not count. Nor does `Streaming`, which affects delivery only, not
-//! request semantics (AGN-034 section 4.7): a client may come back for the same turn by the other
+//! request semantics (AGN-034 §4.7): a client may come back for the same turn by the other
 //! delivery. Each field is fed to the hash with its length or count in front, so no two requests
 //! share an input, no copy of the body is made, and nothing here can fail.
 //!
@@ -23,9 +23,10 @@ use crate::encoding::hex;
 /// Tells these hashes from any others, and this way of feeding from a later one.
 const DOMAIN: &str = "execute-request-1";
 
-/// The SHA-256 of a request's content, as 64 lower-case hexadecimal digits.
+/// The SHA-256 of a request's content, as 64 lower-case hexadecimal digits: equal for a repetition
+/// of the same request, different for other content.
 #[must_use]
-pub fn of_request(request: &ExecuteRequest) -> String {
+pub fn fingerprint(request: &ExecuteRequest) -> String {
     let mut content = Content(Sha256::new());
     content.text(DOMAIN);
     match request {

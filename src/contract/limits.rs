@@ -56,7 +56,7 @@ limits! {
     TOOL_NAME = 64;
     /// A tool's `description`.
     TOOL_DESCRIPTION = 100_000;
-    /// `ToolResults`: a response with more calls than can be answered is not taken from the model.
+    /// `ToolResults`: a model output with more calls than results fit here is refused.
     TOOL_RESULTS = 1_000;
     /// `ToolCallId`, likewise.
     TOOL_CALL_ID = 256;

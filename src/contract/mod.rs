@@ -5,13 +5,14 @@
 //! error dictionary. It does no I/O, reads no clock and knows neither the runtime nor the model
 //! service.
 //!
-//! Architecture Invariant: this folder names nobody else in the crate. A field of the model service
-//! cannot leak to a client, because nothing here has ever heard of the model service.
+//! Architecture Invariant: this folder names only `encoding` and `json`. A field of the model
+//! service cannot leak to a client, because nothing here has ever heard of the model service.
 
+pub mod closed_list;
 pub mod document;
 pub mod error_code;
 pub mod fault;
-pub mod fingerprint;
+mod fingerprint;
 pub mod identifiers;
 #[doc = include_str!("interface.md")]
 pub mod interface {}
@@ -23,14 +24,17 @@ pub mod tool_result;
 pub mod turn_status;
 pub mod validation;
 
+pub use closed_list::ClosedList;
 pub use document::{Document, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Warning};
+pub use fingerprint::fingerprint;
 pub use identifiers::{SessionId, TurnId};
 pub use invoke_result::InvokeResult;
 pub use request::{
-    ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ExecuteRequest, ImageMimeType,
-    InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation, ToolParameters, UserTurn,
+    ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ContentEncoding, ExecuteRequest,
+    ImageMimeType, InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation,
+    ToolParameters, UserTurn,
 };
 pub use response::{
     AgentExecuteResponse, FileRef, FinalResponse, ToolCall, ToolCalls, ToolContinuationResponse,

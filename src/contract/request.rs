@@ -1,5 +1,5 @@
 //! A validated request: what a User Turn or a Tool Continuation holds once `validation` has
-//! accepted it (AGN-034, interface section 2).
+//! accepted it (AGN-034, interface §2).
 //!
 //! It owns the typed shapes. They are a canonical form: defaults are filled in, absent and `null`
 //! are the same, the two spellings of a client tool are one. It checks nothing itself and holds no
@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::fingerprint;
+use super::closed_list::closed_list;
 use super::identifiers::{SessionId, TurnId};
 use super::tool_result::ToolResult;
 
@@ -45,7 +45,7 @@ pub struct UserTurn {
     pub repo: Option<String>,
     /// Advisory; never empty.
     pub language: Option<String>,
-    /// Whether the answer is delivered as a stream.
+    /// Whether the response is delivered as a stream.
     pub streaming: bool,
     /// Bound by the session's first turn; never empty.
     pub agent_context_id: Option<String>,
@@ -96,14 +96,24 @@ pub enum ArtifactContent {
     Base64(String),
 }
 
-/// Who supplied an artifact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ArtifactOrigin {
-    /// The editor.
-    Ide,
-    /// The user.
-    User,
+closed_list! {
+    /// How the `Contents` of an artifact are written.
+    pub enum ContentEncoding {
+        /// The text itself. The default.
+        Utf8 = "utf8",
+        /// Base64 of the file's bytes.
+        Base64 = "base64",
+    }
+}
+
+closed_list! {
+    /// Who supplied an artifact.
+    pub enum ArtifactOrigin {
+        /// The editor.
+        Ide = "ide",
+        /// The user.
+        User = "user",
+    }
 }
 
 /// An image pasted from the clipboard.
@@ -118,21 +128,18 @@ pub struct ClipboardImage {
     pub data_base64: String,
 }
 
-/// The kinds of image a client can paste.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ImageMimeType {
-    /// PNG.
-    #[serde(rename = "image/png")]
-    Png,
-    /// JPEG.
-    #[serde(rename = "image/jpeg")]
-    Jpeg,
-    /// WebP.
-    #[serde(rename = "image/webp")]
-    Webp,
-    /// GIF.
-    #[serde(rename = "image/gif")]
-    Gif,
+closed_list! {
+    /// The kinds of image a client can paste, as media types.
+    pub enum ImageMimeType {
+        /// PNG.
+        Png = "image/png",
+        /// JPEG.
+        Jpeg = "image/jpeg",
+        /// WebP.
+        Webp = "image/webp",
+        /// GIF.
+        Gif = "image/gif",
+    }
 }
 
 /// Where retrieval may look. All conditions must hold.
@@ -155,21 +162,18 @@ pub struct RagCondition {
     pub values: Vec<String>,
 }
 
-/// How a condition compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RagOperator {
-    /// `==`
-    #[serde(rename = "==")]
-    Equal,
-    /// `!=`
-    #[serde(rename = "!=")]
-    NotEqual,
-    /// `contains`
-    #[serde(rename = "contains")]
-    Contains,
-    /// `does_not_contain`
-    #[serde(rename = "does_not_contain")]
-    DoesNotContain,
+closed_list! {
+    /// How a condition compares.
+    pub enum RagOperator {
+        /// One of the values is the whole text.
+        Equal = "==",
+        /// None of the values is the whole text.
+        NotEqual = "!=",
+        /// One of the values stands in the text.
+        Contains = "contains",
+        /// None of the values stands in the text.
+        DoesNotContain = "does_not_contain",
+    }
 }
 
 /// A function tool of the client, flat, whichever spelling it came in.
@@ -210,50 +214,6 @@ impl ExecuteRequest {
             Self::ToolContinuation(continuation) => &continuation.turn_id,
         }
     }
-
-    /// What the request says, as 64 lower-case hexadecimal digits: equal for a repetition of the
-    /// same request, different for other content. See [`fingerprint`](super::fingerprint).
-    #[must_use]
-    pub fn fingerprint(&self) -> String {
-        fingerprint::of_request(self)
-    }
-}
-
-impl ArtifactOrigin {
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ide => "ide",
-            Self::User => "user",
-        }
-    }
-}
-
-impl ImageMimeType {
-    /// The media type.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-            Self::Webp => "image/webp",
-            Self::Gif => "image/gif",
-        }
-    }
-}
-
-impl RagOperator {
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-            Self::Contains => "contains",
-            Self::DoesNotContain => "does_not_contain",
-        }
-    }
 }
 
 impl ToolParameters {
@@ -262,11 +222,10 @@ impl ToolParameters {
     ///
     /// # Errors
     /// What `serde_json` says of text that is not JSON.
-    pub fn compact(object: &RawValue) -> serde_json::Result<Self> {
+    pub fn compact(object: &str) -> serde_json::Result<Self> {
         let mut inside_string = false;
         let mut escaped = false;
         let compact: String = object
-            .get()
             .chars()
             .filter(|c| {
                 if inside_string {
@@ -307,12 +266,9 @@ mod tests {
 
     #[test]
     fn parameters_lose_only_the_white_space_between_tokens() {
-        let raw = RawValue::from_string(
-            "{ \"b\" : [ 1 ,\n\t\"a \\\" b\\\\\" ] , \"a\\\\\" : \" \" }".to_owned(),
-        )
-        .unwrap();
+        let object = "{ \"b\" : [ 1 ,\n\t\"a \\\" b\\\\\" ] , \"a\\\\\" : \" \" }";
         assert_eq!(
-            ToolParameters::compact(&raw).unwrap().as_json(),
+            ToolParameters::compact(object).unwrap().as_json(),
             r#"{"b":[1,"a \" b\\"],"a\\":" "}"#
         );
     }

@@ -15,7 +15,9 @@ use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
 use super::export::Export;
 use super::views::TurnView;
-use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus};
+use crate::contract::{
+    ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnStatus, fingerprint,
+};
 use crate::persistence::{SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
@@ -113,7 +115,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Some(Interrupted::GivenUp(turn)) => Some(turn.ordinal),
             _ => None,
         };
-        let fingerprint = request.fingerprint();
+        let fingerprint = fingerprint(request);
         let door = Door { given_up, retrieved, ..self.door(context) };
         let admission = match request {
             ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint)?,

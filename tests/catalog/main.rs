@@ -16,13 +16,15 @@ mod wrong_documents;
 use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
-    AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, Catalog, CatalogFault, Continuation,
-    ConversationContext, FunctionTool, HeaderTemplate, HttpTool, Mode, NeededSecret, OnError,
-    Retrieval, SCHEMA, SecretTemplate, ServerTool, needed_secrets,
+    AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, Catalog, CatalogFault, ClientToolDefinition,
+    Continuation, ConversationContext, HeaderTemplate, HttpTool, Mode, NeededSecret, OnError,
+    Retrieval, SecretTemplate, ServerTool, needed_secrets,
 };
 use documents::{full, least, with, without};
 use serde_json::{Map, Value, json};
 use wrong_documents::fault;
+
+const SCHEMA: &str = include_str!("../src/catalog/catalog.schema.json");
 
 static VALIDATOR: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).expect("the schema is JSON"))
@@ -86,7 +88,7 @@ fn a_full_document_is_read_member_by_member() {
             boot_prompt: "Be useful.".into(),
             model: Some("gpt-5.1-mini".into()),
             mode: Some("ddr".into()),
-            tools: vec![FunctionTool {
+            tools: vec![ClientToolDefinition {
                 name: "ddr_document".into(),
                 description: Some("Writes a DDR.".into()),
                 parameters: map(parameters.unwrap()),
@@ -175,7 +177,7 @@ fn what_a_document_leaves_out_has_the_documented_defaults() {
             boot_prompt: "Hi.".into(),
             model: None,
             mode: None,
-            tools: vec![FunctionTool {
+            tools: vec![ClientToolDefinition {
                 name: "f".into(),
                 description: None,
                 parameters: takes_nothing.clone(),
@@ -349,6 +351,38 @@ fn a_text_that_is_not_one_json_value_is_refused_with_its_place() {
         serde_json::to_value(fault("/Modes", "is bad")).unwrap(),
         json!({ "Path": "/Modes", "Message": "is bad" })
     );
+}
+
+#[test]
+fn what_json_may_write_and_nobody_can_read_is_refused_at_its_place() {
+    let schema = |schema: &str| full().to_string().replace(r#"{"type":"string"}"#, schema);
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    let half = |text: &str| full().to_string().replace(text, r"\ud800");
+    let too_deep = "is nested more than 128 levels deep at line 1 column 129";
+    for (text, path, message) in [
+        ("[".repeat(100_000), "", too_deep),
+        (nested(128), "", "must be an object, not an array"),
+        (
+            schema(r#"{"minimum":1e999}"#),
+            "/ServerTools/0/Parameters",
+            "holds a number out of range, or text that is not valid Unicode",
+        ),
+        (
+            half("Be useful."),
+            "/ConversationContexts/default/BootPrompt",
+            "is not valid Unicode; escape no lone surrogates",
+        ),
+        (
+            half("X-Key"),
+            "/AgentContexts/default/Retrieval/Http/Headers",
+            "has a name that is not valid Unicode; escape no lone surrogates",
+        ),
+    ] {
+        let faults = Catalog::parse(&text).unwrap_err();
+        assert!(faults.contains(&fault(path, message)), "{faults:#?}");
+    }
+    let deep = schema(&format!(r#"{{"enum":[{}]}}"#, nested(115)));
+    assert_eq!(Catalog::parse(&deep).map(drop), Ok(()));
 }
 
 #[test]

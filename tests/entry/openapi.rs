@@ -3,7 +3,10 @@
 
 use std::sync::OnceLock;
 
-use aptix_edge::contract::{ErrorCode, limits, parse};
+use aptix_edge::contract::{
+    ArtifactOrigin, ClosedList, ContentEncoding, ErrorCode, ImageMimeType, RagOperator, limits,
+    parse,
+};
 use aptix_edge::entry::{Route, openapi};
 use aptix_edge::files::{FileId, FileLink};
 use aptix_edge::ports::Deployment;
@@ -215,6 +218,8 @@ fn the_endpoints_published_are_those_that_are_found() {
         mime_type: "text/plain".to_owned(),
         expires_at: 1,
     };
+    let bed = bed::Bed::new();
+    bed.deploy("AUTH", "keys");
     let mut count = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {
         let target =
@@ -229,9 +234,10 @@ fn the_endpoints_published_are_those_that_are_found() {
             let published = operations.get(method).is_some();
             assert_eq!(found.is_ok(), published, "{method} {path}");
             count += usize::from(published);
-            if let Ok(route) = found {
+            if published {
                 let open = operations[method]["security"] == json!([]);
-                assert_eq!(route.is_public(), open, "{method} {path}");
+                let heard = bed.asked(&method.to_uppercase(), &target, "");
+                assert_eq!(heard.status != 401, open, "{method} {path}");
             }
         }
     }
@@ -367,5 +373,20 @@ proptest! {
             let validator = &validators[usize::from(shape == "ToolContinuation")];
             prop_assert!(validator.is_valid(&request), "{request}");
         }
+    }
+}
+
+#[test]
+fn every_closed_list_of_names_is_published_as_it_is_read() {
+    for (shape, member, names) in [
+        ("InputArtifact", "Origin", ArtifactOrigin::NAMES),
+        ("InputArtifact", "Encoding", ContentEncoding::NAMES),
+        ("ClipboardImage", "MimeType", ImageMimeType::NAMES),
+        ("RagCondition", "Operator", RagOperator::NAMES),
+    ] {
+        let mut published = schema(shape)["properties"][member]["enum"].clone();
+        // `null` is as good as absent where a member may be absent.
+        published.as_array_mut().unwrap().retain(|name| !name.is_null());
+        assert_eq!(published, json!(names), "{shape}.{member}");
     }
 }

@@ -1,4 +1,4 @@
-//! Which paths a client may name: relative ones only (AGN-034 section 4.2, interface section 2).
+//! Which paths a client may name: relative ones only (AGN-034 §4.2, interface §2).
 //!
 //! It owns the one definition of "no absolute path in any spelling", for artifacts and for
 //! documents alike. It never touches a file system and never repairs a path.

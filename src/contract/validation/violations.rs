@@ -1,18 +1,21 @@
 //! The violations of one request, in the order in which they are found: document order.
 //!
-//! It owns the bound on the report. A hostile body of a million faults is answered with the first
-//! hundred and a note, and costs no more memory than those.
+//! It owns their codes and words, and the bound on the report: of a million faults in a hostile
+//! body, the first hundred and a note are kept.
 
-use super::place::Place;
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
+use crate::json::{NearestName, Node, Place, Problem, Report, WrittenPlace};
 
 /// How many violations are listed before the note that there are more.
-pub const REPORT_LIMIT: usize = 100;
+const REPORT_LIMIT: usize = 100;
+
+/// The longest member name that is repeated back: a report must not grow with the body.
+const NAME_LIMIT: usize = 64;
 
 /// What was found wrong so far.
 #[derive(Debug, Default)]
-pub struct Violations {
+pub(super) struct Violations {
     faults: Vec<Fault>,
     /// The code of the first violation that did not fit.
     omitted: Option<ErrorCode>,
@@ -20,21 +23,32 @@ pub struct Violations {
 
 impl Violations {
     /// Nothing wrong yet.
-    #[must_use]
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::default()
     }
 
-    /// Reports that what stands at `place` is wrong. The message is the place's name followed by
-    /// `problem`, which says what is expected, without a full stop, and never repeats a value.
-    pub fn report(&mut self, code: ErrorCode, place: &Place<'_>, problem: &str) {
-        self.add(code, || {
-            Fault::new(code, format!("{} {problem}.", place.label())).at(place.pointer())
+    /// Reports a value that breaks its rule. The message is the value's name followed by `problem`,
+    /// which says what is expected, without a full stop, and never repeats a value.
+    pub(super) fn invalid(&mut self, at: Node<'_, '_>, problem: &str) {
+        self.report(ErrorCode::InvalidField, &at.place, problem);
+    }
+
+    /// Reports that what stands at `place`, or should, is wrong.
+    pub(super) fn report(&mut self, code: ErrorCode, place: &Place<'_>, problem: &str) {
+        self.record(code, || {
+            let WrittenPlace { pointer, label, .. } = place.written(NAME_LIMIT);
+            let label = if label.is_empty() { "The body" } else { &label };
+            Fault::new(code, format!("{label} {problem}.")).at(pointer)
         });
     }
 
+    /// Reports the value at `place` by the fault of whoever refuses it.
+    pub(super) fn refused(&mut self, fault: Fault, place: &Place<'_>) {
+        self.record(fault.code, || fault.at(place.written(NAME_LIMIT).pointer));
+    }
+
     /// Reports a fault; it is built only when there is still room.
-    pub fn add(&mut self, code: ErrorCode, fault: impl FnOnce() -> Fault) {
+    pub(super) fn record(&mut self, code: ErrorCode, fault: impl FnOnce() -> Fault) {
         if self.faults.len() < REPORT_LIMIT {
             self.faults.push(fault());
         } else {
@@ -42,18 +56,8 @@ impl Violations {
         }
     }
 
-    /// Whether the report has been cut: then nothing that is found can change the answer any more,
-    /// and the rest of a hostile body is not worth looking at.
-    #[must_use]
-    pub fn overflowed(&self) -> bool {
-        self.omitted.is_some()
-    }
-
-    /// The value, when nothing was wrong.
-    ///
-    /// # Errors
-    /// Every violation, in order.
-    pub fn settle<T>(mut self, value: Option<T>) -> Result<T, Vec<Fault>> {
+    /// The value when nothing was wrong, else every violation, in order.
+    pub(super) fn settle<T>(mut self, value: Option<T>) -> Result<T, Vec<Fault>> {
         if let Some(code) = self.omitted {
             self.faults.push(Fault::new(
                 code,
@@ -70,5 +74,46 @@ impl Violations {
             )]),
             Some(_) | None => Err(self.faults),
         }
+    }
+
+    fn report_unknown(&mut self, place: &Place<'_>, nearest: Option<NearestName<'_>>) {
+        self.record(ErrorCode::UnknownField, || {
+            let WrittenPlace { pointer, label, .. } = place.written(NAME_LIMIT);
+            let hint = match nearest {
+                Some(NearestName { name, is_likely: true }) => format!("did you mean {name}?"),
+                _ => "remove it.".to_owned(),
+            };
+            let message = format!("{label} is not a known member; {hint}");
+            let fault = Fault::new(ErrorCode::UnknownField, message).at(pointer);
+            match nearest {
+                Some(nearest) => fault.with("DidYouMean", nearest.name),
+                None => fault,
+            }
+        });
+    }
+}
+
+impl Report for Violations {
+    const NULL_IS_ABSENT: bool = true;
+
+    fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>) {
+        let place = &at.place;
+        match problem {
+            Problem::Missing(name) => {
+                let place = Place::Member(place, name);
+                self.report(ErrorCode::MissingField, &place, "is required; add it");
+            }
+            Problem::Unknown { nearest, .. } => self.report_unknown(place, nearest),
+            Problem::Forbidden(problem) => self.report(ErrorCode::ForbiddenField, place, problem),
+            Problem::Repeated => {
+                self.invalid(at, "stands more than once in its object; send it once");
+            }
+            Problem::WrongKind(wanted) => self.invalid(at, &format!("must be {wanted}")),
+            Problem::Invalid(problem) => self.invalid(at, problem),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.omitted.is_some()
     }
 }

@@ -93,8 +93,8 @@ pub(crate) const OWN: &[Question] = &[
     (
         "misspelled field name suggestion",
         &[
-            ("src/contract/validation/nearest_name.rs", ""),
-            ("src/contract/validation/json_object.rs", "fn report_unknown"),
+            ("src/json/nearest_name.rs", ""),
+            ("src/contract/validation/violations.rs", "fn report_unknown"),
         ],
     ),
     (
@@ -170,8 +170,8 @@ pub(crate) const OWN: &[Question] = &[
     (
         "JSON nested too deeply",
         &[
-            ("src/contract/validation/well_formed.rs", "fn too_deep_at"),
-            ("src/contract/validation/well_formed.rs", "fn object_text"),
+            ("src/json/well_formed.rs", "fn too_deep_at"),
+            ("src/contract/validation/body.rs", "fn object_text"),
         ],
     ),
     (

@@ -1,16 +1,11 @@
-//! Whether a body is one JSON object at all: the only stage at which nothing can be located by a
-//! JSON Pointer.
+//! Whether a body is one JSON object at all.
 //!
 //! It owns `malformed_json`. Its messages give line and column and never repeat content. A byte
 //! order mark in front is skipped, as RFC 8259 permits.
 
-use serde::de::IgnoredAny;
-
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
-
-/// How deep arrays and objects may nest, the outermost included.
-pub const DEPTH_LIMIT: usize = 128;
+use crate::json::{DEPTH_LIMIT, Malformed, check, not_json, position_after};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -19,11 +14,10 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// # Errors
 /// `malformed_json`: empty, not UTF-8, not JSON, more than one value, nested too deeply, or not an
 /// object.
-pub fn object_text(body: &[u8]) -> Result<&str, Fault> {
+pub(super) fn object_text(body: &[u8]) -> Result<&str, Fault> {
     let body = without_byte_order_mark(body);
     let text = std::str::from_utf8(body).map_err(|error| {
-        let valid = body.split_at_checked(error.valid_up_to());
-        let (line, column) = position_after(valid.map_or(body, |(valid, _)| valid));
+        let (line, column) = position_after(body.get(..error.valid_up_to()).unwrap_or(body));
         malformed(&format!(
             "is not UTF-8 at line {line}, column {column}; send JSON encoded as UTF-8"
         ))
@@ -31,16 +25,14 @@ pub fn object_text(body: &[u8]) -> Result<&str, Fault> {
     if text.trim_ascii().is_empty() {
         return Err(malformed("is empty; send one JSON object"));
     }
-    // Before the parser, so that depth is answered as depth. The scan copes with any text.
-    if let Some(offset) = too_deep_at(text) {
-        let above = text.as_bytes().split_at_checked(offset);
-        let (line, column) = position_after(above.map_or(body, |(above, _)| above));
-        return Err(malformed(&format!(
+    check(text).map_err(|error| match error {
+        Malformed::TooDeep { line, column } => malformed(&format!(
             "is nested more than {DEPTH_LIMIT} levels deep at line {line}, column {column}"
-        )));
-    }
-    serde_json::from_str::<IgnoredAny>(text)
-        .map_err(|error| malformed(&format!("is {}; send one JSON object", not_json(&error))))?;
+        )),
+        Malformed::NotJson(error) => {
+            malformed(&format!("is {}; send one JSON object", not_json(&error)))
+        }
+    })?;
     if text.trim_ascii_start().starts_with('{') {
         Ok(text)
     } else {
@@ -49,60 +41,8 @@ pub fn object_text(body: &[u8]) -> Result<&str, Fault> {
 }
 
 /// The body without the mark that some clients put in front of UTF-8.
-#[must_use]
-pub fn without_byte_order_mark(body: &[u8]) -> &[u8] {
+pub(super) fn without_byte_order_mark(body: &[u8]) -> &[u8] {
     body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body)
-}
-
-/// Where and why a text is not JSON, without repeating any of it.
-#[must_use]
-pub fn not_json(error: &serde_json::Error) -> String {
-    let shown = error.to_string();
-    // Syntax errors have fixed texts; a data error could quote a value.
-    let reason = if error.is_data() {
-        "not as expected"
-    } else {
-        shown.split_once(" at line ").map_or(shown.as_str(), |(reason, _)| reason)
-    };
-    format!("not valid JSON at line {}, column {} ({reason})", error.line(), error.column())
-}
-
-/// The offset of the bracket that goes below [`DEPTH_LIMIT`], when there is one.
-#[must_use]
-pub fn too_deep_at(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut bytes = text.bytes().enumerate();
-    while let Some((offset, byte)) = bytes.next() {
-        match byte {
-            b'{' | b'[' => {
-                depth += 1;
-                if depth > DEPTH_LIMIT {
-                    return Some(offset);
-                }
-            }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => {
-                while let Some((_, byte)) = bytes.next() {
-                    match byte {
-                        b'"' => break,
-                        b'\\' => {
-                            bytes.next();
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Line and column, from 1, of the byte that follows these.
-fn position_after(bytes: &[u8]) -> (usize, usize) {
-    let line = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let column = bytes.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
-    (line, column)
 }
 
 fn malformed(problem: &str) -> Fault {

@@ -1,0 +1,241 @@
+//! The catalog's typed form and its lookups (AGN-003 §2 for the contexts, AGN-011 §4 for modes and
+//! their tools).
+//!
+//! It says what a checked catalog holds; the rules by which it is checked stand with their readers.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::secret_template::SecretTemplate;
+
+/// The name of the built-in tool that changes the mode; always offered (AGN-011 §4.2).
+pub const AGENT_CHANGE_MODE: &str = "agent_change_mode";
+/// The name of the built-in tool that lists the modes; offered in modes that name it.
+pub const AGENT_LIST_MODES: &str = "agent_list_modes";
+/// Tools of the product itself: a mode may name them, a catalog may not redefine them.
+pub const BUILT_IN_TOOLS: [&str; 2] = [AGENT_CHANGE_MODE, AGENT_LIST_MODES];
+/// The mode a session starts in when nothing else says so (AGN-011 §3.1).
+pub const GENERAL_MODE: &str = "general";
+/// The conversation context of sessions that name none.
+pub const DEFAULT_CONTEXT: &str = "default";
+
+/// A checked catalog: every reference in it resolves, and it has at least one mode.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Catalog {
+    pub(super) agent_contexts: BTreeMap<String, AgentContext>,
+    pub(super) conversation_contexts: BTreeMap<String, ConversationContext>,
+    pub(super) modes: Vec<Mode>,
+    pub(super) default_mode: Mode,
+    pub(super) server_tools: Vec<ServerTool>,
+}
+
+/// Which model service a session talks to, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentContext {
+    /// `{BaseUrl}/responses` is called. Absent: the deployment's `OPENAI_BASE_URL`.
+    /// As written in the document, so possibly with a slash at its end.
+    pub base_url: Option<String>,
+    /// The name of the secret that holds the service's key. Absent: no key is sent.
+    pub api_key_secret: Option<String>,
+    /// Used by conversation contexts without a model. Absent: the deployment's `OPENAI_MODEL`.
+    pub model: Option<String>,
+    /// Who remembers the conversation between calls.
+    pub continuation: Continuation,
+    /// Whether tools go out with every call; `false` is AGN-003 §4.2's rule. Default `true`.
+    pub resend_tools: bool,
+    /// Whether responses stored by the service are deleted with their session. Default `false`.
+    pub delete_stored: bool,
+    /// Where a user turn's chunks come from.
+    pub retrieval: Retrieval,
+}
+
+/// Who remembers the conversation between calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Continuation {
+    /// The service: `store: true`, then `previous_response_id`. The default.
+    Stored,
+    /// This product: `store: false`, and the whole conversation is sent each time.
+    Replay,
+}
+
+/// Where a user turn's chunks come from (interface §7).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Retrieval {
+    /// The workspace's own index. The default.
+    Index {
+        /// Most chunks given to a turn, 1 to 100. Default 8.
+        limit: u32,
+        /// Most bytes of chunk text given to a turn, 1 to 1048576. Default 24576.
+        max_bytes: u32,
+    },
+    /// The operator's own search service.
+    Http {
+        /// Where the query is posted; http or https.
+        url: String,
+        /// Sent along, in the document's order.
+        headers: Vec<HeaderTemplate>,
+        /// For the whole exchange, in milliseconds, 1 to 900000. Default 30000.
+        timeout_ms: u64,
+        /// Most chunks given to a turn, 1 to 100. Default 8.
+        limit: u32,
+        /// Most bytes of chunk text given to a turn, 1 to 1048576. Default 24576.
+        max_bytes: u32,
+    },
+    /// Nowhere: turns see their own artifacts only.
+    None,
+}
+
+/// The reasoning profile of a conversation (AGN-003 §2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationContext {
+    /// Names an agent context of this catalog.
+    pub agent_context_id: String,
+    /// The system message of a session's first call; never blank.
+    pub boot_prompt: String,
+    /// Goes before the agent context's model.
+    pub model: Option<String>,
+    /// The key of the mode its sessions start in. Absent: [`Catalog::default_mode`].
+    pub mode: Option<String>,
+    /// Client tools of sessions that never received any.
+    pub tools: Vec<ClientToolDefinition>,
+}
+
+/// A client tool: offered to the model, run by the client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientToolDefinition {
+    /// `^[a-zA-Z0-9_-]{1,64}$`, not a built-in tool's name.
+    pub name: String,
+    /// What the model reads to choose it.
+    pub description: Option<String>,
+    /// A JSON Schema that always says `"type": "object"` and has `properties`.
+    pub parameters: Map<String, Value>,
+    /// Default `false`.
+    pub strict: bool,
+}
+
+/// A mode of the agent (AGN-011).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mode {
+    /// `^[A-Za-z0-9_.-]{1,64}$`; seen by the model, never by clients.
+    pub key: String,
+    /// What clients see; one line, never blank.
+    pub display_name: String,
+    /// What the model reads to choose it; may be empty.
+    pub when_to_use: String,
+    /// Stands before the final text of the turn that changed into it; may be empty.
+    pub welcome_message: String,
+    /// The mode layer of the prompt; may be empty.
+    pub instructions: String,
+    /// Names of server tools and built-in tools, each once. `agent_change_mode` is offered anyway.
+    pub tools: Vec<String>,
+    /// Marked as the default. See [`Catalog::default_mode`].
+    pub is_default: bool,
+}
+
+/// A tool the server runs by an HTTP call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerTool {
+    /// `^[a-zA-Z0-9_-]{1,64}$`, not a built-in tool's name.
+    pub name: String,
+    /// What the model reads to choose it; never blank.
+    pub description: String,
+    /// A JSON Schema that always says `"type": "object"` and has `properties`.
+    pub parameters: Map<String, Value>,
+    /// Whether the model service holds the model to the parameters. Default `false`.
+    pub strict: bool,
+    /// What its failure does to the turn.
+    pub on_error: OnError,
+    /// The call that runs it.
+    pub http: HttpTool,
+}
+
+/// What a server tool's failure does to the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnError {
+    /// The turn fails (AGN-027 §4, layer 3). The default.
+    FailTurn,
+    /// The model gets the error as the tool's output and goes on.
+    ReportToModel,
+}
+
+/// The call that runs a server tool: a `POST` of JSON whose response is JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpTool {
+    /// http or https, without credentials and fragment.
+    pub url: String,
+    /// Sent along, in the document's order.
+    pub headers: Vec<HeaderTemplate>,
+    /// For the whole exchange, in milliseconds, 1 to 900000. Default 30000.
+    pub timeout_ms: u64,
+}
+
+/// One header whose value may name secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderTemplate {
+    /// As written; no other header of the same call has this name in any case.
+    pub name: String,
+    /// Expanded on every call.
+    pub value: SecretTemplate,
+}
+
+impl Catalog {
+    /// The agent contexts and their ids, in the ids' order; at least one.
+    pub fn agent_contexts(&self) -> impl Iterator<Item = (&str, &AgentContext)> {
+        self.agent_contexts.iter().map(|(id, context)| (id.as_str(), context))
+    }
+
+    /// The conversation contexts and their ids, in the ids' order; at least one.
+    pub fn conversation_contexts(&self) -> impl Iterator<Item = (&str, &ConversationContext)> {
+        self.conversation_contexts.iter().map(|(id, context)| (id.as_str(), context))
+    }
+
+    /// The agent context of that id.
+    #[must_use]
+    pub fn agent_context(&self, id: &str) -> Option<&AgentContext> {
+        self.agent_contexts.get(id)
+    }
+
+    /// The conversation context of that id.
+    #[must_use]
+    pub fn conversation_context(&self, id: &str) -> Option<&ConversationContext> {
+        self.conversation_contexts.get(id)
+    }
+
+    /// The mode of that key.
+    #[must_use]
+    pub fn mode(&self, key: &str) -> Option<&Mode> {
+        self.modes.iter().find(|mode| mode.key == key)
+    }
+
+    /// All modes, in the document's order; at least one.
+    #[must_use]
+    pub fn modes(&self) -> &[Mode] {
+        &self.modes
+    }
+
+    /// The mode marked `IsDefault`, else `general`, else the first.
+    #[must_use]
+    pub fn default_mode(&self) -> &Mode {
+        &self.default_mode
+    }
+
+    /// What clients see of a mode; of the default one when the key is no longer known, because a
+    /// key is never shown.
+    #[must_use]
+    pub fn display_name(&self, key: &str) -> &str {
+        &self.mode(key).unwrap_or_else(|| self.default_mode()).display_name
+    }
+
+    /// All server tools, in the document's order.
+    #[must_use]
+    pub fn server_tools(&self) -> &[ServerTool] {
+        &self.server_tools
+    }
+
+    /// The server tool of that name; built-in tools are not among them.
+    #[must_use]
+    pub fn server_tool(&self, name: &str) -> Option<&ServerTool> {
+        self.server_tools.iter().find(|tool| tool.name == name)
+    }
+}

@@ -1,0 +1,39 @@
+//! Closed lists of names, such as the operators of a scope, each written down once.
+//!
+//! The wire form, the name as text and the list in messages come from one table, and the published
+//! OpenAPI document is held against it by a test.
+
+/// A closed list of names.
+pub trait ClosedList {
+    /// Every name, in the order in which messages list them.
+    const NAMES: &'static [&'static str];
+}
+
+/// Declares an enum whose variants are the names of a closed list.
+macro_rules! closed_list {
+    ($(#[$doc:meta])* pub enum $list:ident {
+        $($(#[$variant_doc:meta])* $variant:ident = $name:literal,)+
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub enum $list {
+            $($(#[$variant_doc])* #[serde(rename = $name)] $variant,)+
+        }
+
+        impl $list {
+            /// The name on the wire.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+
+        impl $crate::contract::closed_list::ClosedList for $list {
+            const NAMES: &'static [&'static str] = &[$($name),+];
+        }
+    };
+}
+
+pub(super) use closed_list;

@@ -1,0 +1,28 @@
+//! Reading JSON in place: objects of a known shape, values with their places, and what is wrong
+//! with them.
+//!
+//! It owns the rules that hold for every object of every document: known, missing, repeated and
+//! forbidden members, and the nearest known name of an unknown one. It knows no document: what a
+//! member means is its reader's, and so are the words in which a [`Problem`] is reported.
+//!
+//! Values are handed on as slices of the document, so nothing is built for a value that nobody
+//! wants.
+//!
+//! Architecture Invariant: this folder names nobody else in the crate.
+
+mod nearest_name;
+mod node;
+mod object_shape;
+mod place;
+mod reading;
+mod report;
+mod walk;
+mod well_formed;
+
+pub use nearest_name::{NearestName, nearest_name};
+pub use node::{Kind, Node};
+pub use object_shape::{ForbiddenMembers, ObjectShape};
+pub use place::{Place, WrittenPlace};
+pub use report::{Problem, Report};
+pub use walk::{first_member, for_each_element, for_each_member};
+pub use well_formed::{DEPTH_LIMIT, Malformed, check, not_json, position_after};

@@ -1,0 +1,111 @@
+//! The members that an object may have, and reading an object by them.
+//!
+//! It owns the rules about members that hold for every object: unknown, forbidden, repeated and
+//! missing ones. It does not know what any member means.
+
+use super::nearest_name::nearest_name;
+use super::node::Node;
+use super::report::{Problem, Report};
+use super::walk::for_each_member;
+
+/// The members an object may have.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectShape {
+    known: &'static [&'static str],
+    required: &'static [&'static str],
+    forbidden: &'static [ForbiddenMembers],
+}
+
+/// Known names that an object must not hold.
+#[derive(Clone, Copy, Debug)]
+pub struct ForbiddenMembers {
+    /// The names.
+    pub names: &'static [&'static str],
+    /// Why, and what to do: it follows the member's name in the message.
+    pub problem: &'static str,
+    /// Whether `null` is as good as absent, as serialisers write it for a member that is not set.
+    pub null_is_absent: bool,
+}
+
+impl ObjectShape {
+    /// An object that may have these members, at most 32, and must have the `required` among them.
+    #[must_use]
+    pub const fn new(known: &'static [&'static str], required: &'static [&'static str]) -> Self {
+        Self { known, required, forbidden: &[] }
+    }
+
+    /// The same shape, with names that have no place in it.
+    #[must_use]
+    pub const fn forbidding(self, forbidden: &'static [ForbiddenMembers]) -> Self {
+        Self { forbidden, ..self }
+    }
+
+    /// Reads an object: hands every known member that is present, once, to `member`, and reports
+    /// all the others. Whatever `member` reports about a value falls into its place, so the report
+    /// is in document order. Missing members come last.
+    pub fn read<'d, R: Report>(
+        &self,
+        object: Node<'d, '_>,
+        found: &mut R,
+        mut member: impl FnMut(&'static str, Node<'d, '_>, &mut R),
+    ) {
+        // Behind a reference, the walk is compiled once instead of once for each shape.
+        self.walk(object, found, &mut member);
+    }
+
+    fn walk<'d, R: Report>(
+        &self,
+        object: Node<'d, '_>,
+        found: &mut R,
+        member: &mut dyn FnMut(&'static str, Node<'d, '_>, &mut R),
+    ) {
+        if !object.is_object() {
+            return found.add(object, Problem::WrongKind("an object"));
+        }
+        // One bit for each known name; the largest shape has sixteen.
+        let mut seen = 0_u32;
+        let walked = for_each_member(object.json, |name, json| {
+            if found.is_full() {
+                return;
+            }
+            let node = object.member(&name, json);
+            let is_null = json == "null";
+            if let Some((known, bit)) = self.known(&name) {
+                let is_absent = is_null && R::NULL_IS_ABSENT && !self.required.contains(&known);
+                if seen & bit != 0 {
+                    found.add(node, Problem::Repeated);
+                } else if !is_absent {
+                    member(known, node, found);
+                }
+                seen |= bit;
+            } else if let Some(forbidden) = self.forbidden(&name) {
+                if !(is_null && forbidden.null_is_absent) {
+                    found.add(node, Problem::Forbidden(forbidden.problem));
+                }
+            } else {
+                let nearest = nearest_name(&name, self.known.iter().copied());
+                found.add(node, Problem::Unknown { name: &name, nearest, known: self.known });
+            }
+        });
+        if walked.is_err() {
+            // The document is JSON, so it can only be an escape for half a character.
+            let problem = "has a member name that is not valid Unicode; escape no lone surrogates";
+            found.add(object, Problem::Invalid(problem));
+        }
+        for name in self.required {
+            if self.known(name).is_some_and(|(_, bit)| seen & bit == 0) {
+                found.add(object, Problem::Missing(name));
+            }
+        }
+    }
+
+    /// The known name and its bit.
+    fn known(&self, name: &str) -> Option<(&'static str, u32)> {
+        let bits = (0..u32::BITS).map(|shift| 1 << shift);
+        self.known.iter().copied().zip(bits).find(|(known, _)| *known == name)
+    }
+
+    fn forbidden(&self, name: &str) -> Option<&'static ForbiddenMembers> {
+        self.forbidden.iter().find(|forbidden| forbidden.names.contains(&name))
+    }
+}
