@@ -24,7 +24,7 @@ use documents::{full, least, with, without};
 use serde_json::{Map, Value, json};
 use wrong_documents::fault;
 
-const SCHEMA: &str = include_str!("../src/catalog/catalog.schema.json");
+const SCHEMA: &str = include_str!("../../src/catalog/catalog.schema.json");
 
 static VALIDATOR: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).expect("the schema is JSON"))
