@@ -1,4 +1,4 @@
-//! What the front door publishes.
+//! From a request's method, path, headers and body to one response, through the front door.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,4 +8,10 @@
     reason = "a test that panics is a test that fails"
 )]
 
+mod alarms;
+mod bodies;
+mod callers;
+mod downloads;
 mod openapi;
+mod retrieval;
+mod workspaces;

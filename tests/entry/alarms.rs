@@ -1,0 +1,84 @@
+//! The alarm of a session's object: what is accepted is looked after from that moment on.
+
+use bed::*;
+use serde_json::json;
+
+const EVERY_MS: u64 = 30_000;
+
+fn alarm_in(bed: &Bed) -> Option<u64> {
+    bed.world.alarm_at.get().map(|at| at - bed.world.executor.now_ms())
+}
+
+#[test]
+fn what_is_accepted_sets_the_alarm_and_what_is_refused_or_only_looked_at_does_not() {
+    let bed = Bed::new();
+    bed.session();
+    bed.post(&json!({ "SessionId": "s", "TurnId": "t" }));
+    bed.post(&with(turn("t", "Hello"), json!({ "AgentContextId": "none" })));
+    bed.post(&results("t", &[("call", json!(1))]));
+    assert_eq!(alarm_in(&bed), None);
+    bed.send_to_silence(&turn("t", "Hello"));
+    assert_eq!(alarm_in(&bed), Some(EVERY_MS));
+}
+
+#[test]
+fn an_alarm_that_cannot_be_set_accepts_nothing() {
+    let bed = Bed::new();
+    bed.world.alarm_fails.set(true);
+    assert_eq!(bed.post(&turn("t", "Hello")).failure(), (500, "internal"));
+    assert_eq!((bed.disk.rows_written.get(), bed.world.model.requests()), (0, 0));
+    bed.world.alarm_fails.set(false);
+    bed.post(&turn("t", "Hello")).final_text();
+}
+
+#[test]
+fn a_turn_that_runs_keeps_its_alarm_and_one_that_has_ended_does_not() {
+    let bed = Bed::new();
+    let pending = bed.send_to_silence(&turn("t", "Hello"));
+    for _ in 0..3 {
+        bed.alarm();
+        assert_eq!(alarm_in(&bed), Some(EVERY_MS));
+    }
+    bed.try_cancel("t").unwrap();
+    bed.wait(&pending).unwrap();
+    bed.alarm();
+    assert_eq!(alarm_in(&bed), None);
+}
+
+#[test]
+fn an_alarm_that_can_not_do_its_work_rings_again_and_says_why() {
+    let bed = Bed::new();
+    bed.deploy("TURN_ALARM_MS", "5000");
+    bed.send_to_silence(&turn("t", "Hello"));
+    assert_eq!(alarm_in(&bed), Some(5_000));
+    bed.restart();
+    bed.spoil_catalog();
+    bed.alarm();
+    assert_eq!(alarm_in(&bed), Some(5_000));
+    let log = bed.world.log.take();
+    assert!(
+        log.iter().any(|line| line["event"] == "alarm_failed" && line["code"] == "catalog_invalid")
+    );
+    // A variable that is wrong does not end the looking after.
+    bed.deploy("TURN_ALARM_MS", "soon");
+    bed.alarm();
+    assert_eq!(alarm_in(&bed), Some(EVERY_MS));
+    bed.deploy("TURN_ALARM_MS", "5000");
+    bed.configure(|_| ());
+    bed.alarm();
+    bed.settle();
+    assert_eq!(bed.status("t"), "completed");
+}
+
+#[test]
+fn an_erased_session_leaves_no_alarm_unless_responses_are_still_to_be_deleted() {
+    let bed = Bed::new();
+    bed.post(&turn("t", "Hello")).final_text();
+    bed.try_erase().unwrap();
+    assert_eq!(alarm_in(&bed), None);
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    bed.post(&turn("t", "Hello")).final_text();
+    bed.try_erase().unwrap();
+    let pending = bed.world.model.stored() > 0;
+    assert_eq!(alarm_in(&bed).is_some(), pending);
+}

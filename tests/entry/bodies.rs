@@ -1,0 +1,92 @@
+//! Which bodies are read, and how a request is refused (interface §1 and §3).
+
+use bed::*;
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+fn posted(bed: &Bed, headers: &[(&str, &str)], body: &str) -> Heard {
+    bed.wait(&bed.ask("POST", "/execute", headers, body)).unwrap()
+}
+
+#[test]
+fn a_body_is_json_by_its_type_or_has_none_and_is_not_encoded() {
+    let bed = Bed::new();
+    let body = turn("t", "Hello").to_string();
+    for (headers, status) in [
+        (vec![], 200),
+        (vec![JSON], 200),
+        (vec![("Content-Type", "Application/JSON; charset=utf-8")], 200),
+        (vec![("Content-Type", "application/vnd.acme+json")], 200),
+        (vec![("Content-Encoding", "Identity")], 200),
+        (vec![("Content-Type", "text/plain")], 415),
+        (vec![("Content-Type", "application/jsonp")], 415),
+        (vec![JSON, ("Content-Encoding", "gzip")], 415),
+    ] {
+        assert_eq!(posted(&bed, &headers, &body).status, status, "{headers:?}");
+    }
+    assert_eq!(bed.world.model.requests(), 1, "what is refused calls nothing");
+}
+
+#[test]
+fn a_body_over_the_cap_is_refused_by_its_announced_length_or_while_it_is_read() {
+    let bed = Bed::new();
+    bed.deploy("MAX_BODY_BYTES", "100");
+    let long = turn("t", &"x".repeat(100)).to_string();
+    for headers in [vec![("Content-Length", "101")], vec![], vec![("Content-Length", "many")]] {
+        let heard = posted(&bed, &headers, &long);
+        assert_eq!(heard.failure(), (413, "body_too_large"), "{headers:?}");
+        assert_eq!(heard.details()["MaxBytes"], 100);
+    }
+    let short = turn("t", "Hello").to_string();
+    assert_eq!(posted(&bed, &[("Content-Length", "100")], &short).status, 200);
+}
+
+#[test]
+fn a_refusal_says_what_helps_and_is_one_line_of_the_log_without_content() {
+    let bed = Bed::new();
+    for (method, target, body, status, code, header) in [
+        ("GET", "/nowhere", "", 404, "not_found", None),
+        ("PATCH", "/sessions/s", "", 405, "method_not_allowed", Some(("Allow", "GET, DELETE"))),
+        ("HEAD", "/execute", "", 405, "method_not_allowed", Some(("Allow", "POST"))),
+        ("GET", "/sessions/s", "", 404, "session_not_found", None),
+        ("GET", "/sessions/s%2F/turns", "", 400, "invalid_field", None),
+        ("POST", "/execute", "canary", 400, "malformed_json", None),
+        ("POST", "/execute", "{\"SessionId\":\"s\",\"canary\":1}", 400, "missing_field", None),
+        ("PUT", "/workspaces/w/documents", "{\"Documents\":7}", 400, "invalid_field", None),
+    ] {
+        bed.world.log.take();
+        let heard = bed.asked(method, target, body);
+        assert!(heard.body["Errors"].to_string().contains(code), "{target}: {}", heard.text);
+        assert_eq!(heard.status, status, "{target}");
+        assert_eq!(heard.headers["Content-Type"], "application/json; charset=utf-8");
+        assert_eq!(heard.headers["Cache-Control"], "no-store");
+        if let Some((name, value)) = header {
+            assert_eq!(heard.headers[name], value, "{target}");
+        }
+        let log = bed.world.log.take();
+        let [line] = log.as_slice() else { panic!("{target}: {log:?}") };
+        assert_eq!((&line["event"], &line["http_status"]), (&"refused".into(), &status.into()));
+        assert!(!line.to_string().contains("canary"));
+    }
+}
+
+#[test]
+fn what_a_session_responds_says_where_its_time_went() {
+    let bed = Bed::new();
+    let heard = posted(&bed, &[], &turn("t", "Hello").to_string());
+    assert!(heard.headers["Server-Timing"].starts_with("validate;dur=0, session;dur=0, compose;"));
+    assert!(bed.asked("GET", "/sessions/s/export", "").headers.contains_key("Server-Timing"));
+    assert_eq!(bed.asked("GET", "/health", "").headers.get("Server-Timing"), None);
+}
+
+#[test]
+fn an_object_that_does_not_respond_is_a_fault_of_ours_that_can_be_repeated() {
+    let bed = Bed::new();
+    let heard = bed.asked("GET", "/sessions/elsewhere", "");
+    assert_eq!(heard.failure(), (500, "internal"));
+    let log = bed.world.log.take();
+    assert_eq!(
+        (&log[0]["event"], &log[0]["object"]),
+        (&"object_failed".into(), &"local/elsewhere".into())
+    );
+}

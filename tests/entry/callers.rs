@@ -1,0 +1,98 @@
+//! Who may come in, how often, and from which pages (interface §6).
+
+use aptix_edge::encoding::sha256_hex;
+use aptix_edge::ports::HttpFault;
+use bed::*;
+use serde_json::json;
+
+const PAGE: &str = "https://app.example";
+
+fn closed() -> Bed {
+    let bed = Bed::new();
+    bed.deploy("AUTH", "keys");
+    let keys = json!([{ "Id": "first", "Tenant": "local", "Sha256": sha256_hex(b"right") }]);
+    bed.deploy("API_KEYS", &keys.to_string());
+    bed
+}
+
+fn asked(bed: &Bed, method: &str, target: &str, headers: &[(&str, &str)]) -> Heard {
+    bed.wait(&bed.ask(method, target, headers, "")).unwrap()
+}
+
+#[test]
+fn a_key_opens_the_door_and_nothing_else_does() {
+    let bed = closed();
+    for (authorization, status) in [
+        (vec![("Authorization", "Bearer right")], 404),
+        (vec![("Authorization", "bearer  right ")], 404),
+        (vec![("Authorization", "Bearer wrong")], 401),
+        (vec![("Authorization", "Basic right")], 401),
+        (vec![], 401),
+    ] {
+        let heard = asked(&bed, "GET", "/sessions/s", &authorization);
+        assert_eq!(heard.status, status, "{authorization:?}");
+        let challenge = heard.headers.get("WWW-Authenticate").map(String::as_str);
+        assert_eq!(challenge, (status == 401).then_some("Bearer"));
+    }
+    for open in ["/health", "/errors", "/openapi.json"] {
+        assert_eq!(asked(&bed, "GET", open, &[]).status, 200, "{open}");
+    }
+    assert_eq!(asked(&bed, "GET", "/nowhere", &[]).status, 404, "a route is no secret");
+}
+
+#[test]
+fn keys_that_cannot_be_read_keep_the_door_closed_and_the_operator_is_told() {
+    let bed = closed();
+    bed.deploy("API_KEYS", "[{}]");
+    let heard = asked(&bed, "GET", "/sessions/s", &[("Authorization", "Bearer right")]);
+    assert_eq!(heard.failure(), (401, "unauthenticated"));
+    assert!(bed.world.log.take().iter().any(|line| line["event"] == "keys_invalid"));
+}
+
+#[test]
+fn a_key_over_its_rate_waits_and_a_limiter_that_fails_closes_nothing() {
+    let bed = closed();
+    let key = [("Authorization", "Bearer right")];
+    bed.world.rate.borrow_mut().within = Ok(false);
+    let heard = asked(&bed, "GET", "/sessions/s", &key);
+    assert_eq!(heard.failure(), (429, "rate_limited"));
+    assert_eq!(heard.headers["Retry-After"], "60");
+    assert_eq!(bed.world.rate.borrow().asked, ["local/first"]);
+    bed.world.rate.borrow_mut().within = Err(HttpFault("gone".to_owned()));
+    assert_eq!(asked(&bed, "GET", "/sessions/s", &key).status, 404);
+    assert_eq!(asked(&bed, "GET", "/health", &[]).status, 200);
+    assert_eq!(bed.world.rate.borrow().asked.len(), 2, "who needs no key has no rate");
+}
+
+#[test]
+fn a_listed_page_may_call_and_read_every_response_and_no_other_page_may() {
+    let bed = Bed::new();
+    bed.deploy("ALLOWED_ORIGINS", PAGE);
+    bed.post(&turn("t", "Hello")).final_text();
+    for target in ["/sessions/s", "/sessions/gone", "/health", "/nowhere", "/sessions/s/export"] {
+        let heard = asked(&bed, "GET", target, &[("Origin", PAGE)]);
+        assert_eq!(heard.headers["Access-Control-Allow-Origin"], PAGE, "{target}");
+        assert_eq!(heard.headers["Vary"], "Origin");
+        assert!(heard.headers["Access-Control-Expose-Headers"].contains("Retry-After"));
+        let heard = asked(&bed, "GET", target, &[("Origin", "https://evil.example")]);
+        assert_eq!(heard.headers.get("Access-Control-Allow-Origin"), None, "{target}");
+    }
+}
+
+#[test]
+fn a_browser_that_asks_first_is_told_what_the_endpoint_takes() {
+    let bed = Bed::new();
+    bed.deploy("ALLOWED_ORIGINS", PAGE);
+    let preflight = |target: &str, origin: &str, method: &str| {
+        let headers = [("Origin", origin), ("Access-Control-Request-Method", method)];
+        asked(&bed, "OPTIONS", target, &headers)
+    };
+    let heard = preflight("/execute", PAGE, "POST");
+    assert_eq!((heard.status, heard.text.as_str()), (204, ""));
+    assert_eq!(heard.headers["Access-Control-Allow-Methods"], "POST");
+    assert_eq!(heard.headers["Access-Control-Allow-Origin"], PAGE);
+    assert_eq!(preflight("/execute", "https://evil.example", "POST").failure(), (403, "forbidden"));
+    assert_eq!(preflight("/execute", PAGE, "PUT").status, 405);
+    assert_eq!(preflight("/nowhere", PAGE, "GET").status, 404);
+    assert_eq!(asked(&bed, "OPTIONS", "/execute", &[]).status, 405, "that is no preflight");
+}

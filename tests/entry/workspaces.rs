@@ -1,0 +1,88 @@
+//! The endpoints of a workspace (interface §7).
+
+use bed::*;
+use serde_json::{Value, json};
+
+fn put(bed: &Bed, documents: Value) -> Heard {
+    bed.asked("PUT", "/workspaces/w/documents", &json!({ "Documents": documents }).to_string())
+}
+
+fn found(bed: &Bed, search: Value) -> Vec<String> {
+    let heard = bed.asked("POST", "/workspaces/w/search", &search.to_string());
+    let chunks = heard.result()["Chunks"].as_array().unwrap();
+    chunks.iter().map(|chunk| chunk["Path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn documents_are_put_found_counted_and_removed() {
+    let bed = Bed::new();
+    let documents = json!([
+        { "Path": "src/invoice.rs", "Contents": "pub struct InvoiceManager;\n", "Properties": { "team": "billing" } },
+        { "Path": "src/order.rs", "Contents": "pub struct OrderManager;\n" },
+        { "Path": "a+b.md", "Contents": "# Manager of none\n" },
+    ]);
+    let heard = put(&bed, documents.clone());
+    let told = &heard.result()["Documents"][0];
+    assert_eq!(told["Path"], "src/invoice.rs");
+    assert_eq!((&told["Chunks"], &told["Changed"]), (&json!(1), &json!(true)));
+    assert_eq!(told["ContentHash"].as_str().unwrap().len(), 64);
+    assert_eq!(put(&bed, documents).result()["Documents"][0]["Changed"], false);
+
+    assert_eq!(found(&bed, json!({ "Query": "invoice manager" }))[0], "src/invoice.rs");
+    assert_eq!(found(&bed, json!({ "Query": "manager", "Limit": 1 })).len(), 1);
+    let scope =
+        json!({ "Conditions": [{ "Key": "team", "Operator": "==", "Values": ["billing"] }] });
+    assert_eq!(found(&bed, json!({ "Query": "manager", "RagScope": scope })), ["src/invoice.rs"]);
+
+    let counts = bed.asked("GET", "/workspaces/w", "");
+    assert_eq!(counts.result(), &json!({ "Documents": 3, "Chunks": 3, "Bytes": 70 }));
+    // A plus sign is itself, and only where no such document is, a blank as forms write it.
+    let removed = bed.asked("DELETE", "/workspaces/w/documents?Path=a+b.md", "");
+    assert_eq!(removed.result()["Documents"], 1);
+    let removed = bed.asked("DELETE", "/workspaces/w/documents?Path=src%2F", "");
+    assert_eq!(removed.result()["Documents"], 2);
+    assert_eq!(bed.asked("GET", "/workspaces/w", "").result()["Documents"], 0);
+}
+
+#[test]
+fn a_workspace_is_erased_and_begins_anew() {
+    let bed = Bed::new();
+    let document = json!([{ "Path": "a", "Contents": "alpha" }]);
+    put(&bed, document.clone());
+    assert_eq!(bed.asked("DELETE", "/workspaces/w", "").result()["Documents"], 1);
+    assert_eq!(bed.asked("DELETE", "/workspaces/w", "").result()["Documents"], 0);
+    assert_eq!(found(&bed, json!({ "Query": "alpha" })), Vec::<String>::new());
+    assert_eq!(put(&bed, document).result()["Documents"][0]["Changed"], true);
+    assert_eq!(found(&bed, json!({ "Query": "alpha" })), ["a"]);
+}
+
+#[test]
+fn a_search_shows_what_a_turn_of_the_default_contexts_would_be_given() {
+    let bed = Bed::new();
+    let text = format!("alpha {}", "x".repeat(500));
+    put(&bed, json!([{ "Path": "a", "Contents": text }, { "Path": "b", "Contents": text }]));
+    assert_eq!(found(&bed, json!({ "Query": "alpha" })).len(), 2);
+    let retrieval = |bed: &Bed, value: Value| {
+        bed.configure(|catalog| catalog["AgentContexts"]["default"]["Retrieval"] = value);
+    };
+    retrieval(&bed, json!({ "Index": { "Limit": 1 } }));
+    assert_eq!(found(&bed, json!({ "Query": "alpha" })), ["a"]);
+    assert_eq!(found(&bed, json!({ "Query": "alpha", "Limit": 2 })).len(), 2);
+    retrieval(&bed, json!({ "Index": { "MaxBytes": 600 } }));
+    assert_eq!(found(&bed, json!({ "Query": "alpha" })).len(), 1);
+    retrieval(&bed, json!("None"));
+    assert_eq!(found(&bed, json!({ "Query": "alpha" })).len(), 0);
+    retrieval(&bed, json!({ "Http": { "Url": "https://search.example/q" } }));
+    bed.world.tools.script([ToolAnswer::Status(500)]);
+    let heard = bed.asked("POST", "/workspaces/w/search", r#"{"Query":"alpha"}"#);
+    assert_eq!(heard.result()["Chunks"], json!([]));
+    assert_eq!(heard.body["Warnings"][0]["ErrorCode"], "retrieval_failed");
+    bed.spoil_catalog();
+    let heard = bed.asked("POST", "/workspaces/w/search", r#"{"Query":"alpha"}"#);
+    assert_eq!(heard.failure(), (500, "catalog_invalid"));
+    assert_eq!(
+        bed.asked("GET", "/workspaces/w", "").result()["Documents"],
+        2,
+        "no catalog is needed"
+    );
+}
