@@ -178,7 +178,7 @@ fn only_layer_2_calls_the_model_service_and_only_the_reasoner_calls_layer_2() {
     assert_only(&["llm_call/mod.rs", "server_tools/http_tool.rs"], |file| {
         file.folder() != "platform" && file.code.contains(".send(")
     });
-    assert_only(&["reasoner/model_step.rs"], |file| file.code.contains("llm_call::call("));
+    assert_only(&["reasoner/exchange.rs"], |file| file.code.contains("llm_call::call("));
 }
 
 #[test]

@@ -10,6 +10,7 @@
 
 pub mod document;
 pub mod error_code;
+pub mod event_frames;
 pub mod fault;
 pub mod fingerprint;
 pub mod identifiers;

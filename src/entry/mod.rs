@@ -9,9 +9,11 @@ mod authentication;
 mod cross_origin;
 mod erasure;
 mod export;
+mod interruption;
 mod openapi;
 mod route;
 mod session_host;
+mod tool_results;
 mod views;
 mod workspace;
 

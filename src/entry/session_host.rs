@@ -10,7 +10,7 @@ use std::rc::Rc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::admission::{Admission, Door, Interrupted, aborted};
+use super::admission::{Admission, Admitted};
 use super::export::Export;
 use super::views::TurnView;
 use crate::catalog::Catalog;
@@ -18,7 +18,7 @@ use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnId, TurnS
 use crate::persistence::{SessionStore, StoredAnswer, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{
-    Cancellation, Outcome, Position, Reasoner, StreamCursor, Timings, TurnStream, abort,
+    Cancellation, LiveText, Outcome, Position, Reasoner, TextCursor, Timings, abort, turn_aborted,
 };
 use crate::retrieval::{Retrieved, question_of, retrieve};
 
@@ -45,7 +45,7 @@ impl Environment {
 #[derive(Debug)]
 pub struct Delivery {
     /// The text as it grows, and the outcome.
-    pub stream: Rc<TurnStream>,
+    pub stream: Rc<LiveText>,
     /// As server-sent events rather than as JSON.
     pub streaming: bool,
     /// The answer is a stored one.
@@ -56,9 +56,9 @@ pub struct Delivery {
 
 impl Delivery {
     /// A watcher of the stream that has everything up to `position` (`Last-Event-ID`).
-    pub fn cursor(&self, position: Option<Position>) -> StreamCursor {
+    pub fn cursor(&self, position: Option<Position>) -> TextCursor {
         self.stream.watch();
-        StreamCursor::new(position.filter(|_| !self.begun))
+        TextCursor::new(position.filter(|_| !self.begun))
     }
 }
 
@@ -74,10 +74,21 @@ pub struct SessionHost<P, D> {
     pub(super) erasures: Cell<usize>,
 }
 
+/// What has become of a turn that lost its instance.
+#[derive(Debug)]
+enum Interrupted {
+    /// It runs again.
+    Resumed,
+    /// It was interrupted too often, and has failed now.
+    GivenUp(Turn),
+    /// It cannot go on before the catalog is mended.
+    Waits,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct LiveTurn {
     ordinal: u64,
-    pub(super) stream: Rc<TurnStream>,
+    pub(super) stream: Rc<LiveText>,
     pub(super) cancellation: Rc<Cancellation>,
 }
 
@@ -126,26 +137,26 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         request: &ExecuteRequest,
         retrieved: &Retrieved,
     ) -> Result<Delivery, Vec<Fault>> {
-        let given_up = match self.take_up_interrupted(environment)? {
+        let given_up = match self.resume_interrupted(environment)? {
             Some(Interrupted::GivenUp(turn)) => Some(turn.ordinal),
             _ => None,
         };
         let fingerprint = request.fingerprint();
-        let door = Door { given_up, retrieved, ..self.door(environment) };
-        let admission = match request {
-            ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint)?,
+        let admission = Admission { given_up, retrieved, ..self.door(environment) };
+        let admitted = match request {
+            ExecuteRequest::UserTurn(turn) => admission.user_turn(turn, &fingerprint)?,
             ExecuteRequest::ToolContinuation(results) => {
-                door.tool_continuation(results, &fingerprint)?
+                admission.tool_continuation(results, &fingerprint)?
             }
         };
         let mut begun = false;
-        let (stream, turn, replayed) = match admission {
-            Admission::Run(turn) => {
+        let (stream, turn, replayed) = match admitted {
+            Admitted::Run(turn) => {
                 begun = turn.progress.next_segment == 0;
                 (self.run(environment, &turn)?, turn, false)
             }
-            Admission::Attach(turn) => (self.attach(environment, &turn)?, turn, false),
-            Admission::Replay(turn, answer) => {
+            Admitted::Attach(turn) => (self.attach(environment, &turn)?, turn, false),
+            Admitted::Replay(turn, answer) => {
                 let told_before = given_up != Some(turn.ordinal);
                 (Rc::new(ended_stream(answer)?), turn, told_before)
             }
@@ -196,7 +207,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 live.stream.ended_with().await;
             }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
-                let answer = StoredAnswer::of(&aborted().into(), None);
+                let answer = StoredAnswer::of(&turn_aborted().into(), None);
                 let now = self.platform.now_ms();
                 abort(&self.store, &mut session, &mut turn, &answer, now)?;
             }
@@ -230,35 +241,36 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub fn recover(self: &Rc<Self>, environment: &Environment) -> Result<bool, Fault> {
-        let interrupted = self.take_up_interrupted(environment)?;
+        let interrupted = self.resume_interrupted(environment)?;
         Ok(matches!(interrupted, Some(Interrupted::Waits)))
     }
 
     /// The same, and says what has become of the turn.
-    fn take_up_interrupted(
+    fn resume_interrupted(
         self: &Rc<Self>,
         environment: &Environment,
     ) -> Result<Option<Interrupted>, Fault> {
         if self.is_running() {
             return Ok(None);
         }
-        let interrupted = self.door(environment).interrupted_turn()?;
-        if let Some(Interrupted::TakenUp(turn)) = &interrupted {
-            self.run(environment, turn)?;
+        let admission = self.door(environment);
+        let Some(interrupted) = admission.interrupted_turn()? else { return Ok(None) };
+        if !interrupted.may_resume() {
+            return admission.give_up_interrupted(interrupted).map(Interrupted::GivenUp).map(Some);
         }
-        Ok(interrupted)
+        if environment.catalog.is_err() {
+            return Ok(Some(Interrupted::Waits));
+        }
+        self.run(environment, &admission.resume_interrupted(interrupted)?)?;
+        Ok(Some(Interrupted::Resumed))
     }
 
     /// Runs a turn apart from whoever asked for it.
-    fn run(
-        self: &Rc<Self>,
-        environment: &Environment,
-        turn: &Turn,
-    ) -> Result<Rc<TurnStream>, Fault> {
+    fn run(self: &Rc<Self>, environment: &Environment, turn: &Turn) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(environment.catalog()?);
         let live = LiveTurn {
             ordinal: turn.ordinal,
-            stream: Rc::new(TurnStream::default()),
+            stream: Rc::new(LiveText::default()),
             cancellation: Rc::new(Cancellation::default()),
         };
         self.live.replace(Some(live.clone()));
@@ -304,7 +316,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal)
     }
 
-    fn attach(&self, environment: &Environment, turn: &Turn) -> Result<Rc<TurnStream>, Fault> {
+    fn attach(&self, environment: &Environment, turn: &Turn) -> Result<Rc<LiveText>, Fault> {
         if let Some(live) = self.live_turn(turn) {
             return Ok(live.stream);
         }
@@ -313,8 +325,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Err(Fault::new(ErrorCode::Internal, "The turn is running nowhere."))
     }
 
-    pub(super) fn door<'a>(&'a self, environment: &'a Environment) -> Door<'a, P, D> {
-        Door {
+    pub(super) fn door<'a>(&'a self, environment: &'a Environment) -> Admission<'a, P, D> {
+        Admission {
             platform: &self.platform,
             store: &self.store,
             environment,
@@ -325,7 +337,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 /// The stream of an answer that was given before.
-fn ended_stream(answer: StoredAnswer) -> Result<TurnStream, Fault> {
+fn ended_stream(answer: StoredAnswer) -> Result<LiveText, Fault> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Answered {
@@ -350,7 +362,7 @@ fn ended_stream(answer: StoredAnswer) -> Result<TurnStream, Fault> {
         body: answer.body.into(),
         timings: Timings::default(),
     };
-    Ok(TurnStream::ended(kept, outcome))
+    Ok(LiveText::ended(kept, outcome))
 }
 
 pub(super) fn unreadable_answer() -> Fault {

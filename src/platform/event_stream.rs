@@ -16,7 +16,7 @@ use worker::{Headers, Response, ResponseBuilder};
 
 use super::promise::{settled, sleep};
 use super::runtime::now_ms;
-use crate::reasoner::{StreamCursor, TurnStream};
+use crate::reasoner::{LiveText, TextCursor};
 
 #[wasm_bindgen]
 extern "C" {
@@ -39,8 +39,8 @@ extern "C" {
 
 /// A response that follows a turn until its `result`.
 pub(super) fn event_stream(
-    stream: Rc<TurnStream>,
-    cursor: StreamCursor,
+    stream: Rc<LiveText>,
+    cursor: TextCursor,
     keep_alive_ms: u64,
 ) -> worker::Result<Response> {
     let pipe = IdentityTransformStream::new().map_err(worker::Error::from)?;
@@ -54,8 +54,8 @@ pub(super) fn event_stream(
 }
 
 async fn follow(
-    stream: Rc<TurnStream>,
-    mut cursor: StreamCursor,
+    stream: Rc<LiveText>,
+    mut cursor: TextCursor,
     writer: WritableStreamDefaultWriter,
     keep_alive_ms: u64,
 ) {

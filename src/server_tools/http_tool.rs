@@ -1,6 +1,6 @@
-//! HTTP tools (the interface, section 6): one `POST` with the call, one JSON answer.
+//! HTTP tools (interface §6): one `POST` with the call, one JSON response.
 //!
-//! A tool's address, headers and secrets never appear in a failure: it may reach the client.
+//! A tool's address, headers and secrets never appear in a failure: the client may see it.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -11,13 +11,10 @@ use crate::files::FileFailure;
 use crate::outbound::{ServiceFailure, post};
 use crate::ports::Platform;
 
-/// The largest result, in bytes. It goes to the model and into the transcript.
-pub(crate) const MAX_RESULT_BYTES: usize = 1_000_000;
+/// The largest response of a tool, in bytes: a result, and files that are kept apart from it.
+const MAX_RESPONSE_BYTES: usize = 16_000_000;
 
-/// The largest answer of a tool that is read, in bytes: a result, and files that are kept apart.
-const MAX_ANSWER_BYTES: usize = 16_000_000;
-
-/// Why a tool gave no result. The text is meant for the client and the model.
+/// Why a tool gave no result. The client and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ToolFailure {
     #[error("its arguments are not valid JSON")]
@@ -29,8 +26,8 @@ pub(crate) enum ToolFailure {
 }
 
 impl ToolFailure {
-    /// The model can do better the next time; the tool itself did not fail.
-    pub(super) fn models_fault(&self) -> bool {
+    /// The model called wrongly; the tool itself did not fail.
+    pub(super) fn is_the_models(&self) -> bool {
         matches!(self, Self::Arguments)
     }
 }
@@ -45,7 +42,7 @@ struct ToolRequest<'a> {
     turn_id: &'a str,
 }
 
-/// Calls the tool and gives the JSON text of its answer.
+/// Calls the tool and gives the JSON text of its response.
 pub(super) async fn call<P: Platform>(
     platform: &P,
     tool: &ServerTool,
@@ -53,7 +50,7 @@ pub(super) async fn call<P: Platform>(
 ) -> Result<String, ToolFailure> {
     let body = body(invocation)?;
     let http = &tool.http;
-    Ok(post(platform, &http.url, &http.headers, http.timeout_ms, body, MAX_ANSWER_BYTES).await?)
+    Ok(post(platform, &http.url, &http.headers, http.timeout_ms, body, MAX_RESPONSE_BYTES).await?)
 }
 
 fn body(invocation: ToolInvocation<'_>) -> Result<String, ToolFailure> {
@@ -148,7 +145,7 @@ mod tests {
             let double = answering([Answer::new(200, "{}")]);
             let failure = called_with(&double, arguments).unwrap_err();
             assert_eq!(failure, ToolFailure::Arguments, "{arguments}");
-            assert!(failure.models_fault());
+            assert!(failure.is_the_models());
             assert_eq!(double.sent(), []);
         }
     }
@@ -158,7 +155,7 @@ mod tests {
         let double = Double::answering([Answer::new(200, "{}")]);
         let failure = called_with(&double, "{}").unwrap_err();
         assert_eq!(failure.to_string(), "the secret LOOKUP_KEY is not set in this deployment");
-        assert!(!failure.models_fault());
+        assert!(!failure.is_the_models());
         assert_eq!(double.sent(), []);
     }
 
@@ -207,10 +204,10 @@ mod tests {
             let (first, rest) = text.split_at(bytes / 2);
             answered(Answer::in_pieces(200, [first, rest].map(Piece::text)))
         };
-        assert_eq!(of(MAX_ANSWER_BYTES).map(|answer| answer.len()), Ok(MAX_ANSWER_BYTES));
+        assert_eq!(of(MAX_RESPONSE_BYTES).map(|answer| answer.len()), Ok(MAX_RESPONSE_BYTES));
         assert_eq!(
-            of(MAX_ANSWER_BYTES + 1),
-            Err(ToolFailure::Service(ServiceFailure::TooLarge(MAX_ANSWER_BYTES)))
+            of(MAX_RESPONSE_BYTES + 1),
+            Err(ToolFailure::Service(ServiceFailure::TooLarge(MAX_RESPONSE_BYTES)))
         );
     }
 

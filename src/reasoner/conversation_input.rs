@@ -1,0 +1,102 @@
+//! The part of the conversation that one model call sends.
+
+use serde_json::value::RawValue;
+
+use super::turn_loop::{Reasoner, RunningTurn};
+use crate::catalog::Continuation;
+use crate::composition::refused_output;
+use crate::contract::Fault;
+use crate::persistence::{Entry, EntryKind};
+use crate::ports::{Database, Platform};
+use crate::responses_api::for_replay;
+
+/// What a call sends from the conversation.
+pub(super) struct Input {
+    pub(super) entries: Vec<Entry>,
+    /// The chain that it continues; `None` when it is the whole conversation.
+    pub(super) previous_response_id: Option<String>,
+    /// It is the whole conversation because an earlier call of this step failed.
+    pub(super) rebuilt: bool,
+    /// Entries that are left out because the service may have refused them.
+    pub(super) withheld: Vec<u64>,
+}
+
+impl Input {
+    /// The entries that the service can refuse now: the turn's own, and those of earlier turns that
+    /// the model has not responded to.
+    pub(super) fn refusable(&self, running: &RunningTurn<'_>) -> (Vec<u64>, Vec<u64>) {
+        let refusable = |entry: &&Entry| {
+            entry.seq > running.session.acknowledged
+                && !entry.withheld
+                && matches!(entry.kind, EntryKind::User | EntryKind::ToolOutputs)
+        };
+        let (own, others): (Vec<&Entry>, Vec<&Entry>) = self
+            .entries
+            .iter()
+            .filter(refusable)
+            .partition(|entry| entry.turn == running.turn.ordinal);
+        let places = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.seq).collect();
+        (places(own), places(others))
+    }
+
+    /// It holds stand-ins for outputs that were refused before.
+    pub(super) fn stands_in(&self) -> bool {
+        self.entries.iter().any(|entry| entry.withheld && entry.kind == EntryKind::ToolOutputs)
+    }
+
+    /// The same input with these entries withheld.
+    pub(super) fn without(mut self, entries: &[u64]) -> Self {
+        for entry in self.entries.iter_mut().filter(|entry| entries.contains(&entry.seq)) {
+            entry.withheld = true;
+        }
+        self.withheld = entries.to_vec();
+        self
+    }
+
+    /// The items that are sent: the model's own outputs in the form in which they go back, and
+    /// withheld entries in a form that the service takes.
+    pub(super) fn items(&self) -> Result<Vec<Box<RawValue>>, Fault> {
+        let mut items = Vec::new();
+        for entry in &self.entries {
+            match (entry.kind, entry.withheld) {
+                (EntryKind::Answer, _) => {
+                    items.extend(entry.items.iter().filter_map(|item| for_replay(item)));
+                }
+                (EntryKind::ToolOutputs, true) => {
+                    for item in &entry.items {
+                        items.push(refused_output(item)?);
+                    }
+                }
+                (EntryKind::User, true) => {}
+                (EntryKind::System | EntryKind::User | EntryKind::ToolOutputs, _) => {
+                    items.extend(entry.items.iter().cloned());
+                }
+            }
+        }
+        Ok(items)
+    }
+}
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// The entries that the model service has not got yet; the whole conversation when there is no
+    /// chain to continue.
+    pub(super) fn owed(&self, running: &RunningTurn<'_>) -> Result<Input, Fault> {
+        match (running.agent.continuation, &running.session.chain_head) {
+            (Continuation::Stored, Some(head)) => Ok(Input {
+                entries: self.store.entries_after(running.session.acknowledged)?,
+                previous_response_id: Some(head.clone()),
+                rebuilt: false,
+                withheld: Vec::new(),
+            }),
+            (Continuation::Stored, None) | (Continuation::Replay, _) => {
+                self.whole_conversation(false)
+            }
+        }
+    }
+
+    /// The whole conversation, which needs no chain.
+    pub(super) fn whole_conversation(&self, rebuilt: bool) -> Result<Input, Fault> {
+        let entries = self.store.entries_after(0)?;
+        Ok(Input { entries, previous_response_id: None, rebuilt, withheld: Vec::new() })
+    }
+}
