@@ -17,9 +17,7 @@ mod user_message;
 pub use artifact_content::{ArtifactKind, classify};
 pub use context_block::context_block;
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
-pub use tool_definition::{
-    ToolDefinition, client_tool_definitions, default_tool_definitions, server_tool_definitions,
-};
+pub use tool_definition::{ToolDefinition, server_tool_definitions};
 pub use tool_list::{MergedTools, ToolList, merge_tools};
 pub use tool_output::{GivenUp, NoResult, refused_output, stand_in, tool_outputs};
 pub use trace::Block;

@@ -12,10 +12,7 @@ use crate::responses_api::FunctionTool;
 pub type ToolDefinition = (String, Box<RawValue>);
 
 /// The tools of `ToolsJson`, in their order.
-///
-/// # Errors
-/// `internal` if a definition cannot be written as JSON.
-pub fn client_tool_definitions(tools: &[ClientTool]) -> Result<Vec<ToolDefinition>, Fault> {
+pub(super) fn client_tool_definitions(tools: &[ClientTool]) -> Result<Vec<ToolDefinition>, Fault> {
     // The service wants `parameters` of a tool that takes nothing, too.
     let none = to_raw_value(&json!({ "type": "object", "properties": {} })).map_err(unwritable)?;
     tools
@@ -29,10 +26,7 @@ pub fn client_tool_definitions(tools: &[ClientTool]) -> Result<Vec<ToolDefinitio
 }
 
 /// The default tools of a conversation context, for sessions whose client never sent any.
-///
-/// # Errors
-/// `internal` if a definition cannot be written as JSON.
-pub fn default_tool_definitions(
+pub(super) fn default_tool_definitions(
     tools: &[catalog::FunctionTool],
 ) -> Result<Vec<ToolDefinition>, Fault> {
     tools

@@ -53,12 +53,10 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
         })?,
         (None, None) => default_tool_definitions(&material.conversation.tools)?,
     };
-    let received_tools = match &turn.tools {
-        Some(_) => Some(serde_json::to_string(&client_tools).map_err(|_| {
-            Fault::new(ErrorCode::Internal, "A part of the turn could not be written as JSON.")
-        })?),
-        None => None,
-    };
+    let received = turn.tools.as_ref().map(|_| serde_json::to_string(&client_tools));
+    let received_tools = received.transpose().map_err(|_| {
+        Fault::new(ErrorCode::Internal, "A part of the turn could not be written as JSON.")
+    })?;
     let server_tools = server_tool_definitions(material.catalog, material.mode)?;
     let tools = merge_tools(client_tools, server_tools);
     let boot_prompt = material.conversation.boot_prompt.as_str();

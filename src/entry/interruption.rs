@@ -40,8 +40,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         Ok(turn)
     }
 
-    /// Fails a turn that was interrupted too often, and gives it.
-    pub(super) fn give_up_interrupted(&self, interrupted: InterruptedTurn) -> Result<Turn, Fault> {
+    /// Fails a turn that was interrupted too often, and gives its ordinal.
+    pub(super) fn give_up_interrupted(&self, interrupted: InterruptedTurn) -> Result<u64, Fault> {
         let InterruptedTurn { mut session, mut turn } = interrupted;
         let fault = Fault::new(
             ErrorCode::TurnInterrupted,
@@ -50,6 +50,6 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         turn.status = TurnStatus::Failed;
         let stored = StoredAnswer::of(&fault.into(), None);
         self.store.end(&mut session, &mut turn, None, &stored, self.platform.now_ms())?;
-        Ok(turn)
+        Ok(turn.ordinal)
     }
 }

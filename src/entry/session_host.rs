@@ -79,8 +79,8 @@ pub struct SessionHost<P, D> {
 enum Interrupted {
     /// It runs again.
     Resumed,
-    /// It was interrupted too often, and has failed now.
-    GivenUp(Turn),
+    /// The turn of this ordinal was interrupted too often, and has failed now.
+    GivenUp(u64),
     /// It cannot go on before the catalog is mended.
     Waits,
 }
@@ -138,7 +138,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         retrieved: &Retrieved,
     ) -> Result<Delivery, Vec<Fault>> {
         let given_up = match self.resume_interrupted(environment)? {
-            Some(Interrupted::GivenUp(turn)) => Some(turn.ordinal),
+            Some(Interrupted::GivenUp(ordinal)) => Some(ordinal),
             _ => None,
         };
         let fingerprint = request.fingerprint();

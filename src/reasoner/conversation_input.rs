@@ -2,12 +2,12 @@
 
 use serde_json::value::RawValue;
 
-use super::turn_loop::{Reasoner, RunningTurn};
+use super::turn_loop::RunningTurn;
 use crate::catalog::Continuation;
 use crate::composition::refused_output;
 use crate::contract::Fault;
-use crate::persistence::{Entry, EntryKind};
-use crate::ports::{Database, Platform};
+use crate::persistence::{Entry, EntryKind, SessionStore};
+use crate::ports::Database;
 use crate::responses_api::for_replay;
 
 /// What a call sends from the conversation.
@@ -22,6 +22,34 @@ pub(super) struct Input {
 }
 
 impl Input {
+    /// The entries that the model service has not got yet; the whole conversation when there is no
+    /// chain to continue.
+    pub(super) fn owed<D: Database>(
+        store: &SessionStore<D>,
+        running: &RunningTurn<'_>,
+    ) -> Result<Self, Fault> {
+        match (running.agent.continuation, &running.session.chain_head) {
+            (Continuation::Stored, Some(head)) => Ok(Self {
+                entries: store.entries_after(running.session.acknowledged)?,
+                previous_response_id: Some(head.clone()),
+                rebuilt: false,
+                withheld: Vec::new(),
+            }),
+            (Continuation::Stored, None) | (Continuation::Replay, _) => {
+                Self::whole_conversation(store, false)
+            }
+        }
+    }
+
+    /// The whole conversation, which needs no chain.
+    pub(super) fn whole_conversation<D: Database>(
+        store: &SessionStore<D>,
+        rebuilt: bool,
+    ) -> Result<Self, Fault> {
+        let entries = store.entries_after(0)?;
+        Ok(Self { entries, previous_response_id: None, rebuilt, withheld: Vec::new() })
+    }
+
     /// The entries that the service can refuse now: the turn's own, and those of earlier turns that
     /// the model has not responded to.
     pub(super) fn refusable(&self, running: &RunningTurn<'_>) -> (Vec<u64>, Vec<u64>) {
@@ -74,29 +102,5 @@ impl Input {
             }
         }
         Ok(items)
-    }
-}
-
-impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// The entries that the model service has not got yet; the whole conversation when there is no
-    /// chain to continue.
-    pub(super) fn owed(&self, running: &RunningTurn<'_>) -> Result<Input, Fault> {
-        match (running.agent.continuation, &running.session.chain_head) {
-            (Continuation::Stored, Some(head)) => Ok(Input {
-                entries: self.store.entries_after(running.session.acknowledged)?,
-                previous_response_id: Some(head.clone()),
-                rebuilt: false,
-                withheld: Vec::new(),
-            }),
-            (Continuation::Stored, None) | (Continuation::Replay, _) => {
-                self.whole_conversation(false)
-            }
-        }
-    }
-
-    /// The whole conversation, which needs no chain.
-    pub(super) fn whole_conversation(&self, rebuilt: bool) -> Result<Input, Fault> {
-        let entries = self.store.entries_after(0)?;
-        Ok(Input { entries, previous_response_id: None, rebuilt, withheld: Vec::new() })
     }
 }

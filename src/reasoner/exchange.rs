@@ -55,13 +55,6 @@ pub(super) struct Exchange {
     pub(super) welcomed: bool,
 }
 
-impl Exchange {
-    /// Its input was refused as such.
-    pub(super) fn input_was_refused(&self) -> bool {
-        self.ending.as_ref().is_err_and(CallFailure::refused_input)
-    }
-}
-
 impl Transcript {
     /// The transcript of a call that begins now, in the turn's next segment.
     fn of(running: &RunningTurn<'_>, input: &Input, composed: ComposedRequest, now: u64) -> Self {

@@ -2,8 +2,8 @@
 
 use serde_json::value::RawValue;
 
+use super::conversation_input::Input;
 use super::exchange::{Exchange, Transcript};
-use super::remedies::{Attempt, remedy};
 use super::settlement::no_result;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{AGENT_CHANGE_MODE, Continuation};
@@ -27,9 +27,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 format!("The turn was not done after {limit} model calls. Ask for less at once."),
             ));
         }
-        let input = self.owed(running)?;
+        let input = Input::owed(&self.store, running)?;
         let exchange = self.exchange(running, &input).await?;
-        let exchange = remedy(self, running, Attempt { input, exchange }).await?;
+        let exchange = self.remedied(running, input, exchange).await?;
         let Exchange { mut transcript, ending, welcomed, .. } = exchange;
         match ending {
             Ok(usable) => {

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::reasoner::{Outcome, Timings};
 
-    /// A client as the interface describes it: it applies events, and keeps the last id.
+    /// A client as interface §2 describes it: it applies events, and keeps the last id.
     #[derive(Clone, Debug, Default)]
     struct Client {
         segments: BTreeMap<u64, String>,
@@ -302,7 +302,7 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Append(&'static str),
-        /// The text was not the answer, or (`false`) the next segment follows a kept one.
+        /// The text is taken back, or (`false`) the next segment follows a kept one.
         NextSegment(bool),
         Read(usize),
         Reconnect(usize),

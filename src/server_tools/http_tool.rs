@@ -27,7 +27,7 @@ pub(crate) enum ToolFailure {
 
 impl ToolFailure {
     /// The model called wrongly; the tool itself did not fail.
-    pub(super) fn is_the_models(&self) -> bool {
+    pub(super) fn caused_by_model(&self) -> bool {
         matches!(self, Self::Arguments)
     }
 }
@@ -145,7 +145,7 @@ mod tests {
             let double = answering([Answer::new(200, "{}")]);
             let failure = called_with(&double, arguments).unwrap_err();
             assert_eq!(failure, ToolFailure::Arguments, "{arguments}");
-            assert!(failure.is_the_models());
+            assert!(failure.caused_by_model());
             assert_eq!(double.sent(), []);
         }
     }
@@ -155,7 +155,7 @@ mod tests {
         let double = Double::answering([Answer::new(200, "{}")]);
         let failure = called_with(&double, "{}").unwrap_err();
         assert_eq!(failure.to_string(), "the secret LOOKUP_KEY is not set in this deployment");
-        assert!(!failure.is_the_models());
+        assert!(!failure.caused_by_model());
         assert_eq!(double.sent(), []);
     }
 

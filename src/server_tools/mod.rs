@@ -78,7 +78,7 @@ pub async fn run<P: Platform>(
                     (ToolOutcome::Result(result), None)
                 }
                 Err(failure)
-                    if tool.on_error == OnError::ReportToModel || failure.is_the_models() =>
+                    if tool.on_error == OnError::ReportToModel || failure.caused_by_model() =>
                 {
                     (ToolOutcome::Error(failure.to_string()), None)
                 }

@@ -3,23 +3,16 @@
 //!
 //! It cannot be tried for ever: the new input continues no chain, so none can be lost.
 
-use super::Attempt;
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
-use crate::ports::{Database, Platform};
+use crate::persistence::SessionStore;
+use crate::ports::Database;
 use crate::reasoner::conversation_input::Input;
-use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
 
 pub(super) fn is_meant_for(failure: &CallFailure, input: &Input) -> bool {
     input.previous_response_id.is_some() && failure.lost_chain()
 }
 
-pub(super) async fn apply<P: Platform, D: Database>(
-    reasoner: &Reasoner<P, D>,
-    running: &mut RunningTurn<'_>,
-    failed: &Attempt,
-) -> Result<Attempt, Fault> {
-    let input = reasoner.whole_conversation(true)?;
-    let exchange = reasoner.exchange_again(running, &failed.exchange, &input).await?;
-    Ok(Attempt { input, exchange })
+pub(super) fn input<D: Database>(store: &SessionStore<D>) -> Result<Input, Fault> {
+    Input::whole_conversation(store, true)
 }

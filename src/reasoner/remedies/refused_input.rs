@@ -4,31 +4,36 @@
 //!
 //! It cannot be tried for ever: it makes one call at most, and withheld entries are never sent again.
 
-use super::Attempt;
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
 use crate::ports::{Database, Platform};
+use crate::reasoner::conversation_input::Input;
+use crate::reasoner::exchange::Exchange;
 use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
 
 pub(super) fn is_meant_for(failure: &CallFailure) -> bool {
     failure.refused_input()
 }
 
-pub(super) async fn apply<P: Platform, D: Database>(
-    reasoner: &Reasoner<P, D>,
-    running: &mut RunningTurn<'_>,
-    failed: Attempt,
-) -> Result<Attempt, Fault> {
-    let Attempt { mut input, mut exchange } = failed;
-    let (own, others) = input.refusable(running);
-    if !others.is_empty() {
-        input = input.without(&others);
-        exchange = reasoner.exchange_again(running, &exchange, &input).await?;
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    pub(super) async fn find_refused(
+        &self,
+        running: &mut RunningTurn<'_>,
+        input: Input,
+        refused: Exchange,
+    ) -> Result<Exchange, Fault> {
+        let (own, others) = input.refusable(running);
+        let mut exchange = refused;
+        if !others.is_empty() {
+            exchange = self.exchange_again(running, &exchange, &input.without(&others)).await?;
+        }
+        match &exchange.ending {
+            Ok(_) => self.store.withhold(&mut running.session, &others)?,
+            Err(failure) if failure.refused_input() => {
+                self.store.withhold(&mut running.session, &own)?;
+            }
+            Err(_) => {}
+        }
+        Ok(exchange)
     }
-    if exchange.ending.is_ok() {
-        reasoner.store.withhold(&mut running.session, &others)?;
-    } else if exchange.input_was_refused() {
-        reasoner.store.withhold(&mut running.session, &own)?;
-    }
-    Ok(Attempt { input, exchange })
 }
