@@ -2,7 +2,7 @@
 //!
 //! The service's own words stay here: they can hold parts of a key or of a prompt.
 
-use super::Refusal;
+use super::refusal::{Refusal, named, plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::responses_api::{
     StreamFault, code_concerns_input, concerns_input, concerns_previous_response,
@@ -145,27 +145,6 @@ impl Cause {
             }
         }
     }
-}
-
-/// Adds the service's own code and type, where they are plain names.
-pub(super) fn named(fault: Fault, code: Option<String>, kind: Option<String>) -> Fault {
-    let fault = match code.and_then(plain) {
-        Some(code) => fault.with("Code", code),
-        None => fault,
-    };
-    match kind.and_then(plain) {
-        Some(kind) => fault.with("Type", kind),
-        None => fault,
-    }
-}
-
-/// A code, a type or an id as services spell them; anything else could be a sentence that holds
-/// part of a prompt, or a key.
-fn plain(text: String) -> Option<String> {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
-    let is_key = |word: &str| word == "sk";
-    let is_name = text.bytes().all(is_plain) && !text.split(['_', '.', ':', '-']).any(is_key);
-    ((1..=128).contains(&text.len()) && is_name).then_some(text)
 }
 
 fn sentence(text: &str) -> String {

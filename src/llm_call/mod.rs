@@ -4,6 +4,7 @@
 //! Architecture Invariant: it changes no prompt and no tool, executes nothing, repeats nothing and
 //! stores nothing. No other layer calls the model service.
 
+mod endpoint;
 mod failure;
 mod reading;
 mod refusal;
@@ -17,33 +18,12 @@ use crate::contract::limits;
 use crate::ports::{HttpMethod, HttpRequest, Platform};
 use crate::responses_api::{ModelOutput, ResponseEnd, StreamFault};
 
+pub use endpoint::Endpoint;
 pub use failure::{CallFailure, Cause};
 pub use reading::Audience;
 use reading::{ReadFault, read_output, silence};
 pub use refusal::Refusal;
 use refusal::read_refusal;
-
-/// Where and how to call.
-#[derive(Clone, Debug)]
-pub struct Endpoint {
-    /// Base URL, without `/responses`.
-    pub base_url: String,
-    /// Bearer key, for services that want one.
-    pub api_key: Option<String>,
-    /// The longest silence before the call is given up, in milliseconds.
-    pub idle_timeout_ms: u64,
-}
-
-impl Endpoint {
-    fn url(&self) -> String {
-        format!("{}/responses", self.base_url.trim_end_matches('/'))
-    }
-
-    fn authorization(&self) -> Vec<(String, String)> {
-        let key = self.api_key.iter();
-        key.map(|key| ("Authorization".to_owned(), format!("Bearer {key}"))).collect()
-    }
-}
 
 /// A model output that can be used.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
 
-use super::Endpoint;
+use super::endpoint::Endpoint;
 use crate::ports::{CHUNK_BYTES, Platform, ResponseBody};
 use crate::responses_api::{ResponseEnd, ResponseStream, StreamFault, StreamLimits, TextProgress};
 

@@ -4,7 +4,6 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 
-use super::failure::named;
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::http_date_ms;
 use crate::ports::{HttpResponse, Platform, ResponseBody};
@@ -100,4 +99,25 @@ fn retry_after_ms<B>(response: &HttpResponse<B>, now_ms: u64) -> Option<u64> {
         // A date that has passed, perhaps by a clock that is not ours, asks for nothing.
         None => http_date_ms(asked.trim())?.checked_sub(now_ms).filter(|ms| *ms > 0),
     }
+}
+
+/// Adds the service's own code and type, where they are plain names.
+pub(super) fn named(fault: Fault, code: Option<String>, kind: Option<String>) -> Fault {
+    let fault = match code.and_then(plain) {
+        Some(code) => fault.with("Code", code),
+        None => fault,
+    };
+    match kind.and_then(plain) {
+        Some(kind) => fault.with("Type", kind),
+        None => fault,
+    }
+}
+
+/// A code, a type or an id as services spell them; anything else could be a sentence that holds
+/// part of a prompt, or a key.
+pub(super) fn plain(text: String) -> Option<String> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
+    let is_key = |word: &str| word == "sk";
+    let is_name = text.bytes().all(is_plain) && !text.split(['_', '.', ':', '-']).any(is_key);
+    ((1..=128).contains(&text.len()) && is_name).then_some(text)
 }

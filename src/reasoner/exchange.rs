@@ -57,7 +57,7 @@ pub(super) struct Exchange {
 
 impl Transcript {
     /// The transcript of a call that begins now, in the turn's next segment.
-    fn of(running: &RunningTurn<'_>, input: &Input, composed: ComposedRequest, now: u64) -> Self {
+    fn of(running: &RunningTurn<'_>, input: &Input, composed: &ComposedRequest, now: u64) -> Self {
         Self {
             segment: running.turn.progress.next_segment,
             started_at: now,
@@ -69,7 +69,7 @@ impl Transcript {
             last_entry: input.entries.last().map(|entry| entry.seq),
             rebuilt: input.rebuilt,
             withheld: input.withheld.clone(),
-            composition: composed.trace,
+            composition: composed.trace.clone(),
             retries: Vec::new(),
             response_id: None,
             usage: None,
@@ -95,9 +95,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let composing_since = self.platform.now_ms();
         let composed = self.compose(running, input)?;
         self.report.borrow_mut().timings.compose += self.since(composing_since);
-        let body = composed.body.clone();
         let started_at = self.platform.now_ms();
-        let mut transcript = Transcript::of(running, input, composed, started_at);
+        let mut transcript = Transcript::of(running, input, &composed, started_at);
         let endpoint = endpoint(self.platform.as_ref(), &self.deployment, running.agent);
         let welcome = self.welcome(running);
         let mut live = LiveSegment::new(running.live_text, transcript.segment, welcome);
@@ -105,7 +104,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let ending = loop {
             attempts += 1;
             let ending =
-                llm_call::call(self.platform.as_ref(), &endpoint, body.clone(), &mut live).await;
+                llm_call::call(self.platform.as_ref(), &endpoint, composed.body.clone(), &mut live)
+                    .await;
             let Err(failure) = &ending else { break ending };
             let wait = retry::wait_ms(failure, attempts, self.platform.random())
                 // A wait that outlasts the turn would only hide why it failed.

@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll};
 
-use super::LiveText;
+use super::live_text::LiveText;
 use crate::llm_call::Audience;
 use crate::responses_api::TextProgress;
 

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use super::Timings;
+use super::run_report::Timings;
 
 /// What a submission ended with: the body of JSON delivery, and the data of `event: result`.
 #[derive(Clone, Debug, PartialEq, Eq)]

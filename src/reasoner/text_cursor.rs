@@ -4,7 +4,8 @@
 //! slow watcher holds up nobody, and its memory is constant. An event's id is a position in the text,
 //! never a counter.
 
-use super::{LiveText, Position};
+use super::live_text::LiveText;
+use super::position::Position;
 use crate::contract::event_frames;
 
 /// One watcher's place in a [`LiveText`].

@@ -1,7 +1,7 @@
 //! The ways in which a run ends: the final text, a pause for the client's tools, a failure or an abort.
 //! Each stores the outcome of the submission.
 
-use super::LiveText;
+use super::live_text::LiveText;
 use super::settlement::abort;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BUILT_IN_TOOLS;

@@ -7,8 +7,10 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 
+use super::cancellation::Cancellation;
+use super::live_text::{LiveText, Outcome};
+use super::run_report::RunReport;
 use super::settlement::turn_aborted;
-use super::{Cancellation, LiveText, Outcome, RunReport};
 use crate::catalog::{AgentContext, Catalog, ConversationContext};
 use crate::composition::ToolList;
 use crate::contract::{ErrorCode, Fault};

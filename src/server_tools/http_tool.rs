@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::ToolInvocation;
+use super::invocation::ToolInvocation;
 use crate::catalog::ServerTool;
 use crate::files::FileFailure;
 use crate::outbound::{ServiceFailure, post};

@@ -5,32 +5,21 @@
 //! the reasoner applies it.
 
 mod http_tool;
+mod invocation;
 mod mode_tools;
 
 use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog, OnError, ServerTool};
-use crate::contract::{ErrorCode, Fault, SessionId, ToolOutcome, ToolResult, TurnId};
+use crate::contract::{ErrorCode, Fault, ToolOutcome, ToolResult};
 use crate::files::{FileLinks, OutputFile, keep_files};
 use crate::outbound::ServiceFailure;
 use crate::ports::Platform;
 use http_tool::ToolFailure;
 
+pub use invocation::ToolInvocation;
+pub use mode_tools::RequestedMode;
+
 /// The largest result, in bytes. It goes to the model and into the transcript.
 const MAX_RESULT_BYTES: usize = 1_000_000;
-
-/// A call of a server tool, and where it comes from.
-#[derive(Clone, Copy, Debug)]
-pub struct ToolInvocation<'a> {
-    /// The session.
-    pub session_id: &'a SessionId,
-    /// The turn.
-    pub turn_id: &'a TurnId,
-    /// The model's id for the call.
-    pub call_id: &'a str,
-    /// Tool name.
-    pub name: &'a str,
-    /// JSON text as the model wrote it.
-    pub arguments: &'a str,
-}
 
 /// The result of a call, and its effects beside the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,15 +30,6 @@ pub struct ToolRun {
     pub files: Vec<OutputFile>,
     /// The mode that the session changes to.
     pub new_mode: Option<RequestedMode>,
-}
-
-/// A possible mode change that the model asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestedMode {
-    /// Mode key.
-    pub key: String,
-    /// The model's reason.
-    pub reason: String,
 }
 
 /// Runs one server tool.
@@ -124,6 +104,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::contract::{SessionId, TurnId};
     use crate::ports::double::{Answer, Double};
 
     fn catalog() -> Catalog {

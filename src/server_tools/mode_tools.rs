@@ -4,12 +4,20 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::RequestedMode;
 use crate::catalog::Catalog;
 use crate::contract::ToolOutcome;
 
 /// The longest reason that the history keeps, in bytes.
 const MAX_REASON_BYTES: usize = 4096;
+
+/// A possible mode change that the model asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestedMode {
+    /// Mode key.
+    pub key: String,
+    /// The model's reason.
+    pub reason: String,
+}
 
 #[derive(Deserialize)]
 struct ChangeMode {
