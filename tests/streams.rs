@@ -188,7 +188,7 @@ fn a_body_larger_than_its_limit_is_a_fault_and_a_body_of_exactly_its_limit_is_re
         |event_bytes| read(StreamLimits { event_bytes, output_bytes: 1 << 20 }, body.chunks(7));
     assert_eq!(described(&with(body.len())), expected);
     let limit = body.len() - 1;
-    assert_eq!(with(limit).1, Err(StreamFault::AnswerTooLarge { limit }));
+    assert_eq!(with(limit).1, Err(StreamFault::OutputTooLarge { limit }));
 }
 
 /// How many bytes of text the reader was given at most at one time.

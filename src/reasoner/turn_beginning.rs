@@ -136,7 +136,9 @@ fn unshown_solution_context<D: Database>(
     let shown = session.solution_context_sent.as_ref();
     match (&request.solution_context_text, &session.solution_context) {
         // Storage names a kept text by this hash.
-        (Some(text), _) if shown == Some(&sha256_hex(text.as_bytes())) => Ok(None),
+        (Some(text), _) if shown.is_some_and(|hash| *hash == sha256_hex(text.as_bytes())) => {
+            Ok(None)
+        }
         (Some(text), _) => Ok(Some(text.clone())),
         (None, Some(latched)) if shown != Some(latched) => store.text(latched).map(Some),
         (None, _) => Ok(None),

@@ -190,7 +190,7 @@ impl ResponseAccumulator {
         let head = ItemHead::read(raw)?;
         let bytes = self.item_bytes.saturating_add(raw.get().len());
         if bytes > self.output_bytes {
-            return Err(StreamFault::AnswerTooLarge { limit: self.output_bytes });
+            return Err(StreamFault::OutputTooLarge { limit: self.output_bytes });
         }
         self.item_bytes = bytes;
         let kind = head.kind();
@@ -271,7 +271,7 @@ impl ResponseAccumulator {
     fn count_streamed(&mut self, bytes: usize) -> Result<(), StreamFault> {
         self.streamed_bytes = self.streamed_bytes.saturating_add(bytes);
         if self.streamed_bytes > self.output_bytes {
-            return Err(StreamFault::AnswerTooLarge { limit: self.output_bytes });
+            return Err(StreamFault::OutputTooLarge { limit: self.output_bytes });
         }
         Ok(())
     }
@@ -449,7 +449,7 @@ mod tests {
         assert!(run(10, &[&fits[0], &fits[1], done, end]).is_ok());
         assert_eq!(
             run(9, &[&fits[0], &fits[1], done, end]),
-            Err(StreamFault::AnswerTooLarge { limit: 9 })
+            Err(StreamFault::OutputTooLarge { limit: 9 })
         );
         let many: Vec<String> = (0..=MAX_ITEMS)
             .map(|index| delta(&format!(r#""output_index":{index}"#), "x"))

@@ -51,7 +51,7 @@ pub enum StreamFault {
     Malformed(&'static str),
     /// The output is larger than `limit` bytes.
     #[error("the model service's answer is larger than {limit} bytes")]
-    AnswerTooLarge {
+    OutputTooLarge {
         /// The limit that was passed in, in bytes.
         limit: usize,
     },

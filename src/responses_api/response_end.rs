@@ -164,7 +164,7 @@ impl<'a> ResponseView<'a> {
             Some(output) if !output.is_empty() => {
                 let bytes = output.iter().map(|item| item.get().len()).sum::<usize>();
                 if bytes > output_bytes {
-                    return Err(StreamFault::AnswerTooLarge { limit: output_bytes });
+                    return Err(StreamFault::OutputTooLarge { limit: output_bytes });
                 }
                 output.into_iter().map(RawValue::to_owned).collect()
             }
@@ -407,6 +407,6 @@ mod tests {
         let of = |limit| end_of_json(body.as_bytes(), limit).map(|_| ());
         assert_eq!(of(MESSAGE.len()), Ok(()));
         let limit = MESSAGE.len() - 1;
-        assert_eq!(of(limit), Err(StreamFault::AnswerTooLarge { limit }));
+        assert_eq!(of(limit), Err(StreamFault::OutputTooLarge { limit }));
     }
 }

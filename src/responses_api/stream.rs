@@ -122,7 +122,7 @@ impl ResponseStream {
             Body::Json(body) => {
                 let limit = self.limits.event_bytes;
                 if body.len().saturating_add(chunk.len()) > limit {
-                    return Err(StreamFault::AnswerTooLarge { limit });
+                    return Err(StreamFault::OutputTooLarge { limit });
                 }
                 body.extend_from_slice(chunk);
                 Ok(TextProgress::Nothing)
@@ -177,7 +177,7 @@ fn recognise(start: &[u8], limits: StreamLimits) -> Result<Option<Body>, StreamF
             let line_bytes = limit.saturating_add("event: ".len());
             Some(Body::Events(SseDecoder::new(SseLimits { line_bytes, event_bytes: limit })))
         }
-        None if start.len() > limit => return Err(StreamFault::AnswerTooLarge { limit }),
+        None if start.len() > limit => return Err(StreamFault::OutputTooLarge { limit }),
         None => None,
     })
 }

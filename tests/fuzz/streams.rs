@@ -89,7 +89,7 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
             Err(StreamFault::EndedEarly) => "ended early",
             Err(StreamFault::Malformed(_)) => "malformed",
             Err(StreamFault::Framing(_)) => "framing",
-            Err(StreamFault::AnswerTooLarge { .. } | StreamFault::TooManyItems { .. }) => {
+            Err(StreamFault::OutputTooLarge { .. } | StreamFault::TooManyItems { .. }) => {
                 "too large"
             }
         }
