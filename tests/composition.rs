@@ -10,9 +10,10 @@ mod golden;
 use aptix_edge::catalog::Catalog;
 use aptix_edge::composition::{
     Block, ComposedMessages, ComposedRequest, MergedTools, MessageMaterial, ModelRequest, ToolList,
-    compose_messages, compose_request, merge_tools, server_tool_definitions, tool_outputs,
+    TurnMaterial, compose_messages, compose_request, compose_turn, merge_tools,
+    server_tool_definitions, tool_outputs,
 };
-use aptix_edge::contract::{ExecuteRequest, ToolOutcome, UserTurn, Warning, parse};
+use aptix_edge::contract::{ErrorCode, ExecuteRequest, ToolOutcome, UserTurn, Warning, parse};
 use aptix_edge::responses_api::{FunctionTool, for_replay};
 use aptix_edge::retrieval::{Chunk, Retrieved};
 use golden::assert_golden;
@@ -350,6 +351,43 @@ fn a_mode_can_place_the_tool_that_changes_modes_and_it_is_offered_once() {
     assert_eq!(
         names(&tools_of("ddr", vec![]).list),
         [("agent_change_mode", true), ("lookup", true)]
+    );
+}
+
+#[test]
+fn a_turn_offers_the_tools_of_its_request_or_those_received_last_and_chooses_among_them() {
+    let catalog = catalog();
+    let material = TurnMaterial {
+        catalog: &catalog,
+        conversation: catalog.conversation_context("default").unwrap(),
+        mode: catalog.mode("ddr").unwrap(),
+        is_first: true,
+        latched_tools: None,
+        solution_context: None,
+        retrieved: &NOTHING_FOUND,
+    };
+    let zip = r#"[{"type":"function","name":"zip","description":"Packs.","parameters":{"type":"object"}}]"#;
+    let with_tools =
+        user_turn(json!({ "Instruction": "Pack.", "ToolsJson": zip, "ToolChoiceName": "zip" }));
+    let first = compose_turn(&with_tools, &material).unwrap();
+    let offered = [("zip", false), ("agent_change_mode", true), ("lookup", true)];
+    assert_eq!(names(&first.tools.list), offered);
+    assert_eq!(first.unoffered_choice, None);
+    assert!(first.messages.system.is_some());
+
+    let latched_tools = first.received_tools.as_deref();
+    let later = TurnMaterial { is_first: false, latched_tools, ..material };
+    let second = compose_turn(&instruction("And again."), &later).unwrap();
+    assert_eq!(names(&second.tools.list), offered);
+    assert_eq!(second.received_tools, None);
+    assert!(second.messages.system.is_none());
+
+    let choosing = user_turn(json!({ "Instruction": "Pack.", "ToolChoiceName": "zip" }));
+    let third = compose_turn(&choosing, &material).unwrap();
+    let fault = third.unoffered_choice.unwrap();
+    assert_eq!(
+        (fault.code, fault.path.as_deref()),
+        (ErrorCode::InvalidField, Some("/ToolChoiceName"))
     );
 }
 
