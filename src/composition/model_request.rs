@@ -1,4 +1,4 @@
-//! The body of one model call (the interface, section 4).
+//! The body of one model call (interface §4).
 
 use serde_json::value::{RawValue, to_raw_value};
 

@@ -11,6 +11,7 @@
 pub mod closed_list;
 pub mod document;
 pub mod error_code;
+pub mod event_frames;
 pub mod fault;
 mod fingerprint;
 pub mod identifiers;

@@ -12,13 +12,13 @@ use std::rc::Rc;
 use futures_util::future::{Either, select};
 
 use crate::ports::Platform;
-use crate::reasoner::{StreamCursor, TurnStream};
+use crate::reasoner::{LiveText, TextCursor};
 
 /// One watcher's view of a turn, until its `result`. Dropping it ends nothing but the view.
 pub struct EventStream<P> {
     platform: Rc<P>,
-    text: Rc<TurnStream>,
-    cursor: StreamCursor,
+    text: Rc<LiveText>,
+    cursor: TextCursor,
     /// The longest silence before a comment line, in milliseconds.
     keep_alive_ms: u64,
     last_write_ms: u64,
@@ -31,8 +31,8 @@ pub struct EventStream<P> {
 impl<P: Platform> EventStream<P> {
     pub(super) fn new(
         platform: Rc<P>,
-        text: Rc<TurnStream>,
-        cursor: StreamCursor,
+        text: Rc<LiveText>,
+        cursor: TextCursor,
         keep_alive_ms: u64,
     ) -> Self {
         Self {

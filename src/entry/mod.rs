@@ -17,6 +17,7 @@ mod event_stream;
 mod export;
 mod file_download;
 mod front_door;
+mod interruption;
 mod openapi;
 mod request;
 mod request_body;
@@ -24,6 +25,7 @@ mod response;
 mod route;
 mod session_host;
 mod session_object;
+mod tool_results;
 mod views;
 mod workspace;
 

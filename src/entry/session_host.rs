@@ -10,7 +10,7 @@ use std::rc::Rc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::admission::{Admission, Door, Interrupted, aborted};
+use super::admission::{Admission, Admitted};
 use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
 use super::export::Export;
@@ -21,14 +21,14 @@ use crate::contract::{
 use crate::persistence::{SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
-    Cancellation, Outcome, Position, Reasoner, StreamCursor, Timings, TurnStream, abort,
+    Cancellation, LiveText, Outcome, Position, Reasoner, TextCursor, Timings, abort, turn_aborted,
 };
 use crate::retrieval::{Retrieved, question_of, retrieve};
 
 /// How a submission is delivered.
 pub(super) struct Delivery {
     /// The text as it grows, and the outcome.
-    pub(super) stream: Rc<TurnStream>,
+    pub(super) stream: Rc<LiveText>,
     /// As server-sent events rather than as JSON.
     pub(super) streaming: bool,
     /// The outcome is a stored one.
@@ -39,9 +39,9 @@ pub(super) struct Delivery {
 
 impl Delivery {
     /// A watcher of the stream that has everything up to `position` (`Last-Event-ID`).
-    pub(super) fn cursor(&self, position: Option<Position>) -> StreamCursor {
+    pub(super) fn cursor(&self, position: Option<Position>) -> TextCursor {
         self.stream.watch();
-        StreamCursor::new(position.filter(|_| !self.begun))
+        TextCursor::new(position.filter(|_| !self.begun))
     }
 }
 
@@ -58,10 +58,21 @@ pub struct SessionHost<P, D> {
     pub(super) alarm: Alarm,
 }
 
+/// What has become of a turn that lost its instance.
+#[derive(Debug)]
+enum Interrupted {
+    /// It runs again.
+    Resumed,
+    /// The turn of this ordinal was interrupted too often, and has failed now.
+    GivenUp(u64),
+    /// It cannot go on before the catalog is mended.
+    Waits,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct LiveTurn {
     ordinal: u64,
-    pub(super) stream: Rc<TurnStream>,
+    pub(super) stream: Rc<LiveText>,
     pub(super) cancellation: Rc<Cancellation>,
 }
 
@@ -111,26 +122,26 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         request: &ExecuteRequest,
         retrieved: &Retrieved,
     ) -> Result<Delivery, Vec<Fault>> {
-        let given_up = match self.take_up_interrupted(context)? {
-            Some(Interrupted::GivenUp(turn)) => Some(turn.ordinal),
+        let given_up = match self.resume_interrupted(context)? {
+            Some(Interrupted::GivenUp(ordinal)) => Some(ordinal),
             _ => None,
         };
         let fingerprint = fingerprint(request);
-        let door = Door { given_up, retrieved, ..self.door(context) };
-        let admission = match request {
-            ExecuteRequest::UserTurn(turn) => door.user_turn(turn, &fingerprint)?,
+        let admission = Admission { given_up, retrieved, ..self.door(context) };
+        let admitted = match request {
+            ExecuteRequest::UserTurn(turn) => admission.user_turn(turn, &fingerprint)?,
             ExecuteRequest::ToolContinuation(results) => {
-                door.tool_continuation(results, &fingerprint)?
+                admission.tool_continuation(results, &fingerprint)?
             }
         };
         let mut begun = false;
-        let (stream, turn, replayed) = match admission {
-            Admission::Run(turn) => {
+        let (stream, turn, replayed) = match admitted {
+            Admitted::Run(turn) => {
                 begun = turn.progress.next_segment == 0;
                 (self.run(context, &turn)?, turn, false)
             }
-            Admission::Attach(turn) => (self.attach(context, &turn)?, turn, false),
-            Admission::Replay(turn, answer) => {
+            Admitted::Attach(turn) => (self.attach(context, &turn)?, turn, false),
+            Admitted::Replay(turn, answer) => {
                 let told_before = given_up != Some(turn.ordinal);
                 (Rc::new(ended_stream(answer)?), turn, told_before)
             }
@@ -179,7 +190,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 live.stream.ended_with().await;
             }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
-                let answer = StoredOutcome::of(&aborted().into(), None);
+                let answer = StoredOutcome::of(&turn_aborted().into(), None);
                 let now = self.platform.now_ms();
                 abort(&self.store, &mut session, &mut turn, &answer, now)?;
             }
@@ -212,23 +223,28 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// # Errors
     /// `internal` when the storage fails.
     pub(super) fn recover(self: &Rc<Self>, context: &AdmissionContext) -> Result<bool, Fault> {
-        let interrupted = self.take_up_interrupted(context)?;
+        let interrupted = self.resume_interrupted(context)?;
         Ok(matches!(interrupted, Some(Interrupted::Waits)))
     }
 
     /// The same, and says what has become of the turn.
-    fn take_up_interrupted(
+    fn resume_interrupted(
         self: &Rc<Self>,
         context: &AdmissionContext,
     ) -> Result<Option<Interrupted>, Fault> {
         if self.is_running() {
             return Ok(None);
         }
-        let interrupted = self.door(context).interrupted_turn()?;
-        if let Some(Interrupted::TakenUp(turn)) = &interrupted {
-            self.run(context, turn)?;
+        let admission = self.door(context);
+        let Some(interrupted) = admission.interrupted_turn()? else { return Ok(None) };
+        if !interrupted.may_resume() {
+            return admission.give_up_interrupted(interrupted).map(Interrupted::GivenUp).map(Some);
         }
-        Ok(interrupted)
+        if context.catalog.is_err() {
+            return Ok(Some(Interrupted::Waits));
+        }
+        self.run(context, &admission.resume_interrupted(interrupted)?)?;
+        Ok(Some(Interrupted::Resumed))
     }
 
     /// Runs a turn apart from whoever asked for it.
@@ -236,11 +252,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self: &Rc<Self>,
         context: &AdmissionContext,
         turn: &Turn,
-    ) -> Result<Rc<TurnStream>, Fault> {
+    ) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(context.catalog()?);
         let live = LiveTurn {
             ordinal: turn.ordinal,
-            stream: Rc::new(TurnStream::default()),
+            stream: Rc::new(LiveText::default()),
             cancellation: Rc::new(Cancellation::default()),
         };
         self.live.replace(Some(live.clone()));
@@ -286,7 +302,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal)
     }
 
-    fn attach(&self, context: &AdmissionContext, turn: &Turn) -> Result<Rc<TurnStream>, Fault> {
+    fn attach(&self, context: &AdmissionContext, turn: &Turn) -> Result<Rc<LiveText>, Fault> {
         if let Some(live) = self.live_turn(turn) {
             return Ok(live.stream);
         }
@@ -295,8 +311,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Err(Fault::new(ErrorCode::Internal, "The turn is running nowhere."))
     }
 
-    pub(super) fn door<'a>(&'a self, context: &'a AdmissionContext) -> Door<'a, P, D> {
-        Door {
+    pub(super) fn door<'a>(&'a self, context: &'a AdmissionContext) -> Admission<'a, P, D> {
+        Admission {
             platform: &self.platform,
             store: &self.store,
             alarm: &self.alarm,
@@ -308,7 +324,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 /// The stream of an answer that was given before.
-fn ended_stream(answer: StoredOutcome) -> Result<TurnStream, Fault> {
+fn ended_stream(answer: StoredOutcome) -> Result<LiveText, Fault> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Answered {
@@ -333,7 +349,7 @@ fn ended_stream(answer: StoredOutcome) -> Result<TurnStream, Fault> {
         body: answer.body.into(),
         timings: Timings::default(),
     };
-    Ok(TurnStream::ended(kept, outcome))
+    Ok(LiveText::ended(kept, outcome))
 }
 
 pub(super) fn unreadable_answer() -> Fault {

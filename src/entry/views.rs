@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::admission::pending_calls;
 use super::admission_context::AdmissionContext;
 use super::route::TurnPage;
 use super::session_host::{SessionHost, unreadable_answer};
+use super::tool_results::pending_calls;
 use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
 use crate::persistence::{Call, ModeChange, Session, Turn};

@@ -1,19 +1,19 @@
-//! Why a model call gave no usable answer, and what that is in the dictionary (the interface
-//! section 3).
+//! Why a model call gave no usable output, and which fault of the dictionary that is (interface §3).
 //!
 //! The service's own words stay here: they can hold parts of a key or of a prompt.
 
+use super::refusal::{Refusal, named, plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::responses_api::{
-    ErrorBody, StreamFault, code_concerns_input, concerns_input, concerns_previous_response,
+    StreamFault, code_concerns_input, concerns_input, concerns_previous_response,
 };
 
-/// A model call without a usable answer.
+/// A model call without a usable output.
 #[derive(Debug)]
 pub struct CallFailure {
     /// What went wrong.
     pub cause: Cause,
-    /// The service's id for the request, when it had begun to answer.
+    /// The service's id for the request, when a response had begun.
     pub request_id: Option<String>,
 }
 
@@ -29,35 +29,22 @@ pub enum Cause {
         /// The limit, in milliseconds.
         after_ms: u64,
     },
-    /// The connection broke in the middle of the answer.
+    /// The connection broke in the middle of the body.
     BrokenOff,
-    /// The answer ended early or is not what the Responses API sends.
+    /// The body ended early or is not what the Responses API sends.
     Unreadable(StreamFault),
-    /// The service reported a failure in its answer.
+    /// The service reported a failure inside a successful response.
     Failed {
         /// The service's code.
         code: Option<String>,
         /// The service's type.
         kind: Option<String>,
     },
-    /// The answer was cut off where it cannot be used.
+    /// The output was cut off where it cannot be used.
     Incomplete {
         /// The service's reason.
         reason: Option<String>,
     },
-}
-
-/// A response with a status that is not a success.
-#[derive(Debug, Default)]
-pub struct Refusal {
-    /// HTTP status.
-    pub status: u16,
-    /// What the body said.
-    pub body: ErrorBody,
-    /// How long the service asks to wait.
-    pub retry_after_ms: Option<u64>,
-    /// The service says that the same request will be refused again.
-    pub is_final: bool,
 }
 
 #[cfg(test)]
@@ -68,7 +55,7 @@ impl From<Cause> for CallFailure {
 }
 
 impl CallFailure {
-    /// The same request can succeed when it is sent again. Never true once an answer has begun.
+    /// The same request can succeed when it is sent again. Never true once an output has begun.
     pub fn retryable(&self) -> bool {
         match &self.cause {
             Cause::Unreachable => true,
@@ -160,61 +147,6 @@ impl Cause {
     }
 }
 
-impl Refusal {
-    fn retryable(&self) -> bool {
-        self.can_pass() && !self.is_final
-    }
-
-    /// The status speaks of the moment, not of the request.
-    fn can_pass(&self) -> bool {
-        let again = matches!(self.status, 408 | 409 | 429 | 500..=599);
-        again && !self.needs_the_operator()
-    }
-
-    /// No waiting helps: somebody has to pay or to raise a limit.
-    fn needs_the_operator(&self) -> bool {
-        const FINAL: [&str; 2] = ["insufficient_quota", "credit_balance_exhausted"];
-        [&self.body.code, &self.body.kind]
-            .into_iter()
-            .any(|name| name.as_deref().is_some_and(|name| FINAL.contains(&name)))
-    }
-
-    fn into_fault(self) -> Fault {
-        let fault = if self.can_pass() {
-            Fault::new(
-                ErrorCode::UpstreamUnavailable,
-                format!("The model service answered with status {}.", self.status),
-            )
-        } else {
-            Fault::new(
-                ErrorCode::UpstreamRejected,
-                format!("The model service refused the request with status {}.", self.status),
-            )
-        };
-        named(fault.with("HttpStatus", self.status), self.body.code, self.body.kind)
-    }
-}
-
-fn named(fault: Fault, code: Option<String>, kind: Option<String>) -> Fault {
-    let fault = match code.and_then(plain) {
-        Some(code) => fault.with("Code", code),
-        None => fault,
-    };
-    match kind.and_then(plain) {
-        Some(kind) => fault.with("Type", kind),
-        None => fault,
-    }
-}
-
-/// A code, a type or an id as services spell them; anything else could be a sentence that holds
-/// part of a prompt, or a key.
-fn plain(text: String) -> Option<String> {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
-    let is_key = |word: &str| word == "sk";
-    let is_name = text.bytes().all(is_plain) && !text.split(['_', '.', ':', '-']).any(is_key);
-    ((1..=128).contains(&text.len()) && is_name).then_some(text)
-}
-
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| {
@@ -225,6 +157,7 @@ fn sentence(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::responses_api::ErrorBody;
 
     /// Words of the service that may hold a prompt or a key.
     const WORDS: &str = "Incorrect key sk-live-1 in: tell me";

@@ -1,7 +1,7 @@
-//! Reads one answer of the model service: as it comes while somebody listens to it, and otherwise in
-//! what came within a while. Each reading has its price, and an answer is hundreds of events.
+//! Reads one response of the model service: piece by piece while somebody listens, otherwise in
+//! pauses. A read crosses into JavaScript, and a response is hundreds of events.
 //!
-//! Architecture Invariant: whatever has come can be read, whatever becomes of the connection.
+//! Architecture Invariant: bytes that have arrived are read even when the connection breaks after them.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -10,13 +10,13 @@ use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
 
-use super::Endpoint;
+use super::endpoint::Endpoint;
 use crate::ports::{CHUNK_BYTES, Platform, ResponseBody};
-use crate::responses_api::{Outcome, Progress, ResponseStream, StreamFault, StreamLimits};
+use crate::responses_api::{ResponseEnd, ResponseStream, StreamFault, StreamLimits, TextProgress};
 
-/// Sizes that an answer may have. A terminal event repeats the answer, instructions and tools.
+/// Bounds of a response. A terminal event repeats the output, the instructions and the tools.
 const LIMITS: StreamLimits =
-    StreamLimits { event_bytes: 32 * 1024 * 1024, answer_bytes: 16 * 1024 * 1024 };
+    StreamLimits { event_bytes: 32 * 1024 * 1024, output_bytes: 16 * 1024 * 1024 };
 
 /// The least that is read where an event may begin, in bytes: the runtime gives the first bytes of an
 /// HTTP chunk apart from the rest, and no event is this short.
@@ -26,24 +26,25 @@ const EVENT_BYTES: u64 = 32;
 /// least, in milliseconds. Whatever is read at once must have come before that counts as silence.
 const SIGN_OF_LIFE: (u64, u64) = (3, 10_000);
 
-/// The longest that an answer which nobody listens to is left unread, in milliseconds: a service whose
-/// connection stays open behind its last event has answered, and one that still sends is not silent.
+/// The longest pause between two reads while nobody listens, in milliseconds. It stays short because a
+/// service may leave its connection open after the last event, and because the silence is measured
+/// from the last read.
 pub(super) const PAUSE_MS: u64 = 250;
 
-/// Who hears the text of a call as it grows.
+/// Receives the text of a call as it grows.
 pub trait Audience {
-    /// Takes what has come.
-    fn hear(&mut self, progress: Progress);
+    /// Takes the next piece of text.
+    fn hear(&mut self, progress: TextProgress);
 
     /// Ready when somebody waits for the text as it grows.
     fn poll_listens(&self, context: &mut Context<'_>) -> Poll<()>;
 }
 
-/// What kept an answer from being read.
+/// Why a response could not be read.
 pub(super) enum ReadFault {
     /// The connection broke.
     Broken,
-    /// It is not what the Responses API sends, or ended early.
+    /// The body is not what the Responses API sends, or ended early.
     Unreadable(StreamFault),
 }
 
@@ -53,14 +54,14 @@ impl From<StreamFault> for ReadFault {
     }
 }
 
-/// Reads an answer to its last event. `last_heard` is when the service was heard last.
-pub(super) async fn read_answer<P: Platform>(
+/// Reads a response to its last event, and notes in `last_heard` when bytes came last.
+pub(super) async fn read_output<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
     mut body: P::Body,
     last_heard: &Cell<u64>,
     audience: &mut dyn Audience,
-) -> Result<Outcome, ReadFault> {
+) -> Result<ResponseEnd, ReadFault> {
     let mut stream = ResponseStream::new(LIMITS);
     let mut manner = Manner::AfterPauses;
     let mut more_is_there = false;
@@ -86,14 +87,15 @@ pub(super) async fn read_answer<P: Platform>(
         report(audience, stream.push(&chunk)?);
     }
     body.finish();
-    let (progress, outcome) = stream.finish()?;
-    if !matches!(outcome, Outcome::Failed { .. }) {
+    let (progress, end) = stream.finish()?;
+    if !matches!(end, ResponseEnd::Failed { .. }) {
         report(audience, progress);
     }
-    Ok(outcome)
+    Ok(end)
 }
 
-/// Completes when nothing was heard for `limit_ms`. One timer for each such span, not for each chunk.
+/// Completes when nothing was heard for `limit_ms`. Sets one timer for each such span, not for each
+/// chunk.
 pub(super) async fn silence<P: Platform>(platform: &P, limit_ms: u64, last_heard: &Cell<u64>) {
     loop {
         let silent_for = platform.now_ms().saturating_sub(last_heard.get());
@@ -104,18 +106,18 @@ pub(super) async fn silence<P: Platform>(platform: &P, limit_ms: u64, last_heard
     }
 }
 
-/// How what is to come of an answer is read.
+/// How the rest of a response is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
     /// Nobody listens.
     AfterPauses,
     /// Somebody listens.
     AsItComes,
-    /// Nothing is to come any more.
+    /// All of it has arrived.
     AllIsThere,
 }
 
-/// Lets an answer come that nobody listens to, for a while.
+/// Waits before the next read, and says how to go on reading.
 async fn pause<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
@@ -135,8 +137,8 @@ async fn pause<P: Platform>(
     manner
 }
 
-fn report(audience: &mut dyn Audience, progress: Progress) {
-    if progress != Progress::Nothing {
+fn report(audience: &mut dyn Audience, progress: TextProgress) {
+    if progress != TextProgress::Nothing {
         audience.hear(progress);
     }
 }

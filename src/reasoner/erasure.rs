@@ -1,16 +1,16 @@
-//! What the model service has stored of an erased session is deleted there, too.
+//! Deletes what the model service has stored of an erased session.
 
 use futures_util::future::join_all;
 
-use super::endpoint;
+use super::endpoint::endpoint;
 use crate::catalog::AgentContext;
 use crate::llm_call::delete_response;
 use crate::ports::{Deployment, Platform};
 
-/// Responses that are deleted at the same time. The runtime opens six connections at once.
+/// Responses that are deleted at the same time: the runtime opens six connections at once.
 const AT_ONCE: usize = 5;
 
-/// Has the model service delete responses, and gives the ids of those that it has no more.
+/// Has the model service delete responses, and gives the ids of those that it holds no longer.
 pub async fn delete_responses<P: Platform>(
     platform: &P,
     deployment: &Deployment,

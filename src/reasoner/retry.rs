@@ -1,18 +1,17 @@
-//! When a model call is made again, and after how long (the interface, section 3; AGN-027 §3.1:
-//! iteration is exclusive).
+//! Retries of a model call, and the waits before them (interface §3; AGN-027 §3.1.3).
 //!
 //! Two retries for 408, 409, 429, 5xx and connections that failed; the service's `Retry-After` up
 //! to a minute, else a backoff with jitter, as the service's own clients do.
 
 use crate::llm_call::CallFailure;
 
-/// Calls that are made for one request at most, the first included.
+/// The most calls for one request, the first included.
 pub(super) const MAX_ATTEMPTS: u32 = 3;
 
 /// The longest wait that a service can ask for, in milliseconds.
 const MAX_RETRY_AFTER_MS: u64 = 60_000;
 
-/// How long to wait before the next attempt; `None` when there is none. `random` is in `[0, 1)`.
+/// The wait before the next attempt; `None` when there is none. `random` is in `[0, 1)`.
 pub(super) fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) -> Option<u64> {
     if attempts_made >= MAX_ATTEMPTS || !failure.retryable() {
         return None;
@@ -21,7 +20,7 @@ pub(super) fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) ->
         return Some(asked);
     }
     let full = 500_u64 << attempts_made.saturating_sub(1).min(4);
-    // 75 to 100 per cent of it, so that many sessions do not come back together.
+    // 75 to 100 per cent of it, so that sessions which failed together do not return together.
     Some((full as f64 * (1.0 - 0.25 * random)) as u64)
 }
 

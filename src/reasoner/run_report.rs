@@ -1,5 +1,5 @@
-//! What the operator hears of one run of a submission: how it ended, what it cost, where its time
-//! went. Ids, codes and numbers, never content.
+//! The operator's report of one run of a submission: how it ended, what it cost, where its time went.
+//! Ids, codes and numbers, never content.
 
 use serde::Serialize;
 
@@ -14,9 +14,9 @@ pub struct RunReport {
     pub code: Option<ErrorCode>,
     /// Number of the submission within its turn.
     pub submission: u32,
-    /// How often the submission has been taken up, this run included.
+    /// Runs of the submission so far, this one included.
     pub attempts: u32,
-    /// Model calls of the submission that were answered.
+    /// Model calls of the submission that gave an output.
     pub model_calls: u32,
     /// Model calls that failed and were made again.
     pub retries: u32,
@@ -27,8 +27,8 @@ pub struct RunReport {
 }
 
 impl Timings {
-    /// The `Server-Timing` header of an answer whose request took `validate` ms to check and
-    /// `session` ms to be admitted to its session or answered from it.
+    /// The `Server-Timing` header of a response whose request took `validate` ms to check and
+    /// `session` ms in its session's object.
     pub fn server_timing(&self, validate: u64, session: u64) -> String {
         let Self { compose, model, tools, persist } = self;
         format!(
@@ -38,7 +38,7 @@ impl Timings {
     }
 }
 
-/// Milliseconds of one run, by what they were spent on.
+/// Milliseconds of one run, by part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Timings {
     /// Composing requests to the model service.
@@ -47,6 +47,6 @@ pub struct Timings {
     pub model: u64,
     /// Server tools.
     pub tools: u64,
-    /// Waiting for storage before the answer is sent.
+    /// Waiting for storage before the outcome is sent.
     pub persist: u64,
 }

@@ -1,15 +1,9 @@
-//! Closing what stays open, so that the model's chain never waits for it: calls that nobody will
-//! answer any more, and outputs that the model service refused.
+//! Closes calls that nobody waits for any more, so that the model's chain never waits for them.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
-use super::without_result;
-use crate::contract::{ErrorCode, Fault, ToolOutcome, TurnStatus};
+use crate::composition::{GivenUp, NoResult, stand_in, tool_outputs};
+use crate::contract::{ErrorCode, Fault, ToolResult, TurnStatus};
 use crate::persistence::{Call, RunsOn, Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::Database;
-use crate::responses_api::function_call_output;
-use crate::server_tools::output_text;
 
 /// Ends a turn as aborted, and closes the calls that it made.
 ///
@@ -24,59 +18,65 @@ pub fn abort<D: Database>(
 ) -> Result<(), Fault> {
     turn.status = TurnStatus::Aborted;
     store.step(|| {
-        settle_open_calls(store, session, "the turn was cancelled")?;
+        settle_open_calls(store, session, GivenUp::Cancelled)?;
         store.end(session, turn, None, outcome, now)
     })
 }
 
-/// Gives every call that is still open an output which says that there is no result, and hands all
-/// of them back to the conversation. Does nothing when no call is open.
-///
-/// # Errors
-/// `internal` when the storage fails.
-pub fn settle_open_calls<D: Database>(
+/// The fault of a turn that was cancelled.
+pub fn turn_aborted() -> Fault {
+    Fault::new(ErrorCode::TurnAborted, "The turn was cancelled. Start another one.")
+}
+
+/// Gives every call that is still open a stand-in for its result, and hands the outputs of all calls
+/// back to the conversation. Does nothing when no call is open.
+pub(super) fn settle_open_calls<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
-    why: &str,
+    why: GivenUp,
 ) -> Result<(), Fault> {
     let result_of = |call: &Call| {
-        // A server tool may have been at work when its turn was cut off.
-        let what = match call.runs_on {
-            RunsOn::Server => "It is not known whether the tool was executed",
-            RunsOn::Client | RunsOn::Nobody => "The tool was not executed",
-        };
-        without_result(&call.tool_call_id, &format!("{what}: {why}."))
+        let may_have_run = call.runs_on == RunsOn::Server;
+        no_result(&call.tool_call_id, NoResult::GivenUp { may_have_run, why })
     };
     store.settle_open_calls(session, result_of, outputs_of)
 }
 
-/// The outputs of answered calls, in the model's order, as a JSON array of `function_call_output`.
-///
-/// # Errors
-/// `internal` when a call has no answer, or an output cannot be written as JSON.
-pub fn outputs_of(calls: &[Call]) -> Result<String, Fault> {
-    let outputs: Result<Vec<Box<RawValue>>, Fault> = calls
+/// The outputs of calls that all have a result, in the model's order: a JSON array of items.
+pub(super) fn outputs_of(calls: &[Call]) -> Result<String, Fault> {
+    let outcomes: Option<Vec<_>> = calls
         .iter()
-        .map(|call| {
-            let result = call.result.as_ref().ok_or_else(|| {
-                Fault::new(ErrorCode::Internal, "A call was handed back without an answer.")
-            })?;
-            function_call_output(&call.call_id, &output_text(&result.outcome))
-                .map_err(|_| Fault::unwritable("A tool output"))
-        })
+        .map(|call| Some((call.call_id.as_str(), &call.result.as_ref()?.outcome)))
         .collect();
-    serde_json::to_string(&outputs?).map_err(|_| Fault::unwritable("A tool output"))
+    tool_outputs(outcomes.ok_or_else(|| {
+        Fault::new(ErrorCode::Internal, "A call was handed back without an answer.")
+    })?)
 }
 
-/// What stands for an output that the model service refused: the call has to be answered.
-pub(super) fn refused_output(output: &RawValue) -> Result<Box<RawValue>, Fault> {
-    #[derive(Deserialize)]
-    struct Answered {
-        call_id: String,
+/// What stands for the result of a call that has none.
+pub(super) fn no_result(tool_call_id: &str, why: NoResult<'_>) -> ToolResult {
+    ToolResult { tool_call_id: tool_call_id.to_owned(), execution_ms: 0, outcome: stand_in(why) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_without_an_answer_has_no_output() {
+        let open = Call {
+            model_call: 0,
+            position: 0,
+            call_id: "call_a".to_owned(),
+            tool_call_id: "call_a".to_owned(),
+            name: "ddr_document".to_owned(),
+            arguments: "{}".to_owned(),
+            runs_on: RunsOn::Client,
+            result: None,
+        };
+        assert_eq!(
+            outputs_of(&[open]).unwrap_err().message,
+            "A call was handed back without an answer."
+        );
     }
-    let Answered { call_id } = serde_json::from_str(output.get())
-        .map_err(|_| Fault::new(ErrorCode::Internal, "A stored tool output is unreadable."))?;
-    let why = ToolOutcome::Error("The model service refused the tool's result.".to_owned());
-    function_call_output(&call_id, &output_text(&why))
-        .map_err(|_| Fault::unwritable("A tool output"))
 }

@@ -1,7 +1,8 @@
-//! One step of the loop: the calls of a model call are answered, by the server one after the other,
-//! or wait for the client.
+//! One step of the loop: the open calls of a model call. The server's run one after the other; the
+//! client's wait for it.
 
-use super::{Reasoner, Work, outputs_of};
+use super::settlement::outputs_of;
+use super::turn_loop::{Reasoner, RunningTurn};
 use crate::contract::{ErrorCode, Fault};
 use crate::files::FileLinks;
 use crate::persistence::{NewMode, OpenCalls, RunsOn, StoredOutcome};
@@ -12,11 +13,11 @@ use crate::server_tools::{self, RequestedMode, ToolInvocation};
 const MAX_FILES: usize = 1_000;
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// Runs the server's open calls in the model's order, each answer stored before the next call
-    /// runs. `None` when all outputs are handed back and the model is to be called again.
-    pub(super) async fn answer_calls(
+    /// Runs the server's open calls in the model's order, and stores each result before the next call
+    /// runs. `None` when all outputs are handed back: the model is called next.
+    pub(super) async fn run_calls(
         &self,
-        work: &mut Work<'_>,
+        running: &mut RunningTurn<'_>,
         open: OpenCalls,
     ) -> Result<Option<StoredOutcome>, Fault> {
         let mut calls = self.store.calls(open)?;
@@ -28,10 +29,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let run = server_tools::run(
                 self.platform.as_ref(),
                 &self.catalog,
-                FileLinks { origin: &work.turn.progress.origin, ttl_s: self.deployment.file_ttl_s },
+                FileLinks {
+                    origin: &running.turn.progress.origin,
+                    ttl_s: self.deployment.file_ttl_s,
+                },
                 ToolInvocation {
-                    session_id: &work.session.session_id,
-                    turn_id: &work.turn.turn_id,
+                    session_id: &running.session.session_id,
+                    turn_id: &running.turn.turn_id,
                     call_id: &call.tool_call_id,
                     name: &call.name,
                     arguments: &call.arguments,
@@ -40,7 +44,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             .await;
             self.report.borrow_mut().timings.tools += self.since(started_at);
             let run = run?;
-            if work.turn.progress.files.len() + run.files.len() > MAX_FILES {
+            if running.turn.progress.files.len() + run.files.len() > MAX_FILES {
                 return Err(Fault::new(
                     ErrorCode::ServerToolFailed,
                     format!("The turn's tools have made more than {MAX_FILES} files."),
@@ -49,11 +53,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 .with("ToolCallId", call.tool_call_id.as_str()));
             }
             call.result = Some(run.result);
-            let new_mode = run.new_mode.and_then(|requested| self.change_mode(work, requested));
+            let new_mode = run.new_mode.and_then(|requested| self.change_mode(running, requested));
             let now = self.platform.now_ms();
             self.store.record_tool_result(
-                &mut work.session,
-                &mut work.turn,
+                &mut running.session,
+                &mut running.turn,
                 call,
                 run.files,
                 new_mode,
@@ -61,19 +65,23 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             )?;
         }
         if calls.iter().any(|call| call.result.is_none()) {
-            return self.pause(work, &calls).map(Some);
+            return self.pause(running, &calls).map(Some);
         }
-        self.store.hand_back(&mut work.session, open, &outputs_of(&calls)?)?;
+        self.store.hand_back(&mut running.session, open, &outputs_of(&calls)?)?;
         Ok(None)
     }
 
     /// Applies a mode change (AGN-011 §5.3): the last successful one wins.
-    fn change_mode(&self, work: &mut Work<'_>, requested: RequestedMode) -> Option<NewMode> {
-        if requested.key == work.session.mode {
+    fn change_mode(
+        &self,
+        running: &mut RunningTurn<'_>,
+        requested: RequestedMode,
+    ) -> Option<NewMode> {
+        if requested.key == running.session.mode {
             return None;
         }
         let welcome = self.catalog.mode(&requested.key).map(|mode| mode.welcome_message.as_str());
-        work.turn.progress.welcome =
+        running.turn.progress.welcome =
             welcome.filter(|text| !text.is_empty()).map(|_| requested.key.clone());
         Some(NewMode { key: requested.key, reason: requested.reason })
     }

@@ -1,7 +1,7 @@
-//! The state machine that turns stream events into progress and one outcome.
+//! The state machine that turns stream events into text progress and one [`ResponseEnd`].
 //!
 //! State is keyed by output index: items interleave, and item ids change from event to event
-//! on some services. It must not frame bytes, and it must not judge an answer: what a cut
+//! on some services. It must not frame bytes, and it must not judge an output: what a cut
 //! call or a refusal means for a turn is the caller's.
 //! Source: the Responses API's streaming events, by recordings of several services.
 
@@ -10,19 +10,19 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::answer::{ResponseView, failure_of};
 use super::event::ItemPlace;
 use super::ordered_text::OrderedText;
 use super::output_item::{ItemHead, ItemKind, OutputItem};
-use super::{Outcome, ResponseEvent, StreamFault};
+use super::response_end::{ResponseView, failure_of};
+use super::{ResponseEnd, ResponseEvent, StreamFault};
 
-/// More items, or more parts in a message, than any real answer has. It keeps a hostile
+/// More items, or more parts in a message, than any real output has. It keeps a hostile
 /// service from making the bookkeeping itself large.
 const MAX_ITEMS: usize = 1024;
 
 /// What an event means for the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum TextProgress {
     /// Nothing new.
     Nothing,
     /// Text to append to what was told.
@@ -31,7 +31,7 @@ pub enum Progress {
     Replaced(String),
 }
 
-impl Progress {
+impl TextProgress {
     /// This progress followed by the next, as one.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
@@ -46,17 +46,17 @@ impl Progress {
 
 /// Collects the events of one response.
 ///
-/// It holds at most `answer_bytes` of streamed text and arguments and the same again of whole
+/// It holds at most `output_bytes` of streamed text and arguments and the same again of whole
 /// items. All text that it told, with replacements taken into account, is exactly the text of
-/// the answer in the outcome, unless the outcome is a failure.
+/// the output, unless the response failed.
 #[derive(Clone, Debug)]
 pub struct ResponseAccumulator {
-    answer_bytes: usize,
+    output_bytes: usize,
     streamed_bytes: usize,
     item_bytes: usize,
     items: BTreeMap<u64, Item>,
     text: OrderedText,
-    outcome: Option<Outcome>,
+    end: Option<ResponseEnd>,
 }
 
 #[derive(Clone, Debug)]
@@ -74,23 +74,23 @@ struct Item {
 }
 
 impl ResponseAccumulator {
-    /// An accumulator before its first event; `answer_bytes` bounds the answer.
-    pub fn new(answer_bytes: usize) -> Self {
+    /// An accumulator before its first event; `output_bytes` bounds the output.
+    pub fn new(output_bytes: usize) -> Self {
         Self {
-            answer_bytes,
+            output_bytes,
             streamed_bytes: 0,
             item_bytes: 0,
             items: BTreeMap::new(),
             text: OrderedText::default(),
-            outcome: None,
+            end: None,
         }
     }
 
-    /// Takes the next event. After a fault the answer is lost; after the terminal event
+    /// Takes the next event. After a fault the output is lost; after the terminal event
     /// everything is ignored.
-    pub fn apply(&mut self, event: ResponseEvent<'_>) -> Result<Progress, StreamFault> {
+    pub fn apply(&mut self, event: ResponseEvent<'_>) -> Result<TextProgress, StreamFault> {
         if self.is_finished() {
-            return Ok(Progress::Nothing);
+            return Ok(TextProgress::Nothing);
         }
         match event {
             ResponseEvent::ItemAdded { output_index, item } => self.add_item(output_index, item)?,
@@ -126,20 +126,20 @@ impl ResponseAccumulator {
             ResponseEvent::Terminal { status, response } => {
                 let response = ResponseView::read(response)?;
                 let streamed = || self.streamed_items();
-                let outcome = response.conclude(status, self.answer_bytes, streamed)?;
-                return Ok(self.end(outcome));
+                let end = response.conclude(status, self.output_bytes, streamed)?;
+                return Ok(self.end(end));
             }
             // Services end a response with it; where a `response.failed` follows, it repeats
             // the code and knows no type.
             ResponseEvent::Error { error, nested } => {
-                let outcome = match (failure_of(error.get()), nested) {
+                let end = match (failure_of(error.get()), nested) {
                     // The flat shape's `type` is the event's.
-                    (Outcome::Failed { code, message, .. }, false) => {
-                        Outcome::Failed { code, kind: None, message }
+                    (ResponseEnd::Failed { code, message, .. }, false) => {
+                        ResponseEnd::Failed { code, kind: None, message }
                     }
-                    (outcome, _) => outcome,
+                    (end, _) => end,
                 };
-                return Ok(self.end(outcome));
+                return Ok(self.end(end));
             }
             ResponseEvent::Done => return Err(StreamFault::EndedEarly),
             ResponseEvent::Ignored => {}
@@ -150,23 +150,23 @@ impl ResponseAccumulator {
     /// Whether the terminal event was seen: nothing after it counts, so the rest of the body
     /// need not be read.
     pub fn is_finished(&self) -> bool {
-        self.outcome.is_some()
+        self.end.is_some()
     }
 
-    /// The outcome, or [`StreamFault::EndedEarly`] without a terminal event.
-    pub fn into_outcome(self) -> Result<Outcome, StreamFault> {
-        self.outcome.ok_or(StreamFault::EndedEarly)
+    /// How the response ended, or [`StreamFault::EndedEarly`] without a terminal event.
+    pub fn into_end(self) -> Result<ResponseEnd, StreamFault> {
+        self.end.ok_or(StreamFault::EndedEarly)
     }
 
-    fn end(&mut self, outcome: Outcome) -> Progress {
-        let progress = match &outcome {
-            Outcome::Completed(answer) | Outcome::Incomplete { answer, .. } => {
-                std::mem::take(&mut self.text).reconcile(&answer.text)
+    fn end(&mut self, end: ResponseEnd) -> TextProgress {
+        let progress = match &end {
+            ResponseEnd::Completed(output) | ResponseEnd::Incomplete { output, .. } => {
+                std::mem::take(&mut self.text).reconcile(&output.text)
             }
-            Outcome::Failed { .. } => Progress::Nothing,
+            ResponseEnd::Failed { .. } => TextProgress::Nothing,
         };
         self.items.clear();
-        self.outcome = Some(outcome);
+        self.end = Some(end);
         progress
     }
 
@@ -189,8 +189,8 @@ impl ResponseAccumulator {
     fn end_item(&mut self, output_index: Option<u64>, raw: &RawValue) -> Result<(), StreamFault> {
         let head = ItemHead::read(raw)?;
         let bytes = self.item_bytes.saturating_add(raw.get().len());
-        if bytes > self.answer_bytes {
-            return Err(StreamFault::AnswerTooLarge { limit: self.answer_bytes });
+        if bytes > self.output_bytes {
+            return Err(StreamFault::OutputTooLarge { limit: self.output_bytes });
         }
         self.item_bytes = bytes;
         let kind = head.kind();
@@ -270,8 +270,8 @@ impl ResponseAccumulator {
 
     fn count_streamed(&mut self, bytes: usize) -> Result<(), StreamFault> {
         self.streamed_bytes = self.streamed_bytes.saturating_add(bytes);
-        if self.streamed_bytes > self.answer_bytes {
-            return Err(StreamFault::AnswerTooLarge { limit: self.answer_bytes });
+        if self.streamed_bytes > self.output_bytes {
+            return Err(StreamFault::OutputTooLarge { limit: self.output_bytes });
         }
         Ok(())
     }
@@ -344,23 +344,23 @@ enum DraftPart<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::responses_api::{FunctionCall, ModelAnswer, SseEvent};
+    use crate::responses_api::{FunctionCall, ModelOutput, SseEvent};
 
-    fn run(limit: usize, events: &[&str]) -> Result<(Vec<Progress>, Outcome), StreamFault> {
+    fn run(limit: usize, events: &[&str]) -> Result<(Vec<TextProgress>, ResponseEnd), StreamFault> {
         let mut accumulator = ResponseAccumulator::new(limit);
         let mut told = Vec::new();
         for data in events {
             let event = SseEvent { event: None, data: (*data).to_owned() };
             let progress = accumulator.apply(ResponseEvent::read(&event)?)?;
-            if progress != Progress::Nothing {
+            if progress != TextProgress::Nothing {
                 told.push(progress);
             }
         }
-        Ok((told, accumulator.into_outcome()?))
+        Ok((told, accumulator.into_end()?))
     }
 
-    fn text(text: &str) -> Progress {
-        Progress::Text(text.to_owned())
+    fn text(text: &str) -> TextProgress {
+        TextProgress::Text(text.to_owned())
     }
 
     fn delta(place: &str, text: &str) -> String {
@@ -381,7 +381,7 @@ mod tests {
                 r#"{{"type":"response.output_item.done","item":{{"type":"message","id":"{id}","content":"{text}"}}}}"#
             )
         };
-        let (told, outcome) = run(
+        let (told, end) = run(
             10_000,
             &[
                 &added("a"),
@@ -396,8 +396,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!(told, [text("on"), text("etwo"), text("!"), text("three")]);
-        match outcome {
-            Outcome::Completed(answer) => assert_eq!(answer.text, "onetwo!three"),
+        match end {
+            ResponseEnd::Completed(output) => assert_eq!(output.text, "onetwo!three"),
             other => panic!("{other:?}"),
         }
     }
@@ -408,7 +408,7 @@ mod tests {
         let piece =
             r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"a"}"#;
         let whole = r#"{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"a\":1}"}"#;
-        let answer = |arguments: &str, cut| {
+        let output = |arguments: &str, cut| {
             let call = FunctionCall {
                 call_id: "c".to_owned(),
                 name: "f".to_owned(),
@@ -421,17 +421,21 @@ mod tests {
                 serde_json::to_string(arguments).unwrap()
             );
             let items = vec![RawValue::from_string(item).unwrap()];
-            ModelAnswer { calls: vec![call], items, ..ModelAnswer::default() }
+            ModelOutput { calls: vec![call], items, ..ModelOutput::default() }
         };
         assert_eq!(
             run(1000, &[added, piece, whole, piece, EMPTY_END]),
-            Ok((vec![], Outcome::Completed(answer(r#"{"a":1}"#, false))))
+            Ok((vec![], ResponseEnd::Completed(output(r#"{"a":1}"#, false))))
         );
         assert_eq!(
             run(1000, &[added, piece, EMPTY_END]),
             Ok((
                 vec![],
-                Outcome::Incomplete { answer: answer("{\"a", true), reason: None, cut_call: true }
+                ResponseEnd::Incomplete {
+                    output: output("{\"a", true),
+                    reason: None,
+                    cut_call: true
+                }
             ))
         );
     }
@@ -445,7 +449,7 @@ mod tests {
         assert!(run(10, &[&fits[0], &fits[1], done, end]).is_ok());
         assert_eq!(
             run(9, &[&fits[0], &fits[1], done, end]),
-            Err(StreamFault::AnswerTooLarge { limit: 9 })
+            Err(StreamFault::OutputTooLarge { limit: 9 })
         );
         let many: Vec<String> = (0..=MAX_ITEMS)
             .map(|index| delta(&format!(r#""output_index":{index}"#), "x"))
@@ -461,9 +465,9 @@ mod tests {
 
     #[test]
     fn progress_adds_up() {
-        let replaced = |text: &str| Progress::Replaced(text.to_owned());
-        assert_eq!(Progress::Nothing.then(text("a")).then(text("b")), text("ab"));
+        let replaced = |text: &str| TextProgress::Replaced(text.to_owned());
+        assert_eq!(TextProgress::Nothing.then(text("a")).then(text("b")), text("ab"));
         assert_eq!(text("a").then(replaced("b")).then(text("c")), replaced("bc"));
-        assert_eq!(text("a").then(Progress::Nothing), text("a"));
+        assert_eq!(text("a").then(TextProgress::Nothing), text("a"));
     }
 }

@@ -13,11 +13,11 @@ use serde_json::value::RawValue;
 
 use super::{SseEvent, StreamFault};
 
-/// Where in the answer an event belongs. Both are optional on the wire, and item ids change
+/// The place in the output that an event belongs to. Both are optional on the wire, and item ids change
 /// from event to event on some services, so the index goes first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ItemPlace<'a> {
-    /// The item's position in the answer.
+    /// The item's position in the output.
     pub output_index: Option<u64>,
     /// The item's id, as this event gives it.
     pub item_id: Option<Cow<'a, str>>,
@@ -120,7 +120,7 @@ impl<'a> ResponseEvent<'a> {
             "[DONE]" => return Ok(Self::Done),
             _ => {}
         }
-        let members: Members<'a> = match serde_json::from_str(data) {
+        let members: EventMembers<'a> = match serde_json::from_str(data) {
             Ok(members) => members,
             // Signs of life that proxies invent; what ends too early is an event that was cut.
             Err(fault) if !fault.is_eof() && event.event.as_deref().is_some_and(is_foreign) => {
@@ -200,7 +200,7 @@ const MALFORMED_END: StreamFault = StreamFault::Malformed("a terminal event");
 /// asks for them: an unknown event may give them any shape.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
-struct Members<'a> {
+struct EventMembers<'a> {
     #[serde(rename = "type")]
     kind: Option<Text<'a>>,
     error: Option<&'a RawValue>,
@@ -219,7 +219,7 @@ struct Members<'a> {
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl<'a> Members<'a> {
+impl<'a> EventMembers<'a> {
     fn output_index(&self) -> Option<Option<u64>> {
         optional(self.output_index)
     }

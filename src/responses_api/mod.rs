@@ -1,28 +1,27 @@
-//! The model service's wire format: the request, the stream, the answer, the refusal.
+//! The model service's wire format: the request, the stream, the model output, the refusal.
 //!
-//! Source: the interface page, section 4, and the facts gathered on the live Responses API;
+//! Source: interface §4, and the facts gathered on the live Responses API;
 //! where AGN-003 spells a member differently, the live API wins.
 //!
 //! Everything here is pure: bytes and text in, values out. There is no I/O, no clock and no
-//! random number, and nothing here decides what a turn does with an answer.
+//! random number, and nothing here decides what a turn does with a model output.
 //!
 //! Architecture Invariant: this module names nobody else in the crate, so that no product
 //! type reaches the wire by accident and no provider field reaches the public contract.
 
 mod accumulator;
-mod answer;
 mod error_body;
 mod event;
 mod ordered_text;
 mod output_item;
 mod replay_item;
 mod request;
+mod response_end;
 mod split_character;
 mod sse;
 mod stream;
 
-pub use accumulator::{Progress, ResponseAccumulator};
-pub use answer::{ModelAnswer, Outcome, Usage, outcome_of_json};
+pub use accumulator::{ResponseAccumulator, TextProgress};
 pub use error_body::{ErrorBody, code_concerns_input, concerns_input, concerns_previous_response};
 pub use event::ResponseEvent;
 pub use output_item::FunctionCall;
@@ -31,10 +30,11 @@ pub use request::{
     ContentPart, ENCRYPTED_REASONING, FunctionTool, ImageDetail, ResponsesRequest, ToolChoice,
     array_of, function_call_output, system_message, user_message,
 };
+pub use response_end::{ModelOutput, ResponseEnd, TokenCounts, end_of_json};
 pub use sse::{SseDecoder, SseEvent, SseFault, SseLimits};
 pub use stream::{ResponseStream, StreamLimits};
 
-/// Why an answer could not be read. Whatever the variant, nothing of the answer may be used:
+/// Why a model output could not be read. Whatever the variant, nothing of the output may be used:
 /// the caller reports a protocol fault of the model service.
 ///
 /// No variant carries text of the model service, so each can be logged and shown.
@@ -49,13 +49,13 @@ pub enum StreamFault {
     /// What was framed well is not what the Responses API says; names the part concerned.
     #[error("the model service sent {0} that could not be read")]
     Malformed(&'static str),
-    /// The answer is larger than `limit` bytes.
+    /// The output is larger than `limit` bytes.
     #[error("the model service's answer is larger than {limit} bytes")]
-    AnswerTooLarge {
+    OutputTooLarge {
         /// The limit that was passed in, in bytes.
         limit: usize,
     },
-    /// The answer has more output items or content parts than any real one.
+    /// The output has more output items or content parts than any real one.
     #[error("the model service's answer has more than {limit} output items or content parts")]
     TooManyItems {
         /// The largest number understood.

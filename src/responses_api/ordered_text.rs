@@ -1,14 +1,14 @@
-//! The text of an answer in the order of its items, while the items may still interleave.
+//! The text of an output in the order of its items, while the items may still interleave.
 //!
 //! It owns one question: which text can be told to the reader now, so that what was told is
-//! always the beginning of the answer. Text of a later message waits until the earlier known
+//! always the beginning of the output. Text of a later message waits until the earlier known
 //! messages are closed. It must not know events, calls or raw items.
 
 use std::collections::BTreeMap;
 
-use super::Progress;
+use super::TextProgress;
 
-/// The messages of an answer and how much of them has been told.
+/// The messages of an output and how much of them has been told.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrderedText {
     messages: BTreeMap<u64, Message>,
@@ -18,8 +18,8 @@ pub(super) struct OrderedText {
     last_told: Option<u64>,
     /// All that was told.
     told: String,
-    /// What was told turned out not to be the beginning of the answer: tell no more until
-    /// the answer is known.
+    /// What was told turned out not to be the beginning of the output: tell no more until
+    /// the output is known.
     diverged: bool,
 }
 
@@ -93,13 +93,13 @@ impl OrderedText {
     }
 
     /// The text that can be told now and was not told before.
-    pub(super) fn advance(&mut self) -> Progress {
+    pub(super) fn advance(&mut self) -> TextProgress {
         let mut news = String::new();
         if !self.diverged {
             self.collect(&mut news);
             self.told.push_str(&news);
         }
-        if news.is_empty() { Progress::Nothing } else { Progress::Text(news) }
+        if news.is_empty() { TextProgress::Nothing } else { TextProgress::Text(news) }
     }
 
     fn collect(&mut self, news: &mut String) {
@@ -123,12 +123,12 @@ impl OrderedText {
         }
     }
 
-    /// The answer's text is known: tells what is missing, or that all must be told anew.
-    pub(super) fn reconcile(self, answer: &str) -> Progress {
-        match answer.strip_prefix(self.told.as_str()) {
-            Some("") => Progress::Nothing,
-            Some(rest) => Progress::Text(rest.to_owned()),
-            None => Progress::Replaced(answer.to_owned()),
+    /// The output's text is known: tells what is missing, or that all must be told anew.
+    pub(super) fn reconcile(self, output: &str) -> TextProgress {
+        match output.strip_prefix(self.told.as_str()) {
+            Some("") => TextProgress::Nothing,
+            Some(rest) => TextProgress::Text(rest.to_owned()),
+            None => TextProgress::Replaced(output.to_owned()),
         }
     }
 
@@ -157,8 +157,8 @@ impl OrderedText {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Progress {
-        Progress::Text(text.to_owned())
+    fn told(text: &str) -> TextProgress {
+        TextProgress::Text(text.to_owned())
     }
 
     #[test]
@@ -167,15 +167,15 @@ mod tests {
         order.open(0);
         order.open(2);
         order.append(2, 0, "third", false);
-        assert_eq!(order.advance(), Progress::Nothing);
+        assert_eq!(order.advance(), TextProgress::Nothing);
         order.append(0, 0, "fir", false);
         assert_eq!(order.advance(), told("fir"));
         order.append(0, 0, "st", false);
         order.close(0);
         assert_eq!(order.advance(), told("stthird"));
-        assert_eq!(order.clone().reconcile("firstthird"), Progress::Nothing);
+        assert_eq!(order.clone().reconcile("firstthird"), TextProgress::Nothing);
         assert_eq!(order.clone().reconcile("firstthird!"), told("!"));
-        assert_eq!(order.reconcile("third"), Progress::Replaced("third".to_owned()));
+        assert_eq!(order.reconcile("third"), TextProgress::Replaced("third".to_owned()));
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
     fn an_earlier_message_that_turns_up_in_time_goes_first() {
         let mut order = OrderedText::default();
         order.open(3);
-        assert_eq!(order.advance(), Progress::Nothing);
+        assert_eq!(order.advance(), TextProgress::Nothing);
         order.append(1, 0, "one", false);
         order.append(3, 0, "three", false);
         assert_eq!(order.advance(), told("one"));
@@ -204,10 +204,10 @@ mod tests {
         order.append(3, 0, "three", false);
         assert_eq!(order.advance(), told("three"));
         order.append(1, 0, "one", false);
-        assert_eq!(order.advance(), Progress::Nothing);
+        assert_eq!(order.advance(), TextProgress::Nothing);
         order.append(3, 0, "!", false);
-        assert_eq!(order.advance(), Progress::Nothing);
-        assert_eq!(order.reconcile("onethree!"), Progress::Replaced("onethree!".to_owned()));
+        assert_eq!(order.advance(), TextProgress::Nothing);
+        assert_eq!(order.reconcile("onethree!"), TextProgress::Replaced("onethree!".to_owned()));
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
         contradicted.append(0, 0, "wrong", false);
         assert_eq!(contradicted.advance(), told("wrong"));
         contradicted.settle(0, 0, "right", false);
-        assert_eq!(contradicted.advance(), Progress::Nothing);
-        assert_eq!(contradicted.reconcile("right"), Progress::Replaced("right".to_owned()));
+        assert_eq!(contradicted.advance(), TextProgress::Nothing);
+        assert_eq!(contradicted.reconcile("right"), TextProgress::Replaced("right".to_owned()));
     }
 }

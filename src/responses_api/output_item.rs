@@ -29,7 +29,7 @@ pub struct FunctionCall {
 pub(super) enum OutputItem {
     /// Text for the reader, in parts.
     Message(Vec<MessagePart>),
-    /// A call for us to answer.
+    /// A call that the product has to give an output to.
     FunctionCall(FunctionCall),
     /// Anything else.
     Other,

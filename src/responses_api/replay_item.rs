@@ -59,7 +59,7 @@ struct PhaseView {
     phase: Option<Phase>,
 }
 
-/// Whether a message comments on the work or is the answer.
+/// Whether a message comments on the work or is the final text.
 #[derive(PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Phase {

@@ -3,7 +3,7 @@
 //!
 //! It does not decide what goes into a request: composition does. It never reads an item
 //! back: items and tools are raw JSON text, written as they were stored.
-//! Source: the interface page, section 4. The live API refuses unknown members, so a member
+//! Source: interface §4. The live API refuses unknown members, so a member
 //! that is absent here cannot be sent.
 
 use std::borrow::Cow;
@@ -33,12 +33,12 @@ pub struct ResponsesRequest<'a> {
     /// The response this request continues, when the service keeps the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_response_id: Option<&'a str>,
-    /// What the answer shall contain beyond the default, as [`ENCRYPTED_REASONING`].
+    /// What the response shall contain beyond the default, as [`ENCRYPTED_REASONING`].
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub include: &'a [&'a str],
     /// Whether the service keeps the response. Always explicit: the service's default is true.
     pub store: bool,
-    /// Whether the answer comes as server-sent events.
+    /// Whether the response comes as server-sent events.
     pub stream: bool,
 }
 

@@ -3,7 +3,7 @@
 //! It owns line endings, the byte order mark, comments, fields and the blank line, however
 //! the bytes are cut. It must not look into an event's data, and it does no I/O.
 //! It departs from the standard twice, on purpose: bytes that are not UTF-8 are a fault, as a
-//! replacement character would silently change an answer; and an event that the end of the
+//! replacement character would silently change an output; and an event that the end of the
 //! body leaves without its blank line is given by [`SseDecoder::finish`], as some services
 //! omit the last one (the reader of the data can tell a whole event from a cut one).
 

@@ -1,4 +1,4 @@
-//! One answer from its bytes: framing, events and accumulation in a row.
+//! One model output from its bytes: framing, events and accumulation in a row.
 //!
 //! It owns what only the whole can know: whether the body is an event stream or one JSON
 //! object (the content type does not say it reliably, the first character does), and that a
@@ -6,21 +6,21 @@
 
 use super::split_character::SplitCharacter;
 use super::{
-    Outcome, Progress, ResponseAccumulator, ResponseEvent, SseDecoder, SseEvent, SseFault,
-    SseLimits, StreamFault, outcome_of_json,
+    ResponseAccumulator, ResponseEnd, ResponseEvent, SseDecoder, SseEvent, SseFault, SseLimits,
+    StreamFault, TextProgress, end_of_json,
 };
 
 /// The sizes that a stream accepts, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamLimits {
     /// The longest event, and the largest body that is one JSON object. The terminal event
-    /// repeats the whole answer and the request's instructions and tools.
+    /// repeats the whole output and the request's instructions and tools.
     pub event_bytes: usize,
-    /// The largest answer: text, arguments and items.
-    pub answer_bytes: usize,
+    /// The largest output: text, arguments and items.
+    pub output_bytes: usize,
 }
 
-/// Reads the body of one successful HTTP answer, chunk by chunk.
+/// Reads the body of one successful HTTP response, chunk by chunk.
 #[derive(Clone, Debug)]
 pub struct ResponseStream {
     limits: StreamLimits,
@@ -40,7 +40,7 @@ enum Body {
 impl ResponseStream {
     /// A reader at the start of a body.
     pub fn new(limits: StreamLimits) -> Self {
-        let accumulator = ResponseAccumulator::new(limits.answer_bytes);
+        let accumulator = ResponseAccumulator::new(limits.output_bytes);
         Self {
             limits,
             body: Body::Blank(Vec::new()),
@@ -50,20 +50,20 @@ impl ResponseStream {
     }
 
     /// Takes the next bytes and gives all the progress in them as one. After a fault the
-    /// answer is lost and the reader must be dropped.
-    pub fn push(&mut self, chunk: &[u8]) -> Result<Progress, StreamFault> {
+    /// output is lost and the reader must be dropped.
+    pub fn push(&mut self, chunk: &[u8]) -> Result<TextProgress, StreamFault> {
         if self.is_finished() {
-            return Ok(Progress::Nothing);
+            return Ok(TextProgress::Nothing);
         }
         if let Body::Blank(held) = &mut self.body {
             held.extend_from_slice(chunk);
             let Some(body) = recognise(held, self.limits)? else {
-                return Ok(Progress::Nothing);
+                return Ok(TextProgress::Nothing);
             };
             let held = std::mem::replace(&mut self.body, body);
             return match held {
                 Body::Blank(held) => self.read(&held),
-                Body::Events(_) | Body::Json(_) => Ok(Progress::Nothing),
+                Body::Events(_) | Body::Json(_) => Ok(TextProgress::Nothing),
             };
         }
         self.read(chunk)
@@ -83,21 +83,23 @@ impl ResponseStream {
         }
     }
 
-    /// Ends the body: the last progress and the outcome.
-    pub fn finish(mut self) -> Result<(Progress, Outcome), StreamFault> {
-        let mut progress = Progress::Nothing;
+    /// Ends the body: the last progress, and how the response ended.
+    pub fn finish(mut self) -> Result<(TextProgress, ResponseEnd), StreamFault> {
+        let mut progress = TextProgress::Nothing;
         match &mut self.body {
             Body::Blank(_) => {}
             Body::Json(body) => {
-                let outcome = outcome_of_json(body, self.limits.answer_bytes)?;
-                let text = match &outcome {
-                    Outcome::Completed(answer) | Outcome::Incomplete { answer, .. } => &answer.text,
-                    Outcome::Failed { .. } => "",
+                let end = end_of_json(body, self.limits.output_bytes)?;
+                let text = match &end {
+                    ResponseEnd::Completed(output) | ResponseEnd::Incomplete { output, .. } => {
+                        &output.text
+                    }
+                    ResponseEnd::Failed { .. } => "",
                 };
                 if !text.is_empty() {
-                    progress = Progress::Text(text.to_owned());
+                    progress = TextProgress::Text(text.to_owned());
                 }
-                return Ok((progress, outcome));
+                return Ok((progress, end));
             }
             Body::Events(decoder) if !self.accumulator.is_finished() => {
                 // The last event is not closed by a blank line, so it can be cut: what cannot
@@ -111,24 +113,24 @@ impl ResponseStream {
             }
             Body::Events(_) => {}
         }
-        Ok((progress, self.accumulator.into_outcome()?))
+        Ok((progress, self.accumulator.into_end()?))
     }
 
-    fn read(&mut self, chunk: &[u8]) -> Result<Progress, StreamFault> {
+    fn read(&mut self, chunk: &[u8]) -> Result<TextProgress, StreamFault> {
         match &mut self.body {
-            Body::Blank(_) => Ok(Progress::Nothing),
+            Body::Blank(_) => Ok(TextProgress::Nothing),
             Body::Json(body) => {
                 let limit = self.limits.event_bytes;
                 if body.len().saturating_add(chunk.len()) > limit {
-                    return Err(StreamFault::AnswerTooLarge { limit });
+                    return Err(StreamFault::OutputTooLarge { limit });
                 }
                 body.extend_from_slice(chunk);
-                Ok(Progress::Nothing)
+                Ok(TextProgress::Nothing)
             }
             Body::Events(decoder) => {
                 // A fault behind the terminal event does not count, so events go first.
                 let pushed = decoder.push(chunk);
-                let mut progress = Progress::Nothing;
+                let mut progress = TextProgress::Nothing;
                 while let Some(event) = decoder.next_event() {
                     let next = match ResponseEvent::read(&event) {
                         Ok(event) => {
@@ -157,7 +159,7 @@ impl ResponseStream {
 fn apply_last(
     accumulator: &mut ResponseAccumulator,
     event: &SseEvent,
-) -> Result<Progress, StreamFault> {
+) -> Result<TextProgress, StreamFault> {
     match ResponseEvent::read(event) {
         Ok(event) => accumulator.apply(event),
         Err(_) => Err(StreamFault::EndedEarly),
@@ -175,7 +177,7 @@ fn recognise(start: &[u8], limits: StreamLimits) -> Result<Option<Body>, StreamF
             let line_bytes = limit.saturating_add("event: ".len());
             Some(Body::Events(SseDecoder::new(SseLimits { line_bytes, event_bytes: limit })))
         }
-        None if start.len() > limit => return Err(StreamFault::AnswerTooLarge { limit }),
+        None if start.len() > limit => return Err(StreamFault::OutputTooLarge { limit }),
         None => None,
     })
 }

@@ -1,23 +1,20 @@
-//! HTTP tools (the interface, section 6): one `POST` with the call, one JSON answer.
+//! HTTP tools (interface §6): one `POST` with the call, one JSON response.
 //!
-//! A tool's address, headers and secrets never appear in a failure: it may reach the client.
+//! A tool's address, headers and secrets never appear in a failure: the client may see it.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::ToolInvocation;
+use super::invocation::ToolInvocation;
 use crate::catalog::ServerTool;
 use crate::files::FileFailure;
 use crate::outbound::{ServiceFailure, post};
 use crate::ports::Platform;
 
-/// The largest result, in bytes. It goes to the model and into the transcript.
-pub(crate) const MAX_RESULT_BYTES: usize = 1_000_000;
+/// The largest response of a tool, in bytes: a result, and files that are kept apart from it.
+const MAX_RESPONSE_BYTES: usize = 16_000_000;
 
-/// The largest answer of a tool that is read, in bytes: a result, and files that are kept apart.
-const MAX_ANSWER_BYTES: usize = 16_000_000;
-
-/// Why a tool gave no result. The text is meant for the client and the model.
+/// Why a tool gave no result. The client and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ToolFailure {
     #[error("its arguments are not valid JSON")]
@@ -29,8 +26,8 @@ pub(crate) enum ToolFailure {
 }
 
 impl ToolFailure {
-    /// The model can do better the next time; the tool itself did not fail.
-    pub(super) fn models_fault(&self) -> bool {
+    /// The model called wrongly; the tool itself did not fail.
+    pub(super) fn caused_by_model(&self) -> bool {
         matches!(self, Self::Arguments)
     }
 }
@@ -45,7 +42,7 @@ struct ToolRequest<'a> {
     turn_id: &'a str,
 }
 
-/// Calls the tool and gives the JSON text of its answer.
+/// Calls the tool and gives the JSON text of its response.
 pub(super) async fn call<P: Platform>(
     platform: &P,
     tool: &ServerTool,
@@ -53,7 +50,7 @@ pub(super) async fn call<P: Platform>(
 ) -> Result<String, ToolFailure> {
     let body = body(invocation)?;
     let http = &tool.http;
-    Ok(post(platform, &http.url, &http.headers, http.timeout_ms, body, MAX_ANSWER_BYTES).await?)
+    Ok(post(platform, &http.url, &http.headers, http.timeout_ms, body, MAX_RESPONSE_BYTES).await?)
 }
 
 fn body(invocation: ToolInvocation<'_>) -> Result<String, ToolFailure> {

@@ -1,55 +1,35 @@
-//! Layer 3, Server Tools: runs what the server runs, one call at a time, and says what each call's
-//! output is to the model (AGN-027 §4, layer 3; the interface, section 5).
+//! Layer 3, Server Tools: runs what the server runs, one call at a time (AGN-027 §4, layer 3;
+//! interface §6).
 //!
-//! Architecture Invariant: it knows neither the model service nor the store; a mode change is asked
-//! for here and applied by the reasoner.
+//! Architecture Invariant: it knows neither the model service nor the store. It requests a mode change;
+//! the reasoner applies it.
 
 mod http_tool;
+mod invocation;
 mod mode_tools;
 
-use serde_json::value::{RawValue, to_raw_value};
-
-use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog, Mode, OnError, ServerTool};
-use crate::contract::{ErrorCode, Fault, SessionId, ToolOutcome, ToolResult, TurnId};
+use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog, OnError, ServerTool};
+use crate::contract::{ErrorCode, Fault, ToolOutcome, ToolResult};
 use crate::files::{FileLinks, OutputFile, keep_files};
 use crate::outbound::ServiceFailure;
 use crate::ports::Platform;
-use crate::responses_api::FunctionTool;
-use http_tool::{MAX_RESULT_BYTES, ToolFailure};
+use http_tool::ToolFailure;
 
-/// A call of a server tool, and where it comes from.
-#[derive(Clone, Copy, Debug)]
-pub struct ToolInvocation<'a> {
-    /// The session.
-    pub session_id: &'a SessionId,
-    /// The turn.
-    pub turn_id: &'a TurnId,
-    /// The model's id for the call.
-    pub call_id: &'a str,
-    /// Tool name.
-    pub name: &'a str,
-    /// JSON text as the model wrote it.
-    pub arguments: &'a str,
-}
+pub use invocation::ToolInvocation;
+pub use mode_tools::RequestedMode;
 
-/// What a call came to.
+/// The largest result, in bytes. It goes to the model and into the transcript.
+const MAX_RESULT_BYTES: usize = 1_000_000;
+
+/// The result of a call, and its effects beside the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRun {
     /// For the model, the transcript and the final response.
     pub result: ToolResult,
-    /// Files that the tool answered with; the result holds references to them.
+    /// Files in the tool's response; the result holds references to them.
     pub files: Vec<OutputFile>,
-    /// A mode that the session is to change to.
+    /// The mode that the session changes to.
     pub new_mode: Option<RequestedMode>,
-}
-
-/// A mode change that the model asked for, and that is possible.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestedMode {
-    /// Mode key.
-    pub key: String,
-    /// The model's reason.
-    pub reason: String,
 }
 
 /// Runs one server tool.
@@ -72,13 +52,13 @@ pub async fn run<P: Platform>(
                 let gone = format!("The tool {name} is no longer available.");
                 (ToolOutcome::Error(gone), None)
             }
-            Some(tool) => match answered(platform, tool, links, invocation).await {
+            Some(tool) => match call_http_tool(platform, tool, links, invocation).await {
                 Ok((result, made)) => {
                     files = made;
                     (ToolOutcome::Result(result), None)
                 }
                 Err(failure)
-                    if tool.on_error == OnError::ReportToModel || failure.models_fault() =>
+                    if tool.on_error == OnError::ReportToModel || failure.caused_by_model() =>
                 {
                     (ToolOutcome::Error(failure.to_string()), None)
                 }
@@ -104,57 +84,17 @@ pub async fn run<P: Platform>(
     })
 }
 
-async fn answered<P: Platform>(
+/// Calls an HTTP tool, and keeps the files in its response.
+async fn call_http_tool<P: Platform>(
     platform: &P,
     tool: &ServerTool,
     links: FileLinks<'_>,
     invocation: ToolInvocation<'_>,
 ) -> Result<(String, Vec<OutputFile>), ToolFailure> {
-    let answer = http_tool::call(platform, tool, invocation).await?;
-    let (result, files) = keep_files(platform, links, answer).await?;
+    let response = http_tool::call(platform, tool, invocation).await?;
+    let (result, files) = keep_files(platform, links, response).await?;
     if result.len() > MAX_RESULT_BYTES {
         return Err(ServiceFailure::TooLarge(MAX_RESULT_BYTES).into());
     }
     Ok((result, files))
-}
-
-/// The definitions of a mode's server tools, in the mode's order; `agent_change_mode` always, last
-/// unless the mode places it.
-///
-/// # Errors
-/// `internal` if a definition cannot be written as JSON.
-pub fn definitions(catalog: &Catalog, mode: &Mode) -> Result<Vec<(String, Box<RawValue>)>, Fault> {
-    let names = mode.tools.iter().map(String::as_str);
-    let always =
-        (!mode.tools.iter().any(|name| name == AGENT_CHANGE_MODE)).then_some(AGENT_CHANGE_MODE);
-    let mut definitions = Vec::new();
-    for name in names.chain(always) {
-        let definition = match name {
-            AGENT_CHANGE_MODE => mode_tools::change_mode_definition(catalog),
-            AGENT_LIST_MODES => mode_tools::list_modes_definition(),
-            _ => match catalog.server_tool(name) {
-                // The catalog was checked as a whole: a mode names known tools only.
-                None => continue,
-                Some(tool) => to_raw_value(&tool.parameters).and_then(|parameters| {
-                    to_raw_value(&FunctionTool {
-                        name: &tool.name,
-                        description: Some(&tool.description),
-                        parameters: &parameters,
-                        strict: tool.strict,
-                    })
-                }),
-            },
-        };
-        let definition = definition.map_err(|_| Fault::unwritable("A tool definition"))?;
-        definitions.push((name.to_owned(), definition));
-    }
-    Ok(definitions)
-}
-
-/// What a call's output is to the model: the result as it is, an error as `{"error":"…"}`.
-pub fn output_text(outcome: &ToolOutcome) -> String {
-    match outcome {
-        ToolOutcome::Result(json) => json.clone(),
-        ToolOutcome::Error(message) => serde_json::json!({ "error": message }).to_string(),
-    }
 }

@@ -1,17 +1,23 @@
 //! The tools built into the product: `agent_change_mode` (AGN-011 §5, TUL-007) and
-//! `agent_list_modes`.
+//! `agent_list_modes`. Composition defines them to the model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use serde_json::value::{RawValue, to_raw_value};
 
-use super::RequestedMode;
-use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog};
+use crate::catalog::Catalog;
 use crate::contract::ToolOutcome;
-use crate::responses_api::FunctionTool;
 
 /// The longest reason that the history keeps, in bytes.
 const MAX_REASON_BYTES: usize = 4096;
+
+/// A possible mode change that the model asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestedMode {
+    /// Mode key.
+    pub key: String,
+    /// The model's reason.
+    pub reason: String,
+}
 
 #[derive(Deserialize)]
 struct ChangeMode {
@@ -30,15 +36,15 @@ struct Changed<'a> {
     reason: &'a str,
 }
 
-/// Checks a requested mode. An unknown one is answered with the valid ones and changes nothing.
+/// Checks a requested mode. For an unknown one, the result lists the valid keys and nothing changes.
 pub(super) fn change_mode(
     catalog: &Catalog,
     arguments: &str,
 ) -> (ToolOutcome, Option<RequestedMode>) {
     let refused = |why: String| {
         let valid: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
-        let answer = json!({ "success": false, "error": why, "validModes": valid });
-        (ToolOutcome::Result(answer.to_string()), None)
+        let result = json!({ "success": false, "error": why, "validModes": valid });
+        (ToolOutcome::Result(result.to_string()), None)
     };
     let Ok(wanted) = serde_json::from_str::<ChangeMode>(arguments) else {
         return refused("The arguments must be an object with mode, branch and reason.".to_owned());
@@ -46,19 +52,19 @@ pub(super) fn change_mode(
     let Some(mode) = catalog.mode(&wanted.mode) else {
         return refused(format!("There is no mode {}.", wanted.mode));
     };
-    let answer =
+    let result =
         Changed { success: true, mode: &mode.key, branch: wanted.branch, reason: &wanted.reason };
-    match serde_json::to_string(&answer) {
+    match serde_json::to_string(&result) {
         Ok(text) => (
             ToolOutcome::Result(text),
-            Some(RequestedMode { key: mode.key.clone(), reason: in_short(wanted.reason) }),
+            Some(RequestedMode { key: mode.key.clone(), reason: shortened(wanted.reason) }),
         ),
         Err(_) => refused("The answer could not be written.".to_owned()),
     }
 }
 
-/// For the history, which needs no more than a reason; the whole stands in the conversation.
-fn in_short(mut reason: String) -> String {
+/// Cuts a reason for the history; the conversation keeps the whole.
+fn shortened(mut reason: String) -> String {
     reason.truncate(reason.floor_char_boundary(MAX_REASON_BYTES));
     reason
 }
@@ -73,52 +79,6 @@ pub(super) fn list_modes(catalog: &Catalog) -> ToolOutcome {
         })
         .collect();
     ToolOutcome::Result(json!({ "modes": modes }).to_string())
-}
-
-pub(super) fn change_mode_definition(catalog: &Catalog) -> serde_json::Result<Box<RawValue>> {
-    let keys: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
-    let parameters = to_raw_value(&json!({
-        "type": "object",
-        "properties": {
-            "mode": { "type": "string", "enum": keys, "description": "Key of the mode to change to." },
-            "branch": {
-                "type": "boolean",
-                "description": "True when the user wants to go on in a new session; normally false."
-            },
-            "reason": { "type": "string", "description": "Why, in one sentence." }
-        },
-        "required": ["mode", "branch", "reason"],
-        "additionalProperties": false
-    }))?;
-    let uses: Vec<String> = catalog
-        .modes()
-        .iter()
-        .map(|mode| format!("{} ({}): {}", mode.key, mode.display_name, mode.when_to_use))
-        .collect();
-    let description = format!(
-        "Changes the mode of this session when the user asks for it or the task clearly needs it. Modes: {}",
-        uses.join(" ")
-    );
-    to_raw_value(&FunctionTool {
-        name: AGENT_CHANGE_MODE,
-        description: Some(&description),
-        parameters: &parameters,
-        strict: false,
-    })
-}
-
-pub(super) fn list_modes_definition() -> serde_json::Result<Box<RawValue>> {
-    let parameters = to_raw_value(&json!({
-        "type": "object", "properties": {}, "additionalProperties": false
-    }))?;
-    to_raw_value(&FunctionTool {
-        name: AGENT_LIST_MODES,
-        description: Some(
-            "Lists the modes of this service: key, display name, and when to use each.",
-        ),
-        parameters: &parameters,
-        strict: false,
-    })
 }
 
 #[cfg(test)]

@@ -8,15 +8,13 @@ mod golden;
 
 use aptix_edge::catalog::Catalog;
 use aptix_edge::composition::{
-    Block, ComposedRequest, ComposedTurn, MergedTools, ModelRequest, ToolList, TurnMaterial,
-    compose_request, compose_turn, merge_tools,
+    Block, ComposedMessages, ComposedRequest, MergedTools, MessageMaterial, ModelRequest, ToolList,
+    TurnMaterial, compose_messages, compose_request, compose_turn, merge_tools,
+    server_tool_definitions, tool_outputs,
 };
-use aptix_edge::contract::{ExecuteRequest, ToolOutcome, ToolResult, UserTurn, Warning, parse};
-use aptix_edge::persistence::{Call, RunsOn};
-use aptix_edge::reasoner::outputs_of;
+use aptix_edge::contract::{ErrorCode, ExecuteRequest, ToolOutcome, UserTurn, Warning, parse};
 use aptix_edge::responses_api::{FunctionTool, for_replay};
-use aptix_edge::retrieval::Chunk;
-use aptix_edge::server_tools;
+use aptix_edge::retrieval::{Chunk, Retrieved};
 use golden::assert_golden;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -49,20 +47,22 @@ fn base64_artifact(name: &str, mime: Option<&str>, contents: &str) -> Value {
 }
 
 /// A later turn of a session in general mode, with nothing but what the request holds.
-const LATER: TurnMaterial<'static> = TurnMaterial {
+const LATER: MessageMaterial<'static> = MessageMaterial {
     mode: "general",
     boot_prompt: None,
     solution_context: None,
-    retrieved: &[],
-    left_out: &[],
+    retrieved: &NOTHING_FOUND,
 };
 
-fn composed(turn: &UserTurn, material: &TurnMaterial<'_>) -> ComposedTurn {
-    compose_turn(turn, material).unwrap()
+const NOTHING_FOUND: Retrieved =
+    Retrieved { chunks: Vec::new(), left_out: Vec::new(), failed: false };
+
+fn composed(turn: &UserTurn, material: &MessageMaterial<'_>) -> ComposedMessages {
+    compose_messages(turn, material).unwrap()
 }
 
 /// A call that continues a chain with what `turn` adds, with no tools and no mode layer.
-fn continued(turn: &ComposedTurn) -> ModelRequest<'_> {
+fn continued(turn: &ComposedMessages) -> ModelRequest<'_> {
     ModelRequest {
         model: "gpt-5.1",
         instructions: "",
@@ -115,24 +115,11 @@ fn client_tool(name: &str, strict: bool) -> (String, Box<RawValue>) {
 /// The client's tools and those of a mode.
 fn tools_of(mode: &str, client: Vec<(String, Box<RawValue>)>) -> MergedTools {
     let catalog = catalog();
-    merge_tools(client, server_tools::definitions(&catalog, catalog.mode(mode).unwrap()).unwrap())
+    merge_tools(client, server_tool_definitions(&catalog, catalog.mode(mode).unwrap()).unwrap())
 }
 
 fn names(tools: &ToolList) -> Vec<(&str, bool)> {
     tools.0.iter().map(|tool| (tool.name.as_str(), tool.on_server)).collect()
-}
-
-fn call(id: &str, outcome: ToolOutcome) -> Call {
-    Call {
-        model_call: 0,
-        position: 0,
-        call_id: id.to_owned(),
-        tool_call_id: id.to_owned(),
-        name: "ddr_document".to_owned(),
-        arguments: "{}".to_owned(),
-        runs_on: RunsOn::Client,
-        result: Some(ToolResult { tool_call_id: id.to_owned(), execution_ms: 1, outcome }),
-    }
 }
 
 fn items(array: &str) -> Vec<Box<RawValue>> {
@@ -152,12 +139,11 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
     let mode = catalog.mode("general").unwrap();
     let turn = composed(
         &turn,
-        &TurnMaterial {
+        &MessageMaterial {
             mode: &mode.key,
             boot_prompt: Some("Be useful."),
             solution_context: Some("A workspace of two crates."),
-            retrieved: &[],
-            left_out: &[],
+            retrieved: &NOTHING_FOUND,
         },
     );
     let tools = tools_of("general", vec![client_tool("ddr_document", false)]);
@@ -207,7 +193,7 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
 #[test]
 fn a_turn_without_an_instruction_opens_with_its_mode_alone() {
     let turn = user_turn(json!({ "InputArtifacts": [artifact("", "a.rs", "")] }));
-    let turn = composed(&turn, &TurnMaterial { boot_prompt: Some("Be useful."), ..LATER });
+    let turn = composed(&turn, &MessageMaterial { boot_prompt: Some("Be useful."), ..LATER });
     sent(
         "without_an_instruction",
         &ModelRequest { previous_response_id: None, ..continued(&turn) },
@@ -216,7 +202,7 @@ fn a_turn_without_an_instruction_opens_with_its_mode_alone() {
 
 #[test]
 fn blocks_without_content_are_left_out_and_the_trace_says_why() {
-    let material = TurnMaterial { boot_prompt: Some(""), solution_context: Some(""), ..LATER };
+    let material = MessageMaterial { boot_prompt: Some(""), solution_context: Some(""), ..LATER };
     let turn = composed(&instruction("Hello"), &material);
     let request = sent(
         "without_blocks",
@@ -247,7 +233,7 @@ fn blocks_without_content_are_left_out_and_the_trace_says_why() {
 
 #[test]
 fn a_later_call_has_no_system_message_and_continues_the_chain() {
-    let turn = composed(&instruction("And now?"), &TurnMaterial { mode: "ddr", ..LATER });
+    let turn = composed(&instruction("And now?"), &MessageMaterial { mode: "ddr", ..LATER });
     assert!(turn.system.is_none());
     let tools = tools_of("ddr", vec![]);
     sent("later_call", &ModelRequest { tools: Some(&tools.list), ..continued(&turn) });
@@ -255,7 +241,7 @@ fn a_later_call_has_no_system_message_and_continues_the_chain() {
 
 #[test]
 fn a_solution_context_that_has_changed_is_sent_again() {
-    let material = TurnMaterial { solution_context: Some("Three crates now."), ..LATER };
+    let material = MessageMaterial { solution_context: Some("Three crates now."), ..LATER };
     let turn = composed(&instruction("And now?"), &material);
     sent("solution_context_changed", &continued(&turn));
 }
@@ -303,7 +289,7 @@ fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
             artifact("docs/how.md", "how.md", "plain"),
         ],
     }));
-    let retrieved = [
+    let chunks = vec![
         Chunk {
             path: "src/lib.rs".to_owned(),
             start_line: 40,
@@ -319,7 +305,8 @@ fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
             text: "}".to_owned(),
         },
     ];
-    let turn = composed(&turn, &TurnMaterial { retrieved: &retrieved, ..LATER });
+    let retrieved = Retrieved { chunks, ..NOTHING_FOUND };
+    let turn = composed(&turn, &MessageMaterial { retrieved: &retrieved, ..LATER });
     sent("chunks_and_fences", &continued(&turn));
     assert_eq!(
         turn.trace[3..7],
@@ -367,6 +354,43 @@ fn a_mode_can_place_the_tool_that_changes_modes_and_it_is_offered_once() {
 }
 
 #[test]
+fn a_turn_offers_the_tools_of_its_request_or_those_received_last_and_chooses_among_them() {
+    let catalog = catalog();
+    let material = TurnMaterial {
+        catalog: &catalog,
+        conversation: catalog.conversation_context("default").unwrap(),
+        mode: catalog.mode("ddr").unwrap(),
+        is_first: true,
+        latched_tools: None,
+        solution_context: None,
+        retrieved: &NOTHING_FOUND,
+    };
+    let zip = r#"[{"type":"function","name":"zip","description":"Packs.","parameters":{"type":"object"}}]"#;
+    let with_tools =
+        user_turn(json!({ "Instruction": "Pack.", "ToolsJson": zip, "ToolChoiceName": "zip" }));
+    let first = compose_turn(&with_tools, &material).unwrap();
+    let offered = [("zip", false), ("agent_change_mode", true), ("lookup", true)];
+    assert_eq!(names(&first.tools.list), offered);
+    assert_eq!(first.unoffered_choice, None);
+    assert!(first.messages.system.is_some());
+
+    let latched_tools = first.received_tools.as_deref();
+    let later = TurnMaterial { is_first: false, latched_tools, ..material };
+    let second = compose_turn(&instruction("And again."), &later).unwrap();
+    assert_eq!(names(&second.tools.list), offered);
+    assert_eq!(second.received_tools, None);
+    assert!(second.messages.system.is_none());
+
+    let choosing = user_turn(json!({ "Instruction": "Pack.", "ToolChoiceName": "zip" }));
+    let third = compose_turn(&choosing, &material).unwrap();
+    let fault = third.unoffered_choice.unwrap();
+    assert_eq!(
+        (fault.code, fault.path.as_deref()),
+        (ErrorCode::InvalidField, Some("/ToolChoiceName"))
+    );
+}
+
+#[test]
 fn tools_that_the_service_still_has_are_not_sent_again() {
     let turn = composed(&instruction("And now?"), &LATER);
     let request =
@@ -379,10 +403,10 @@ fn tools_that_the_service_still_has_are_not_sent_again() {
 
 #[test]
 fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
-    let outputs = outputs_of(&[
-        call("call_b", ToolOutcome::Result(r#"{ "Id" : "DDR-1" }"#.to_owned())),
-        call("call_a", ToolOutcome::Error("The user said \"no\".".to_owned())),
-        call("call_c", ToolOutcome::Result("null".to_owned())),
+    let outputs = tool_outputs([
+        ("call_b", &ToolOutcome::Result(r#"{ "Id" : "DDR-1" }"#.to_owned())),
+        ("call_a", &ToolOutcome::Error("The user said \"no\".".to_owned())),
+        ("call_c", &ToolOutcome::Result("null".to_owned())),
     ])
     .unwrap();
     let outputs = items(&outputs);
@@ -402,19 +426,10 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
 }
 
 #[test]
-fn a_call_without_an_answer_has_no_output() {
-    let open = Call { result: None, ..call("call_a", ToolOutcome::Error("x".to_owned())) };
-    assert_eq!(
-        outputs_of(&[open]).unwrap_err().message,
-        "A call was handed back without an answer."
-    );
-}
-
-#[test]
 fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back() {
     let first = composed(
         &instruction("Write it down."),
-        &TurnMaterial { boot_prompt: Some("Be useful."), ..LATER },
+        &MessageMaterial { boot_prompt: Some("Be useful."), ..LATER },
     );
     let answer = items(
         r#"[{"id":"rs_1","type":"reasoning","status":"completed","summary":[],"encrypted_content":"e"},
@@ -424,7 +439,7 @@ fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back
         {"id":"fc_1","type":"function_call","status":"completed","call_id":"call_a","name":"ddr_document","arguments":"{}"}]"#,
     );
     let answer: Vec<_> = answer.iter().filter_map(|item| for_replay(item)).collect();
-    let outputs = outputs_of(&[call("call_a", ToolOutcome::Result("true".to_owned()))]).unwrap();
+    let outputs = tool_outputs([("call_a", &ToolOutcome::Result("true".to_owned()))]).unwrap();
     let outputs = items(&outputs);
     let input = first.system.iter().chain([&first.user]).chain(&answer).chain(&outputs);
     sent(

@@ -1,13 +1,15 @@
 //! Answers of the model service, as bodies that come in pieces.
 
-use aptix_edge::responses_api::{Outcome, Progress, ResponseStream, StreamFault, StreamLimits};
+use aptix_edge::responses_api::{
+    ResponseEnd, ResponseStream, StreamFault, StreamLimits, TextProgress,
+};
 
 use super::campaign::{Random, Verdict};
 use super::json_text::Json;
 use super::mutation::{garbled, spoiled};
 
-const ROOMY: StreamLimits = StreamLimits { event_bytes: 1 << 20, answer_bytes: 1 << 20 };
-const TIGHT: StreamLimits = StreamLimits { event_bytes: 300, answer_bytes: 60 };
+const ROOMY: StreamLimits = StreamLimits { event_bytes: 1 << 20, output_bytes: 1 << 20 };
+const TIGHT: StreamLimits = StreamLimits { event_bytes: 300, output_bytes: 60 };
 
 pub(crate) const MET: [&str; 6] =
     ["completed", "incomplete", "failed", "ended early", "malformed", "framing"];
@@ -61,7 +63,7 @@ pub(crate) fn make(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     lines.concat()
 }
 
-/// However the network cuts a body, it reads the same; and what was shown is the answer.
+/// However the network cuts a body, it reads the same; and what was shown is the output.
 pub(crate) fn judge(body: &[u8]) -> Verdict {
     let mut random = Random::seeded(body.len() as u64);
     let mut kind = String::new();
@@ -72,22 +74,22 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
         if end != end_in_pieces {
             return Err(format!("whole: {end:?}, in pieces of {size}: {end_in_pieces:?}"));
         }
-        if let Ok(Outcome::Completed(answer) | Outcome::Incomplete { answer, .. }) = &end {
-            if shown != answer.text || shown_in_pieces != answer.text {
-                return Err(format!("shown {shown:?}, {shown_in_pieces:?}: {:?}", answer.text));
+        if let Ok(ResponseEnd::Completed(output) | ResponseEnd::Incomplete { output, .. }) = &end {
+            if shown != output.text || shown_in_pieces != output.text {
+                return Err(format!("shown {shown:?}, {shown_in_pieces:?}: {:?}", output.text));
             }
-            if answer.text.len() > limits.answer_bytes {
+            if output.text.len() > limits.output_bytes {
                 return Err("an answer above its limit".to_owned());
             }
         }
         kind = match end {
-            Ok(Outcome::Completed(_)) => "completed",
-            Ok(Outcome::Incomplete { .. }) => "incomplete",
-            Ok(Outcome::Failed { .. }) => "failed",
+            Ok(ResponseEnd::Completed(_)) => "completed",
+            Ok(ResponseEnd::Incomplete { .. }) => "incomplete",
+            Ok(ResponseEnd::Failed { .. }) => "failed",
             Err(StreamFault::EndedEarly) => "ended early",
             Err(StreamFault::Malformed(_)) => "malformed",
             Err(StreamFault::Framing(_)) => "framing",
-            Err(StreamFault::AnswerTooLarge { .. } | StreamFault::TooManyItems { .. }) => {
+            Err(StreamFault::OutputTooLarge { .. } | StreamFault::TooManyItems { .. }) => {
                 "too large"
             }
         }
@@ -100,13 +102,13 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
 fn read<'a>(
     limits: StreamLimits,
     chunks: impl IntoIterator<Item = &'a [u8]>,
-) -> (String, Result<Outcome, StreamFault>) {
+) -> (String, Result<ResponseEnd, StreamFault>) {
     let mut stream = ResponseStream::new(limits);
     let mut shown = String::new();
     let mut show = |progress| match progress {
-        Progress::Nothing => {}
-        Progress::Text(more) => shown.push_str(&more),
-        Progress::Replaced(text) => shown = text,
+        TextProgress::Nothing => {}
+        TextProgress::Text(more) => shown.push_str(&more),
+        TextProgress::Replaced(text) => shown = text,
     };
     for chunk in chunks {
         match stream.push(chunk) {

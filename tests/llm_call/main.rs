@@ -11,9 +11,9 @@
 use std::task::{Context, Poll};
 
 use aptix_edge::contract::{ErrorCode, Fault};
-use aptix_edge::llm_call::{Answered, Audience, CallFailure, Endpoint, call};
+use aptix_edge::llm_call::{Audience, CallFailure, Endpoint, UsableOutput, call};
 use aptix_edge::ports::{HttpMethod, HttpRequest};
-use aptix_edge::responses_api::{FunctionCall, Progress, Usage};
+use aptix_edge::responses_api::{FunctionCall, TextProgress, TokenCounts};
 use bed::{HttpReply, LoneStep, Piece};
 use serde_json::json;
 
@@ -50,7 +50,7 @@ fn completed(items: &str) -> String {
 struct Ear<'a> {
     step: &'a LoneStep,
     from_ms: u64,
-    heard: Vec<(u64, Progress)>,
+    heard: Vec<(u64, TextProgress)>,
 }
 
 impl<'a> Ear<'a> {
@@ -60,7 +60,7 @@ impl<'a> Ear<'a> {
 }
 
 impl Audience for Ear<'_> {
-    fn hear(&mut self, progress: Progress) {
+    fn hear(&mut self, progress: TextProgress) {
         self.heard.push((self.step.now_ms(), progress));
     }
 
@@ -82,27 +82,27 @@ fn endpoint() -> Endpoint {
 fn heard_from(
     from_ms: u64,
     step: &LoneStep,
-) -> (Vec<(u64, Progress)>, Result<Answered, CallFailure>) {
+) -> (Vec<(u64, TextProgress)>, Result<UsableOutput, CallFailure>) {
     let mut ear = Ear::listening_from(step, from_ms);
     let ending = step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut ear));
     (ear.heard, ending)
 }
 
 /// One call that is listened to, with the progress that was reported.
-fn called(step: &LoneStep) -> (Vec<Progress>, Result<Answered, CallFailure>) {
+fn called(step: &LoneStep) -> (Vec<TextProgress>, Result<UsableOutput, CallFailure>) {
     let (heard, ending) = heard_from(0, step);
     (heard.into_iter().map(|(_, progress)| progress).collect(), ending)
 }
 
 /// How a call ends, which is the same when nobody listens.
-fn ended_with(answer: HttpReply) -> (Vec<Progress>, Result<Answered, CallFailure>) {
+fn ended_with(answer: HttpReply) -> (Vec<TextProgress>, Result<UsableOutput, CallFailure>) {
     let (_, unheard) = heard_from(u64::MAX, &LoneStep::replying([answer.clone()]));
     let (told, ending) = called(&LoneStep::replying([answer]));
     assert_eq!(format!("{unheard:?}"), format!("{ending:?}"));
     (told, ending)
 }
 
-fn answered(answer: HttpReply) -> (Vec<Progress>, Answered) {
+fn answered(answer: HttpReply) -> (Vec<TextProgress>, UsableOutput) {
     let (told, ending) = ended_with(answer);
     (told, ending.unwrap())
 }
@@ -149,11 +149,11 @@ fn text_is_told_as_it_comes_and_the_answer_is_the_terminal_event_s() {
     let usage = r#""usage":{"input_tokens":3,"output_tokens":2}"#;
     let end = ended("completed", &format!(r#""output":[{MESSAGE},{CALL}],{usage}"#));
     let (first, rest) = end.split_at(40);
-    let (told, Answered { answer, cut_off }) = answered(HttpReply::in_pieces(
+    let (told, UsableOutput { output: answer, cut_off }) = answered(HttpReply::in_pieces(
         200,
         [": hello\n\n", &delta("Hel"), &delta("lo"), first, rest, "after the end"].map(Piece::text),
     ));
-    assert_eq!(told, [Progress::Text("Hel".to_owned()), Progress::Text("lo".to_owned())]);
+    assert_eq!(told, [TextProgress::Text("Hel".to_owned()), TextProgress::Text("lo".to_owned())]);
     assert_eq!(
         (answer.response_id.as_deref(), answer.text.as_str(), cut_off),
         (Some("resp_1"), "Hello", None)
@@ -165,21 +165,24 @@ fn text_is_told_as_it_comes_and_the_answer_is_the_terminal_event_s() {
         cut: false,
     };
     assert_eq!(answer.calls, [call]);
-    assert_eq!(answer.usage, Some(Usage { input: 3, output: 2, total: 5, ..Usage::default() }));
+    assert_eq!(
+        answer.usage,
+        Some(TokenCounts { input: 3, output: 2, total: 5, ..TokenCounts::default() })
+    );
 }
 
 #[test]
 fn a_json_answer_is_read_too_and_its_text_told_at_once() {
     let body = format!(r#"{{"id":"resp_1","status":"completed","output":[{MESSAGE}]}}"#);
     let (told, answered) = answered(HttpReply::new(201, &body));
-    assert_eq!(told, [Progress::Text("Hello".to_owned())]);
-    assert_eq!(answered.answer.text, "Hello");
+    assert_eq!(told, [TextProgress::Text("Hello".to_owned())]);
+    assert_eq!(answered.output.text, "Hello");
 }
 
 #[test]
 fn nothing_is_read_behind_the_terminal_event() {
     let pieces = [Piece::text(&completed(MESSAGE)), Piece::Broken];
-    assert_eq!(answered(HttpReply::in_pieces(200, pieces)).1.answer.text, "Hello");
+    assert_eq!(answered(HttpReply::in_pieces(200, pieces)).1.output.text, "Hello");
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn a_service_that_is_silent_for_too_long_is_given_up_and_a_slow_one_is_not() {
         Piece::Silence(999),
         Piece::text(&completed(MESSAGE)),
     ];
-    assert_eq!(answered(HttpReply::in_pieces(200, slow).after(999)).1.answer.text, "Hello");
+    assert_eq!(answered(HttpReply::in_pieces(200, slow).after(999)).1.output.text, "Hello");
 
     let silent_head = HttpReply::new(200, &completed(MESSAGE)).after(1001);
     let silent_body = [
@@ -230,7 +233,7 @@ fn an_answer_is_read_when_it_has_come_or_as_it_comes_once_somebody_listens() {
     let heard = |from_ms| -> Vec<(u64, String)> {
         let mut moments = Vec::new();
         for (at, progress) in heard_from(from_ms, &piecewise()).0 {
-            let Progress::Text(text) = progress else { panic!("{progress:?}") };
+            let TextProgress::Text(text) = progress else { panic!("{progress:?}") };
             match moments.last_mut() {
                 Some((last, together)) if *last == at => String::push_str(together, &text),
                 _ => moments.push((at, text)),
@@ -264,7 +267,7 @@ fn a_connection_that_stays_open_or_breaks_behind_the_last_event_takes_nothing_of
         for end in [Piece::Silence(999_999), Piece::Broken] {
             let pieces = text.as_bytes().chunks(size).map(|bytes| Piece::Bytes(bytes.to_vec()));
             let step = LoneStep::replying([HttpReply::in_pieces(200, pieces.chain([end]))]);
-            assert_eq!(heard_from(u64::MAX, &step).1.unwrap().answer.text, "Hello");
+            assert_eq!(heard_from(u64::MAX, &step).1.unwrap().output.text, "Hello");
             assert!(step.now_ms() <= PAUSE_MS);
         }
     }

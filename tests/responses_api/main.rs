@@ -12,21 +12,21 @@ mod recorded;
 use std::path::PathBuf;
 
 use aptix_edge::responses_api::{
-    ModelAnswer, Outcome, Progress, ResponseStream, StreamFault, StreamLimits,
+    ModelOutput, ResponseEnd, ResponseStream, StreamFault, StreamLimits, TextProgress,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const ROOMY: StreamLimits = StreamLimits { event_bytes: 1 << 20, answer_bytes: 1 << 20 };
+const ROOMY: StreamLimits = StreamLimits { event_bytes: 1 << 20, output_bytes: 1 << 20 };
 
 /// One reading: the progress in order, without the empty ones, and how it ended.
-type Reading = (Vec<Progress>, Result<Outcome, StreamFault>);
+type Reading = (Vec<TextProgress>, Result<ResponseEnd, StreamFault>);
 
 fn read<'a>(limits: StreamLimits, chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     let mut stream = ResponseStream::new(limits);
     let mut told = Vec::new();
     let mut tell = |progress| {
-        if progress != Progress::Nothing {
+        if progress != TextProgress::Nothing {
             told.push(progress);
         }
     };
@@ -44,27 +44,27 @@ fn read<'a>(limits: StreamLimits, chunks: impl IntoIterator<Item = &'a [u8]>) ->
 }
 
 /// The text that a reader of all this progress has before him.
-fn shown(told: &[Progress]) -> String {
+fn shown(told: &[TextProgress]) -> String {
     told.iter().fold(String::new(), |shown, progress| match progress {
-        Progress::Nothing => shown,
-        Progress::Text(more) => shown + more,
-        Progress::Replaced(text) => text.clone(),
+        TextProgress::Nothing => shown,
+        TextProgress::Text(more) => shown + more,
+        TextProgress::Replaced(text) => text.clone(),
     })
 }
 
-fn answer_of(outcome: &Outcome) -> Option<&ModelAnswer> {
+fn output_of(outcome: &ResponseEnd) -> Option<&ModelOutput> {
     match outcome {
-        Outcome::Completed(answer) | Outcome::Incomplete { answer, .. } => Some(answer),
-        Outcome::Failed { .. } => None,
+        ResponseEnd::Completed(output) | ResponseEnd::Incomplete { output, .. } => Some(output),
+        ResponseEnd::Failed { .. } => None,
     }
 }
 
-fn item_types(answer: &ModelAnswer) -> Vec<String> {
+fn item_types(output: &ModelOutput) -> Vec<String> {
     let kind = |item: &str| {
         let item: Value = serde_json::from_str(item).unwrap();
         item["type"].as_str().unwrap().to_owned()
     };
-    answer.items.iter().map(|item| kind(item.get())).collect()
+    output.items.iter().map(|item| kind(item.get())).collect()
 }
 
 /// A reading in the shape of the `.expect.json` files.
@@ -72,9 +72,9 @@ fn described((told, end): &Reading) -> Value {
     let progress: Vec<Value> = told
         .iter()
         .map(|progress| match progress {
-            Progress::Nothing => json!(null),
-            Progress::Text(text) => json!(text),
-            Progress::Replaced(text) => json!({ "replaced": text }),
+            TextProgress::Nothing => json!(null),
+            TextProgress::Text(text) => json!(text),
+            TextProgress::Replaced(text) => json!({ "replaced": text }),
         })
         .collect();
     let mut described = json!({ "progress": progress });
@@ -87,31 +87,31 @@ fn described((told, end): &Reading) -> Value {
         }
     };
     match outcome {
-        Outcome::Completed(_) => say("outcome", json!("completed")),
-        Outcome::Incomplete { reason, cut_call, .. } => {
+        ResponseEnd::Completed(_) => say("outcome", json!("completed")),
+        ResponseEnd::Incomplete { reason, cut_call, .. } => {
             say("outcome", json!("incomplete"));
             say("reason", json!(reason));
             say("cut_call", json!(cut_call));
         }
-        Outcome::Failed { code, kind, message } => {
+        ResponseEnd::Failed { code, kind, message } => {
             say("outcome", json!("failed"));
             say("code", json!(code));
             say("kind", json!(kind));
             say("message", json!(message));
         }
     }
-    if let Some(answer) = answer_of(outcome) {
-        let calls = answer.calls.iter().map(|call| {
+    if let Some(output) = output_of(outcome) {
+        let calls = output.calls.iter().map(|call| {
             json!({ "call_id": call.call_id, "name": call.name, "arguments": call.arguments, "cut": call.cut })
         });
-        say("response_id", json!(answer.response_id));
-        say("text", json!(answer.text));
-        say("refusal", json!(answer.refusal));
+        say("response_id", json!(output.response_id));
+        say("text", json!(output.text));
+        say("refusal", json!(output.refusal));
         say("calls", calls.collect());
-        say("item_types", json!(item_types(answer)));
+        say("item_types", json!(item_types(output)));
         say(
             "usage",
-            answer.usage.map_or(Value::Null, |usage| {
+            output.usage.map_or(Value::Null, |usage| {
                 json!({
                     "input": usage.input,
                     "cached": usage.cached,
@@ -148,12 +148,12 @@ fn every_own_stream_reads_as_expected_however_it_is_cut() {
     for (name, body, expected) in own_streams() {
         let bytewise = read(ROOMY, body.chunks(1));
         assert_eq!(described(&bytewise), expected, "{name}");
-        if let Some(answer) = bytewise.1.as_ref().ok().and_then(answer_of) {
-            assert_eq!(shown(&bytewise.0), answer.text, "{name}");
+        if let Some(output) = bytewise.1.as_ref().ok().and_then(output_of) {
+            assert_eq!(shown(&bytewise.0), output.text, "{name}");
         }
         let same = |reading: Reading, how: &str| {
             assert_eq!(reading.1, bytewise.1, "{name}, {how}");
-            // Text that stands before a fault in the same chunk is lost with the answer.
+            // Text that stands before a fault in the same chunk is lost with the output.
             if bytewise.1.is_ok() {
                 assert_eq!(shown(&reading.0), shown(&bytewise.0), "{name}, {how}");
             }
@@ -184,14 +184,14 @@ fn a_body_larger_than_its_limit_is_a_fault_and_a_body_of_exactly_its_limit_is_re
     let (_, body, expected) =
         own_streams().into_iter().find(|(name, ..)| name == "whole_json").unwrap();
     let with =
-        |event_bytes| read(StreamLimits { event_bytes, answer_bytes: 1 << 20 }, body.chunks(7));
+        |event_bytes| read(StreamLimits { event_bytes, output_bytes: 1 << 20 }, body.chunks(7));
     assert_eq!(described(&with(body.len())), expected);
     let limit = body.len() - 1;
-    assert_eq!(with(limit).1, Err(StreamFault::AnswerTooLarge { limit }));
+    assert_eq!(with(limit).1, Err(StreamFault::OutputTooLarge { limit }));
 }
 
 /// How many bytes of text the reader was given at most at one time.
-fn largest_shown(told: &[Progress]) -> usize {
+fn largest_shown(told: &[TextProgress]) -> usize {
     (0..=told.len()).map(|count| shown(&told[..count]).len()).max().unwrap_or(0)
 }
 
@@ -221,15 +221,15 @@ proptest! {
         body in prop_oneof![splices(), prop::collection::vec(any::<u8>(), 0..200)],
         size in 1_usize..400,
         event_bytes in 0_usize..2000,
-        answer_bytes in 0_usize..500,
+        output_bytes in 0_usize..500,
     ) {
-        let limits = StreamLimits { event_bytes, answer_bytes };
+        let limits = StreamLimits { event_bytes, output_bytes };
         let (told, end) = read(limits, body.chunks(size));
-        prop_assert!(largest_shown(&told) <= answer_bytes);
-        if let Some(answer) = end.as_ref().ok().and_then(answer_of) {
-            let items: usize = answer.items.iter().map(|item| item.get().len()).sum();
-            prop_assert!(items <= 2 * answer_bytes + 2000);
-            prop_assert_eq!(shown(&told), answer.text.clone());
+        prop_assert!(largest_shown(&told) <= output_bytes);
+        if let Some(output) = end.as_ref().ok().and_then(output_of) {
+            let items: usize = output.items.iter().map(|item| item.get().len()).sum();
+            prop_assert!(items <= 2 * output_bytes + 2000);
+            prop_assert_eq!(shown(&told), output.text.clone());
         }
     }
 

@@ -17,13 +17,12 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use aptix_edge::responses_api::{
-    ENCRYPTED_REASONING, ErrorBody, Outcome, Progress, ResponsesRequest, SseDecoder, SseEvent,
-    SseLimits, StreamFault, concerns_input, concerns_previous_response, for_replay,
-    outcome_of_json,
+    ENCRYPTED_REASONING, ErrorBody, ResponseEnd, ResponsesRequest, SseDecoder, SseEvent, SseLimits,
+    StreamFault, TextProgress, concerns_input, concerns_previous_response, end_of_json, for_replay,
 };
 use serde_json::{Value, json};
 
-use super::{ROOMY, Reading, answer_of, item_types, read, shown};
+use super::{ROOMY, Reading, item_types, output_of, read, shown};
 
 struct Exchange {
     name: String,
@@ -88,7 +87,7 @@ fn every_recorded_answer_reads_as_the_independent_parser_read_it() {
         let whole = read(ROOMY, [body.as_slice()]);
         check(exchange, &whole);
         if !is_stream(exchange) {
-            assert_eq!(outcome_of_json(body, ROOMY.answer_bytes), whole.1, "{name}");
+            assert_eq!(end_of_json(body, ROOMY.output_bytes), whole.1, "{name}");
         }
         let again = |reading: Reading, how: &str| {
             assert_eq!(reading.1, whole.1, "{name}, {how}");
@@ -173,10 +172,10 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
         let Ok(outcome) = read(ROOMY, [exchange.body.as_slice()]).1 else {
             continue;
         };
-        let Some(answer) = answer_of(&outcome) else {
+        let Some(output) = output_of(&outcome) else {
             continue;
         };
-        let items: Vec<_> = answer.items.iter().filter_map(|item| for_replay(item)).collect();
+        let items: Vec<_> = output.items.iter().filter_map(|item| for_replay(item)).collect();
         let request = ResponsesRequest {
             model: "m",
             instructions: None,
@@ -192,7 +191,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
         let faults: Vec<String> = schema.iter_errors(&request).map(|e| e.to_string()).collect();
         assert_eq!(faults, Vec::<String>::new(), "{}", exchange.name);
         replayed += items.len();
-        dropped += answer.items.len() - items.len();
+        dropped += output.items.len() - items.len();
     }
     println!("replayed {replayed} recorded items as input, left {dropped} out");
     assert!(replayed > 0, "no recorded item was replayed");
@@ -207,10 +206,10 @@ fn check(exchange: &Exchange, (told, end): &Reading) {
         // or its terminal event is no JSON or lacks its blank line. We take the last of these.
         match end {
             Err(StreamFault::EndedEarly | StreamFault::Malformed(_)) => {}
-            Ok(Outcome::Completed(answer)) => {
+            Ok(ResponseEnd::Completed(output)) => {
                 assert_eq!(expected["ends_without_blank_line"], json!(true), "{name}");
                 let strict = expected["output_text"].as_str().unwrap();
-                assert!(answer.text.ends_with(strict) && !strict.is_empty(), "{name}");
+                assert!(output.text.ends_with(strict) && !strict.is_empty(), "{name}");
                 assert!(body.ends_with(b"}\n"), "{name}: the terminal event is whole");
             }
             other => panic!("{name}: {other:?}"),
@@ -219,23 +218,23 @@ fn check(exchange: &Exchange, (told, end): &Reading) {
     }
     let outcome = end.as_ref().unwrap_or_else(|fault| panic!("{name}: {fault:?}"));
     let found = match outcome {
-        Outcome::Completed(_) => "completed",
-        Outcome::Incomplete { .. } => "incomplete",
-        Outcome::Failed { .. } => "failed",
+        ResponseEnd::Completed(_) => "completed",
+        ResponseEnd::Incomplete { .. } => "incomplete",
+        ResponseEnd::Failed { .. } => "failed",
     };
     assert_eq!(Some(found), status, "{name}");
-    if let Outcome::Failed { code, kind, message } = outcome {
+    if let ResponseEnd::Failed { code, kind, message } = outcome {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         assert_eq!(*code, text(&expected["response_error"]["code"]), "{name}");
         assert_eq!(*message, text(&expected["response_error"]["message"]), "{name}");
         assert_eq!(*kind, text(&expected["error_event"]["error"]["type"]), "{name}");
     }
-    let Some(answer) = answer_of(outcome) else {
+    let Some(output) = output_of(outcome) else {
         return;
     };
-    if let Outcome::Incomplete { reason, cut_call, .. } = outcome {
+    if let ResponseEnd::Incomplete { reason, cut_call, .. } = outcome {
         assert_eq!(json!(reason), expected["incomplete_reason"], "{name}");
-        assert_eq!(*cut_call, answer.calls.iter().any(|call| call.cut), "{name}");
+        assert_eq!(*cut_call, output.calls.iter().any(|call| call.cut), "{name}");
     }
     let refusal = expected["refusal"].as_str();
     let text = format!("{}{}", expected["output_text"].as_str().unwrap(), refusal.unwrap_or(""));
@@ -263,17 +262,17 @@ fn check(exchange: &Exchange, (told, end): &Reading) {
     };
     assert_eq!(
         json!({
-            "response_id": answer.response_id,
-            "text": answer.text,
+            "response_id": output.response_id,
+            "text": output.text,
             "shown": shown(told),
-            "refusal": answer.refusal,
-            "calls": answer
+            "refusal": output.refusal,
+            "calls": output
                 .calls
                 .iter()
                 .map(|call| json!([call.call_id, call.name, call.arguments, call.cut]))
                 .collect::<Vec<_>>(),
-            "types": item_types(answer),
-            "usage": answer
+            "types": item_types(output),
+            "usage": output
                 .usage
                 .map(|usage| [usage.input, usage.cached, usage.output, usage.reasoning, usage.total]),
         }),
@@ -288,7 +287,7 @@ fn check(exchange: &Exchange, (told, end): &Reading) {
         }),
         "{name}"
     );
-    let was_taken_back = told.iter().any(|progress| matches!(progress, Progress::Replaced(_)));
+    let was_taken_back = told.iter().any(|progress| matches!(progress, TextProgress::Replaced(_)));
     assert!(!was_taken_back, "{name}: text was taken back");
 }
 

@@ -1,7 +1,7 @@
-//! The end of a model call: what the model answered, or how it failed to.
+//! The end of a model call: the model output, or how the call failed.
 //!
 //! It reads response objects, from a terminal event or from a whole JSON body. It must not
-//! know how an answer was streamed.
+//! know how the output was streamed.
 //! Source: the Responses API's response object, by recordings of several services.
 
 use serde::Deserialize;
@@ -12,20 +12,20 @@ use super::output_item::OutputItem;
 use super::{FunctionCall, StreamFault};
 
 /// The end of a model call.
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    /// The model finished. No call in the answer is cut.
-    Completed(ModelAnswer),
-    /// The model was cut off. No call in the answer may be executed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ResponseEnd {
+    /// The model finished. No call in the output is cut.
+    Completed(ModelOutput),
+    /// The model was cut off. No call in the output may be executed.
     Incomplete {
         /// What there is.
-        answer: ModelAnswer,
+        output: ModelOutput,
         /// As the service names it: `max_output_tokens`, `content_filter`, …
         reason: Option<String>,
         /// The cut went through a function call.
         cut_call: bool,
     },
-    /// The service gave up, though it had answered with a success status.
+    /// The service gave up, though its response had a success status.
     Failed {
         /// As `rate_limit_exceeded`, `server_error`, `insufficient_quota`.
         code: Option<String>,
@@ -38,9 +38,9 @@ pub enum Outcome {
     },
 }
 
-/// What the model answered.
+/// What the model gave.
 #[derive(Clone, Debug, Default)]
-pub struct ModelAnswer {
+pub struct ModelOutput {
     /// Names the response in a later `previous_response_id`.
     pub response_id: Option<String>,
     /// All text for the reader: the message items' text and refusals, in order.
@@ -52,13 +52,13 @@ pub struct ModelAnswer {
     /// All output items, in order, as the service wrote them.
     pub items: Vec<Box<RawValue>>,
     /// Absent when the service reported none that could be read.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenCounts>,
 }
 
 /// Tokens of one model call. A member that the service left out is 0, except `total`, which
 /// is then the sum of input and output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct TokenCounts {
     /// Tokens read, cached ones included.
     pub input: u64,
     /// Tokens read from the service's cache.
@@ -71,44 +71,28 @@ pub struct Usage {
     pub total: u64,
 }
 
-impl PartialEq for ModelAnswer {
+impl PartialEq for ModelOutput {
     /// Items are equal when their texts are.
     fn eq(&self, other: &Self) -> bool {
-        let texts = |answer: &Self| -> Vec<String> {
-            answer.items.iter().map(|item| item.get().to_owned()).collect()
-        };
         self.response_id == other.response_id
             && self.text == other.text
             && self.refusal == other.refusal
             && self.calls == other.calls
             && self.usage == other.usage
-            && texts(self) == texts(other)
-    }
-}
-
-impl PartialEq for Outcome {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Completed(one), Self::Completed(two)) => one == two,
-            (
-                Self::Incomplete { answer: one, reason: why, cut_call: cut },
-                Self::Incomplete { answer: two, reason, cut_call },
-            ) => one == two && why == reason && cut == cut_call,
-            (
-                Self::Failed { code: a, kind: b, message: c },
-                Self::Failed { code, kind, message },
-            ) => a == code && b == kind && c == message,
-            _ => false,
-        }
+            && self
+                .items
+                .iter()
+                .map(|item| item.get())
+                .eq(other.items.iter().map(|item| item.get()))
     }
 }
 
 /// Reads a whole JSON body, for services that do not stream. Its output items may be
-/// `answer_bytes` large together.
+/// `output_bytes` large together.
 ///
 /// A response that is not over yet (`queued`, `in_progress`), or a body that is cut, is
 /// [`StreamFault::EndedEarly`].
-pub fn outcome_of_json(body: &[u8], answer_bytes: usize) -> Result<Outcome, StreamFault> {
+pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, StreamFault> {
     let body: &RawValue = serde_json::from_slice(body).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => StreamFault::EndedEarly,
         _ => StreamFault::Malformed("a JSON answer"),
@@ -122,7 +106,7 @@ pub fn outcome_of_json(body: &[u8], answer_bytes: usize) -> Result<Outcome, Stre
         Some("queued" | "in_progress") => return Err(StreamFault::EndedEarly),
         // Proxies report their own failures under a success status.
         None if response.error.is_some() => TerminalStatus::Failed,
-        // Gateways leave it out; what is output was answered, to its end or not.
+        // Gateways leave it out; what is there was output, to its end or not.
         None if response.output.is_some() => {
             match response.incomplete_details.as_ref().and_then(|d| d.reason.as_deref()) {
                 Some(reason) if !reason.is_empty() => TerminalStatus::Incomplete,
@@ -131,7 +115,7 @@ pub fn outcome_of_json(body: &[u8], answer_bytes: usize) -> Result<Outcome, Stre
         }
         _ => return Err(StreamFault::Malformed("a response's status")),
     };
-    response.conclude(status, answer_bytes, Vec::new)
+    response.conclude(status, output_bytes, Vec::new)
 }
 
 /// A response object, as far as it matters.
@@ -159,14 +143,14 @@ impl<'a> ResponseView<'a> {
         serde_json::from_str(raw.get()).map_err(|_| StreamFault::Malformed("a response object"))
     }
 
-    /// The outcome. `streamed` gives the items seen so far, for services whose terminal event
+    /// How the response ended. `streamed` gives the items seen so far, for services whose terminal event
     /// has an empty `output`. Where event and object disagree, the worse of the two holds.
     pub(super) fn conclude(
         self,
         status: TerminalStatus,
-        answer_bytes: usize,
+        output_bytes: usize,
         streamed: impl FnOnce() -> Vec<Box<RawValue>>,
-    ) -> Result<Outcome, StreamFault> {
+    ) -> Result<ResponseEnd, StreamFault> {
         let status = match self.status.as_deref() {
             Some("cancelled") => TerminalStatus::Cancelled,
             Some("failed") => TerminalStatus::Failed,
@@ -179,28 +163,28 @@ impl<'a> ResponseView<'a> {
         let items = match self.output {
             Some(output) if !output.is_empty() => {
                 let bytes = output.iter().map(|item| item.get().len()).sum::<usize>();
-                if bytes > answer_bytes {
-                    return Err(StreamFault::AnswerTooLarge { limit: answer_bytes });
+                if bytes > output_bytes {
+                    return Err(StreamFault::OutputTooLarge { limit: output_bytes });
                 }
                 output.into_iter().map(RawValue::to_owned).collect()
             }
             _ => streamed(),
         };
         let usage = self.usage.and_then(usage);
-        let answer = ModelAnswer::read(self.id, items, usage)?;
-        let cut_call = answer.calls.iter().any(|call| call.cut);
-        // A cut call must never run, so an answer that holds one is not complete.
+        let output = ModelOutput::read(self.id, items, usage)?;
+        let cut_call = output.calls.iter().any(|call| call.cut);
+        // A cut call must never run, so an output that holds one is not complete.
         if status == TerminalStatus::Completed && !cut_call {
-            return Ok(Outcome::Completed(answer));
+            return Ok(ResponseEnd::Completed(output));
         }
         let reason = self.incomplete_details.and_then(|details| details.reason);
-        Ok(Outcome::Incomplete { answer, reason, cut_call })
+        Ok(ResponseEnd::Incomplete { output, reason, cut_call })
     }
 
-    fn failure(&self, status: TerminalStatus) -> Outcome {
+    fn failure(&self, status: TerminalStatus) -> ResponseEnd {
         match self.error.map(RawValue::get).map(failure_of) {
             Some(failed) => failed,
-            None => Outcome::Failed {
+            None => ResponseEnd::Failed {
                 code: None,
                 kind: (status == TerminalStatus::Cancelled).then(|| "cancelled".to_owned()),
                 message: None,
@@ -209,33 +193,33 @@ impl<'a> ResponseView<'a> {
     }
 }
 
-/// The outcome that an error object, or an error that is no more than a string, tells of.
-pub(super) fn failure_of(error: &str) -> Outcome {
+/// The end that is meant by an error object, or an error that is no more than a string.
+pub(super) fn failure_of(error: &str) -> ResponseEnd {
     let body = super::ErrorBody::of_error(error);
-    Outcome::Failed { code: body.code, kind: body.kind, message: body.message }
+    ResponseEnd::Failed { code: body.code, kind: body.kind, message: body.message }
 }
 
-impl ModelAnswer {
+impl ModelOutput {
     fn read(
         response_id: Option<String>,
         items: Vec<Box<RawValue>>,
-        usage: Option<Usage>,
+        usage: Option<TokenCounts>,
     ) -> Result<Self, StreamFault> {
-        let mut answer = Self { response_id, usage, ..Self::default() };
+        let mut output = Self { response_id, usage, ..Self::default() };
         for item in &items {
             match OutputItem::read(item)? {
                 OutputItem::Message(parts) => {
                     for part in parts {
-                        answer.text.push_str(&part.text);
-                        answer.refusal |= part.refusal;
+                        output.text.push_str(&part.text);
+                        output.refusal |= part.refusal;
                     }
                 }
-                OutputItem::FunctionCall(call) => answer.calls.push(call),
+                OutputItem::FunctionCall(call) => output.calls.push(call),
                 OutputItem::Other => {}
             }
         }
-        answer.items = items;
-        Ok(answer)
+        output.items = items;
+        Ok(output)
     }
 }
 
@@ -258,13 +242,13 @@ struct OutputDetails {
     reasoning_tokens: Option<u64>,
 }
 
-/// Usage is bookkeeping: one that cannot be read counts as not reported, as it must not cost
-/// the reader an answer that is otherwise good.
-fn usage(raw: &RawValue) -> Option<Usage> {
+/// Token counts are bookkeeping: a count that cannot be read counts as not reported, as it must not cost
+/// the reader an output that is otherwise good.
+fn usage(raw: &RawValue) -> Option<TokenCounts> {
     let view: UsageView = serde_json::from_str(raw.get()).ok()?;
     let input = view.input_tokens.unwrap_or(0);
     let output = view.output_tokens.unwrap_or(0);
-    Some(Usage {
+    Some(TokenCounts {
         input,
         cached: view.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
         output,
@@ -283,17 +267,17 @@ mod tests {
     const MESSAGE: &str = r#"{"type":"message","content":[{"type":"output_text","text":"Hi"}]}"#;
     const CUT: &str = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a","status":"incomplete"}"#;
 
-    fn outcome(body: &str) -> Result<Outcome, StreamFault> {
-        outcome_of_json(body.as_bytes(), 1000)
+    fn end(body: &str) -> Result<ResponseEnd, StreamFault> {
+        end_of_json(body.as_bytes(), 1000)
     }
 
     fn raw(json: &str) -> Box<RawValue> {
         RawValue::from_string(json.to_owned()).unwrap()
     }
 
-    fn failed(code: Option<&str>, kind: Option<&str>, message: Option<&str>) -> Outcome {
+    fn failed(code: Option<&str>, kind: Option<&str>, message: Option<&str>) -> ResponseEnd {
         let own = |text: Option<&str>| text.map(str::to_owned);
-        Outcome::Failed { code: own(code), kind: own(kind), message: own(message) }
+        ResponseEnd::Failed { code: own(code), kind: own(kind), message: own(message) }
     }
 
     #[test]
@@ -306,8 +290,8 @@ mod tests {
             "output_tokens_details":{{"reasoning_tokens":3}},"total_tokens":12,"extra":1}}}}"#
         );
         assert_eq!(
-            outcome(&body),
-            Ok(Outcome::Completed(ModelAnswer {
+            end(&body),
+            Ok(ResponseEnd::Completed(ModelOutput {
                 response_id: Some("resp_1".to_owned()),
                 text: "Hi".to_owned(),
                 refusal: false,
@@ -318,7 +302,13 @@ mod tests {
                     cut: false,
                 }],
                 items: vec![raw(search), raw(MESSAGE), raw(call)],
-                usage: Some(Usage { input: 7, cached: 2, output: 5, reasoning: 3, total: 12 }),
+                usage: Some(TokenCounts {
+                    input: 7,
+                    cached: 2,
+                    output: 5,
+                    reasoning: 3,
+                    total: 12
+                }),
             }))
         );
     }
@@ -337,12 +327,12 @@ mod tests {
                 arguments: "{\"a".to_owned(),
                 cut: true,
             };
-            let answer =
-                ModelAnswer { calls: vec![call], items: vec![raw(CUT)], ..ModelAnswer::default() };
+            let output =
+                ModelOutput { calls: vec![call], items: vec![raw(CUT)], ..ModelOutput::default() };
             assert_eq!(
-                outcome(&body),
-                Ok(Outcome::Incomplete {
-                    answer,
+                end(&body),
+                Ok(ResponseEnd::Incomplete {
+                    output,
                     reason: reason.map(str::to_owned),
                     cut_call: true
                 })
@@ -352,13 +342,13 @@ mod tests {
 
     #[test]
     fn usage_tolerates_absent_members_and_an_unreadable_one_is_no_usage() {
-        let of = |usage: &str| match outcome(&format!(
+        let of = |usage: &str| match end(&format!(
             r#"{{"status":"completed","output":[],"usage":{usage}}}"#
         )) {
-            Ok(Outcome::Completed(answer)) => answer.usage,
+            Ok(ResponseEnd::Completed(output)) => output.usage,
             other => panic!("{other:?}"),
         };
-        let sum = Usage { input: 10, output: 4, total: 14, ..Usage::default() };
+        let sum = TokenCounts { input: 10, output: 4, total: 14, ..TokenCounts::default() };
         assert_eq!(of(r#"{"input_tokens":10,"output_tokens":4}"#), Some(sum));
         assert_eq!(of("null"), None);
         assert_eq!(of(r#"{"input_tokens":-1}"#), None);
@@ -367,18 +357,15 @@ mod tests {
     #[test]
     fn a_failed_or_cancelled_response_is_failed_with_what_the_service_said() {
         assert_eq!(
-            outcome(r#"{"status":"failed","error":{"code":"server_error","message":"m"}}"#),
+            end(r#"{"status":"failed","error":{"code":"server_error","message":"m"}}"#),
             Ok(failed(Some("server_error"), None, Some("m")))
         );
-        assert_eq!(outcome(r#"{"status":"cancelled"}"#), Ok(failed(None, Some("cancelled"), None)));
+        assert_eq!(end(r#"{"status":"cancelled"}"#), Ok(failed(None, Some("cancelled"), None)));
         assert_eq!(
-            outcome(r#"{"error":{"type":"t","code":429,"message":"m"}}"#),
+            end(r#"{"error":{"type":"t","code":429,"message":"m"}}"#),
             Ok(failed(Some("429"), Some("t"), Some("m")))
         );
-        assert_eq!(
-            outcome(r#"{"error":"overloaded"}"#),
-            Ok(failed(None, None, Some("overloaded")))
-        );
+        assert_eq!(end(r#"{"error":"overloaded"}"#), Ok(failed(None, None, Some("overloaded"))));
     }
 
     #[test]
@@ -387,14 +374,14 @@ mod tests {
         for details in
             ["", r#","incomplete_details":null"#, r#","incomplete_details":{"reason":""}"#]
         {
-            let read = outcome(&body(details));
+            let read = end(&body(details));
             assert!(
-                matches!(read, Ok(Outcome::Completed(answer)) if answer.text == "Hi"),
+                matches!(read, Ok(ResponseEnd::Completed(output)) if output.text == "Hi"),
                 "{details}"
             );
         }
         let cut = body(r#","incomplete_details":{"reason":"max_output_tokens"}"#);
-        assert!(matches!(outcome(&cut), Ok(Outcome::Incomplete { .. })));
+        assert!(matches!(end(&cut), Ok(ResponseEnd::Incomplete { .. })));
     }
 
     #[test]
@@ -410,16 +397,16 @@ mod tests {
             ("[]", StreamFault::Malformed("a response object")),
             (r#"{"status":"completed","output":{}}"#, StreamFault::Malformed("a response object")),
         ] {
-            assert_eq!(outcome(body), Err(fault), "{body}");
+            assert_eq!(end(body), Err(fault), "{body}");
         }
     }
 
     #[test]
     fn output_items_may_be_as_large_as_the_limit_and_no_larger() {
         let body = format!(r#"{{"status":"completed","output":[{MESSAGE}]}}"#);
-        let of = |limit| outcome_of_json(body.as_bytes(), limit).map(|_| ());
+        let of = |limit| end_of_json(body.as_bytes(), limit).map(|_| ());
         assert_eq!(of(MESSAGE.len()), Ok(()));
         let limit = MESSAGE.len() - 1;
-        assert_eq!(of(limit), Err(StreamFault::AnswerTooLarge { limit }));
+        assert_eq!(of(limit), Err(StreamFault::OutputTooLarge { limit }));
     }
 }

@@ -1,215 +1,22 @@
-//! The text of one submission as it grows, and cursors that watch it (the interface, *Delivery*).
+//! A watcher's place in a submission's text, and the events that it has not had (interface §2, Delivery).
 //!
-//! The reasoner writes, any number of watchers read. A watcher holds a position, not a queue: what
-//! came while it was busy goes out together, a slow one holds up nobody, and its memory is constant.
-//!
-//! Architecture Invariant: nothing is stored here that could not be built again from the
-//! persistence layer; an event's id is a position in the text, never a counter.
+//! A cursor holds a position, not a queue: text that comes while a watcher is busy goes out together, a
+//! slow watcher holds up nobody, and its memory is constant. An event's id is a position in the text,
+//! never a counter.
 
-use std::cell::RefCell;
-use std::fmt::Write;
-use std::future::Future;
-use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use super::live_text::LiveText;
+use super::position::Position;
+use crate::contract::event_frames;
 
-use serde::Serialize;
-
-use super::Timings;
-
-/// The answer to a submission: what JSON delivery sends, and what `event: result` carries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// HTTP status of JSON delivery.
-    pub http_status: u16,
-    /// The `InvokeResult`, as JSON text.
-    pub body: Rc<str>,
-    /// Where the time of the run went; nothing for an answer that was stored.
-    pub timings: Timings,
-}
-
-/// A place in a submission's text: `{segment}.{byte offset}`, as `id:` and `Last-Event-ID` spell it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
-    /// Number of the model call within the turn.
-    pub segment: u32,
-    /// UTF-8 bytes of that segment which the watcher has.
-    pub offset: usize,
-}
-
-impl Position {
-    /// Reads `Last-Event-ID`; `None` when it is not one of ours, which means "from the start".
-    pub fn parse(text: &str) -> Option<Self> {
-        let (segment, offset) = text.trim().split_once('.')?;
-        Some(Self { segment: segment.parse().ok()?, offset: offset.parse().ok()? })
-    }
-}
-
+/// One watcher's place in a [`LiveText`].
 #[derive(Debug)]
-struct Segment {
-    number: u32,
-    text: String,
-    discarded: bool,
-}
-
-#[derive(Debug, Default)]
-struct Growth {
-    segments: Vec<Segment>,
-    outcome: Option<Outcome>,
-    /// Who waits for more text, and who only for the end.
-    watching: Vec<Waker>,
-    waiting: Vec<Waker>,
-    version: u64,
-    /// Somebody watches, or has watched.
-    watched: bool,
-    /// Who writes, and waits for somebody to watch.
-    writer: Option<Waker>,
-}
-
-/// The growing text of one submission.
-#[derive(Debug, Default)]
-pub struct TurnStream {
-    growth: RefCell<Growth>,
-}
-
-impl TurnStream {
-    /// The stream of a submission that has ended, built from what was stored of it.
-    pub fn ended(kept: Option<(u32, String)>, outcome: Outcome) -> Self {
-        let stream = Self::default();
-        if let Some((segment, text)) = kept {
-            stream.append(segment, &text);
-        }
-        stream.end(outcome);
-        stream
-    }
-
-    /// Appends text to a segment, opening the segment when it is new.
-    pub fn append(&self, segment: u32, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        self.change(|growth| match growth.segments.last_mut() {
-            Some(last) if last.number == segment => last.text.push_str(text),
-            _ => growth.segments.push(Segment {
-                number: segment,
-                text: text.to_owned(),
-                discarded: false,
-            }),
-        });
-    }
-
-    /// The segment has been opened.
-    pub fn holds(&self, segment: u32) -> bool {
-        self.growth.borrow().segments.iter().any(|known| known.number == segment)
-    }
-
-    /// Takes a segment back: its text was not the answer.
-    pub fn discard(&self, segment: u32) {
-        self.change(|growth| {
-            for known in growth.segments.iter_mut().filter(|known| known.number == segment) {
-                known.discarded = true;
-                // Nobody will be given this text any more.
-                known.text = String::new();
-            }
-        });
-    }
-
-    /// Ends the stream. Only the first end counts.
-    pub fn end(&self, outcome: Outcome) {
-        self.change(|growth| {
-            growth.outcome.get_or_insert(outcome);
-        });
-        let waiting = std::mem::take(&mut self.growth.borrow_mut().waiting);
-        for waker in waiting {
-            waker.wake();
-        }
-    }
-
-    /// From here on somebody watches the text as it grows.
-    pub fn watch(&self) {
-        let writer = {
-            let mut growth = self.growth.borrow_mut();
-            growth.watched = true;
-            growth.writer.take()
-        };
-        if let Some(writer) = writer {
-            writer.wake();
-        }
-    }
-
-    /// Ready when somebody watches, or has watched.
-    pub fn poll_watched(&self, context: &mut Context<'_>) -> Poll<()> {
-        let mut growth = self.growth.borrow_mut();
-        if growth.watched {
-            return Poll::Ready(());
-        }
-        growth.writer = Some(context.waker().clone());
-        Poll::Pending
-    }
-
-    /// How the submission ended, once it has.
-    pub fn outcome(&self) -> Option<Outcome> {
-        self.growth.borrow().outcome.clone()
-    }
-
-    /// The text that has not been taken back.
-    pub fn text(&self) -> String {
-        let growth = self.growth.borrow();
-        growth
-            .segments
-            .iter()
-            .filter(|segment| !segment.discarded)
-            .map(|segment| segment.text.as_str())
-            .collect()
-    }
-
-    /// Completes when the submission has ended.
-    pub fn ended_with(&self) -> impl Future<Output = Outcome> + '_ {
-        std::future::poll_fn(|context| {
-            let mut growth = self.growth.borrow_mut();
-            if let Some(outcome) = &growth.outcome {
-                return Poll::Ready(outcome.clone());
-            }
-            if !growth.waiting.iter().any(|known| known.will_wake(context.waker())) {
-                growth.waiting.push(context.waker().clone());
-            }
-            Poll::Pending
-        })
-    }
-
-    /// Completes when the stream's version is another than `seen`, and gives it.
-    pub fn changed_since(&self, seen: u64) -> impl Future<Output = u64> + '_ {
-        std::future::poll_fn(move |context| {
-            let mut growth = self.growth.borrow_mut();
-            if growth.version != seen {
-                return Poll::Ready(growth.version);
-            }
-            growth.watching.push(context.waker().clone());
-            Poll::Pending
-        })
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Growth)) {
-        let watching = {
-            let mut growth = self.growth.borrow_mut();
-            change(&mut growth);
-            growth.version += 1;
-            std::mem::take(&mut growth.watching)
-        };
-        for waker in watching {
-            waker.wake();
-        }
-    }
-}
-
-/// One watcher's place in a [`TurnStream`].
-#[derive(Debug)]
-pub struct StreamCursor {
+pub struct TextCursor {
     position: Option<Position>,
     seen: u64,
     finished: bool,
 }
 
-impl StreamCursor {
+impl TextCursor {
     /// A watcher that has everything up to `position`, or nothing yet.
     pub fn new(position: Option<Position>) -> Self {
         Self { position, seen: 0, finished: false }
@@ -220,15 +27,15 @@ impl StreamCursor {
         self.finished
     }
 
-    /// Completes when the stream has grown since the last [`Self::frames`].
-    pub async fn growth(&self, stream: &TurnStream) {
-        stream.changed_since(self.seen).await;
+    /// Completes when the text has changed since the last [`Self::frames`].
+    pub async fn growth(&self, live_text: &LiveText) {
+        live_text.changed_since(self.seen).await;
     }
 
     /// Everything that this watcher does not have yet, as server-sent events; empty when it is up
     /// to date. Whatever came since the last time is one delta.
-    pub fn frames(&mut self, stream: &TurnStream) -> String {
-        let growth = stream.growth.borrow();
+    pub fn frames(&mut self, live_text: &LiveText) -> String {
+        let growth = live_text.growth();
         self.seen = growth.version;
         let mut frames = String::new();
         if self.finished {
@@ -240,14 +47,14 @@ impl StreamCursor {
                 .iter()
                 .any(|segment| segment.number == held.segment && !segment.discarded)
         {
-            // The watcher has text of a segment that was taken back, or that belongs to an attempt
-            // or a submission which this stream no longer holds.
+            // The watcher has text of a segment that was taken back, or of an attempt or a submission
+            // that is no longer held here.
             let passed = growth.segments.iter().any(|segment| segment.number >= held.segment);
             if passed || growth.outcome.is_some() {
                 if held.offset > 0 {
-                    write_discard(&mut frames, held.segment);
+                    frames.push_str(&event_frames::discard(held.segment));
                 }
-                // A segment that never was says nothing about those before it.
+                // A segment that never was tells nothing about those before it.
                 self.position = passed.then_some(Position { segment: held.segment, offset: 0 });
             }
         }
@@ -258,47 +65,22 @@ impl StreamCursor {
                 _ => 0,
             };
             let rest = segment.text.get(held..).unwrap_or_else(|| {
-                // Not a place in this text: only taking it all back makes the watcher right again.
-                write_discard(&mut frames, segment.number);
+                // The offset is no place in this text: the watcher has to drop all of the segment.
+                frames.push_str(&event_frames::discard(segment.number));
                 &segment.text
             });
             if !rest.is_empty() {
-                write_delta(&mut frames, segment, rest);
+                let end = segment.text.len();
+                frames.push_str(&event_frames::delta(segment.number, end, rest));
             }
             self.position = Some(Position { segment: segment.number, offset: segment.text.len() });
         }
         if let Some(outcome) = &growth.outcome {
-            frames.push_str("event: result\ndata: ");
-            frames.push_str(&outcome.body);
-            frames.push_str("\n\n");
+            frames.push_str(&event_frames::result(&outcome.body));
             self.finished = true;
         }
         frames
     }
-}
-
-/// Data of `output_text.delta`.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Delta<'a> {
-    segment: u32,
-    delta: &'a str,
-}
-
-fn write_delta(frames: &mut String, segment: &Segment, text: &str) {
-    // Neither serializing two plain members nor writing to a String can fail.
-    let data =
-        serde_json::to_string(&Delta { segment: segment.number, delta: text }).unwrap_or_default();
-    let _ = write!(
-        frames,
-        "event: output_text.delta\nid: {}.{}\ndata: {data}\n\n",
-        segment.number,
-        segment.text.len()
-    );
-}
-
-fn write_discard(frames: &mut String, segment: u32) {
-    let _ = write!(frames, "event: output_text.discard\ndata: {{\"Segment\":{segment}}}\n\n");
 }
 
 #[cfg(test)]
@@ -307,14 +89,15 @@ mod tests {
     use std::pin::pin;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::Wake;
+    use std::task::{Context, Poll, Wake, Waker};
 
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::reasoner::{Outcome, Timings};
 
-    /// A client as the interface describes it: it applies events, and keeps the last id.
+    /// A client as interface §2 describes it: it applies events, and keeps the last id.
     #[derive(Clone, Debug, Default)]
     struct Client {
         segments: BTreeMap<u64, String>,
@@ -360,8 +143,8 @@ mod tests {
             self.segments.values().map(String::as_str).collect()
         }
 
-        fn cursor(&self) -> StreamCursor {
-            StreamCursor::new(self.last_id.as_deref().and_then(Position::parse))
+        fn cursor(&self) -> TextCursor {
+            TextCursor::new(self.last_id.as_deref().and_then(Position::parse))
         }
     }
 
@@ -369,14 +152,14 @@ mod tests {
         Outcome { http_status: 200, body: "{}".into(), timings: Timings::default() }
     }
 
-    fn at(segment: u32, offset: usize) -> StreamCursor {
-        StreamCursor::new(Some(Position { segment, offset }))
+    fn at(segment: u32, offset: usize) -> TextCursor {
+        TextCursor::new(Some(Position { segment, offset }))
     }
 
     #[test]
     fn frames_have_the_interface_s_form_and_what_came_in_the_meantime_is_one_delta() {
-        let stream = TurnStream::default();
-        let mut cursor = StreamCursor::new(None);
+        let stream = LiveText::default();
+        let mut cursor = TextCursor::new(None);
         assert_eq!(cursor.frames(&stream), "");
         stream.append(0, "Hel");
         stream.append(0, "");
@@ -405,9 +188,9 @@ mod tests {
     #[test]
     fn from_every_position_a_watcher_comes_to_the_same_text() {
         let text = "a😀é\u{301}𝄞\"\n漢b";
-        let running = TurnStream::default();
+        let running = LiveText::default();
         running.append(3, text);
-        let ended = TurnStream::ended(Some((3, text.to_owned())), outcome());
+        let ended = LiveText::ended(Some((3, text.to_owned())), outcome());
         for stream in [&running, &ended] {
             for offset in 0..text.len() + 3 {
                 let held = text.get(..offset);
@@ -425,11 +208,11 @@ mod tests {
 
     #[test]
     fn text_that_was_taken_back_is_taken_from_those_who_have_it_and_shown_to_nobody_else() {
-        let stream = TurnStream::default();
+        let stream = LiveText::default();
         stream.append(0, "Let me look.");
         stream.discard(0);
         let mut late = Client::default();
-        late.take(&StreamCursor::new(None).frames(&stream));
+        late.take(&TextCursor::new(None).frames(&stream));
         assert_eq!((late.text(), late.discards), (String::new(), 0));
 
         stream.append(1, "Found.");
@@ -444,7 +227,7 @@ mod tests {
 
     #[test]
     fn text_of_an_attempt_that_was_lost_is_taken_back_when_the_new_one_speaks_or_ends() {
-        let stream = TurnStream::default();
+        let stream = LiveText::default();
         let mut client = Client::with(0, "Lost");
         let mut cursor = at(0, 4);
         client.take(&cursor.frames(&stream));
@@ -454,7 +237,7 @@ mod tests {
         assert_eq!((client.text().as_str(), client.discards), ("New", 1));
 
         let mut client = Client::with(0, "Lost");
-        client.take(&at(0, 4).frames(&TurnStream::ended(None, outcome())));
+        client.take(&at(0, 4).frames(&LiveText::ended(None, outcome())));
         assert_eq!((client.text().as_str(), client.discards), ("", 1));
         assert_eq!(client.result.as_deref(), Some("{}"));
     }
@@ -480,7 +263,7 @@ mod tests {
     #[test]
     fn a_position_in_a_segment_that_never_was_means_from_the_start() {
         let text = "Hello";
-        let ended = TurnStream::ended(Some((0, text.to_owned())), outcome());
+        let ended = LiveText::ended(Some((0, text.to_owned())), outcome());
         for offset in [0, 3] {
             let mut client = Client::default();
             client.take(&at(7, offset).frames(&ended));
@@ -500,8 +283,8 @@ mod tests {
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
 
-        let stream = TurnStream::default();
-        let mut cursor = StreamCursor::new(None);
+        let stream = LiveText::default();
+        let mut cursor = TextCursor::new(None);
         let mut ending = pin!(stream.ended_with());
         assert!(ending.as_mut().poll(&mut context).is_pending());
         assert!(pin!(cursor.growth(&stream)).poll(&mut context).is_pending());
@@ -520,7 +303,7 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Append(&'static str),
-        /// The text was not the answer, or (`false`) the next segment follows a kept one.
+        /// The text is taken back, or (`false`) the next segment follows a kept one.
         NextSegment(bool),
         Read(usize),
         Reconnect(usize),
@@ -540,9 +323,9 @@ mod tests {
         fn however_slow_and_however_often_cut_off_every_watcher_ends_with_the_same_text(
             steps in prop::collection::vec(step(), 0..60)
         ) {
-            let stream = TurnStream::default();
+            let stream = LiveText::default();
             let mut watchers = Vec::new();
-            watchers.resize_with(3, || (Client::default(), StreamCursor::new(None)));
+            watchers.resize_with(3, || (Client::default(), TextCursor::new(None)));
             let mut segment = 0;
             for step in steps {
                 match step {

@@ -1,0 +1,28 @@
+//! The server-sent events of a turn's stream (interface §2, Delivery): each function gives the text of
+//! one frame.
+
+use serde::Serialize;
+
+/// `output_text.delta`: text that is appended to a segment. `end` is the segment's length in bytes with
+/// it, which makes the event's id.
+pub fn delta(segment: u32, end: usize, text: &str) -> String {
+    #[derive(Serialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Delta<'a> {
+        segment: u32,
+        delta: &'a str,
+    }
+    // Serializing two plain members cannot fail.
+    let data = serde_json::to_string(&Delta { segment, delta: text }).unwrap_or_default();
+    format!("event: output_text.delta\nid: {segment}.{end}\ndata: {data}\n\n")
+}
+
+/// `output_text.discard`: all text of a segment is taken back.
+pub fn discard(segment: u32) -> String {
+    format!("event: output_text.discard\ndata: {{\"Segment\":{segment}}}\n\n")
+}
+
+/// `result`: the `InvokeResult` as JSON text. Nothing follows it.
+pub fn result(invoke_result: &str) -> String {
+    format!("event: result\ndata: {invoke_result}\n\n")
+}

@@ -1,0 +1,91 @@
+//! The calls that a turn waits for, and the results that a client sends for them.
+
+use crate::contract::{ErrorCode, Fault, ToolCall, ToolContinuation, ToolResult, TurnStatus};
+use crate::persistence::{Call, RunsOn, Session, SessionStore, Turn};
+use crate::ports::Database;
+use crate::reasoner::tool_call;
+
+/// The calls that a paused turn waits for, as the client sees them; none when it does not wait.
+pub(super) fn pending_calls<D: Database>(
+    store: &SessionStore<D>,
+    session: &Session,
+    turn: &Turn,
+) -> Result<Vec<ToolCall>, Fault> {
+    match session.open_calls_of(turn.ordinal) {
+        Some(open) if turn.status == TurnStatus::AwaitingTools => {
+            Ok(store.calls(open)?.iter().filter(|call| call.is_pending()).map(tool_call).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Puts the results into their calls, and gives the calls that have one now. The set must match
+/// exactly, in count, ids and order (AGN-033 §3.3).
+pub(super) fn match_results(
+    calls: &mut [Call],
+    results: &[ToolResult],
+) -> Result<Vec<Call>, Fault> {
+    let expected: Vec<String> = calls
+        .iter()
+        .filter(|call| call.is_pending())
+        .map(|call| call.tool_call_id.clone())
+        .collect();
+    let given: Vec<&str> = results.iter().map(|result| result.tool_call_id.as_str()).collect();
+    if !expected.iter().map(String::as_str).eq(given.iter().copied()) {
+        let mut differences = Vec::new();
+        for position in 0..expected.len().max(given.len()) {
+            let expected = expected.get(position).map(String::as_str);
+            let given = given.get(position).copied();
+            if expected != given {
+                differences.push(serde_json::json!({
+                    "Position": position, "Expected": expected, "Given": given,
+                }));
+            }
+        }
+        return Err(Fault::new(
+            ErrorCode::ToolResultsMismatch,
+            "The tool results must match the pending calls in count, ids and order. Nothing was accepted.",
+        )
+        .at("/ToolResults")
+        .with("Differences", differences)
+        .with("Expected", expected));
+    }
+    let mut answered = Vec::with_capacity(results.len());
+    for (call, result) in calls.iter_mut().filter(|call| call.is_pending()).zip(results) {
+        call.result = Some(result.clone());
+        answered.push(call.clone());
+    }
+    Ok(answered)
+}
+
+/// The fault of results for a turn that waits for none: they come late or twice, or by mistake.
+pub(super) fn not_awaiting<D: Database>(
+    store: &SessionStore<D>,
+    turn: &Turn,
+    request: &ToolContinuation,
+) -> Result<Fault, Fault> {
+    let asked: Vec<String> = store
+        .latest_calls(turn.ordinal)?
+        .into_iter()
+        .filter(|call| call.runs_on == RunsOn::Client)
+        .map(|call| call.tool_call_id)
+        .collect();
+    let given = request.tool_results.iter().map(|result| &result.tool_call_id);
+    if turn.progress.submission > 0 && asked.iter().eq(given) {
+        return Ok(conflict(turn.turn_id.as_str()));
+    }
+    Ok(Fault::new(
+        ErrorCode::TurnNotAwaitingTools,
+        format!("The turn is {} and waits for no tool results.", turn.status.as_str()),
+    )
+    .with("TurnId", turn.turn_id.as_str()))
+}
+
+/// The fault of a request that repeats an id with other content.
+pub(super) fn conflict(turn_id: &str) -> Fault {
+    Fault::new(
+        ErrorCode::TurnConflict,
+        "This TurnId was used with other content. Use a new TurnId, or repeat the request unchanged.",
+    )
+    .with("TurnId", turn_id)
+}

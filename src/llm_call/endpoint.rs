@@ -1,0 +1,23 @@
+//! The address of a model service, and the key to it.
+
+/// Where and how to call.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Base URL, without `/responses`.
+    pub base_url: String,
+    /// Bearer key, for services that want one.
+    pub api_key: Option<String>,
+    /// The longest silence before the call is given up, in milliseconds.
+    pub idle_timeout_ms: u64,
+}
+
+impl Endpoint {
+    pub(super) fn url(&self) -> String {
+        format!("{}/responses", self.base_url.trim_end_matches('/'))
+    }
+
+    pub(super) fn authorization(&self) -> Vec<(String, String)> {
+        let key = self.api_key.iter();
+        key.map(|key| ("Authorization".to_owned(), format!("Bearer {key}"))).collect()
+    }
+}

@@ -1,0 +1,56 @@
+//! The segment of a [`LiveText`] that one model call writes while its text comes.
+
+use std::task::{Context, Poll};
+
+use super::live_text::LiveText;
+use crate::llm_call::Audience;
+use crate::responses_api::TextProgress;
+
+/// A segment that is being written.
+pub(super) struct LiveSegment<'a> {
+    live_text: &'a LiveText,
+    /// Its number; it moves on when the model service replaces the text.
+    pub(super) segment: u32,
+    /// Stands before the text.
+    welcome: Option<&'a str>,
+    /// Text of the call has been shown.
+    pub(super) shown: bool,
+    /// The welcome message stands before the text already.
+    pub(super) welcomed: bool,
+}
+
+impl<'a> LiveSegment<'a> {
+    /// A segment of which nothing is shown yet.
+    pub(super) fn new(live_text: &'a LiveText, segment: u32, welcome: Option<&'a str>) -> Self {
+        Self { live_text, segment, welcome, shown: false, welcomed: false }
+    }
+}
+
+impl Audience for LiveSegment<'_> {
+    fn hear(&mut self, progress: TextProgress) {
+        let text = match progress {
+            TextProgress::Nothing => return,
+            TextProgress::Text(text) => text,
+            TextProgress::Replaced(text) => {
+                self.live_text.discard(self.segment);
+                self.segment += 1;
+                self.welcomed = false;
+                text
+            }
+        };
+        self.shown = true;
+        if text.is_empty() {
+            return;
+        }
+        if let Some(welcome) = self.welcome.filter(|_| !self.welcomed) {
+            self.live_text.append(self.segment, welcome);
+            self.live_text.append(self.segment, "\n\n");
+            self.welcomed = true;
+        }
+        self.live_text.append(self.segment, &text);
+    }
+
+    fn poll_listens(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.live_text.poll_watched(context)
+    }
+}

@@ -1,0 +1,217 @@
+//! The three ways in which a turn comes to run: it begins, its client's tool results let it go on, or
+//! it is resumed after a failure or a lost instance.
+//!
+//! Admission has judged the submission before. Each function is one durable step without an await, so
+//! that the second of two equal submissions always meets what the first one stored.
+
+use super::settlement::{outputs_of, settle_open_calls};
+use crate::catalog::{Catalog, ConversationContext};
+use crate::composition::{ComposedTurn, GivenUp, TurnMaterial, compose_turn};
+use crate::contract::{Fault, UserTurn};
+use crate::encoding::sha256_hex;
+use crate::persistence::{Call, EntryKind, NewTurn, Session, SessionStore, Turn, TurnProgress};
+use crate::ports::Database;
+use crate::responses_api::array_of;
+use crate::retrieval::Retrieved;
+
+/// The most segments that an attempt shows between two durable steps: the text of a model call, what
+/// replaces it, and what was said beside the calls without a mode's welcome.
+const SEGMENTS_OF_AN_ATTEMPT: u32 = 3;
+
+/// A new user turn, and what it is composed from besides the session.
+#[derive(Debug)]
+pub struct NewUserTurn<'a> {
+    /// The request.
+    pub request: &'a UserTurn,
+    /// SHA-256 of the canonical request.
+    pub fingerprint: &'a str,
+    /// One more than the newest turn of the session has.
+    pub ordinal: u64,
+    /// The operator's tools and modes.
+    pub catalog: &'a Catalog,
+    /// The session's conversation context.
+    pub conversation: &'a ConversationContext,
+    /// What retrieval found for the turn.
+    pub retrieved: &'a Retrieved,
+    /// Where the client reached the deployment, scheme and authority.
+    pub origin: &'a str,
+    /// Milliseconds since the epoch.
+    pub now_ms: u64,
+}
+
+/// A new turn that is composed, and not stored yet.
+#[derive(Debug)]
+pub struct PreparedTurn<'a> {
+    session: Session,
+    new: NewUserTurn<'a>,
+    composed: ComposedTurn,
+}
+
+/// Composes a new turn, unless admission found `faults` already: these are taken along so that the
+/// client hears of all faults at once.
+///
+/// # Errors
+/// `faults`, and behind them a tool choice that the turn does not offer; `internal` when the storage
+/// fails. Nothing is written either way.
+pub fn prepare_turn<'a, D: Database>(
+    store: &SessionStore<D>,
+    mut session: Session,
+    new: NewUserTurn<'a>,
+    mut faults: Vec<Fault>,
+) -> Result<PreparedTurn<'a>, Vec<Fault>> {
+    // A mode that the catalog no longer holds gives way to the default one.
+    let mode = new.catalog.mode(&session.mode).unwrap_or_else(|| new.catalog.default_mode());
+    session.mode.clone_from(&mode.key);
+    let latched_tools = match &session.client_tools {
+        Some(latched) if new.request.tools.is_none() => Some(store.text(latched)?),
+        _ => None,
+    };
+    let solution_context = unshown_solution_context(store, &session, new.request)?;
+    let material = TurnMaterial {
+        catalog: new.catalog,
+        conversation: new.conversation,
+        mode,
+        is_first: new.ordinal == 1,
+        latched_tools: latched_tools.as_deref(),
+        solution_context: solution_context.as_deref(),
+        retrieved: new.retrieved,
+    };
+    let mut composed = compose_turn(new.request, &material)?;
+    faults.extend(composed.unoffered_choice.take());
+    match faults.is_empty() {
+        true => Ok(PreparedTurn { session, new, composed }),
+        false => Err(faults),
+    }
+}
+
+impl PreparedTurn<'_> {
+    /// Stores the turn as `running`.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails; then nothing was written.
+    pub fn begin<D: Database>(mut self, store: &SessionStore<D>) -> Result<Turn, Fault> {
+        store.step(|| store_new_turn(store, &mut self.session, &self.new, self.composed))
+    }
+}
+
+/// Stores a continuation, and hands the outputs back when every call has its result. `answered` are
+/// the calls among `calls` whose results the client sent.
+///
+/// # Errors
+/// `internal` when the storage fails; then nothing was written.
+pub fn begin_continuation<D: Database>(
+    store: &SessionStore<D>,
+    session: &mut Session,
+    turn: &mut Turn,
+    fingerprint: &str,
+    calls: &[Call],
+    answered: &[Call],
+    now: u64,
+) -> Result<(), Fault> {
+    store.step(|| {
+        store.begin_continuation(session, turn, fingerprint, answered, now)?;
+        match session.open_calls {
+            Some(open) if calls.iter().all(|call| call.result.is_some()) => {
+                store.hand_back(session, open, &outputs_of(calls)?)
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+/// Lets a turn go on from its last durable step. When later turns have brought the model up to date,
+/// nothing is owed to it any more: the turn's own message is sent again.
+///
+/// # Errors
+/// `internal` when the storage fails; then nothing was written.
+pub fn resume_turn<D: Database>(
+    store: &SessionStore<D>,
+    session: &mut Session,
+    turn: &mut Turn,
+    now: u64,
+) -> Result<(), Fault> {
+    store.step(|| {
+        let own_calls = session.open_calls_of(turn.ordinal).is_some();
+        if !own_calls {
+            settle_open_calls(store, session, GivenUp::Overtaken)?;
+        }
+        let owed = store.entries_after(session.acknowledged)?;
+        let owes_its_own =
+            owed.iter().any(|entry| entry.turn == turn.ordinal && entry.kind != EntryKind::System);
+        let said_again = if own_calls || owes_its_own {
+            None
+        } else {
+            store.said_by(turn.ordinal)?.map(|entry| array_of(&entry.items))
+        };
+        store.take_up(session, turn, SEGMENTS_OF_AN_ATTEMPT, said_again.as_deref(), now)
+    })
+}
+
+/// The solution context that the turn shows: the request's, else the session's; none when the
+/// conversation showed the same one last.
+fn unshown_solution_context<D: Database>(
+    store: &SessionStore<D>,
+    session: &Session,
+    request: &UserTurn,
+) -> Result<Option<String>, Fault> {
+    let shown = session.solution_context_sent.as_ref();
+    match (&request.solution_context_text, &session.solution_context) {
+        // Storage names a kept text by this hash.
+        (Some(text), _) if shown.is_some_and(|hash| *hash == sha256_hex(text.as_bytes())) => {
+            Ok(None)
+        }
+        (Some(text), _) => Ok(Some(text.clone())),
+        (None, Some(latched)) if shown != Some(latched) => store.text(latched).map(Some),
+        (None, _) => Ok(None),
+    }
+}
+
+/// Latches what the request brought, closes the calls of the turn before, and stores the turn.
+fn store_new_turn<D: Database>(
+    store: &SessionStore<D>,
+    session: &mut Session,
+    new: &NewUserTurn<'_>,
+    composed: ComposedTurn,
+) -> Result<Turn, Fault> {
+    let ComposedTurn { messages, tools, received_tools, .. } = composed;
+    if let Some(received) = received_tools {
+        session.client_tools = Some(store.keep_text(&received)?);
+    }
+    if let Some(text) = &new.request.solution_context_text {
+        session.solution_context = match text.as_str() {
+            "" => None,
+            text => Some(store.keep_text(text)?),
+        };
+    }
+    session.solution_context_sent.clone_from(&session.solution_context);
+    settle_open_calls(store, session, GivenUp::Ended)?;
+    let mut entries = Vec::with_capacity(2);
+    if let Some(system) = &messages.system {
+        entries.push((EntryKind::System, array_of(std::slice::from_ref(system))));
+    }
+    entries.push((EntryKind::User, array_of(std::slice::from_ref(&messages.user))));
+    store.begin_turn(
+        session,
+        NewTurn {
+            ordinal: new.ordinal,
+            turn_id: &new.request.turn_id,
+            fingerprint: new.fingerprint,
+            tools: &to_json(&tools.list)?,
+            entries: &entries,
+            composition: &to_json(&messages.trace)?,
+            progress: TurnProgress {
+                streaming: new.request.streaming,
+                tool_choice: new.request.tool_choice_name.clone(),
+                user_warnings: messages.user_warnings,
+                warnings: tools.warnings,
+                origin: new.origin.to_owned(),
+                ..TurnProgress::default()
+            },
+            now_ms: new.now_ms,
+        },
+    )
+}
+
+fn to_json(value: &impl serde::Serialize) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|_| Fault::unwritable("A part of the turn"))
+}

@@ -1,0 +1,144 @@
+//! The ways in which a run ends: the final text, a pause for the client's tools, a failure or an abort.
+//! Each stores the outcome of the submission.
+
+use super::live_text::LiveText;
+use super::settlement::abort;
+use super::turn_loop::{Reasoner, RunningTurn};
+use crate::catalog::BUILT_IN_TOOLS;
+use crate::contract::{
+    AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCall, ToolCalls,
+    ToolContinuationResponse, ToolResult, TurnStatus,
+};
+use crate::files::embeds_contents;
+use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, Turn};
+use crate::ports::{Database, Platform};
+
+/// AGN-033 §6.1.
+const EMBEDDED_CONTENTS: &str = "The answer carries the contents of a file in its text. They may be cut or changed; ask for the file itself.";
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Ends the turn with its final text. `last` is recorded in the same step.
+    pub(super) fn complete(
+        &self,
+        running: &mut RunningTurn<'_>,
+        segment: u32,
+        text: String,
+        last: &ModelOutputRecord<'_>,
+    ) -> Result<StoredOutcome, Fault> {
+        let progress = &running.turn.progress;
+        let mut user_warnings = progress.user_warnings.clone();
+        if embeds_contents(&text) {
+            user_warnings.push(EMBEDDED_CONTENTS.to_owned());
+        }
+        let response = AgentExecuteResponse::Final(FinalResponse {
+            session_id: running.session.session_id.clone(),
+            turn_id: running.turn.turn_id.clone(),
+            mode_display_name: self.catalog.display_name(&running.session.mode).to_owned(),
+            primary_output_text: text,
+            files: progress.files.iter().map(|file| file.reference.clone()).collect(),
+            tool_results: if progress.model_calls > 1 || progress.submission > 0 {
+                self.shown_results(running.turn.ordinal)?
+            } else {
+                Vec::new()
+            },
+            user_warnings,
+            usage: progress.usage,
+        });
+        let result = InvokeResult::success(&response, progress.warnings.clone());
+        let stored = StoredOutcome::of(&result, Some(segment));
+        running.turn.status = TurnStatus::Completed;
+        running.turn.progress.welcome = None;
+        let now = self.platform.now_ms();
+        self.store.end(&mut running.session, &mut running.turn, Some(last), &stored, now)?;
+        self.report_end(&running.turn);
+        Ok(stored)
+    }
+
+    /// Stops for the client's tools. Everything that a continuation needs is stored by now.
+    pub(super) fn pause(
+        &self,
+        running: &mut RunningTurn<'_>,
+        calls: &[Call],
+    ) -> Result<StoredOutcome, Fault> {
+        let waiting = calls.iter().filter(|call| call.is_pending());
+        let tool_calls = ToolCalls::new(waiting.map(tool_call).collect())
+            .ok_or_else(|| Fault::new(ErrorCode::Internal, "There is no call to wait for."))?;
+        let said = running.turn.progress.said_with_calls.clone();
+        if let Some((segment, text)) = &said
+            && !running.live_text.holds(*segment)
+        {
+            // An earlier attempt said it; that attempt's watchers are gone.
+            running.live_text.append(*segment, text);
+        }
+        let response = AgentExecuteResponse::ClientToolContinuation(ToolContinuationResponse {
+            session_id: running.session.session_id.clone(),
+            turn_id: running.turn.turn_id.clone(),
+            mode_display_name: self.catalog.display_name(&running.session.mode).to_owned(),
+            tool_calls,
+            tool_continuation_message: said.as_ref().map(|(_, text)| text.clone()),
+        });
+        let result = InvokeResult::success(&response, running.turn.progress.warnings.clone());
+        let stored = StoredOutcome::of(&result, said.map(|(segment, _)| segment));
+        running.turn.status = TurnStatus::AwaitingTools;
+        let now = self.platform.now_ms();
+        self.store.end(&mut running.session, &mut running.turn, None, &stored, now)?;
+        self.report_end(&running.turn);
+        Ok(stored)
+    }
+
+    /// Fails (or aborts) the turn from its last durable step; the session stays usable.
+    pub(super) fn fail(&self, ordinal: u64, fault: Fault, live_text: &LiveText) -> StoredOutcome {
+        let aborted = fault.code == ErrorCode::TurnAborted;
+        self.report.borrow_mut().code = Some(fault.code);
+        let stored = StoredOutcome::of(&fault.into(), None);
+        let kept = self.stored_session().and_then(|mut session| {
+            let mut turn = self.store.turn_at(ordinal)?;
+            let now = self.platform.now_ms();
+            if aborted {
+                turn.progress.text_so_far = Some(live_text.text()).filter(|text| !text.is_empty());
+                abort(&self.store, &mut session, &mut turn, &stored, now)?;
+            } else {
+                turn.status = TurnStatus::Failed;
+                self.store.end(&mut session, &mut turn, None, &stored, now)?;
+            }
+            self.report_end(&turn);
+            Ok(())
+        });
+        match kept {
+            Ok(()) => stored,
+            // The turn stays `running` in storage and is resumed later; the client hears of the failure.
+            Err(fault) => StoredOutcome::of(&fault.into(), None),
+        }
+    }
+
+    fn report_end(&self, turn: &Turn) {
+        let mut report = self.report.borrow_mut();
+        report.status = Some(turn.status);
+        report.submission = turn.progress.submission;
+        report.attempts = turn.attempts;
+        report.model_calls = turn.progress.iterations;
+        report.usage = turn.progress.usage;
+    }
+
+    /// The server tools' results, without the mode tools': these name mode keys, which no client sees.
+    /// Their effect shows as `ModeDisplayName`.
+    fn shown_results(&self, turn: u64) -> Result<Vec<ToolResult>, Fault> {
+        let shown = self.store.turn_calls(turn)?.into_iter().filter(|call| {
+            call.runs_on == RunsOn::Server && !BUILT_IN_TOOLS.contains(&call.name.as_str())
+        });
+        Ok(shown.filter_map(|call| call.result).collect())
+    }
+}
+
+/// A call as the client sees it.
+pub fn tool_call(call: &Call) -> ToolCall {
+    ToolCall {
+        tool_call_id: call.tool_call_id.clone(),
+        name: call.name.clone(),
+        // Some services write nothing for a call without arguments.
+        arguments_json: match call.arguments.trim() {
+            "" => "{}".to_owned(),
+            _ => call.arguments.clone(),
+        },
+    }
+}

@@ -1,0 +1,139 @@
+//! The loop: what is stored decides whether calls are run or the model is called, until the turn ends or
+//! waits for its client.
+
+use std::cell::RefCell;
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+
+use super::cancellation::Cancellation;
+use super::live_text::{LiveText, Outcome};
+use super::run_report::RunReport;
+use super::settlement::turn_aborted;
+use crate::catalog::{AgentContext, Catalog, ConversationContext};
+use crate::composition::ToolList;
+use crate::contract::{ErrorCode, Fault};
+use crate::persistence::{OpenCalls, Session, SessionStore, StoredOutcome, Turn};
+use crate::ports::{Database, Deployment, Platform};
+
+/// Everything that a turn runs with.
+#[derive(Debug)]
+pub struct Reasoner<P, D> {
+    /// The machine.
+    pub platform: Rc<P>,
+    /// The session's storage.
+    pub store: Rc<SessionStore<D>>,
+    /// The catalog as it was when the submission was accepted.
+    pub catalog: Rc<Catalog>,
+    /// The deployment's settings.
+    pub deployment: Rc<Deployment>,
+    /// The operator's report of this run.
+    pub report: RefCell<RunReport>,
+}
+
+/// The working copy of a running turn.
+#[derive(Debug)]
+pub(super) struct RunningTurn<'a> {
+    pub(super) session: Session,
+    pub(super) turn: Turn,
+    pub(super) tools: ToolList,
+    pub(super) agent: &'a AgentContext,
+    pub(super) conversation: &'a ConversationContext,
+    /// When the run ends at the latest, in milliseconds since the epoch.
+    pub(super) deadline_ms: u64,
+    pub(super) live_text: &'a LiveText,
+}
+
+impl RunningTurn<'_> {
+    fn open_calls(&self) -> Option<OpenCalls> {
+        self.session.open_calls_of(self.turn.ordinal)
+    }
+}
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Runs the turn until it ends or waits for its client, stores its outcome and gives it. Text goes
+    /// to `live_text` as it comes. The turn must be stored as `running`.
+    pub async fn run(
+        &self,
+        ordinal: u64,
+        live_text: &LiveText,
+        cancellation: &Cancellation,
+    ) -> Outcome {
+        let stored = self
+            .run_in_time(ordinal, live_text, cancellation)
+            .await
+            .unwrap_or_else(|fault| self.fail(ordinal, fault, live_text));
+        let timings = self.report.borrow().timings;
+        Outcome { http_status: stored.http_status, body: stored.body.into(), timings }
+    }
+
+    async fn run_in_time(
+        &self,
+        ordinal: u64,
+        live_text: &LiveText,
+        cancellation: &Cancellation,
+    ) -> Result<StoredOutcome, Fault> {
+        // Dropping the loop at an await aborts what it waits for; every durable step is complete.
+        // The stop is polled first, so that a cancelled turn calls nobody any more.
+        let cancelled = pin!(cancellation.requested());
+        let timed_out = pin!(self.platform.sleep(self.deployment.turn_timeout_ms));
+        let stopped = select(cancelled, timed_out);
+        match select(stopped, pin!(self.advance(ordinal, live_text))).await {
+            Either::Left((Either::Left(_), _)) => Err(turn_aborted()),
+            Either::Left((Either::Right(_), _)) => Err(Fault::new(
+                ErrorCode::UpstreamTimeout,
+                format!("The turn did not end within {} ms.", self.deployment.turn_timeout_ms),
+            )),
+            Either::Right((outcome, _)) => outcome,
+        }
+    }
+
+    async fn advance(&self, ordinal: u64, live_text: &LiveText) -> Result<StoredOutcome, Fault> {
+        let mut running = self.load(ordinal, live_text)?;
+        loop {
+            if let Some(open) = running.open_calls() {
+                if let Some(outcome) = self.run_calls(&mut running, open).await? {
+                    return Ok(outcome);
+                }
+            } else if let Some(outcome) = self.call_model(&mut running).await? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    fn load<'a>(&'a self, ordinal: u64, live_text: &'a LiveText) -> Result<RunningTurn<'a>, Fault> {
+        let session = self.stored_session()?;
+        let turn = self.store.turn_at(ordinal)?;
+        let tools = serde_json::from_str(&self.store.text(&turn.tools)?)
+            .map_err(|_| Fault::new(ErrorCode::Internal, "The turn's tool list is unreadable."))?;
+        let agent = self
+            .catalog
+            .agent_context(&session.agent_context)
+            .ok_or_else(|| context_gone("AgentContext", &session.agent_context))?;
+        let conversation = self
+            .catalog
+            .conversation_context(&session.conversation_context)
+            .ok_or_else(|| context_gone("ConversationContext", &session.conversation_context))?;
+        let deadline_ms = self.platform.now_ms().saturating_add(self.deployment.turn_timeout_ms);
+        Ok(RunningTurn { session, turn, tools, agent, conversation, deadline_ms, live_text })
+    }
+
+    pub(super) fn stored_session(&self) -> Result<Session, Fault> {
+        self.store.session()?.ok_or_else(|| {
+            Fault::new(ErrorCode::Internal, "The session's storage lost the session.")
+        })
+    }
+
+    /// Milliseconds since `earlier`.
+    pub(super) fn since(&self, earlier: u64) -> u64 {
+        self.platform.now_ms().saturating_sub(earlier)
+    }
+}
+
+fn context_gone(kind: &str, id: &str) -> Fault {
+    Fault::new(
+        ErrorCode::ContextNotFound,
+        format!("The session is bound to the {kind} {id}, which is no longer in the catalog."),
+    )
+}
