@@ -13,7 +13,7 @@ mod http_tool;
 use aptix_edge::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog};
 use aptix_edge::contract::{ErrorCode, Fault, SessionId, ToolOutcome, ToolResult, TurnId};
 use aptix_edge::files::FileLinks;
-use aptix_edge::server_tools::{RequestedMode, ToolInvocation, ToolRun, output_text, run};
+use aptix_edge::server_tools::{RequestedMode, ToolInvocation, ToolRun, run};
 use bed::{HttpReply, LoneStep};
 use serde_json::json;
 
@@ -114,10 +114,4 @@ fn the_built_in_tools_run_without_any_request() {
     assert_eq!(change.new_mode, Some(mode));
     assert_eq!(ran(&step, AGENT_LIST_MODES, "").unwrap().new_mode, None);
     assert_eq!(step.sent(), []);
-}
-
-#[test]
-fn an_output_is_the_result_as_it_is_and_an_error_as_an_object() {
-    assert_eq!(output_text(&ToolOutcome::Result("[ 1.0 ]".to_owned())), "[ 1.0 ]");
-    assert_eq!(output_text(&error("a \"b\"\n")), r#"{"error":"a \"b\"\n"}"#);
 }
