@@ -191,50 +191,42 @@ impl Catalog {
     }
 
     /// The agent context of that id.
-    #[must_use]
     pub fn agent_context(&self, id: &str) -> Option<&AgentContext> {
         self.agent_contexts.get(id)
     }
 
     /// The conversation context of that id.
-    #[must_use]
     pub fn conversation_context(&self, id: &str) -> Option<&ConversationContext> {
         self.conversation_contexts.get(id)
     }
 
     /// The mode of that key.
-    #[must_use]
     pub fn mode(&self, key: &str) -> Option<&Mode> {
         self.modes.iter().find(|mode| mode.key == key)
     }
 
     /// All modes, in the document's order; at least one.
-    #[must_use]
     pub fn modes(&self) -> &[Mode] {
         &self.modes
     }
 
     /// The mode marked `IsDefault`, else `general`, else the first.
-    #[must_use]
     pub fn default_mode(&self) -> &Mode {
         &self.default_mode
     }
 
     /// What clients see of a mode; of the default one when the key is no longer known, because a
     /// key is never shown.
-    #[must_use]
     pub fn display_name(&self, key: &str) -> &str {
         &self.mode(key).unwrap_or_else(|| self.default_mode()).display_name
     }
 
     /// All server tools, in the document's order.
-    #[must_use]
     pub fn server_tools(&self) -> &[ServerTool] {
         &self.server_tools
     }
 
     /// The server tool of that name; built-in tools are not among them.
-    #[must_use]
     pub fn server_tool(&self, name: &str) -> Option<&ServerTool> {
         self.server_tools.iter().find(|tool| tool.name == name)
     }

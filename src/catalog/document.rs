@@ -51,7 +51,6 @@ impl Catalog {
 
 /// Every naming of a secret in a document, in document order, however wrong the rest of it is; none
 /// in what is not JSON. What is malformed is left out: [`Catalog::parse`] names it.
-#[must_use]
 pub fn needed_secrets(text: &str) -> Vec<NeededSecret> {
     read(text).map(|(_, secrets)| secrets).unwrap_or_default()
 }

@@ -22,7 +22,6 @@ macro_rules! closed_list {
 
         impl $list {
             /// The name on the wire.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+

@@ -26,7 +26,6 @@ macro_rules! error_codes {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             /// The name on the wire.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -34,7 +33,6 @@ macro_rules! error_codes {
             }
 
             /// The code's row of the dictionary.
-            #[must_use]
             pub fn entry(self) -> DictionaryEntry {
                 let (http_status, who_acts, retryable, turn_status_after, meaning) = match self {
                     $(Self::$variant => ($status, $who, $retryable, $after, $meaning),)+
@@ -157,20 +155,17 @@ pub struct DictionaryEntry {
 }
 
 /// The whole dictionary, in its order: the result of `GET /errors`.
-#[must_use]
 pub fn dictionary() -> Vec<DictionaryEntry> {
     ErrorCode::ALL.iter().map(|code| code.entry()).collect()
 }
 
 impl ErrorCode {
     /// The HTTP status the code travels with.
-    #[must_use]
     pub fn http_status(self) -> u16 {
         self.entry().http_status
     }
 
     /// Whether it is this service's or its upstream's fault, not the caller's: the status says so.
-    #[must_use]
     pub fn system_error(self) -> bool {
         self.http_status() >= 500
     }

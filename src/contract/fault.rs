@@ -73,21 +73,18 @@ impl Fault {
     }
 
     /// The same fault, at a place in the request (`path` is a JSON Pointer).
-    #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
     /// The same fault, with one more fact in `Details`.
-    #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.details.get_or_insert_default().insert(key.into(), value.into());
         self
     }
 
     /// The HTTP status the fault travels with.
-    #[must_use]
     pub fn http_status(&self) -> u16 {
         self.code.http_status()
     }

@@ -25,7 +25,6 @@ const DOMAIN: &str = "execute-request-1";
 
 /// The SHA-256 of a request's content, as 64 lower-case hexadecimal digits: equal for a repetition
 /// of the same request, different for other content.
-#[must_use]
 pub fn fingerprint(request: &ExecuteRequest) -> String {
     let mut content = Content(Sha256::new());
     content.text(DOMAIN);

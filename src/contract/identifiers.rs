@@ -41,7 +41,6 @@ macro_rules! identifier {
             }
 
             /// The identifier as text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }

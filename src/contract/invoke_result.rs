@@ -42,14 +42,12 @@ impl InvokeResult {
 
     /// The text before and after the result of a success without warnings, for a result that is sent
     /// in pieces.
-    #[must_use]
     pub fn around_success() -> (&'static str, &'static str) {
         (r#"{"Successful":true,"Result":"#, r#","Errors":[],"Warnings":[]}"#)
     }
 
     /// A failed invocation, with every fault that was found. A failure that names no fault is
     /// itself an `internal` one.
-    #[must_use]
     pub fn failure(faults: Vec<Fault>) -> Self {
         let errors = if faults.is_empty() {
             vec![Fault::internal("The invocation failed without naming a fault.")]
@@ -60,14 +58,12 @@ impl InvokeResult {
     }
 
     /// 200, or the status of the first fault.
-    #[must_use]
     pub fn http_status(&self) -> u16 {
         self.errors.first().map_or(200, Fault::http_status)
     }
 
     /// The envelope as compact JSON. JSON delivery and the stream's `result` event send this same
     /// text, byte for byte.
-    #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| UNWRITABLE.to_owned())
     }

@@ -198,7 +198,6 @@ pub struct ToolParameters(Box<RawValue>);
 
 impl ExecuteRequest {
     /// The session the request belongs to.
-    #[must_use]
     pub fn session_id(&self) -> &SessionId {
         match self {
             Self::UserTurn(turn) => &turn.session_id,
@@ -207,7 +206,6 @@ impl ExecuteRequest {
     }
 
     /// The turn the request belongs to.
-    #[must_use]
     pub fn turn_id(&self) -> &TurnId {
         match self {
             Self::UserTurn(turn) => &turn.turn_id,
@@ -242,13 +240,11 @@ impl ToolParameters {
     }
 
     /// The object, ready to be written into other JSON as it stands.
-    #[must_use]
     pub fn as_raw(&self) -> &RawValue {
         &self.0
     }
 
     /// The object's JSON text.
-    #[must_use]
     pub fn as_json(&self) -> &str {
         self.0.get()
     }

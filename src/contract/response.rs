@@ -122,7 +122,6 @@ pub struct Usage {
 
 impl ToolCalls {
     /// The calls, or nothing when there is no call: then it is not a continuation.
-    #[must_use]
     pub fn new(calls: Vec<ToolCall>) -> Option<Self> {
         (!calls.is_empty()).then_some(Self(calls))
     }
@@ -138,7 +137,6 @@ impl TryFrom<Vec<ToolCall>> for ToolCalls {
 
 impl Usage {
     /// The sum, which stays at the largest number rather than wrap.
-    #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {
         Self {
             prompt_tokens: self.prompt_tokens.saturating_add(other.prompt_tokens),

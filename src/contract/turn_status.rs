@@ -27,7 +27,6 @@ impl TurnStatus {
         &[Self::Running, Self::AwaitingTools, Self::Completed, Self::Failed, Self::Aborted];
 
     /// The name on the wire.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -39,7 +38,6 @@ impl TurnStatus {
     }
 
     /// Whether the turn still occupies its session, which has at most one such turn.
-    #[must_use]
     pub fn is_live(self) -> bool {
         match self {
             Self::Running | Self::AwaitingTools => true,

@@ -4,7 +4,6 @@
 
 /// The text in its canonical, padded form. `None` when it is not base64: another alphabet, white space,
 /// a `data:` prefix, an impossible length, or stray bits after the last byte.
-#[must_use]
 pub fn canonical_base64(mut text: String) -> Option<String> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();

@@ -15,14 +15,12 @@ const LINE_UNITS: usize = 500;
 ///
 /// A cut through a surrogate pair leaves half of it, which becomes U+FFFD, as it does on platforms
 /// whose strings are UTF-16.
-#[must_use]
 pub fn content_hash_of_text(text: &str) -> String {
     hash_of_lines(text, LINE_UNITS).0
 }
 
 /// The `ContentHash` of a text, and the hash of the text with whole lines; the latter is empty when no
 /// line was cut.
-#[must_use]
 pub fn content_hashes_of_text(text: &str) -> (String, String) {
     let (hash, cut) = hash_of_lines(text, LINE_UNITS);
     let whole = if cut { hash_of_lines(text, usize::MAX).0 } else { String::new() };
@@ -55,14 +53,12 @@ fn hash_of_lines(text: &str, most_units: usize) -> (String, bool) {
 }
 
 /// The hash of contents that are not text, in lower-case hex: SHA-256 of the bytes.
-#[must_use]
 pub fn content_hash_of_bytes(bytes: &[u8]) -> String {
     sha256_hex(bytes)
 }
 
 /// The first line of a text, its line ending (LF, CRLF, CR, or nothing at the end of the text), and
 /// the rest; `None` when the text has no line ending.
-#[must_use]
 pub fn first_line(text: &str) -> (&str, &str, Option<&str>) {
     let end = text.find(['\n', '\r']).and_then(|at| text.split_at_checked(at));
     let Some((line, rest)) = end else { return (text, "", None) };

@@ -6,26 +6,22 @@ const DIGITS: [char; 16] =
     ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
 
 /// Bytes as lower-case hex.
-#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or_default();
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// SHA-256 of bytes in lower-case hex.
-#[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
 /// Whether the text is 32 bytes in lower-case hex.
-#[must_use]
 pub fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// The 32 bytes that the text is in lower-case hex.
-#[must_use]
 pub fn sha256_from_hex(text: &str) -> Option<Vec<u8>> {
     if !is_sha256(text) {
         return None;

@@ -2,7 +2,6 @@
 //! `; charset=utf-8`.
 
 /// Whether the text is a media type.
-#[must_use]
 pub fn is_media_type(text: &str) -> bool {
     let is_token = |token: &str| {
         !token.is_empty()
@@ -15,7 +14,6 @@ pub fn is_media_type(text: &str) -> bool {
 }
 
 /// A media type without its parameters.
-#[must_use]
 pub fn essence(text: &str) -> &str {
     text.split(';').next().unwrap_or_default().trim_end()
 }

@@ -8,7 +8,6 @@ use chrono::{Datelike, NaiveDate};
 const DAY_MS: u64 = 86_400_000;
 
 /// Milliseconds since the Unix epoch as ISO 8601, UTC: `2026-01-02T03:04:05.678Z`.
-#[must_use]
 pub fn timestamp(ms: u64) -> String {
     let day = i32::try_from(ms / DAY_MS).ok().and_then(NaiveDate::from_epoch_days);
     let day = day.unwrap_or(NaiveDate::MAX);
@@ -21,7 +20,6 @@ pub fn timestamp(ms: u64) -> String {
 
 /// Reads an HTTP date in its preferred form (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 /// Gives milliseconds since the Unix epoch; `None` for any other form, and for dates before it.
-#[must_use]
 pub fn http_date_ms(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -39,7 +37,6 @@ pub fn http_date_ms(text: &str) -> Option<u64> {
 
 /// Whether the text is a point in time with its offset from UTC (RFC 3339, section 5.6), such as
 /// `2026-01-02T03:04:05.5+01:00`.
-#[must_use]
 pub fn is_point_in_time(text: &str) -> bool {
     let Some(rest) = after_date_and_time(text) else { return false };
     let digit = |c: char| c.is_ascii_digit();

@@ -10,7 +10,6 @@ use crate::ports::Deployment;
 const DOCUMENT: &str = include_str!("openapi.json");
 
 /// The document of this version of the product, JSON.
-#[must_use]
 pub fn openapi(deployment: &Deployment, version: &str) -> String {
     let mut written = String::with_capacity(DOCUMENT.len());
     let mut pieces = DOCUMENT.split('@');

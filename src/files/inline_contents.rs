@@ -12,7 +12,6 @@ const HEAD: usize = 128;
 
 /// Whether a Markdown text carries contents outside of guarded blocks: a `data:` URL with a media
 /// type, or a long run of base64.
-#[must_use]
 pub fn embeds_contents(markdown: &str) -> bool {
     let mut fence: Option<Fence> = None;
     let mut run = Run::default();

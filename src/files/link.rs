@@ -24,13 +24,11 @@ pub struct FileId {
 impl FileId {
     /// The id of these bytes, kept for the session of an object. `object` is the id of the session's
     /// object, unique within the deployment: 64 characters of lower-case hex.
-    #[must_use]
     pub fn of(object: &str, contents: &[u8]) -> Self {
         Self { object: object.to_owned(), sha256: content_hash_of_bytes(contents) }
     }
 
     /// Reads `{object}-{sha256}`.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (object, sha256) = text.split_once('-')?;
         (is_sha256(object) && is_sha256(sha256))
@@ -38,19 +36,16 @@ impl FileId {
     }
 
     /// The file's key in the bucket.
-    #[must_use]
     pub fn key(&self) -> String {
         format!("{}{}", Self::folder(&self.object), self.sha256)
     }
 
     /// The prefix of all keys of a session.
-    #[must_use]
     pub fn folder(object: &str) -> String {
         format!("{object}/")
     }
 
     /// SHA-256 of the file's bytes, in lower-case hex.
-    #[must_use]
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
@@ -77,7 +72,6 @@ pub struct FileLink {
 
 impl FileLink {
     /// Path and query of the signed link.
-    #[must_use]
     pub fn target(&self, key: &str) -> String {
         let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
         let signature = hex(&self.mac(key).finalize().into_bytes());
@@ -110,7 +104,6 @@ pub struct PresentedLink {
 impl PresentedLink {
     /// Reads the id and the query of a request; `None` when they cannot be a link of this product.
     /// Unknown members are ignored: mail programs and chats add theirs.
-    #[must_use]
     pub fn parse(id: &str, query: &str) -> Option<Self> {
         let (mut name, mut mime_type, mut expires, mut signature) = (None, None, None, None);
         for (member, value) in query.split('&').filter_map(|member| member.split_once('=')) {
@@ -137,7 +130,6 @@ impl PresentedLink {
     }
 
     /// The link, if it was signed with this key.
-    #[must_use]
     pub fn signed_with(self, key: &str) -> Option<FileLink> {
         // In constant time, so that the duration of a refusal reveals nothing of the signature.
         let Self { link, signature } = self;

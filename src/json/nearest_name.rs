@@ -17,7 +17,6 @@ pub struct NearestName<'k> {
 
 /// The nearest of the known names in single-character edits, the first of several that are equally
 /// near.
-#[must_use]
 pub fn nearest_name<'k>(
     name: &str,
     known: impl Iterator<Item = &'k str>,

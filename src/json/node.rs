@@ -28,32 +28,27 @@ pub enum Kind {
 
 impl<'d, 'p> Node<'d, 'p> {
     /// The whole document.
-    #[must_use]
     pub fn root(document: &'d str) -> Self {
         Self { json: document.trim_ascii(), place: Place::Root }
     }
 
     /// The value of this object's member `name`.
-    #[must_use]
     pub fn member<'n>(&'n self, name: &'n str, json: &'d str) -> Node<'d, 'n> {
         Node { json, place: Place::Member(&self.place, name) }
     }
 
     /// The value of this array's element at `index`.
-    #[must_use]
     pub fn element<'n>(&'n self, index: usize, json: &'d str) -> Node<'d, 'n> {
         Node { json, place: Place::Element(&self.place, index) }
     }
 
     /// The first member of that name, if this is an object that has one.
-    #[must_use]
     pub fn find<'n>(&'n self, name: &'n str) -> Option<Node<'d, 'n>> {
         let document = serde_json::Deserializer::from_str(self.json);
         first(document, name).map(|json| self.member(name, json))
     }
 
     /// What kind of value it is.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         match self.json.as_bytes().first() {
             Some(b'{') => Kind::Object,
@@ -66,13 +61,11 @@ impl<'d, 'p> Node<'d, 'p> {
     }
 
     /// Whether it is an object.
-    #[must_use]
     pub fn is_object(&self) -> bool {
         self.kind() == Kind::Object
     }
 
     /// The text, if it is a string of valid Unicode.
-    #[must_use]
     pub fn as_text(&self) -> Option<Cow<'d, str>> {
         serde_json::from_str(self.json).ok().map(|Text(text)| text)
     }
@@ -80,7 +73,6 @@ impl<'d, 'p> Node<'d, 'p> {
 
 impl Kind {
     /// The kind in a message, such as `an object`.
-    #[must_use]
     pub fn with_article(self) -> &'static str {
         match self {
             Self::Object => "an object",

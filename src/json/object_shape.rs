@@ -29,13 +29,11 @@ pub struct ForbiddenMembers {
 
 impl ObjectShape {
     /// An object that may have these members, at most 32, and must have the `required` among them.
-    #[must_use]
     pub const fn new(known: &'static [&'static str], required: &'static [&'static str]) -> Self {
         Self { known, required, forbidden: &[] }
     }
 
     /// The same shape, with names that have no place in it.
-    #[must_use]
     pub const fn forbidding(self, forbidden: &'static [ForbiddenMembers]) -> Self {
         Self { forbidden, ..self }
     }

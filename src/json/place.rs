@@ -32,7 +32,6 @@ pub struct WrittenPlace {
 
 impl Place<'_> {
     /// The place in writing. A member name longer than `longest` characters is cut and ends in `…`.
-    #[must_use]
     pub fn written(&self, longest: usize) -> WrittenPlace {
         match self {
             Self::Root => WrittenPlace::default(),

@@ -28,7 +28,6 @@ pub fn for_each_member<'d>(
 
 /// The JSON of the first member `name` of the object that `document` begins with, without looking
 /// at what follows it. Nothing when there is none, or when the document goes wrong before it.
-#[must_use]
 pub fn first_member<'d>(document: &'d [u8], name: &str) -> Option<&'d str> {
     first(serde_json::Deserializer::from_slice(document), name)
 }

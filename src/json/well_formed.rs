@@ -36,7 +36,6 @@ pub fn check(text: &str) -> Result<(), Malformed> {
 }
 
 /// Where and why a text is not JSON, without repeating any of it.
-#[must_use]
 pub fn not_json(error: &serde_json::Error) -> String {
     let shown = error.to_string();
     // Syntax errors have fixed texts; a data error could quote a value.
@@ -49,7 +48,6 @@ pub fn not_json(error: &serde_json::Error) -> String {
 }
 
 /// Line and column, from 1, of the byte that follows these.
-#[must_use]
 pub fn position_after(bytes: &[u8]) -> (usize, usize) {
     let line = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
     let column = bytes.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;

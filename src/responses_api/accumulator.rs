@@ -33,7 +33,6 @@ pub enum TextProgress {
 
 impl TextProgress {
     /// This progress followed by the next, as one.
-    #[must_use]
     pub fn then(self, next: Self) -> Self {
         match (self, next) {
             (told, Self::Nothing) => told,

@@ -36,7 +36,6 @@ pub struct Piece<'t> {
 }
 
 /// Cuts a document. Lines end in LF, CRLF or CR; the empty document has no pieces.
-#[must_use]
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut rest, mut line) = (text, 1);

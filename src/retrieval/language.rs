@@ -4,7 +4,6 @@
 
 /// The language of a text: what the request says, else the file extension's, else `plaintext`. A
 /// language that could break out of a chunk's metadata or its fence counts as not given.
-#[must_use]
 pub fn language_of(given: Option<&str>, path: &str) -> String {
     let given = given.map(str::trim).filter(|language| {
         !language.is_empty() && !language.contains(|c: char| c.is_control() || c == '`')

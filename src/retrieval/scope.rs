@@ -7,7 +7,6 @@ use crate::contract::{Properties, RagCondition, RagOperator, RagScope};
 
 /// Whether every condition holds. Comparison is case-sensitive; a key that the document does not
 /// have satisfies only `!=` and `does_not_contain`.
-#[must_use]
 pub fn permits(scope: &RagScope, path: &str, language: &str, properties: &Properties) -> bool {
     scope.conditions.iter().all(|condition| {
         let any = match condition.key.as_str() {

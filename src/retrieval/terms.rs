@@ -37,7 +37,6 @@ const STOP_WORDS: &[&str] = &[
 ];
 
 /// A text as the index takes it, with spaces between the words of identifiers.
-#[must_use]
 pub fn searchable(text: &str) -> String {
     let mut parted = String::with_capacity(text.len() + text.len() / 8);
     let mut rest = text.chars();
@@ -53,7 +52,6 @@ pub fn searchable(text: &str) -> String {
 }
 
 /// The search for a query's terms, as FTS5 takes it; nothing when the query has none.
-#[must_use]
 pub fn match_expression(query: &str) -> Option<String> {
     let mut terms = Terms::default();
     let head = query.floor_char_boundary(HEAD_BYTES);

@@ -4,7 +4,6 @@
 //! documents alike. It never touches a file system and never repairs a path.
 
 /// What is wrong with a relative path, or nothing. The empty path is the root itself.
-#[must_use]
 pub fn relative_path_problem(path: &str) -> Option<&'static str> {
     if path.chars().any(char::is_control) {
         return Some("must not hold a control character");
@@ -24,7 +23,6 @@ pub fn relative_path_problem(path: &str) -> Option<&'static str> {
 }
 
 /// What is wrong with a file name, or nothing.
-#[must_use]
 pub fn file_name_problem(name: &str) -> Option<&'static str> {
     if matches!(name.trim(), "" | ".") {
         return Some("must name a file");

@@ -43,7 +43,6 @@ pub struct MemberOrder(Vec<String>);
 
 impl MemberOrder {
     /// Looks through the body again only where a session may find more than one fault.
-    #[must_use]
     pub fn of(request: &ExecuteRequest, body: &[u8]) -> Self {
         let mut members = Vec::new();
         if let ExecuteRequest::UserTurn(turn) = request {
@@ -58,7 +57,6 @@ impl MemberOrder {
     }
 
     /// The faults, in the order of the members that they concern.
-    #[must_use]
     pub fn sorted(&self, mut faults: Vec<Fault>) -> Vec<Fault> {
         faults.sort_by_key(|fault| self.0.iter().position(|at| fault.path.as_ref() == Some(at)));
         faults
@@ -67,7 +65,6 @@ impl MemberOrder {
 
 /// The session that a body names, to route it before it is validated. Nothing when there is no
 /// such identifier; [`parse`] then says why.
-#[must_use]
 pub fn peek_session_id(body: &[u8]) -> Option<SessionId> {
     let json = first_member(without_byte_order_mark(body), "SessionId")?;
     SessionId::parse(&serde_json::from_str::<String>(json).ok()?).ok()
