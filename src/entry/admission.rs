@@ -64,7 +64,9 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         request: &ToolContinuation,
         fingerprint: &str,
     ) -> Result<Admitted, Fault> {
-        let (mut session, mut turn) = self.known_turn(&request.session_id, &request.turn_id)?;
+        let mut session = self.store.session()?.ok_or_else(|| no_session(&request.session_id))?;
+        let mut turn =
+            self.store.turn(&request.turn_id)?.ok_or_else(|| no_turn(&request.turn_id))?;
         if let Some(repeated) = self.repeat(session.clone(), turn.clone(), fingerprint)? {
             return Ok(repeated);
         }
@@ -114,26 +116,6 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         Ok(Some(session.agent_context))
     }
 
-    /// The session, once a turn of it was accepted.
-    pub(super) fn known_session(&self, session_id: &SessionId) -> Result<Session, Fault> {
-        self.store.session()?.ok_or_else(|| {
-            Fault::new(ErrorCode::SessionNotFound, format!("There is no session {session_id}."))
-        })
-    }
-
-    /// A turn and its session.
-    pub(super) fn known_turn(
-        &self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-    ) -> Result<(Session, Turn), Fault> {
-        let session = self.known_session(session_id)?;
-        let turn = self.store.turn(turn_id)?.ok_or_else(|| {
-            Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {turn_id}."))
-        })?;
-        Ok((session, turn))
-    }
-
     /// Admits a request again that is one of the turn's submissions; `None` when it is none of them.
     fn repeat(
         &self,
@@ -156,7 +138,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
                 resume_turn(self.store, &mut session, &mut turn, self.platform.now_ms())?;
                 Ok(Some(Admitted::Run(turn)))
             }
-            (Some(answer), _) => Ok(Some(Admitted::Replay(turn, answer))),
+            (Some(outcome), _) => Ok(Some(Admitted::Replay(turn, outcome))),
             (None, _) => Err(Fault::new(
                 ErrorCode::Internal,
                 "The session's storage lost the answer to this request.",
@@ -304,4 +286,12 @@ fn unknown_context(kind: &str) -> Fault {
         format!("The catalog has no {kind} of the id that the request or its session names."),
     )
     .at(format!("/{kind}Id"))
+}
+
+pub(super) fn no_session(id: &SessionId) -> Fault {
+    Fault::new(ErrorCode::SessionNotFound, format!("There is no session {id}."))
+}
+
+pub(super) fn no_turn(id: &TurnId) -> Fault {
+    Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {id}."))
 }

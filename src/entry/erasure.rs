@@ -7,9 +7,10 @@ use std::rc::Rc;
 
 use serde_json::json;
 
+use super::admission::no_session;
 use super::admission_context::AdmissionContext;
 use super::session_host::SessionHost;
-use crate::contract::{ErrorCode, Fault, SessionId};
+use crate::contract::{Fault, SessionId};
 use crate::files::FileId;
 use crate::persistence::{ErasureReceipt, PendingErasure};
 use crate::ports::{Database, FileFault, Platform};
@@ -63,9 +64,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.alarm.ensure(self.platform.as_ref(), context.deployment.turn_alarm_ms)?;
                 self.store.erase(&session.session_id, agent, files, responses, now)?
             }
-            None => self.store.pending_erasure()?.ok_or_else(|| {
-                Fault::new(ErrorCode::SessionNotFound, format!("There is no session {session_id}."))
-            })?,
+            None => self.store.pending_erasure()?.ok_or_else(|| no_session(session_id))?,
         };
         self.platform.durable().await;
         let receipt = self.pass(context, erasure).await?;
@@ -74,9 +73,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Goes on with an erasure that was interrupted, or that the model service held up.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub(super) async fn resume_erasure(
         self: &Rc<Self>,
         context: &AdmissionContext,
@@ -92,11 +88,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Frees the storage of an object that keeps nothing, or sees to it that an erasure goes on.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub(super) async fn end_erasure(&self, context: &AdmissionContext) -> Result<(), Fault> {
-        if self.is_erasing()? {
+        if self.store.pending_erasure()?.is_some() {
             let every_ms = context.deployment.turn_alarm_ms;
             return self.alarm.ensure(self.platform.as_ref(), every_ms);
         }
@@ -106,11 +99,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             self.platform.free_storage().await?;
         }
         Ok(())
-    }
-
-    /// An erased session's responses are still to be deleted at the model service.
-    fn is_erasing(&self) -> Result<bool, Fault> {
-        self.store.pending_erasure().map(|erasure| erasure.is_some())
     }
 
     /// Stops what runs and deletes the session's files: before the rows, so that an erasure that is
@@ -128,8 +116,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 Ok(count) => count,
                 Err(FileFault::NoBucket) => 0,
                 Err(FileFault::Failed) => {
-                    return Err(Fault::new(
-                        ErrorCode::Internal,
+                    return Err(Fault::internal(
                         "The session's files could not be deleted, so nothing else was. Send the same request again.",
                     ));
                 }
@@ -146,7 +133,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let running = self.live.borrow().clone();
             let Some(running) = running else { return };
             running.cancellation.request();
-            running.stream.ended_with().await;
+            running.text.ended_with().await;
         }
     }
 

@@ -16,8 +16,6 @@ use crate::contract::{
 };
 use crate::ports::{Deployment, Gateway, ObjectAddress, ObjectClass, ObjectRequest};
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
-
 /// What the deployment's variables and secrets say about callers. They never change within an
 /// isolate, so it is made once.
 #[derive(Debug)]
@@ -26,6 +24,7 @@ pub struct FrontDoor {
     keyring: Keyring,
     origins: AllowedOrigins,
     deployment: Result<Deployment, Fault>,
+    version: &'static str,
 }
 
 /// What a client is sent.
@@ -49,8 +48,9 @@ impl From<Fault> for Refused {
 }
 
 impl FrontDoor {
-    /// Reads the variables. What is wrong with them keeps the door closed, and is logged.
-    pub fn new<G: Gateway>(gateway: &G) -> Self {
+    /// Reads the variables. Malformed ones keep the door closed and are logged. `version` is the
+    /// product's.
+    pub fn new<G: Gateway>(gateway: &G, version: &'static str) -> Self {
         let variable = |name: &str| gateway.secret(name);
         let authentication = AuthenticationMode::from_variable(variable("AUTH").as_deref());
         if authentication == AuthenticationMode::None {
@@ -71,6 +71,7 @@ impl FrontDoor {
             keyring,
             origins: AllowedOrigins::from_variable(variable("ALLOWED_ORIGINS").as_deref()),
             deployment: Deployment::from_variables(variable),
+            version,
         }
     }
 
@@ -116,11 +117,11 @@ impl FrontDoor {
         let deployment = self.deployment.as_ref().map_err(Fault::clone);
         let public = match &route {
             Route::Health => {
-                let health = json!({ "Status": "ok", "Version": VERSION });
+                let health = json!({ "Status": "ok", "Version": self.version });
                 Response::result(&InvokeResult::success(health, Vec::new()))
             }
             Route::Errors => Response::result(&InvokeResult::success(dictionary(), Vec::new())),
-            Route::OpenApi => Response::json(200, openapi(deployment?, VERSION)),
+            Route::OpenApi => Response::json(200, openapi(deployment?, self.version)),
             Route::File(link) => download(head, gateway, link).await,
             Route::Execute | Route::Session(..) | Route::Workspace(..) => {
                 let caller = self.caller(head)?;

@@ -13,7 +13,8 @@ use super::front_door::object_failed;
 use super::request::RequestHead;
 use super::response::{JSON, Response, refusal_line};
 use super::route::{Route, SessionRoute};
-use super::session_host::{Delivery, SessionHost};
+use super::session_host::SessionHost;
+use super::submission::Delivery;
 use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, parse};
 use crate::ports::{Database, HttpFault, Platform};
 use crate::reasoner::{Position, Timings};
@@ -48,7 +49,12 @@ struct Spent {
     run: Timings,
 }
 
-type Responded<P, D> = Result<Response<SessionStream<P, D>>, Vec<Fault>>;
+/// What a request is shown of the session.
+enum Shown<D> {
+    Turn(Delivery),
+    View(InvokeResult),
+    Export(Export<D>),
+}
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Responds to a request. `body` is waited for only by the endpoint that has one.
@@ -75,14 +81,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
         spent: &mut Spent,
-    ) -> Responded<P, D> {
+    ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
         let route = Route::find(head.method, head.target())?;
         let context = source.context(self.platform.as_ref(), head.origin()).await?;
-        if matches!(&route, Route::Session(_, route) if *route != SessionRoute::Erase) {
-            self.recover(&context)?;
-        }
         let mut since = self.platform.now_ms();
-        let delivery = match route {
+        let reply = match route {
             Route::Execute => {
                 let body = body.await.map_err(|_| object_failed())?;
                 let submission = parse(&body);
@@ -92,56 +95,54 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 drop(body);
                 let retrieved = self.retrieve(&context, &submission).await;
                 let delivery = self.execute(&context, &submission, &retrieved);
-                spent.session = self.lap(&mut since);
-                delivery.map_err(|faults| order.sorted(faults))?
+                delivery.map(Shown::Turn).map_err(|faults| order.sorted(faults))
             }
-            Route::Session(session, SessionRoute::Stream(turn)) => {
-                let delivery = self.watch(&context, &session, &turn);
-                spent.session = self.lap(&mut since);
-                delivery?
-            }
-            Route::Session(session, SessionRoute::Export) => {
-                let export = self.export(&context, &session)?;
-                return Ok(Response::stream(JSON, SessionStream::Export(export)));
-            }
-            Route::Session(session, route) => {
-                let view = self.view(&context, &session, route).await;
-                spent.session = self.lap(&mut since);
-                return Ok(Response::result(&view?));
-            }
+            Route::Session(id, route) => self.shown(&context, &id, route).await.map_err(Vec::from),
             Route::Workspace(..)
             | Route::File(_)
             | Route::Health
             | Route::Errors
             | Route::OpenApi => {
                 let message = "This is not answered by a session.";
-                return Err(Fault::new(ErrorCode::NotFound, message).into());
+                Err(Fault::new(ErrorCode::NotFound, message).into())
             }
         };
-        Ok(self.deliver(&context, head, delivery, spent).await)
+        spent.session = self.lap(&mut since);
+        Ok(match reply? {
+            Shown::Turn(delivery) => self.deliver(&context, head, delivery, spent).await,
+            Shown::View(view) => Response::result(&view),
+            Shown::Export(export) => Response::stream(JSON, SessionStream::Export(export)),
+        })
     }
 
-    async fn view(
+    async fn shown(
         self: &Rc<Self>,
         context: &AdmissionContext,
-        session: &SessionId,
+        id: &SessionId,
         route: SessionRoute,
-    ) -> Result<InvokeResult, Fault> {
+    ) -> Result<Shown<D>, Fault> {
+        if route == SessionRoute::Erase {
+            let receipt = self.erase(context, id).await;
+            self.end_erasure(context).await?;
+            return view(receipt);
+        }
+        self.recover(context)?;
+        let session = self.known_session(id)?;
         match route {
-            SessionRoute::Session => shown(self.session_view(context, session)),
-            SessionRoute::Modes => shown(self.modes_view(context, session)),
-            SessionRoute::Turns(page) => shown(self.turns_view(context, session, &page)),
-            SessionRoute::Trace(turn) => shown(self.trace_view(context, session, &turn)),
-            SessionRoute::Turn(turn) => shown(self.turn_view(context, session, &turn)),
-            SessionRoute::Cancel(turn) => shown(self.cancel(context, session, &turn).await),
-            SessionRoute::Erase => {
-                let erased = shown(self.erase(context, session).await);
-                self.end_erasure(context).await?;
-                erased
+            SessionRoute::Session => view(self.session_view(context, &session)),
+            SessionRoute::Modes => view(self.modes_view(context, session)),
+            SessionRoute::Turns(page) => view(self.turns_view(session, &page)),
+            SessionRoute::Turn(turn) => view(self.turn_view(session, self.known_turn(&turn)?)),
+            SessionRoute::Trace(turn) => view(self.trace_view(session, self.known_turn(&turn)?)),
+            SessionRoute::Cancel(turn) => {
+                let (session, turn) = self.cancel(id, session, self.known_turn(&turn)?).await?;
+                view(self.turn_view(session, turn))
             }
-            SessionRoute::Stream(_) | SessionRoute::Export => {
-                Err(Fault::new(ErrorCode::Internal, "A stream is not a view."))
+            SessionRoute::Stream(turn) => {
+                self.watch(context, &self.known_turn(&turn)?).map(Shown::Turn)
             }
+            SessionRoute::Export => Export::new(Rc::clone(&self.store), session).map(Shown::Export),
+            SessionRoute::Erase => Err(Fault::internal("An erasure shows no session.")),
         }
     }
 
@@ -156,11 +157,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let mut response = if delivery.streaming {
             let position = head.header("Last-Event-ID");
             let cursor = delivery.cursor(position.as_deref().and_then(Position::parse));
-            let (platform, text) = (Rc::clone(&self.platform), Rc::clone(&delivery.stream));
+            let (platform, text) = (Rc::clone(&self.platform), Rc::clone(&delivery.text));
             let events = EventStream::new(platform, text, cursor, context.deployment.keep_alive_ms);
             Response::stream("text/event-stream; charset=utf-8", SessionStream::Events(events))
         } else {
-            let outcome = delivery.stream.ended_with().await;
+            let outcome = delivery.text.ended_with().await;
             spent.run = outcome.timings;
             Response::json(outcome.http_status, outcome.body)
         };
@@ -177,8 +178,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
-fn shown<T: Serialize>(view: Result<T, Fault>) -> Result<InvokeResult, Fault> {
-    view.map(|view| InvokeResult::success(&view, Vec::new()))
+fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Shown<D>, Fault> {
+    view.map(|view| Shown::View(InvokeResult::success(&view, Vec::new())))
 }
 
 impl<P, D> fmt::Debug for SessionStream<P, D> {

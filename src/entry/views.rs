@@ -1,14 +1,13 @@
 //! What the session's own endpoints show (interface §1). Times are ISO 8601, UTC.
 
-use std::rc::Rc;
-
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::admission_context::AdmissionContext;
 use super::route::TurnPage;
-use super::session_host::{SessionHost, unreadable_answer};
+use super::session_host::SessionHost;
+use super::submission::unreadable_outcome;
 use super::tool_results::pending_calls;
 use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
@@ -147,42 +146,37 @@ pub(super) struct ModesView {
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     pub(super) fn session_view(
-        self: &Rc<Self>,
+        &self,
         context: &AdmissionContext,
-        session_id: &SessionId,
+        session: &Session,
     ) -> Result<SessionView, Fault> {
-        let session = self.door(context).known_session(session_id)?;
-        let latest = self.store.newest_turn()?;
-        let live = match session.live_turn {
-            Some(ordinal) => Some(self.summary(&session, &self.store.turn_at(ordinal)?)?),
-            None => None,
+        let summary = |turn: Turn| -> Result<_, Fault> {
+            let tool_calls = pending_calls(&self.store, session, &turn)?;
+            Ok(TurnSummary { turn_id: turn.turn_id, status: turn.status, tool_calls })
         };
+        let latest = self.store.newest_turn()?;
+        let live = session.live_turn.map(|ordinal| self.store.turn_at(ordinal)).transpose()?;
         Ok(SessionView {
             session_id: session.session_id.clone(),
-            mode_display_name: display_name(context, &session),
+            mode_display_name: display_name(context, session),
             agent_context_id: session.agent_context.clone(),
             conversation_context_id: session.conversation_context.clone(),
             created_at: timestamp(session.created_at),
             updated_at: timestamp(session.updated_at),
             turn_count: latest.as_ref().map_or(0, |turn| turn.ordinal),
-            latest_turn: latest.map(|turn| self.summary(&session, &turn)).transpose()?,
-            live_turn: live,
+            latest_turn: latest.map(summary).transpose()?,
+            live_turn: live.map(summary).transpose()?,
         })
     }
 
-    pub(super) fn turn_view(
-        self: &Rc<Self>,
-        context: &AdmissionContext,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-    ) -> Result<TurnView, Fault> {
-        let (session, turn) = self.door(context).known_turn(session_id, turn_id)?;
-        let answer = self.store.outcome(turn.ordinal)?;
+    pub(super) fn turn_view(&self, session: Session, turn: Turn) -> Result<TurnView, Fault> {
+        let outcome = self.store.outcome(turn.ordinal)?;
+        let outcome = outcome.map(|outcome| RawValue::from_string(outcome.body)).transpose();
         let updated_at = timestamp(turn.updated_at);
-        let outcome = answer.map(|answer| RawValue::from_string(answer.body)).transpose();
         Ok(TurnView {
-            session_id: session.session_id.clone(),
-            turn_id: turn.turn_id.clone(),
+            tool_calls: pending_calls(&self.store, &session, &turn)?,
+            session_id: session.session_id,
+            turn_id: turn.turn_id,
             status: turn.status,
             streaming: turn.progress.streaming,
             started_at: timestamp(turn.started_at),
@@ -191,86 +185,53 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             attempts: turn.attempts,
             model_calls: turn.progress.model_calls,
             usage: turn.progress.usage,
-            tool_calls: pending_calls(&self.store, &session, &turn)?,
-            text_so_far: turn.progress.text_so_far.clone(),
-            outcome: outcome.map_err(|_| unreadable_answer())?,
+            text_so_far: turn.progress.text_so_far,
+            outcome: outcome.map_err(|_| unreadable_outcome())?,
         })
     }
 
-    pub(super) fn turns_view(
-        self: &Rc<Self>,
-        context: &AdmissionContext,
-        session_id: &SessionId,
-        page: &TurnPage,
-    ) -> Result<TurnsView, Fault> {
-        let session = self.door(context).known_session(session_id)?;
-        let after = match &page.after {
-            None => None,
-            Some(turn_id) => {
-                let (_, turn) = self.door(context).known_turn(session_id, turn_id)?;
-                Some(turn.ordinal)
-            }
-        };
+    pub(super) fn turns_view(&self, session: Session, page: &TurnPage) -> Result<TurnsView, Fault> {
+        let after = page.after.as_ref().map(|turn| self.known_turn(turn)).transpose()?;
+        let after = after.map(|turn| turn.ordinal);
         // One more than is shown says whether there is more.
         let mut turns = self.store.turns_after(after, page.limit.saturating_add(1))?;
         let more = turns.len() > page.limit as usize;
         turns.truncate(page.limit as usize);
-        let turns: Result<Vec<TurnEntry>, Fault> = turns
-            .into_iter()
-            .map(|turn| {
-                Ok(TurnEntry {
-                    status: turn.status,
-                    started_at: timestamp(turn.started_at),
-                    updated_at: timestamp(turn.updated_at),
-                    usage: turn.progress.usage,
-                    turn_id: turn.turn_id,
-                })
-            })
-            .collect();
-        Ok(TurnsView { session_id: session.session_id, turns: turns?, more })
+        let entry = |turn: Turn| TurnEntry {
+            turn_id: turn.turn_id,
+            status: turn.status,
+            started_at: timestamp(turn.started_at),
+            updated_at: timestamp(turn.updated_at),
+            usage: turn.progress.usage,
+        };
+        let turns = turns.into_iter().map(entry).collect();
+        Ok(TurnsView { session_id: session.session_id, turns, more })
     }
 
-    pub(super) fn trace_view(
-        self: &Rc<Self>,
-        context: &AdmissionContext,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-    ) -> Result<TraceView, Fault> {
-        let (session, turn) = self.door(context).known_turn(session_id, turn_id)?;
-        let history = self.store.mode_history()?;
+    pub(super) fn trace_view(&self, session: Session, turn: Turn) -> Result<TraceView, Fault> {
+        let mut mode_changes = self.store.mode_history()?;
+        mode_changes.retain(|change| change.turn_id == turn.turn_id);
         Ok(TraceView {
             session_id: session.session_id,
+            turn_id: turn.turn_id,
             status: turn.status,
             attempts: turn.attempts,
             composition: self.store.composition(turn.ordinal)?,
             model_calls: self.store.model_calls(turn.ordinal)?,
             tool_calls: self.store.turn_calls(turn.ordinal)?.into_iter().map(traced).collect(),
-            mode_changes: history
-                .into_iter()
-                .filter(|change| change.turn_id == turn.turn_id)
-                .collect(),
-            turn_id: turn.turn_id,
+            mode_changes,
         })
     }
 
     pub(super) fn modes_view(
-        self: &Rc<Self>,
+        &self,
         context: &AdmissionContext,
-        session_id: &SessionId,
+        session: Session,
     ) -> Result<ModesView, Fault> {
-        let session = self.door(context).known_session(session_id)?;
         Ok(ModesView {
             mode_display_name: display_name(context, &session),
             session_id: session.session_id,
             history: self.store.mode_history()?,
-        })
-    }
-
-    fn summary(&self, session: &Session, turn: &Turn) -> Result<TurnSummary, Fault> {
-        Ok(TurnSummary {
-            turn_id: turn.turn_id.clone(),
-            status: turn.status,
-            tool_calls: pending_calls(&self.store, session, turn)?,
         })
     }
 }

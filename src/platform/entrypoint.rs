@@ -30,8 +30,9 @@ async fn fetch(
     _context: Context,
 ) -> worker::Result<web_sys::Response> {
     let gateway = WorkerGateway { env: &env, request: &request };
-    let front_door =
-        FRONT_DOOR.with(|door| Rc::clone(door.get_or_init(|| Rc::new(FrontDoor::new(&gateway)))));
+    let front_door = FRONT_DOOR.with(|door| {
+        Rc::clone(door.get_or_init(|| Rc::new(FrontDoor::new(&gateway, env!("CARGO_PKG_VERSION")))))
+    });
     let (method, url, headers) = (request.method(), request.url(), request.headers());
     let header = |name: &str| headers.get(name).ok().flatten();
     let head = RequestHead { method: &method, url: &url, header: &header };

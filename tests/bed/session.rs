@@ -123,7 +123,7 @@ impl Bed {
             body: body.as_bytes().to_vec(),
         };
         let door = self.settings.borrow().0.clone();
-        let door = door.unwrap_or_else(|| Rc::new(FrontDoor::new(&gateway)));
+        let door = door.unwrap_or_else(|| Rc::new(FrontDoor::new(&gateway, "0.0.0")));
         self.settings.borrow_mut().0 = Some(Rc::clone(&door));
         let (method, url) = (method.to_owned(), format!("https://edge.example{target}"));
         let headers: BTreeMap<String, String> = headers

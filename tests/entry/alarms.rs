@@ -78,7 +78,11 @@ fn an_erased_session_leaves_no_alarm_unless_responses_are_still_to_be_deleted() 
     assert_eq!(alarm_in(&bed), None);
     bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
     bed.post(&turn("t", "Hello")).final_text();
-    bed.try_erase().unwrap();
-    let pending = bed.world.model.stored() > 0;
-    assert_eq!(alarm_in(&bed).is_some(), pending);
+    bed.world.model.keeps_everything.set(true);
+    let receipt = bed.try_erase().unwrap();
+    assert_eq!(receipt.result()["StoredResponses"]["Pending"], 1);
+    assert_eq!(alarm_in(&bed), Some(EVERY_MS));
+    bed.world.model.keeps_everything.set(false);
+    bed.try_alarm().unwrap();
+    assert_eq!(alarm_in(&bed), None);
 }

@@ -1,0 +1,160 @@
+//! Submissions of a turn, as its clients deal with them: sent, watched, cancelled (interface §2).
+
+use std::rc::Rc;
+
+use serde::Deserialize;
+
+use super::admission::{Admission, Admitted};
+use super::admission_context::AdmissionContext;
+use super::session_host::SessionHost;
+use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint};
+use crate::persistence::{Session, StoredOutcome, Turn};
+use crate::ports::{Database, Platform};
+use crate::reasoner::{LiveText, Outcome, Position, TextCursor, Timings, abort, turn_aborted};
+use crate::retrieval::{Retrieved, question_of, retrieve};
+
+/// How a submission is delivered.
+pub(super) struct Delivery {
+    /// The text as it grows, and the outcome.
+    pub(super) text: Rc<LiveText>,
+    /// As server-sent events rather than as JSON.
+    pub(super) streaming: bool,
+    /// The outcome is a stored one.
+    pub(super) replayed: bool,
+    /// No text of the turn was ever shown, so the client can hold no position in it.
+    is_first_run: bool,
+}
+
+impl Delivery {
+    /// A watcher of the text that has everything up to `position` (`Last-Event-ID`).
+    pub(super) fn cursor(&self, position: Option<Position>) -> TextCursor {
+        self.text.watch();
+        TextCursor::new(position.filter(|_| !self.is_first_run))
+    }
+}
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// Retrieves chunks for a user turn that may begin now. Nothing is written, and faults of the turn
+    /// are left to admission.
+    pub(super) async fn retrieve(
+        &self,
+        context: &AdmissionContext,
+        request: &ExecuteRequest,
+    ) -> Retrieved {
+        let nothing = Retrieved::default();
+        let ExecuteRequest::UserTurn(turn) = request else { return nothing };
+        let Some((workspace, question)) = question_of(turn) else { return nothing };
+        let agent = self.admission(context).agent_of_new_turn(turn);
+        let (Ok(Some(agent)), Ok(catalog)) = (agent, &context.catalog) else { return nothing };
+        let Some(agent) = catalog.agent_context(&agent) else { return nothing };
+        retrieve(self.platform.as_ref(), &agent.retrieval, workspace, question).await
+    }
+
+    /// Takes a submission (`POST /execute`), with what was retrieved for it.
+    ///
+    /// # Errors
+    /// Why it is refused; then nothing was written.
+    pub(super) fn execute(
+        self: &Rc<Self>,
+        context: &AdmissionContext,
+        request: &ExecuteRequest,
+        retrieved: &Retrieved,
+    ) -> Result<Delivery, Vec<Fault>> {
+        let given_up = self.recover(context)?.given_up();
+        let fingerprint = fingerprint(request);
+        let admission = Admission { given_up, retrieved, ..self.admission(context) };
+        let admitted = match request {
+            ExecuteRequest::UserTurn(turn) => admission.user_turn(turn, &fingerprint)?,
+            ExecuteRequest::ToolContinuation(results) => {
+                admission.tool_continuation(results, &fingerprint)?
+            }
+        };
+        let is_first_run =
+            matches!(&admitted, Admitted::Run(turn) if turn.progress.next_segment == 0);
+        let (text, turn, replayed) = match admitted {
+            Admitted::Run(turn) => (self.run(context, &turn)?, turn, false),
+            Admitted::Attach(turn) => (self.attach(context, &turn)?, turn, false),
+            Admitted::Replay(turn, outcome) => {
+                let told_before = given_up != Some(turn.ordinal);
+                (Rc::new(ended_text(outcome)?), turn, told_before)
+            }
+        };
+        // A continuation is delivered as its turn was; a repeated user turn as it now asks.
+        let streaming = match request {
+            ExecuteRequest::UserTurn(user_turn) => user_turn.streaming,
+            ExecuteRequest::ToolContinuation(_) => turn.progress.streaming,
+        };
+        Ok(Delivery { text, streaming, replayed, is_first_run })
+    }
+
+    /// Watches a turn (`GET …/stream`): its latest submission, running or ended.
+    pub(super) fn watch(&self, context: &AdmissionContext, turn: &Turn) -> Result<Delivery, Fault> {
+        let (text, replayed) = match self.store.outcome(turn.ordinal)? {
+            None => (self.attach(context, turn)?, false),
+            Some(outcome) => (Rc::new(ended_text(outcome)?), true),
+        };
+        Ok(Delivery { text, streaming: true, replayed, is_first_run: false })
+    }
+
+    /// Aborts a turn (`POST …/cancel`), and gives session and turn as they are then. Cancelling twice,
+    /// or after the turn has ended, changes nothing.
+    pub(super) async fn cancel(
+        &self,
+        id: &SessionId,
+        mut session: Session,
+        mut turn: Turn,
+    ) -> Result<(Session, Turn), Fault> {
+        match (turn.status, self.live_turn(&turn)) {
+            (TurnStatus::Running, Some(live)) => {
+                live.cancellation.request();
+                live.text.ended_with().await;
+            }
+            (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
+                let outcome = StoredOutcome::of(&turn_aborted().into(), None);
+                let now = self.platform.now_ms();
+                abort(&self.store, &mut session, &mut turn, &outcome, now)?;
+            }
+            (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
+        }
+        Ok((self.known_session(id)?, self.known_turn(&turn.turn_id)?))
+    }
+
+    fn attach(&self, context: &AdmissionContext, turn: &Turn) -> Result<Rc<LiveText>, Fault> {
+        if let Some(live) = self.live_turn(turn) {
+            return Ok(live.text);
+        }
+        // A turn that is stored as running and runs nowhere waits for a catalog.
+        context.catalog()?;
+        Err(Fault::internal("The turn is running nowhere."))
+    }
+}
+
+/// The text of a submission that has ended, with its outcome.
+fn ended_text(outcome: StoredOutcome) -> Result<LiveText, Fault> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Stored {
+        result: Option<Texts>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Texts {
+        primary_output_text: Option<String>,
+        tool_continuation_message: Option<String>,
+    }
+    let kept = match outcome.kept_segment {
+        None => None,
+        Some(segment) => serde_json::from_str::<Stored>(&outcome.body)
+            .map_err(|_| unreadable_outcome())?
+            .result
+            .and_then(|texts| texts.primary_output_text.or(texts.tool_continuation_message))
+            .map(|text| (segment, text)),
+    };
+    let StoredOutcome { http_status, body, .. } = outcome;
+    let timings = Timings::default();
+    Ok(LiveText::ended(kept, Outcome { http_status, body: body.into(), timings }))
+}
+
+pub(super) fn unreadable_outcome() -> Fault {
+    Fault::internal("The session's storage holds an unreadable answer.")
+}
