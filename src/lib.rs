@@ -1,39 +1,54 @@
 //! aptix-edge: agent turns at the edge.
 //!
 //! One `POST /execute` is one turn, or the tool results that let a paused one go on. It passes the
-//! six layers of AGN-027, which are the folders of this crate, in reading order:
+//! six layers of AGN-027, which are folders of this crate. What clients are promised is the page
+//! [`contract::interface`].
 //!
 //! | folder | layer | owns |
 //! |---|---|---|
-//! | [`composition`] | 1 | everything a request to the model service is made of |
-//! | [`llm_call`] | 2 | one call to the model service, and its answer made normal |
+//! | [`composition`] | 1 | every word, tool list and wire item that the model sees |
+//! | [`llm_call`] | 2 | one call to the model service, and its output in one form |
 //! | [`server_tools`] | 3 | running what the server runs, one call at a time |
-//! | [`reasoner`] | 4 | the only loop: retries, mode changes, where a turn stops |
-//! | [`persistence`] | 5 | what is kept, and the turn's life cycle |
-//! | [`entry`] | 6 | routes, authentication, the object that owns a session |
+//! | [`reasoner`] | 4 | the only loop: retries, remedies, mode changes, where a turn stops |
+//! | [`persistence`] | 5 | what is kept, the turn's life cycle, open calls and their settlement |
+//! | [`entry`] | 6 | the front door: from method, path, headers and body to one plain response |
 //!
-//! Beside them stand [`contract`] (AGN-033, AGN-034: what clients send and see), [`responses_api`]
-//! (the model service's wire format), [`catalog`] (modes, contexts, tools), [`retrieval`] (a
-//! workspace's index), [`pipeline`] (what the layers share) and [`platform`] (the Workers runtime).
+//! Two features stand beside the layers, each whole in its folder: [`retrieval`] (a workspace's index,
+//! and what a turn is given from it) and [`files`] (files that tools make). The others are the ground:
+//!
+//! | folder | owns |
+//! |---|---|
+//! | [`contract`] | AGN-033 and AGN-034: what clients send and see |
+//! | [`responses_api`] | the model service's wire format |
+//! | [`catalog`] | contexts, modes and tools, as the operator writes them |
+//! | [`ports`] | the traits that the machine implements, and the deployment's settings |
+//! | [`outbound`] | calls to services of the operator's own |
+//! | [`json`] | reading JSON objects with the place of each value |
+//! | [`encoding`] | hex, SHA-256, base64, media types, points in time |
+//! | [`platform`] | the Workers runtime behind the ports; it decides nothing |
+//!
+//! # How a turn runs
+//!
+//! [`entry::FrontDoor`] finds the endpoint, checks the key, reads the body and hands it to the session's
+//! object. [`entry::SessionHost`] admits the submission without an await, so that the second of two
+//! equal requests meets what the first one stored. [`reasoner::Reasoner`] runs the turn apart from its
+//! client: the stored state decides the next step, so a turn goes on after any cut. Watchers read
+//! [`reasoner::LiveText`], each with a position of its own.
 //!
 //! # Invariants
 //!
-//! Each is checked by `tests/architecture/`.
+//! `tests/architecture/` checks each of them.
 //!
-//! - Only `platform` names `worker`, `wasm_bindgen` or `js_sys`; everything else runs natively.
-//! - `contract`, `responses_api` and `catalog` name nobody in the crate, so that no field of the
-//!   model service can leak into the public contract.
-//! - Layers 1, 2 and 3 never name each other; only the reasoner names all three.
-//! - `retrieval` names no layer but `persistence`'s seam to SQLite, and only `entry` and `platform`
-//!   name it: what it finds reaches composition as chunks.
-//! - Only `llm_call` calls the model service, and only the reasoner repeats a call.
+//! - A table there says which folder may name which other one; no two files name each other in a circle.
+//! - Only `platform` names `worker`, `wasm_bindgen`, `js_sys` or `web_sys`; everything else runs natively.
+//! - Only the reasoner names the first three layers; only it repeats a call or changes a session's mode
+//!   (AGN-027 §3.1.3).
+//! - Only `composition` writes what the model sees (AGN-027 §3.1.1), and only `llm_call` calls the model
+//!   service.
 //! - An `InvokeResult` is built in one place, `contract::invoke_result`.
-//! - Clock, randomness and secrets come in through `pipeline::Platform`.
+//! - Clock, randomness and secrets come in through `ports`.
 //!
 //! # The documents' names and ours
-//!
-//! "The interface" in comments is the product's written promise to its clients, AGN-… are Aptix's
-//! design documents.
 //!
 //! | document | here |
 //! |---|---|
