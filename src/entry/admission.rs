@@ -1,7 +1,8 @@
-//! What a submission is to its session: new, a repeat, a continuation, or refused (interface §2, Turns).
+//! Admission: a submission begins a turn, continues it, repeats an earlier submission, or is refused
+//! (interface §2, Turns).
 //!
-//! Everything here runs in one stretch without an await, so that the second of two equal requests always
-//! meets what the first one stored. Admission judges; the reasoner composes and stores what passes.
+//! Admission never awaits, so the second of two equal requests finds what the first one stored. It
+//! decides; the reasoner composes and stores the turn.
 
 use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
@@ -15,31 +16,32 @@ use crate::ports::{Database, Platform};
 use crate::reasoner::{NewUserTurn, begin_continuation, prepare_turn, resume_turn, turn_aborted};
 use crate::retrieval::Retrieved;
 
-/// What becomes of a submission that is not refused.
+/// The decision on a submission that is not refused.
 #[derive(Debug)]
 pub(super) enum Admitted {
-    /// The turn is stored as `running`: the caller runs it.
+    /// The turn is stored as `running`, and the caller runs it.
     Run(Turn),
-    /// The same submission is running already.
+    /// The submission repeats one that is running.
     Attach(Turn),
-    /// The same submission has ended already, with this outcome.
+    /// The submission repeats one that has ended with this outcome.
     Replay(Turn, StoredOutcome),
 }
 
-/// Judges the submissions to one session.
+/// The admission of one submission to its session.
 pub(super) struct Admission<'a, P, D> {
     pub(super) platform: &'a P,
     pub(super) store: &'a SessionStore<D>,
     pub(super) alarm: &'a Alarm,
     pub(super) context: &'a AdmissionContext,
-    /// What retrieval found for the turn.
+    /// The chunks that were retrieved for the turn.
     pub(super) retrieved: &'a Retrieved,
-    /// The turn that was given up when this request came: a repeat of it gets that failure first.
+    /// The turn that recovery failed at this request. A repeat of it gets that failure once before it
+    /// runs again.
     pub(super) given_up: Option<u64>,
 }
 
 impl<P: Platform, D: Database> Admission<'_, P, D> {
-    /// Admits a user turn, or gives all its faults.
+    /// Admits a user turn, or returns all its faults.
     pub(super) fn user_turn(
         &self,
         request: &UserTurn,
@@ -88,7 +90,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         // Without a catalog the turn could not go on.
         self.context.catalog()?;
         let mut calls = self.store.calls(open)?;
-        let answered = match_results(&mut calls, &request.tool_results)?;
+        let settled = match_results(&mut calls, &request.tool_results)?;
         let now = self.platform.now_ms();
         self.look_after()?;
         begin_continuation(
@@ -97,14 +99,13 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             &mut turn,
             fingerprint,
             &calls,
-            &answered,
+            &settled,
             now,
         )?;
         Ok(Admitted::Run(turn))
     }
 
-    /// The agent context of a turn that may begin now; `None` for a repeat, or while another turn is
-    /// live.
+    /// The agent context of a turn that may begin now; `None` for a repeat, and while a turn is live.
     pub(super) fn agent_of_new_turn(&self, request: &UserTurn) -> Result<Option<String>, Fault> {
         let Some(session) = self.store.session()? else {
             // Admission reports the faults of the turn.
@@ -116,7 +117,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         Ok(Some(session.agent_context))
     }
 
-    /// Admits a request again that is one of the turn's submissions; `None` when it is none of them.
+    /// Admits a repeat of one of the turn's submissions; `None` for any other request.
     fn repeat(
         &self,
         mut session: Session,
@@ -139,14 +140,13 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
                 Ok(Some(Admitted::Run(turn)))
             }
             (Some(outcome), _) => Ok(Some(Admitted::Replay(turn, outcome))),
-            (None, _) => Err(Fault::new(
-                ErrorCode::Internal,
-                "The session's storage lost the answer to this request.",
-            )),
+            (None, _) => {
+                Err(Fault::internal("The session's storage lost the outcome of this request."))
+            }
         }
     }
 
-    /// Begins a new turn, or gives all its faults.
+    /// Begins a new turn, or returns all its faults.
     fn begin(
         &self,
         session: Session,
@@ -178,7 +178,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         Ok(Admitted::Run(prepared.begin(self.store)?))
     }
 
-    /// Sees to it that the alarm is set in the same stretch in which an accepted submission is stored.
+    /// Sets the alarm. The writes that accept a submission follow without an await.
     pub(super) fn look_after(&self) -> Result<(), Fault> {
         self.alarm.ensure(self.platform, self.context.deployment.turn_alarm_ms)
     }
@@ -223,7 +223,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         })
     }
 
-    /// One turn per session is live.
+    /// Refuses a turn while another one of the session is live.
     fn refuse_when_live(&self, session: &Session) -> Result<(), Fault> {
         let Some(ordinal) = session.live_turn else { return Ok(()) };
         let turn = self.store.turn_at(ordinal)?;
@@ -244,7 +244,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         .with("ToolCalls", calls))
     }
 
-    /// A session has an end, so that its storage has one.
+    /// The ordinal of the next turn. `MAX_TURNS` bounds a session's storage.
     fn next_ordinal(&self) -> Result<u64, Fault> {
         let most = self.context.deployment.max_turns;
         let newest = self.store.newest_ordinal()?;
@@ -259,7 +259,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     }
 }
 
-/// Contexts that are not those of the session's first turn.
+/// The faults of contexts that differ from those of the session's first turn.
 fn other_contexts(session: &Session, request: &UserTurn) -> Vec<Fault> {
     let members = [
         ("AgentContextId", &request.agent_context_id, &session.agent_context),
@@ -279,7 +279,7 @@ fn other_contexts(session: &Session, request: &UserTurn) -> Vec<Fault> {
         .collect()
 }
 
-/// The id itself is left out: it can be any text of the client's.
+/// The fault of a context that the catalog lacks. It does not repeat the id, which can be any text.
 fn unknown_context(kind: &str) -> Fault {
     Fault::new(
         ErrorCode::ContextNotFound,

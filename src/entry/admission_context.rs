@@ -1,5 +1,4 @@
-//! What holds for every request that is admitted now: the deployment's settings and the catalog, as
-//! the runtime's bindings hold them.
+//! The settings and the catalog that a request is admitted under.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -8,42 +7,38 @@ use crate::catalog::{Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault};
 use crate::ports::{Deployment, KeptCatalog, Platform};
 
-/// How long a catalog of the operator's is used before it is read again, in milliseconds. KV itself
-/// takes up to a minute to show a change everywhere.
+/// The time until the operator's catalog is read again, in milliseconds. KV itself takes up to a minute
+/// to show a change everywhere.
 const CATALOG_AGE_MS: u64 = 30_000;
 
-/// What holds for every turn that is admitted now.
+/// The settings and the catalog that a request is admitted under.
 #[derive(Clone, Debug)]
 pub struct AdmissionContext {
-    /// The catalog, or what is wrong with it: what is stored can be seen, replayed and cancelled
-    /// without one.
+    /// The catalog, or its fault. Stored turns can be shown, replayed and cancelled without one.
     pub catalog: Result<Rc<Catalog>, Fault>,
     /// The deployment's settings.
     pub deployment: Rc<Deployment>,
-    /// Where the client reached the deployment, scheme and authority. An alarm admits nothing.
+    /// Scheme and authority under which the client reached the deployment; empty for an alarm.
     pub origin: String,
 }
 
 impl AdmissionContext {
-    /// The catalog, where nothing can be done without it.
+    /// The catalog, for what cannot be done without one.
     pub(super) fn catalog(&self) -> Result<&Rc<Catalog>, Fault> {
         self.catalog.as_ref().map_err(Fault::clone)
     }
 }
 
-/// Settings and catalog as they were read last: one for all objects of an isolate.
+/// The settings and the catalog as they were last read. All objects of an isolate share one.
 #[derive(Debug, Default)]
 pub struct ContextSource {
     deployment: OnceCell<Rc<Deployment>>,
-    /// The catalog, and when it has to be read again.
+    /// The time from which the catalog has to be read again, and the catalog.
     catalog: RefCell<Option<(u64, Rc<Catalog>)>>,
 }
 
 impl ContextSource {
-    /// What holds now for a request that reached the deployment at `origin`.
-    ///
-    /// # Errors
-    /// `internal` when a variable is malformed.
+    /// The context of a request that reached the deployment at `origin`.
     pub(super) async fn context<P: Platform>(
         &self,
         platform: &P,
@@ -56,10 +51,8 @@ impl ContextSource {
         })
     }
 
-    /// The deployment's settings. Variables never change within an isolate.
-    ///
-    /// # Errors
-    /// `internal` when a variable is malformed.
+    /// The deployment's settings; `internal` when a variable is malformed. Variables never change within
+    /// an isolate.
     pub(super) fn deployment<P: Platform>(&self, platform: &P) -> Result<Rc<Deployment>, Fault> {
         if let Some(known) = self.deployment.get() {
             return Ok(Rc::clone(known));
@@ -68,10 +61,8 @@ impl ContextSource {
         Ok(Rc::clone(self.deployment.get_or_init(|| read)))
     }
 
-    /// The operator's catalog where there is one, else the built-in one.
-    ///
-    /// # Errors
-    /// `internal` when it cannot be read, `catalog_invalid` with every fault in `Details.Faults`.
+    /// The operator's catalog, or the built-in one where KV holds none. Fails with `internal` when KV
+    /// fails, with `catalog_invalid` and every fault in `Details.Faults` when the catalog is invalid.
     pub(super) async fn catalog<P: Platform>(&self, platform: &P) -> Result<Rc<Catalog>, Fault> {
         let now = platform.now_ms();
         if let Some((until, known)) = self.catalog.borrow().as_ref()
@@ -91,7 +82,7 @@ impl ContextSource {
 }
 
 fn unreadable() -> Fault {
-    Fault::new(ErrorCode::Internal, "The catalog could not be read from the KV namespace CATALOG.")
+    Fault::internal("The catalog could not be read from the KV namespace CATALOG.")
 }
 
 fn invalid(faults: Vec<CatalogFault>) -> Fault {

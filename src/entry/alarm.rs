@@ -1,23 +1,20 @@
-//! The alarm of a session's object: it keeps the object from being evicted under a turn, and rings
-//! for a turn whose instance was lost. The runtime keeps one, as a part of the object's storage.
+//! The alarm of a session's object. It keeps the object from eviction while a turn runs, and wakes it
+//! for a turn that lost its instance. The runtime stores one alarm for each object.
 
 use std::cell::Cell;
 
 use crate::contract::Fault;
 use crate::ports::Platform;
 
-/// Whether this instance has set the alarm that is to ring next.
+/// What this instance knows of the alarm.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {
     is_set: Cell<bool>,
 }
 
 impl Alarm {
-    /// Sees to it that the alarm is set, together with whatever is written in the same stretch: what
-    /// is accepted is looked after from that moment on.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
+    /// Sets the alarm unless this instance has set it. The runtime commits it together with all writes
+    /// up to the next await, so an accepted submission is never without its alarm.
     pub(super) fn ensure<P: Platform>(&self, platform: &P, every_ms: u64) -> Result<(), Fault> {
         if !self.is_set.get() {
             platform.set_alarm(platform.now_ms().saturating_add(every_ms))?;
@@ -26,7 +23,7 @@ impl Alarm {
         Ok(())
     }
 
-    /// It has rung, or went with the storage.
+    /// Notes that the alarm rang, or was deleted with the storage.
     pub(super) fn forget(&self) {
         self.is_set.set(false);
     }

@@ -1,4 +1,5 @@
-//! Who may come in (the interface, section 6): bearer keys, known by their hash; closed by default.
+//! Authentication (interface §6): bearer keys, of which the deployment knows the hashes. Without keys
+//! nobody is let in.
 
 use hmac::digest::{CtOutput, Output};
 use serde::Deserialize;
@@ -7,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_from_hex;
 
-/// Whose sessions a request may reach.
+/// The owner of sessions and workspaces. No request reaches another tenant's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant(String);
 
@@ -17,34 +18,34 @@ impl Tenant {
         Self("local".to_owned())
     }
 
-    /// The name of this tenant's object for a session or a workspace. A tenant's name holds no `/`,
-    /// so no two tenants can name the same object.
+    /// The name of the tenant's object for a session or a workspace. A tenant's name has no `/`, so no
+    /// two tenants can name the same object.
     pub fn object_name(&self, id: &str) -> String {
         format!("{}/{id}", self.0)
     }
 
-    /// For the log.
+    /// The tenant's name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Who makes a request.
+/// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Whose sessions it may reach.
+    /// The owner of the sessions that it reaches.
     pub tenant: Tenant,
-    /// The `Id` of the key that let it in; for rates and for the log.
+    /// The `Id` of its key.
     pub key_id: String,
 }
 
 impl Caller {
-    /// Everyone, while `AUTH` is `none`.
+    /// Every caller while `AUTH` is `none`.
     pub fn local() -> Self {
         Self { tenant: Tenant::local(), key_id: "none".to_owned() }
     }
 
-    /// Names the key in the whole deployment: what a rate is counted by.
+    /// The key's name in the whole deployment. Rates are counted by it.
     pub fn rate_key(&self) -> String {
         format!("{}/{}", self.tenant.as_str(), self.key_id)
     }
@@ -55,12 +56,12 @@ impl Caller {
 pub(super) enum AuthenticationMode {
     /// Every request needs a key.
     Keys,
-    /// For local work: every request is tenant `local`.
+    /// Every request belongs to the tenant `local`. For local work.
     None,
 }
 
 impl AuthenticationMode {
-    /// Reads the variable. Whatever is not exactly `none` keeps the door closed.
+    /// Reads the variable. Every value but `none` means keys.
     pub(super) fn from_variable(value: Option<&str>) -> Self {
         match value {
             Some("none") => Self::None,
@@ -69,10 +70,10 @@ impl AuthenticationMode {
     }
 }
 
-/// The keys that open the door.
+/// The keys of the deployment.
 #[derive(Clone, Debug, Default)]
 pub struct Keyring {
-    /// Hashes that are compared in constant time.
+    /// `CtOutput` compares in constant time.
     keys: Vec<(Caller, CtOutput<Sha256>)>,
 }
 
@@ -85,10 +86,8 @@ struct KeyEntry {
 }
 
 impl Keyring {
-    /// Reads `API_KEYS`: a JSON array of `{"Id","Tenant","Sha256"}`.
-    ///
-    /// # Errors
-    /// What is wrong with it, for the operator's log; never a key's hash.
+    /// Reads `API_KEYS`: a JSON array of `{"Id","Tenant","Sha256"}`. The error is a line for the
+    /// operator's log and shows no hash.
     pub fn parse(text: &str) -> Result<Self, String> {
         let entries: Vec<KeyEntry> = serde_json::from_str(text).map_err(|error| {
             format!("API_KEYS is not a JSON array of {{\"Id\",\"Tenant\",\"Sha256\"}} (line {}, column {})", error.line(), error.column())
@@ -99,7 +98,7 @@ impl Keyring {
             if entry.id.is_empty() {
                 return Err(named("Id is empty"));
             }
-            // The name of an object is cut at its first slash.
+            // An object's name is split at its first slash.
             let plain = |b: u8| b.is_ascii_graphic() && b != b'/';
             if !(1..=64).contains(&entry.tenant.len()) || !entry.tenant.bytes().all(plain) {
                 return Err(named("Tenant must be 1 to 64 visible ASCII characters other than /"));
@@ -116,10 +115,8 @@ impl Keyring {
         Ok(Self { keys })
     }
 
-    /// The caller that the `Authorization` header makes known.
-    ///
-    /// # Errors
-    /// `unauthenticated`, the same for a missing, malformed and unknown key.
+    /// The caller whose key the `Authorization` header holds. A missing, a malformed and an unknown key
+    /// get the same `unauthenticated`.
     pub fn admit(&self, authorization: Option<&str>) -> Result<Caller, Fault> {
         let presented = authorization
             .and_then(|header| header.split_once(' '))
@@ -129,7 +126,7 @@ impl Keyring {
         let mut admitted = None;
         if let Some(key) = presented {
             let hash = CtOutput::new(Sha256::digest(key.as_bytes()));
-            // Every entry is compared, and in constant time: how long a refusal takes tells nothing.
+            // Every entry is compared, each in constant time, so the time of a refusal reveals nothing.
             for (caller, known) in &self.keys {
                 if *known == hash {
                     admitted = Some(caller.clone());

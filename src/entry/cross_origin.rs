@@ -1,17 +1,17 @@
-//! Which web pages may call from a browser (`ALLOWED_ORIGINS`; the interface, section 6), and the
-//! headers that tell the browser so (Fetch standard, CORS protocol). No page may by default.
+//! Cross-origin requests (`ALLOWED_ORIGINS`; interface §6): the web pages that may call, and the headers
+//! that tell a browser so (Fetch standard, CORS protocol). By default no page may call.
 
 use super::response::Header;
 use crate::contract::{ErrorCode, Fault};
 
-/// Headers that a page may read besides those that it always may.
+/// The headers that a page may read besides the safelisted ones.
 const EXPOSED: &str = "Idempotent-Replayed, Retry-After, Server-Timing, WWW-Authenticate, Allow, \
                        Content-Disposition, Content-Range";
 
-/// Headers that a page may send.
+/// The headers that a page may send.
 const ACCEPTED: &str = "Authorization, Content-Type, Last-Event-ID";
 
-/// How long a browser may remember what a preflight was told, in seconds.
+/// The time for which a browser may cache the response to a preflight, in seconds.
 const PREFLIGHT_AGE_S: &str = "7200";
 
 /// The origins whose pages may call.
@@ -34,20 +34,17 @@ impl AllowedOrigins {
         )
     }
 
-    /// No page may call.
+    /// Whether no page may call.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Pages of this origin (the `Origin` header) may call.
+    /// Whether pages of this origin (the `Origin` header) may call.
     pub(super) fn permits(&self, origin: &str) -> bool {
         self.0.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
     }
 
-    /// What a preflight for an endpoint with these methods is told.
-    ///
-    /// # Errors
-    /// `forbidden` for a page that may not call.
+    /// The headers of the response to a preflight; `forbidden` for a page that may not call.
     pub(super) fn preflight(&self, origin: &str, methods: &str) -> Result<Vec<Header>, Fault> {
         if !self.permits(origin) {
             return Err(Fault::new(
@@ -63,7 +60,7 @@ impl AllowedOrigins {
     }
 }
 
-/// What every response to a page that may call carries.
+/// The headers of every response to a page that may call.
 pub(super) fn permitted_headers(origin: String) -> Vec<Header> {
     vec![
         ("Access-Control-Allow-Origin", origin),

@@ -1,6 +1,6 @@
-//! `DELETE /sessions/{SessionId}` (the interface, section 1): the running turn is cancelled, the files
-//! are deleted, the rows are erased in one step, and the model service deletes what it has stored. An
-//! interrupted erasure goes on with the next request or alarm.
+//! `DELETE /sessions/{SessionId}` (interface §1): it cancels the running turn, deletes the files, erases
+//! all rows in one transaction and lets the model service delete the stored responses. The next request
+//! or alarm continues an interrupted erasure.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -16,10 +16,11 @@ use crate::persistence::{ErasureReceipt, PendingErasure};
 use crate::ports::{Database, FileFault, Platform};
 use crate::reasoner::delete_responses;
 
-/// Responses that one pass deletes: the requests of one invocation are limited.
+/// The number of stored responses that one pass deletes. The runtime limits the requests of an
+/// invocation.
 const PER_PASS: usize = 200;
 
-/// A request to erase the session that is under way, among others.
+/// Counts a request to erase the session for as long as it is under way.
 struct UnderWay<'a>(&'a Cell<usize>);
 
 impl<'a> UnderWay<'a> {
@@ -36,17 +37,14 @@ impl Drop for UnderWay<'_> {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Erases the session, and tells what that was.
-    ///
-    /// # Errors
-    /// `session_not_found`; `internal` when the storage fails, and then nothing was erased.
+    /// Erases the session and returns the receipt. A fault means that no row was erased.
     pub(super) async fn erase(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
     ) -> Result<ErasureReceipt, Fault> {
         if self.store.session()?.is_some() {
-            // It alone says whether responses are to be deleted, and nothing is erased before.
+            // Only the catalog says whether the model service has responses to delete.
             context.catalog()?;
         }
         let _under_way = UnderWay::begin(&self.erasures);
@@ -60,7 +58,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 };
                 let now = self.platform.now_ms();
                 let agent = session.agent_context.as_str();
-                // What the model service has still to delete is looked after from here on.
+                // The alarm brings the deletions at the model service to their end.
                 self.alarm.ensure(self.platform.as_ref(), context.deployment.turn_alarm_ms)?;
                 self.store.erase(&session.session_id, agent, files, responses, now)?
             }
@@ -72,13 +70,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(receipt)
     }
 
-    /// Goes on with an erasure that was interrupted, or that the model service held up.
+    /// Continues an erasure that was interrupted, or that waits for the model service.
     pub(super) async fn resume_erasure(
         self: &Rc<Self>,
         context: &AdmissionContext,
     ) -> Result<(), Fault> {
         if self.erasures.get() > 0 {
-            // It goes on already.
+            // The request continues it.
             return Ok(());
         }
         if let Some(erasure) = self.store.pending_erasure()? {
@@ -87,22 +85,23 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(())
     }
 
-    /// Frees the storage of an object that keeps nothing, or sees to it that an erasure goes on.
+    /// Frees the storage of an object without a session, or sets the alarm of an unfinished erasure.
     pub(super) async fn end_erasure(&self, context: &AdmissionContext) -> Result<(), Fault> {
         if self.store.pending_erasure()?.is_some() {
             let every_ms = context.deployment.turn_alarm_ms;
             return self.alarm.ensure(self.platform.as_ref(), every_ms);
         }
         if self.store.session()?.is_none() {
-            // The alarm goes with the rest. A turn that begins meanwhile sets its own.
+            // Freeing the storage deletes the alarm. A turn that begins meanwhile sets a new one.
             self.alarm.forget();
             self.platform.free_storage().await?;
         }
         Ok(())
     }
 
-    /// Stops what runs and deletes the session's files: before the rows, so that an erasure that is
-    /// cut off here is asked for again, and after no turn that could still keep one.
+    /// Stops the running turn and deletes the session's files. The rows stay until then, so that an
+    /// erasure cut off here can be repeated. A turn that ran meanwhile may have kept a file, so the
+    /// deletion is repeated after it.
     async fn erase_files(self: &Rc<Self>) -> Result<u64, Fault> {
         let mut erased = 0;
         loop {
@@ -128,7 +127,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     async fn stop_running(self: &Rc<Self>) {
-        // Another turn may begin as soon as one has ended.
+        // Another turn may begin when one ends.
         loop {
             let running = self.live.borrow().clone();
             let Some(running) = running else { return };
@@ -147,22 +146,22 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Ok(receipt);
         }
         responses.truncate(PER_PASS);
-        // Until the catalog is mended nobody knows whom to ask: that is no attempt.
+        // An invalid catalog does not name the model service, so this pass counts as no attempt.
         let Ok(catalog) = &context.catalog else { return Ok(receipt) };
         let deleted = match catalog.agent_context(&agent_context) {
             Some(agent) => {
                 let platform = self.platform.as_ref();
                 delete_responses(platform, &context.deployment, agent, &responses).await
             }
-            // The catalog does not say any more whom to ask.
+            // The catalog no longer has the agent context, and with it the model service.
             None => Vec::new(),
         };
         match self.store.settle_erasure(responses.len(), &deleted)? {
             Some(settled) => Ok(settled),
             None => {
-                // Another pass has settled it meanwhile.
-                if let Some(told) = &mut receipt.stored_responses {
-                    told.deleted += std::mem::take(&mut told.pending);
+                // Another pass has settled the erasure meanwhile.
+                if let Some(stored) = &mut receipt.stored_responses {
+                    stored.deleted += std::mem::take(&mut stored.pending);
                 }
                 Ok(receipt)
             }

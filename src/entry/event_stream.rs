@@ -1,8 +1,8 @@
 //! A turn's text as `text/event-stream`, chunk by chunk (interface §2, Delivery).
 //!
-//! Whatever comes while a chunk is being written goes out with the next one. So does, when text comes
-//! faster than the clock ticks, what is there already and only has to be read: a write costs more
-//! than anything else that happens to a delta.
+//! A write costs more than anything else that happens to a delta. Text that arrives during a write
+//! therefore goes out with the next chunk. When text arrives within the millisecond of the last
+//! write, the stream first lets the runtime read all bytes that are there.
 
 use std::fmt;
 use std::future::Future;
@@ -14,17 +14,18 @@ use futures_util::future::{Either, select};
 use crate::ports::Platform;
 use crate::reasoner::{LiveText, TextCursor};
 
-/// One watcher's view of a turn, until its `result`. Dropping it ends nothing but the view.
+/// One watcher's events of a turn, up to its `result`. Dropping it leaves the turn as it is.
 pub struct EventStream<P> {
     platform: Rc<P>,
     text: Rc<LiveText>,
     cursor: TextCursor,
-    /// The longest silence before a comment line, in milliseconds.
+    /// The longest time without a chunk, in milliseconds; then a comment line is sent.
     keep_alive_ms: u64,
     last_write_ms: u64,
-    /// A chunk was handed out; the next call comes when it is written.
+    /// The last chunk has been given and is being written.
     is_writing: bool,
-    /// One timer for each span without a look at the clock, not one for each piece of text.
+    /// The timer of the next comment line. It outlives many chunks: a timer for each chunk would cost
+    /// more than the chunk.
     silence: Pin<Box<dyn Future<Output = ()>>>,
 }
 
@@ -46,7 +47,7 @@ impl<P: Platform> EventStream<P> {
         }
     }
 
-    /// The next chunk, to be written before this is called again; `None` after the last.
+    /// The next chunk, `None` after the last. The caller writes it before the next call.
     pub(super) async fn next_chunk(&mut self) -> Option<String> {
         if std::mem::take(&mut self.is_writing) {
             self.last_write_ms = self.platform.now_ms();

@@ -1,6 +1,5 @@
-//! `GET …/export`, piece by piece: no session is too long for it (the interface, section 1).
-//!
-//! The pieces, one after the other, are one `InvokeResult`.
+//! `GET …/export` (interface §1): one `InvokeResult`, sent turn by turn, so that a session of any length
+//! fits into memory.
 
 use std::rc::Rc;
 
@@ -10,34 +9,28 @@ use crate::contract::{ErrorCode, Fault, InvokeResult};
 use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
 
-/// An export that is under way.
+/// The export of a session.
 #[derive(Debug)]
 pub struct Export<D> {
     store: Rc<SessionStore<D>>,
-    /// The session's own part, until it has been given.
+    /// The session, until its members have been sent.
     session: Option<Session>,
-    /// Ordinal of the turn given last.
-    given: u64,
-    /// Ordinal of the last turn to give: those that begin meanwhile are not waited for.
+    /// The ordinal of the last turn that was sent.
+    sent: u64,
+    /// The ordinal of the last turn to send. Turns that begin meanwhile are not part of the export.
     last: u64,
     ended: bool,
 }
 
 impl<D: Database> Export<D> {
     /// The export of a session as it is now.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails.
     pub(super) fn new(store: Rc<SessionStore<D>>, session: Session) -> Result<Self, Fault> {
         let last = store.newest_ordinal()?;
-        Ok(Self { store, session: Some(session), given: 0, last, ended: false })
+        Ok(Self { store, session: Some(session), sent: 0, last, ended: false })
     }
 
-    /// The next piece of the document, `None` after the last.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails, `session_not_found` when the session was erased
-    /// meanwhile; then the document must not be ended as if it were whole.
+    /// The next piece of the document, `None` after the last. Fails with `session_not_found` when the
+    /// session was erased meanwhile.
     pub(super) fn piece(&mut self) -> Result<Option<String>, Fault> {
         let (opening, ending) = InvokeResult::around_success();
         if let Some(session) = self.session.take() {
@@ -56,15 +49,15 @@ impl<D: Database> Export<D> {
         }
         let Some(turn) = self
             .store
-            .turns_after(Some(self.given), 1)?
+            .turns_after(Some(self.sent), 1)?
             .pop()
             .filter(|turn| turn.ordinal <= self.last)
         else {
             self.ended = true;
             return Ok(Some(format!("]}}{ending}")));
         };
-        let comma = if self.given == 0 { "" } else { "," };
-        self.given = turn.ordinal;
+        let comma = if self.sent == 0 { "" } else { "," };
+        self.sent = turn.ordinal;
         Ok(Some(format!("{comma}{}", json(&self.store.exported_turn(turn)?)?)))
     }
 }

@@ -1,4 +1,4 @@
-//! `GET /files/{FileId}` (interface §1, §8): from the bucket to the caller, by signed link alone.
+//! `GET /files/{FileId}` (interface §1, §8): a signed link is the only permission that it needs.
 
 use super::request::RequestHead;
 use super::response::{Body, Response};
@@ -9,7 +9,6 @@ use crate::files::{
 };
 use crate::ports::{FileFault, Gateway};
 
-/// Responds to a request for a file.
 pub(super) async fn download<G: Gateway>(
     head: &RequestHead<'_>,
     gateway: &G,
@@ -34,7 +33,7 @@ async fn file<G: Gateway>(
     let key = link.id.key();
     let size = gateway.file_size(&key).await.map_err(unreadable)?.ok_or_else(no_such_file)?;
     let is_known = is_known(head.header("If-None-Match").as_deref(), link);
-    // A range is for GET (RFC 9110, section 14.2).
+    // Only GET has ranges (RFC 9110, section 14.2).
     let part = match head.method {
         "GET" if !is_known => {
             let (range, if_range) = (head.header("Range"), head.header("If-Range"));

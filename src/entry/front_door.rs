@@ -1,5 +1,5 @@
-//! The Worker in front of the objects: it finds the endpoint, lets the caller in, reads the body up to
-//! its cap, and hands it to the session's or the workspace's object in one hop (interface §1, §3, §6).
+//! The Worker's part of a request: it finds the endpoint, checks the key, reads the body up to its cap
+//! and sends all of it to the session's or the workspace's object in one hop (interface §1, §3, §6).
 
 use serde_json::json;
 
@@ -16,8 +16,8 @@ use crate::contract::{
 };
 use crate::ports::{Deployment, Gateway, ObjectAddress, ObjectClass, ObjectRequest};
 
-/// What the deployment's variables and secrets say about callers. They never change within an
-/// isolate, so it is made once.
+/// The settings that the Worker needs before it asks an object. Variables and secrets never change
+/// within an isolate, so an isolate reads them once.
 #[derive(Debug)]
 pub struct FrontDoor {
     authentication: AuthenticationMode,
@@ -27,15 +27,15 @@ pub struct FrontDoor {
     version: &'static str,
 }
 
-/// What a client is sent.
+/// The response to a client.
 pub enum FrontResponse<G: Gateway> {
-    /// A response of the Worker's own; the stream is a file's contents.
+    /// A response that the Worker made; its stream is a file's contents.
     Own(Response<G::Contents>),
-    /// An object's response, and the headers to be added to it.
+    /// An object's response, and the headers to add to it.
     OfObject(G::ObjectResponse, Vec<Header>),
 }
 
-/// Why a request goes no further, and who sent it, where that is known.
+/// The faults of a request, and its caller once the key is known.
 struct Refused {
     caller: Option<Caller>,
     faults: Vec<Fault>,
@@ -48,8 +48,7 @@ impl From<Fault> for Refused {
 }
 
 impl FrontDoor {
-    /// Reads the variables. Malformed ones keep the door closed and are logged. `version` is the
-    /// product's.
+    /// Reads the variables. A malformed one is logged and lets nobody in. `version` is the product's.
     pub fn new<G: Gateway>(gateway: &G, version: &'static str) -> Self {
         let variable = |name: &str| gateway.secret(name);
         let authentication = AuthenticationMode::from_variable(variable("AUTH").as_deref());
@@ -83,7 +82,7 @@ impl FrontDoor {
     ) -> FrontResponse<G> {
         let page = self.permitted_page(head);
         let responded = match self.preflight(head) {
-            Some(told) => told.map(FrontResponse::Own).map_err(Refused::from),
+            Some(checked) => checked.map(FrontResponse::Own).map_err(Refused::from),
             None => self.respond(head, gateway).await,
         };
         let response = responded.unwrap_or_else(|refused| {
@@ -96,16 +95,16 @@ impl FrontDoor {
         }
     }
 
-    /// The response to a browser that asks before it lets a page call.
+    /// The response to a browser's preflight request, `None` for any other request.
     fn preflight<S>(&self, head: &RequestHead<'_>) -> Option<Result<Response<S>, Fault>> {
         if head.method != "OPTIONS" {
             return None;
         }
         let origin = head.header("Origin")?;
         let method = head.header("Access-Control-Request-Method")?;
-        let told = Route::find(&method, head.target())
+        let checked = Route::find(&method, head.target())
             .and_then(|_| self.origins.preflight(&origin, &method));
-        Some(told.map(|headers| Response { status: 204, headers, body: Body::Empty }))
+        Some(checked.map(|headers| Response { status: 204, headers, body: Body::Empty }))
     }
 
     async fn respond<G: Gateway>(
@@ -132,7 +131,7 @@ impl FrontDoor {
         Ok(FrontResponse::Own(public))
     }
 
-    /// Counts the request, reads its body, and hands it to its object.
+    /// Counts the request against its key's rate, reads its body and sends both to the object.
     async fn ask<G: Gateway>(
         &self,
         head: &RequestHead<'_>,
@@ -180,7 +179,7 @@ impl FrontDoor {
         }
     }
 
-    /// The origin of the page that calls, when it may.
+    /// The `Origin` header, where `ALLOWED_ORIGINS` lists it.
     fn permitted_page(&self, head: &RequestHead<'_>) -> Option<String> {
         if self.origins.is_empty() {
             return None;
@@ -211,7 +210,7 @@ impl Refused {
     }
 }
 
-/// The fault of an object that gave no response.
+/// The fault of a request whose object failed.
 pub(super) fn object_failed() -> Fault {
     Fault::new(
         ErrorCode::Internal,
@@ -227,7 +226,8 @@ fn object_of_workspace(tenant: &Tenant, workspace: &str) -> ObjectAddress {
     ObjectAddress { class: ObjectClass::Workspace, name: tenant.object_name(workspace) }
 }
 
-/// The session that a submission is for. What names none is refused with everything wrong with it.
+/// The `SessionId` of a submission. A body without one is validated whole, so that the client gets all
+/// its faults.
 fn session_of(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
     match peek_session_id(body) {
         Some(session) => Ok(session),
@@ -235,7 +235,6 @@ fn session_of(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
     }
 }
 
-/// Counts the request against its key's rate.
 async fn keep_to_rate<G: Gateway>(gateway: &G, caller: &Caller) -> Result<(), Fault> {
     match gateway.is_within_rate(&caller.rate_key()).await {
         Ok(true) => Ok(()),

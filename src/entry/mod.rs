@@ -1,11 +1,11 @@
-//! Layer 6, Entry: the whole way from a request's method, path, headers and body to one plain response
-//! (AGN-027 §4, layer 6; interface §1, §2, §3 and §6).
+//! Layer 6, Entry: from a request's method, path, headers and body to one plain response (AGN-027 §4;
+//! interface §1, §2, §3 and §6).
 //!
-//! A request comes in at the front door ([`FrontDoor::response`], in the Worker) and is handed to an
-//! object: a session's ([`SessionHost::response`]) or a workspace's ([`WorkspaceHost::response`]).
+//! The Worker takes a request at the front door ([`FrontDoor::response`]) and sends it to an object: a
+//! session's ([`SessionHost::response`]) or a workspace's ([`WorkspaceHost::response`]).
 //!
-//! Architecture Invariant: pure like the layers before it; `crate::platform` turns the runtime's
-//! request into one of these calls, and the response into the runtime's.
+//! Architecture Invariant: pure. `crate::platform` turns the runtime's requests into these calls, and
+//! their responses into the runtime's.
 
 mod admission;
 mod admission_context;

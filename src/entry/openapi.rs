@@ -1,15 +1,15 @@
-//! `GET /openapi.json`: the interface as OpenAPI 3.1, with this deployment's limits in it.
+//! `GET /openapi.json`: the interface as OpenAPI 3.1, with this deployment's limits.
 //!
-//! `openapi.json` beside this file holds the shapes; `@NAME` in it stands for what the code knows:
-//! the contract's limits, the deployment's caps, the error codes. Tests hold the shapes against the
-//! code that reads requests, and every response against the shapes.
+//! `openapi.json` beside this file holds the shapes. An `@NAME` in it stands for a value of the code: a
+//! limit of the contract or the deployment, the error codes, the version. Tests compare the shapes with
+//! the code that reads requests, and every response with the shapes.
 
 use crate::contract::{ErrorCode, limits};
 use crate::ports::Deployment;
 
 const DOCUMENT: &str = include_str!("openapi.json");
 
-/// The document of this version of the product, JSON.
+/// The document, JSON. `version` is the product's.
 pub fn openapi(deployment: &Deployment, version: &str) -> String {
     let mut written = String::with_capacity(DOCUMENT.len());
     let mut pieces = DOCUMENT.split('@');

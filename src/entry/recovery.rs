@@ -1,5 +1,5 @@
-//! What goes on without a client (interface §2, Turns): a turn whose instance was lost in a crash, an
-//! eviction or a deploy is resumed once, then it fails; and an erasure is brought to its end.
+//! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is
+//! resumed once, then it fails; an interrupted erasure goes on.
 
 use std::rc::Rc;
 
@@ -12,22 +12,22 @@ use crate::persistence::StoredOutcome;
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::resume_turn;
 
-/// The attempts that a submission gets, the first run included.
+/// The number of attempts at a submission, including the first.
 const MAX_ATTEMPTS: u32 = 2;
 
-/// What recovery found.
+/// The finding of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recovered {
-    /// No turn had lost its instance, or the one that had runs again.
+    /// No turn had lost its instance, or that turn now runs again.
     Nothing,
-    /// The turn of this ordinal was interrupted too often, and has failed now.
+    /// The turn with this ordinal was interrupted too often and has just failed.
     GivenUp(u64),
-    /// A turn cannot go on before the catalog is mended.
+    /// A turn waits for the operator to mend the catalog.
     Waits,
 }
 
 impl Recovered {
-    /// The ordinal of the turn that has failed now.
+    /// The ordinal of the turn that has just failed.
     pub(super) fn given_up(self) -> Option<u64> {
         match self {
             Self::GivenUp(ordinal) => Some(ordinal),
@@ -37,18 +37,16 @@ impl Recovered {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// The alarm has rung.
-    ///
-    /// # Errors
-    /// `internal` when not even the next alarm can be set: the runtime then rings again by itself.
+    /// Handles the alarm. It fails only when the next alarm cannot be set: the runtime then repeats this
+    /// one.
     pub async fn alarm_rang(self: &Rc<Self>, source: &ContextSource) -> Result<(), Fault> {
         self.alarm.forget();
-        // A malformed variable must not keep a running turn from its alarm.
+        // A malformed variable must not cost a running turn its alarm.
         let deployment = source.deployment(self.platform.as_ref());
         let every_ms = deployment
             .map_or_else(|_| Deployment::default().turn_alarm_ms, |known| known.turn_alarm_ms);
         if let Err(fault) = self.look_after(source, every_ms).await {
-            // The runtime would ring a few times more, and then never again.
+            // A failed alarm would be repeated a few times and then dropped for good.
             self.platform.log(json!({
                 "event": "alarm_failed", "level": "error",
                 "code": fault.code.as_str(), "message": fault.message,
@@ -58,8 +56,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(())
     }
 
-    /// A turn that runs keeps its alarm, one that was interrupted is resumed, an erasure goes on, and
-    /// storage that holds nothing any more is freed.
+    /// Keeps the alarm of a running turn, resumes an interrupted turn, continues an erasure, and frees
+    /// storage that holds nothing.
     async fn look_after(
         self: &Rc<Self>,
         source: &ContextSource,
@@ -78,8 +76,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    /// Resumes a turn that is stored as running and runs nowhere, or fails it when it was interrupted
-    /// too often.
+    /// Resumes the turn that is stored as running but runs nowhere, or fails it after too many
+    /// interruptions.
     pub(super) fn recover(self: &Rc<Self>, context: &AdmissionContext) -> Result<Recovered, Fault> {
         if self.live.borrow().is_some() {
             return Ok(Recovered::Nothing);

@@ -1,32 +1,31 @@
-//! A request as the runtime hands it over, to the Worker in front and to an object alike.
+//! The head of a request: the Worker and the objects both see a request in this form.
 
-/// The head of a request. Headers are asked for one by one: each is a crossing to the runtime.
+/// The head of a request. A header is read when it is needed: each read is a call into JavaScript.
 pub struct RequestHead<'a> {
     /// The method.
     pub method: &'a str,
-    /// The whole URL, normalized by the runtime.
+    /// The whole URL, as the runtime normalized it.
     pub url: &'a str,
     /// The value of a header by its name.
     pub header: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl RequestHead<'_> {
-    /// Path and query: what the request asks for. Cut from the runtime's own URL; a URL library
-    /// would be a sixth of the bundle.
+    /// Path and query. The runtime has normalized the URL, so cutting it is enough; a URL library would
+    /// make the bundle a sixth larger.
     pub(super) fn target(&self) -> &str {
         let authority = self.url.split_once("://").map_or(self.url, |(_, rest)| rest);
         let target = authority.find('/').and_then(|start| authority.get(start..)).unwrap_or("/");
         target.split('#').next().unwrap_or(target)
     }
 
-    /// Where the caller reached the deployment: scheme and authority.
+    /// Scheme and authority under which the client reached the deployment.
     pub(super) fn origin(&self) -> &str {
         let authority = self.url.find("://").map_or(0, |at| at + 3);
         let end = self.url.get(authority..).and_then(|rest| rest.find(['/', '?', '#']));
         end.and_then(|end| self.url.get(..authority + end)).unwrap_or(self.url)
     }
 
-    /// The value of a header.
     pub(super) fn header(&self, name: &str) -> Option<String> {
         (self.header)(name)
     }

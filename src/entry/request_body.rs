@@ -1,14 +1,11 @@
-//! Which bodies are read (interface §3): JSON, not encoded, up to `MAX_BODY_BYTES`. What is too large
-//! is refused before it is held in memory.
+//! Request bodies (interface §3): JSON without a content encoding, of at most `MAX_BODY_BYTES`. A
+//! larger body is refused before it is held in memory.
 
 use super::request::RequestHead;
 use crate::contract::{ErrorCode, Fault};
 use crate::ports::{BodyFault, Gateway};
 
 /// Reads a JSON body of at most `most_bytes`.
-///
-/// # Errors
-/// `unsupported_media_type`, `body_too_large`; `malformed_json` for a body that breaks off.
 pub(super) async fn read_body<G: Gateway>(
     head: &RequestHead<'_>,
     gateway: &G,

@@ -1,4 +1,4 @@
-//! A plain response: status, headers and a body, before the runtime sends it.
+//! A plain response: status, headers and body. `crate::platform` turns it into the runtime's.
 
 use std::convert::Infallible;
 use std::rc::Rc;
@@ -7,19 +7,18 @@ use serde_json::{Value, json};
 
 use crate::contract::{Fault, InvokeResult};
 
-/// The longest period that the platform's rate limiter counts over, in seconds: after it there is
-/// room again.
+/// The longest period of the platform's rate limiter, in seconds. A client that waits so long is let in.
 const RATE_PERIOD_S: &str = "60";
 
 /// A header's name and value.
 pub type Header = (&'static str, String);
 
-/// A response. `S` is what else than a text its body may be.
+/// A response. `S` is the type of a body that is sent piece by piece.
 #[derive(Debug)]
 pub struct Response<S> {
     /// HTTP status.
     pub status: u16,
-    /// Each name once.
+    /// No name occurs twice.
     pub headers: Vec<Header>,
     /// The body.
     pub body: Body<S>,
@@ -28,29 +27,28 @@ pub struct Response<S> {
 /// The body of a response.
 #[derive(Debug)]
 pub enum Body<S> {
-    /// None.
+    /// No body.
     Empty,
     /// JSON text.
     Json(Rc<str>),
-    /// What is sent piece by piece.
+    /// A body that is sent piece by piece.
     Stream(S),
 }
 
-/// A response that is always a text, or nothing.
+/// A response that never has a stream.
 pub type PlainResponse = Response<Infallible>;
 
 impl<S> Response<S> {
-    /// A JSON text.
     pub(super) fn json(status: u16, body: impl Into<Rc<str>>) -> Self {
-        Self { status, headers: json_headers(), body: Body::Json(body.into()) }
+        Self { status, headers: headers_of(JSON), body: Body::Json(body.into()) }
     }
 
-    /// An `InvokeResult`, with the status that it has.
+    /// An `InvokeResult` under its own status.
     pub(super) fn result(result: &InvokeResult) -> Self {
         Self::json(result.http_status(), result.to_json())
     }
 
-    /// Everything that is wrong with a request, with the headers that the first code asks for.
+    /// A refusal with all its faults, and the headers that the first fault's status asks for.
     pub(super) fn refusal(faults: Vec<Fault>) -> Self {
         let allowed = faults.first().and_then(|fault| fault.details.as_ref()?.get("Allowed"));
         let allowed = allowed.and_then(Value::as_str).unwrap_or("GET").to_owned();
@@ -64,12 +62,11 @@ impl<S> Response<S> {
         response
     }
 
-    /// A body that is sent piece by piece.
     pub(super) fn stream(content_type: &str, stream: S) -> Self {
         Self { status: 200, headers: headers_of(content_type), body: Body::Stream(stream) }
     }
 
-    /// The same response, its stream turned into something else.
+    /// The same response with a stream of another type.
     pub fn map_stream<T, E>(self, turn: impl FnOnce(S) -> Result<T, E>) -> Result<Response<T>, E> {
         let body = match self.body {
             Body::Empty => Body::Empty,
@@ -82,15 +79,11 @@ impl<S> Response<S> {
 
 pub(super) const JSON: &str = "application/json; charset=utf-8";
 
-fn json_headers() -> Vec<Header> {
-    headers_of(JSON)
-}
-
 fn headers_of(content_type: &str) -> Vec<Header> {
     vec![("Content-Type", content_type.to_owned()), ("Cache-Control", "no-store".to_owned())]
 }
 
-/// A refusal as a line of the operator's log: why, never what was sent.
+/// The log line of a refusal: its status and codes, nothing that the client sent.
 pub(super) fn refusal_line(faults: &[Fault]) -> Value {
     let codes: Vec<&str> = faults.iter().map(|fault| fault.code.as_str()).collect();
     let status = faults.first().map_or(500, Fault::http_status);

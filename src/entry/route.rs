@@ -1,4 +1,4 @@
-//! Which endpoint a request means (the interface, section 1).
+//! The endpoints, and how a method and a path select one (interface §1).
 
 use std::borrow::Cow;
 
@@ -15,9 +15,9 @@ pub enum Route {
     Errors,
     /// `GET /openapi.json`
     OpenApi,
-    /// `POST /execute`; the session's id stands in the body.
+    /// `POST /execute`; the body names the session.
     Execute,
-    /// `GET /files/{FileId}`, by the link that was presented.
+    /// `GET /files/{FileId}`, with the presented link.
     File(PresentedLink),
     /// An endpoint below `/sessions/{SessionId}`.
     Session(SessionId, SessionRoute),
@@ -30,8 +30,8 @@ pub enum Route {
 pub enum WorkspaceRoute {
     /// `PUT /workspaces/{WorkspaceId}/documents`
     Upsert,
-    /// `DELETE /workspaces/{WorkspaceId}/documents?Path=…`: the path and, where it holds plus signs,
-    /// the one in which they are blanks, as forms write them.
+    /// `DELETE /workspaces/{WorkspaceId}/documents?Path=…`: the path and, where it holds plus signs, the
+    /// same path with blanks in their place, as HTML forms encode them.
     Remove(String, Option<String>),
     /// `POST /workspaces/{WorkspaceId}/search`
     Search,
@@ -42,7 +42,22 @@ pub enum WorkspaceRoute {
 }
 
 impl WorkspaceRoute {
-    /// The request has a JSON body.
+    /// The endpoint at a path below the workspace, and the methods of that path.
+    fn find(method: &str, below: &[&str], query: &str) -> Option<Found<Self>> {
+        Some(match below {
+            [] if method == "DELETE" => ("GET, DELETE", Ok(Self::Erase)),
+            [] => ("GET, DELETE", Ok(Self::Counts)),
+            ["documents"] if method == "DELETE" => {
+                let removed = removed_path(query);
+                ("PUT, DELETE", removed.map(|(path, as_form)| Self::Remove(path, as_form)))
+            }
+            ["documents"] => ("PUT, DELETE", Ok(Self::Upsert)),
+            ["search"] => ("POST", Ok(Self::Search)),
+            _ => return None,
+        })
+    }
+
+    /// Whether the request has a JSON body.
     pub fn has_body(&self) -> bool {
         match self {
             Self::Upsert | Self::Search => true,
@@ -74,96 +89,77 @@ pub enum SessionRoute {
     Cancel(TurnId),
 }
 
-/// A part of a session's turns, oldest first.
+impl SessionRoute {
+    /// The endpoint at a path below the session, and the methods of that path.
+    fn find(method: &str, below: &[&str], query: &str) -> Option<Found<Self>> {
+        Some(match below {
+            [] if method == "DELETE" => ("GET, DELETE", Ok(Self::Erase)),
+            [] => ("GET, DELETE", Ok(Self::Session)),
+            ["export"] => ("GET", Ok(Self::Export)),
+            ["modes"] => ("GET", Ok(Self::Modes)),
+            ["turns"] => ("GET", turn_page(query).map(Self::Turns)),
+            ["turns", turn] => ("GET", TurnId::parse(turn).map(Self::Turn)),
+            ["turns", turn, "stream"] => ("GET", TurnId::parse(turn).map(Self::Stream)),
+            ["turns", turn, "trace"] => ("GET", TurnId::parse(turn).map(Self::Trace)),
+            ["turns", turn, "cancel"] => ("POST", TurnId::parse(turn).map(Self::Cancel)),
+            _ => return None,
+        })
+    }
+}
+
+/// The methods of a path, separated by `, `, and the endpoint or the fault of its ids or its query.
+type Found<R> = (&'static str, Result<R, Fault>);
+
+/// A page of a session's turns, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnPage {
-    /// Only turns after this one; from the first without it.
+    /// Only turns after this one; all turns without it.
     pub after: Option<TurnId>,
-    /// How many at most, 1 to 100.
+    /// The largest number of turns, 1 to 100.
     pub limit: u32,
 }
 
-/// The largest, and the usual, page of turns.
+/// The size of the largest page of turns, which is the default.
 const MAX_TURNS: u32 = 100;
 
 impl Route {
-    /// Finds the endpoint for a method and a target: a path, and a query where the endpoint takes one.
+    /// Finds the endpoint of a method and a target (path and query).
     ///
     /// # Errors
     /// `not_found` for a path that is no endpoint, `method_not_allowed` (with `Details.Allowed`)
-    /// for another method than the endpoint's, `not_found` also for what can be no link to a file,
-    /// `invalid_field` for a malformed id in the path or a
-    /// malformed value in the query, `unknown_field` for a query member that the endpoint lacks.
+    /// for another method than the endpoint's, `not_found` also for a malformed link to a file,
+    /// `invalid_field` for a malformed id in the path or value in the query, `unknown_field` for a
+    /// query member that the endpoint lacks.
     pub fn find(method: &str, target: &str) -> Result<Self, Fault> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let decoded: Vec<Cow<'_, str>> = path.split('/').skip(1).map(decoded).collect();
         let segments: Vec<&str> = decoded.iter().map(AsRef::as_ref).collect();
-        let (allowed, route) = match segments.as_slice() {
-            ["health"] => ("GET", Ok(Self::Health)),
-            ["errors"] => ("GET", Ok(Self::Errors)),
-            ["openapi.json"] => ("GET", Ok(Self::OpenApi)),
-            ["execute"] => ("POST", Ok(Self::Execute)),
+        let found = match segments.as_slice() {
+            ["health"] => Some(("GET", Ok(Self::Health))),
+            ["errors"] => Some(("GET", Ok(Self::Errors))),
+            ["openapi.json"] => Some(("GET", Ok(Self::OpenApi))),
+            ["execute"] => Some(("POST", Ok(Self::Execute))),
             ["files", file] => {
                 let presented = PresentedLink::parse(file, query).map(Self::File);
-                ("GET", presented.ok_or_else(|| no_such_file().fault))
+                Some(("GET", presented.ok_or_else(|| no_such_file().fault)))
             }
-            ["sessions", session] => (
-                "GET, DELETE",
-                below(session, |_| match method {
-                    "DELETE" => Ok(SessionRoute::Erase),
-                    _ => Ok(SessionRoute::Session),
-                }),
-            ),
-            ["sessions", session, "export"] => {
-                ("GET", below(session, |_| Ok(SessionRoute::Export)))
-            }
-            ["sessions", session, "modes"] => ("GET", below(session, |_| Ok(SessionRoute::Modes))),
-            ["sessions", session, "turns"] => {
-                ("GET", below(session, |_| Ok(SessionRoute::Turns(turn_page(query)?))))
-            }
-            ["sessions", session, "turns", turn, "trace"] => {
-                ("GET", below(session, |_| Ok(SessionRoute::Trace(TurnId::parse(turn)?))))
-            }
-            ["sessions", session, "turns", turn] => {
-                ("GET", below(session, |_| Ok(SessionRoute::Turn(TurnId::parse(turn)?))))
-            }
-            ["sessions", session, "turns", turn, "stream"] => {
-                ("GET", below(session, |_| Ok(SessionRoute::Stream(TurnId::parse(turn)?))))
-            }
-            ["sessions", session, "turns", turn, "cancel"] => {
-                ("POST", below(session, |_| Ok(SessionRoute::Cancel(TurnId::parse(turn)?))))
-            }
-            ["workspaces", workspace] => (
-                "GET, DELETE",
-                in_workspace(workspace, || match method {
-                    "DELETE" => Ok(WorkspaceRoute::Erase),
-                    _ => Ok(WorkspaceRoute::Counts),
-                }),
-            ),
-            ["workspaces", workspace, "documents"] => (
-                "PUT, DELETE",
-                in_workspace(workspace, || match method {
-                    "DELETE" => removed_path(query)
-                        .map(|(path, as_form)| WorkspaceRoute::Remove(path, as_form)),
-                    _ => Ok(WorkspaceRoute::Upsert),
-                }),
-            ),
-            ["workspaces", workspace, "search"] => {
-                ("POST", in_workspace(workspace, || Ok(WorkspaceRoute::Search)))
-            }
-            _ => {
-                return Err(Fault::new(
-                    ErrorCode::NotFound,
-                    "There is no such endpoint. GET /openapi.json lists them.",
-                ));
-            }
+            ["sessions", session, below @ ..] => SessionRoute::find(method, below, query)
+                .map(|(allowed, route)| (allowed, Self::of_session(session, route))),
+            ["workspaces", workspace, below @ ..] => WorkspaceRoute::find(method, below, query)
+                .map(|(allowed, route)| (allowed, Self::of_workspace(workspace, route))),
+            _ => None,
         };
+        let (allowed, route) = found.ok_or_else(|| {
+            let message = "There is no such endpoint. GET /openapi.json lists them.";
+            Fault::new(ErrorCode::NotFound, message)
+        })?;
         let permits = |method| allowed.split(", ").any(|permitted| permitted == method);
-        // HEAD asks for GET's head, and the runtime drops the body; a stream's would come at its end.
+        // HEAD gets the head of GET, and the runtime drops the body. A stream is refused, because its
+        // body would have to run to its end.
         let streams =
             matches!(route, Ok(Self::Session(_, SessionRoute::Stream(_) | SessionRoute::Export)));
-        let answers_head = permits("GET") && !streams;
-        if !permits(method) && (method != "HEAD" || !answers_head) {
+        let permits_head = permits("GET") && !streams;
+        if !permits(method) && (method != "HEAD" || !permits_head) {
             return Err(Fault::new(
                 ErrorCode::MethodNotAllowed,
                 format!("This endpoint takes {allowed} only."),
@@ -173,7 +169,23 @@ impl Route {
         route
     }
 
-    /// The request has a JSON body.
+    fn of_session(id: &str, route: Result<SessionRoute, Fault>) -> Result<Self, Fault> {
+        Ok(Self::Session(SessionId::parse(id)?, route?))
+    }
+
+    fn of_workspace(id: &str, route: Result<WorkspaceRoute, Fault>) -> Result<Self, Fault> {
+        let length = id.chars().count();
+        if !(1..=limits::WORKSPACE_ID).contains(&length) || id.chars().any(char::is_control) {
+            let message = format!(
+                "WorkspaceId must be 1 to {} characters, none of them a control character.",
+                limits::WORKSPACE_ID
+            );
+            return Err(Fault::new(ErrorCode::InvalidField, message));
+        }
+        Ok(Self::Workspace(id.to_owned(), route?))
+    }
+
+    /// Whether the request has a JSON body.
     pub(super) fn has_body(&self) -> bool {
         match self {
             Self::Execute => true,
@@ -215,12 +227,13 @@ fn turn_page(query: &str) -> Result<TurnPage, Fault> {
     Ok(page)
 }
 
-/// An id may come percent-encoded; what then holds a `/` or is no UTF-8 is no id, and is refused as one.
+/// A segment with its percent-encoding undone. An id that then holds a `/` or is no UTF-8 is refused as
+/// malformed.
 fn decoded(segment: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(segment).decode_utf8_lossy()
 }
 
-/// `?Path=…` of a removal: a document, or a folder with a `/` at its end.
+/// The `?Path=…` of a removal: a document, or a folder with a `/` at its end.
 fn removed_path(query: &str) -> Result<(String, Option<String>), Fault> {
     let (mut path, mut as_form) = (None, None);
     for member in query.split('&').filter(|member| !member.is_empty()) {
@@ -247,34 +260,6 @@ fn removed_path(query: &str) -> Result<(String, Option<String>), Fault> {
         }
         None => Ok((path, as_form)),
     }
-}
-
-fn in_workspace(
-    workspace: &str,
-    route: impl FnOnce() -> Result<WorkspaceRoute, Fault>,
-) -> Result<Route, Fault> {
-    if workspace.is_empty()
-        || workspace.chars().count() > limits::WORKSPACE_ID
-        || workspace.chars().any(char::is_control)
-    {
-        return Err(Fault::new(
-            ErrorCode::InvalidField,
-            format!(
-                "WorkspaceId must be 1 to {} characters, none of them a control character.",
-                limits::WORKSPACE_ID
-            ),
-        ));
-    }
-    Ok(Route::Workspace(workspace.to_owned(), route()?))
-}
-
-fn below(
-    session: &str,
-    route: impl FnOnce(&SessionId) -> Result<SessionRoute, Fault>,
-) -> Result<Route, Fault> {
-    let session = SessionId::parse(session)?;
-    let route = route(&session)?;
-    Ok(Route::Session(session, route))
 }
 
 #[cfg(test)]

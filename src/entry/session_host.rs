@@ -1,7 +1,7 @@
-//! The object that owns a session: its storage, and in memory the one turn that runs (interface §2).
+//! The owner of a session: its storage, and the one turn that runs in memory (interface §2).
 //!
-//! Keys: one object per `{tenant}/{SessionId}`. Atomic: submissions are admitted without an await. What
-//! it responds to requests stands in `session_object`, what it does without a client in `recovery`.
+//! Keys: one object for each `{tenant}/{SessionId}`. Atomic: a submission is admitted without an await.
+//! Its responses are in `session_object`, its work without a client in `recovery`.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -23,9 +23,9 @@ pub struct SessionHost<P, D> {
     pub(super) platform: Rc<P>,
     pub(super) store: Rc<SessionStore<D>>,
     pub(super) live: RefCell<Option<LiveTurn>>,
-    /// How many turns this instance has run.
+    /// The number of turns that this instance has run.
     pub(super) runs: Cell<u64>,
-    /// How many requests to erase the session are under way.
+    /// The number of requests to erase the session that are under way.
     pub(super) erasures: Cell<usize>,
     pub(super) alarm: Alarm,
 }
@@ -39,7 +39,7 @@ pub(super) struct LiveTurn {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// A host over a session's storage. Nothing is read or written yet.
+    /// A host of a session's storage. It reads and writes nothing yet.
     pub fn new(platform: Rc<P>, database: D) -> Rc<Self> {
         Rc::new(Self {
             platform,
@@ -51,7 +51,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    /// Runs a turn apart from whoever asked for it.
+    /// Runs a turn as a task of its own, which no client's disconnect ends.
     pub(super) fn run(
         self: &Rc<Self>,
         context: &AdmissionContext,
@@ -77,13 +77,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
             let mut outcome = reasoner.run(live.ordinal, &live.text, &live.cancellation).await;
-            // The outcome is durable before anyone gets it.
+            // The outcome is durable before any client gets it.
             let ended_at = host.platform.now_ms();
             host.platform.durable().await;
             let now = host.platform.now_ms();
             outcome.timings.persist += now.saturating_sub(ended_at);
-            // The object is free before the watchers get the outcome. The next turn may have begun
-            // as soon as this one was stored as ended.
+            // The session takes a new turn before the watchers get the outcome. The next turn may even
+            // run already: this one was stored as ended before its outcome was durable.
             host.live.borrow_mut().take_if(|running| Rc::ptr_eq(&running.text, &live.text));
             let mut report = reasoner.report.take();
             report.timings = outcome.timings;
@@ -100,12 +100,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(text)
     }
 
-    /// The turn that runs in this instance, if it is this one.
+    /// The running turn, where it is this one.
     pub(super) fn live_turn(&self, turn: &Turn) -> Option<LiveTurn> {
         self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal)
     }
 
-    /// What judges a submission, without what retrieval and recovery found for it.
+    /// The admission of a submission for which nothing was retrieved or recovered.
     pub(super) fn admission<'a>(&'a self, context: &'a AdmissionContext) -> Admission<'a, P, D> {
         Admission {
             platform: &self.platform,
@@ -117,12 +117,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    /// The session, once a turn of it was accepted; else `session_not_found`.
+    /// The session, or `session_not_found` before its first accepted turn.
     pub(super) fn known_session(&self, id: &SessionId) -> Result<Session, Fault> {
         self.store.session()?.ok_or_else(|| no_session(id))
     }
 
-    /// A turn of the session, else `turn_not_found`.
+    /// A turn of the session, or `turn_not_found`.
     pub(super) fn known_turn(&self, id: &TurnId) -> Result<Turn, Fault> {
         self.store.turn(id)?.ok_or_else(|| no_turn(id))
     }

@@ -1,6 +1,5 @@
-//! What a session's object responds to a request that the front door handed on (interface §1, §2).
+//! A session's object: its response to every request that the front door passes on (interface §1, §2).
 
-use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 
@@ -19,20 +18,21 @@ use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, pa
 use crate::ports::{Database, HttpFault, Platform};
 use crate::reasoner::{Position, Timings};
 
-/// What a session's object sends piece by piece.
+/// A body that a session's object sends piece by piece.
+#[derive(Debug)]
 pub enum SessionStream<P, D> {
-    /// A turn's text, and its result.
+    /// A turn's text and its result, as server-sent events.
     Events(EventStream<P>),
-    /// Everything kept of the session.
+    /// The session's export, one JSON document.
     Export(Export<D>),
 }
 
 impl<P: Platform, D: Database> SessionStream<P, D> {
-    /// The next chunk, to be written before this is called again; `None` after the last.
+    /// The next chunk, `None` after the last. The caller writes it before the next call.
     ///
     /// # Errors
-    /// What keeps the rest from being sent: what was sent then is not whole, and must not be ended as
-    /// if it were.
+    /// The fault that ends the document early. The caller then breaks the connection off, so that the
+    /// client sees that the document is not whole.
     pub async fn next_chunk(&mut self) -> Result<Option<String>, Fault> {
         match self {
             Self::Events(events) => Ok(events.next_chunk().await),
@@ -41,7 +41,7 @@ impl<P: Platform, D: Database> SessionStream<P, D> {
     }
 }
 
-/// Where the time of a request went, in milliseconds.
+/// The durations that `Server-Timing` shows, in milliseconds.
 #[derive(Default)]
 struct Spent {
     validate: u64,
@@ -49,7 +49,7 @@ struct Spent {
     run: Timings,
 }
 
-/// What a request is shown of the session.
+/// The three kinds of a session's responses.
 enum Shown<D> {
     Turn(Delivery),
     View(InvokeResult),
@@ -57,7 +57,7 @@ enum Shown<D> {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Responds to a request. `body` is waited for only by the endpoint that has one.
+    /// The response to a request. Only an endpoint with a body awaits `body`.
     pub async fn response(
         self: &Rc<Self>,
         source: &ContextSource,
@@ -146,7 +146,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    /// As a stream at once, as JSON when the submission has ended.
+    /// A stream begins at once; a JSON response waits for the end of the submission.
     async fn deliver(
         self: &Rc<Self>,
         context: &AdmissionContext,
@@ -171,7 +171,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         response
     }
 
-    /// Milliseconds since `since`, which moves to now.
+    /// Milliseconds since `since`, which then becomes now.
     fn lap(&self, since: &mut u64) -> u64 {
         let now = self.platform.now_ms();
         now.saturating_sub(std::mem::replace(since, now))
@@ -180,13 +180,4 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
 fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Shown<D>, Fault> {
     view.map(|view| Shown::View(InvokeResult::success(&view, Vec::new())))
-}
-
-impl<P, D> fmt::Debug for SessionStream<P, D> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Events(_) => "Events",
-            Self::Export(_) => "Export",
-        })
-    }
 }

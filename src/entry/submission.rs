@@ -1,4 +1,4 @@
-//! Submissions of a turn, as its clients deal with them: sent, watched, cancelled (interface §2).
+//! What clients do with a submission: send, watch and cancel it (interface §2).
 
 use std::rc::Rc;
 
@@ -13,20 +13,20 @@ use crate::ports::{Database, Platform};
 use crate::reasoner::{LiveText, Outcome, Position, TextCursor, Timings, abort, turn_aborted};
 use crate::retrieval::{Retrieved, question_of, retrieve};
 
-/// How a submission is delivered.
+/// A submission's way to its client.
 pub(super) struct Delivery {
-    /// The text as it grows, and the outcome.
+    /// The growing text, and the outcome at its end.
     pub(super) text: Rc<LiveText>,
-    /// As server-sent events rather than as JSON.
+    /// The client gets server-sent events rather than JSON.
     pub(super) streaming: bool,
-    /// The outcome is a stored one.
+    /// The outcome was stored before this request.
     pub(super) replayed: bool,
-    /// No text of the turn was ever shown, so the client can hold no position in it.
+    /// No client has seen text of this turn, so that a position can only belong to another turn.
     is_first_run: bool,
 }
 
 impl Delivery {
-    /// A watcher of the text that has everything up to `position` (`Last-Event-ID`).
+    /// A cursor for a client that has read up to `position` (`Last-Event-ID`).
     pub(super) fn cursor(&self, position: Option<Position>) -> TextCursor {
         self.text.watch();
         TextCursor::new(position.filter(|_| !self.is_first_run))
@@ -34,8 +34,8 @@ impl Delivery {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Retrieves chunks for a user turn that may begin now. Nothing is written, and faults of the turn
-    /// are left to admission.
+    /// Retrieves chunks for a user turn that may begin now. It writes nothing, and leaves the turn's
+    /// faults to admission.
     pub(super) async fn retrieve(
         &self,
         context: &AdmissionContext,
@@ -50,10 +50,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         retrieve(self.platform.as_ref(), &agent.retrieval, workspace, question).await
     }
 
-    /// Takes a submission (`POST /execute`), with what was retrieved for it.
-    ///
-    /// # Errors
-    /// Why it is refused; then nothing was written.
+    /// Takes a submission (`POST /execute`) and the chunks retrieved for it. A refusal writes nothing.
     pub(super) fn execute(
         self: &Rc<Self>,
         context: &AdmissionContext,
@@ -75,11 +72,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Admitted::Run(turn) => (self.run(context, &turn)?, turn, false),
             Admitted::Attach(turn) => (self.attach(context, &turn)?, turn, false),
             Admitted::Replay(turn, outcome) => {
-                let told_before = given_up != Some(turn.ordinal);
-                (Rc::new(ended_text(outcome)?), turn, told_before)
+                let replayed = given_up != Some(turn.ordinal);
+                (Rc::new(ended_text(outcome)?), turn, replayed)
             }
         };
-        // A continuation is delivered as its turn was; a repeated user turn as it now asks.
+        // A continuation is delivered like its turn; a repeated user turn as the repeat asks.
         let streaming = match request {
             ExecuteRequest::UserTurn(user_turn) => user_turn.streaming,
             ExecuteRequest::ToolContinuation(_) => turn.progress.streaming,
@@ -96,8 +93,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(Delivery { text, streaming: true, replayed, is_first_run: false })
     }
 
-    /// Aborts a turn (`POST …/cancel`), and gives session and turn as they are then. Cancelling twice,
-    /// or after the turn has ended, changes nothing.
+    /// Aborts a turn (`POST …/cancel`) and returns session and turn as they are afterwards. A turn that
+    /// has ended stays as it is.
     pub(super) async fn cancel(
         &self,
         id: &SessionId,
@@ -123,13 +120,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if let Some(live) = self.live_turn(turn) {
             return Ok(live.text);
         }
-        // A turn that is stored as running and runs nowhere waits for a catalog.
+        // Recovery leaves a running turn only where it waits for a valid catalog.
         context.catalog()?;
         Err(Fault::internal("The turn is running nowhere."))
     }
 }
 
-/// The text of a submission that has ended, with its outcome.
+/// The text and outcome of a submission that has ended.
 fn ended_text(outcome: StoredOutcome) -> Result<LiveText, Fault> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
@@ -156,5 +153,5 @@ fn ended_text(outcome: StoredOutcome) -> Result<LiveText, Fault> {
 }
 
 pub(super) fn unreadable_outcome() -> Fault {
-    Fault::internal("The session's storage holds an unreadable answer.")
+    Fault::internal("The session's storage holds an unreadable outcome.")
 }

@@ -1,11 +1,11 @@
-//! The calls that a turn waits for, and the results that a client sends for them.
+//! Tool results: the calls that a turn waits for, and the check of the results that a client sends.
 
 use crate::contract::{ErrorCode, Fault, ToolCall, ToolContinuation, ToolResult, TurnStatus};
 use crate::persistence::{Call, RunsOn, Session, SessionStore, Turn};
 use crate::ports::Database;
 use crate::reasoner::tool_call;
 
-/// The calls that a paused turn waits for, as the client sees them; none when it does not wait.
+/// The calls that a paused turn waits for, as clients see them; none for a turn that is not paused.
 pub(super) fn pending_calls<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
@@ -19,8 +19,8 @@ pub(super) fn pending_calls<D: Database>(
     }
 }
 
-/// Puts the results into their calls, and gives the calls that have one now. The set must match
-/// exactly, in count, ids and order (AGN-033 §3.3).
+/// Stores each result in its call and returns those calls. The results must match the pending calls in
+/// count, ids and order (AGN-033 §3.3).
 pub(super) fn match_results(
     calls: &mut [Call],
     results: &[ToolResult],
@@ -50,15 +50,15 @@ pub(super) fn match_results(
         .with("Differences", differences)
         .with("Expected", expected));
     }
-    let mut answered = Vec::with_capacity(results.len());
+    let mut settled = Vec::with_capacity(results.len());
     for (call, result) in calls.iter_mut().filter(|call| call.is_pending()).zip(results) {
         call.result = Some(result.clone());
-        answered.push(call.clone());
+        settled.push(call.clone());
     }
-    Ok(answered)
+    Ok(settled)
 }
 
-/// The fault of results for a turn that waits for none: they come late or twice, or by mistake.
+/// The fault of results for a turn that awaits none: `turn_conflict` where the turn awaited them before.
 pub(super) fn not_awaiting<D: Database>(
     store: &SessionStore<D>,
     turn: &Turn,
@@ -81,7 +81,7 @@ pub(super) fn not_awaiting<D: Database>(
     .with("TurnId", turn.turn_id.as_str()))
 }
 
-/// The fault of a request that repeats an id with other content.
+/// The fault of a request that uses a `TurnId` again with other content.
 pub(super) fn conflict(turn_id: &str) -> Fault {
     Fault::new(
         ErrorCode::TurnConflict,

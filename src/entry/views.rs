@@ -1,4 +1,4 @@
-//! What the session's own endpoints show (interface §1). Times are ISO 8601, UTC.
+//! The views of a session, a turn, a trace and the modes (interface §1). Times are ISO 8601, UTC.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -24,11 +24,11 @@ pub(super) struct SessionView {
     conversation_context_id: String,
     created_at: String,
     updated_at: String,
-    /// How many turns were accepted.
+    /// The number of accepted turns.
     turn_count: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     latest_turn: Option<TurnSummary>,
-    /// The turn that runs or awaits tools; absent when the session takes a new turn.
+    /// The turn that runs or awaits tools; absent while the session takes a new turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     live_turn: Option<TurnSummary>,
 }
@@ -38,7 +38,7 @@ pub(super) struct SessionView {
 struct TurnSummary {
     turn_id: TurnId,
     status: TurnStatus,
-    /// The calls that the client is to run; absent unless the turn awaits tools.
+    /// The calls that the client runs; absent unless the turn awaits tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<ToolCall>,
 }
@@ -63,13 +63,13 @@ pub(super) struct TurnView {
     /// Summed over the model calls so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
-    /// The calls that the client is to run.
+    /// The calls that the client runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<ToolCall>,
-    /// What had been said when the turn was aborted.
+    /// The text up to the moment when the turn was aborted.
     #[serde(skip_serializing_if = "Option::is_none")]
     text_so_far: Option<String>,
-    /// The latest `InvokeResult` as it was given; absent while the turn runs.
+    /// The latest `InvokeResult`; absent while the turn runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<Box<RawValue>>,
 }
@@ -81,7 +81,7 @@ pub(super) struct TurnsView {
     session_id: SessionId,
     /// Oldest first.
     turns: Vec<TurnEntry>,
-    /// There are turns after the last one shown: ask again with its id as `After`.
+    /// There are more turns: ask again with the id of the last one as `After`.
     more: bool,
 }
 
@@ -107,7 +107,7 @@ pub(super) struct TraceView {
     status: TurnStatus,
     /// How often the latest submission was taken up.
     attempts: u32,
-    /// What the turn's message was made of, and what was left out (AGN-027 §7).
+    /// The blocks of the turn's message, and the parts that were left out (AGN-027 §7).
     composition: Box<RawValue>,
     /// One entry for each model call: request, retries, rebuild, duration, usage, fault.
     model_calls: Vec<Map<String, Value>>,
@@ -119,17 +119,17 @@ pub(super) struct TraceView {
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct TracedCall {
-    /// The model call of the turn that made it, from 0.
+    /// The turn's model call that asked for it, from 0.
     model_call: u32,
-    /// The id that clients and tools know it by.
+    /// The id that clients and tools get.
     tool_call_id: String,
     name: String,
     /// `server`, `client`, or `nobody` when it could not be run.
     runs_on: &'static str,
-    /// Time that the tool took; absent while the call is open.
+    /// The time that the tool took; absent while the call is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     execution_ms: Option<u64>,
-    /// It gave a result rather than an error; absent while the call is open.
+    /// Whether the tool returned a result rather than an error; absent while the call is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     successful: Option<bool>,
 }
@@ -193,7 +193,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     pub(super) fn turns_view(&self, session: Session, page: &TurnPage) -> Result<TurnsView, Fault> {
         let after = page.after.as_ref().map(|turn| self.known_turn(turn)).transpose()?;
         let after = after.map(|turn| turn.ordinal);
-        // One more than is shown says whether there is more.
+        // One turn more than the page holds shows whether there is another page.
         let mut turns = self.store.turns_after(after, page.limit.saturating_add(1))?;
         let more = turns.len() > page.limit as usize;
         turns.truncate(page.limit as usize);
@@ -236,7 +236,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
-/// The mode's name; its key where there is no catalog to say it.
+/// The mode's name in the catalog; its key while there is no valid catalog.
 fn display_name(context: &AdmissionContext, session: &Session) -> String {
     let catalog = context.catalog.as_ref();
     catalog.map_or(session.mode.as_str(), |catalog| catalog.display_name(&session.mode)).to_owned()
@@ -248,10 +248,10 @@ fn traced(call: Call) -> TracedCall {
         tool_call_id: call.tool_call_id,
         name: call.name,
         runs_on: call.runs_on.as_str(),
-        execution_ms: call.result.as_ref().map(|answer| answer.execution_ms),
+        execution_ms: call.result.as_ref().map(|result| result.execution_ms),
         successful: call
             .result
             .as_ref()
-            .map(|answer| matches!(answer.outcome, ToolOutcome::Result(_))),
+            .map(|result| matches!(result.outcome, ToolOutcome::Result(_))),
     }
 }

@@ -1,4 +1,4 @@
-//! Reading the runtime's byte streams: as much as there is with each read, or no less than is wanted.
+//! The runtime's byte streams. A read takes all bytes that are there, and waits for a least number.
 
 use std::cell::RefCell;
 
@@ -10,48 +10,47 @@ use super::bindings::body_reader::{ByteStream, ReadResult, Reader};
 use super::promise::{ignore, settled};
 use crate::ports::CHUNK_BYTES;
 
-/// How many buffers are kept for the next reader.
+/// The number of buffers that are kept for later readers.
 const SPARE_BUFFERS: usize = 16;
 
 thread_local! {
     static SPARE: RefCell<Vec<Uint8Array>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A body that is being read. Dropping it before its end cancels it.
+/// The reader of a body. Dropping it before the end cancels the body.
 pub(super) struct ByteReader {
     reader: Reader,
-    /// Read to its end, or broken.
+    /// The body was read to its end, or broke off.
     ended: bool,
-    /// The buffer of the last read, to be used again.
+    /// The buffer of the last read, which the next read uses again.
     buffer: Option<Uint8Array>,
 }
 
 impl ByteReader {
-    /// Takes a body that nobody reads yet.
     pub(super) fn new(stream: &ReadableStream) -> Result<Self, JsValue> {
         let mode = JSON::parse(r#"{"mode":"byob"}"#)?;
         let reader = stream.unchecked_ref::<ByteStream>().reader(&mode)?;
         Ok(Self { reader, ended: false, buffer: None })
     }
 
-    /// Everything was read.
+    /// Whether the body was read to its end, or broke off.
     pub(super) fn ended(&self) -> bool {
         self.ended
     }
 
-    /// The next bytes, `None` at the end; fewer than `at_least` only before the end.
+    /// The next bytes, `None` at the end. Fewer than `at_least` bytes are the last ones.
     pub(super) async fn read(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, JsValue> {
         self.skip(at_least).await?;
         Ok(self.bytes())
     }
 
-    /// The bytes that came last, when any did.
+    /// The bytes of the last read; `None` when there were none.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         let chunk = self.buffer.as_ref()?.to_vec();
         (!chunk.is_empty()).then_some(chunk)
     }
 
-    /// Waits for the next bytes, as many, and takes them unseen.
+    /// Reads the next bytes into the buffer, without a copy into this module's memory.
     pub(super) async fn skip(&mut self, at_least: usize) -> Result<(), JsValue> {
         let buffer = match self.buffer.take() {
             Some(used) => Uint8Array::new(&used.buffer()),
@@ -70,7 +69,7 @@ impl ByteReader {
         };
         self.buffer = read.value();
         let length = self.buffer.as_ref().map_or(0, Uint8Array::length);
-        // Fewer bytes come only at the end.
+        // `readAtLeast` returns fewer bytes only at the end.
         self.ended = read.done() || (1..at_least).contains(&length);
         if length == 0 && !read.done() {
             return Err(JsValue::from_str("A read gave nothing."));
@@ -89,7 +88,7 @@ impl Drop for ByteReader {
             });
         }
         if !self.ended {
-            // Whoever sends is not to go on; how that ends is of no interest.
+            // The sender stops; nothing depends on how the cancellation ends.
             ignore(&self.reader.cancel());
         }
     }

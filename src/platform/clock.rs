@@ -6,7 +6,7 @@ use worker::wasm_bindgen::JsValue;
 use super::bindings::timers::{clear_timeout, scheduler_wait, set_timeout};
 use super::promise::{Wait, settled};
 
-/// The runtime's timers take 31 bits.
+/// A timer's time has 31 bits.
 const LONGEST_TIMER_MS: u64 = i32::MAX as u64;
 
 /// Milliseconds since the Unix epoch.
@@ -14,7 +14,7 @@ pub(super) fn now_ms() -> u64 {
     Date::now() as u64
 }
 
-/// Completes when nothing else is left to be done at once.
+/// Completes when the runtime has no work left that is ready.
 pub(super) async fn idle() {
     let _ = settled(&scheduler_wait(0)).await;
 }
@@ -29,7 +29,7 @@ pub(super) async fn sleep(ms: u64) {
     }
 }
 
-/// A timer that is set. Dropping it before it rings clears it.
+/// A timer. Dropping it before it rings clears it.
 struct Timer {
     wait: Wait,
     id: Option<JsValue>,

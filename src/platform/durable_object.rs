@@ -1,4 +1,4 @@
-//! One hop to an object of this Worker, by its class and name.
+//! A request to one of this Worker's objects, by class and name.
 
 use serde_json::json;
 use worker::Env;
@@ -12,7 +12,6 @@ use super::promise::settled;
 use super::variables::binding;
 use crate::ports::{HttpFault, ObjectClass, ObjectRequest};
 
-/// Asks the object.
 pub(super) async fn ask(
     env: &Env,
     request: &ObjectRequest<'_>,
@@ -24,7 +23,7 @@ pub(super) async fn ask(
     };
     let namespace = binding(env, name)
         .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;
-    send(&namespace.unchecked_into(), request, body).await.map_err(|fault| http_fault(&fault))
+    Ok(send(&namespace.unchecked_into(), request, body).await?)
 }
 
 async fn send(
@@ -42,9 +41,4 @@ async fn send(
     }
     let object = namespace.get_by_name(&request.object.name)?;
     settled(&object.fetch(request.url, &init)?).await.map(JsCast::unchecked_into)
-}
-
-/// A fault of the runtime's, for the operator's log.
-pub(super) fn http_fault(fault: &JsValue) -> HttpFault {
-    HttpFault(format!("{fault:?}"))
 }

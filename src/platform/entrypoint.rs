@@ -1,4 +1,4 @@
-//! The Worker's own events: its start, and a request.
+//! The Worker's events: its start, and a request.
 
 use std::cell::OnceCell;
 use std::rc::Rc;

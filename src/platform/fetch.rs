@@ -14,18 +14,17 @@ use super::bindings::fetch::{PipeOptions, Pipeable, RequestInit, fetch_url};
 use super::bindings::streams::IdentityTransformStream;
 use super::byte_stream::ByteReader;
 use super::clock::sleep;
-use super::durable_object::http_fault;
 use super::promise::{ignore, settled};
 use crate::ports::{CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
-/// How long the end of a body is waited for when everything was said, in milliseconds.
+/// The longest wait for the end of a body after the model service's last event, in milliseconds.
 const END_MS: u64 = 1_000;
 
-/// The headers of a response that anyone here looks at: each one is a crossing.
+/// The headers that the product reads. Each read is a call into JavaScript.
 const HEADERS: &[&str] =
     &["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "location"];
 
-/// Those of a success, which neither sends away nor asks to wait.
+/// The headers that matter on a success, which neither redirects nor asks to wait.
 const HEADERS_OF_SUCCESS: &[&str] = &["x-request-id"];
 
 /// Sends a request; redirects are not followed.
@@ -40,16 +39,14 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
         HttpMethod::Delete => "DELETE",
     };
     let head = json!({ "method": method, "redirect": "manual", "headers": headers });
-    let init: RequestInit =
-        JSON::parse(&head.to_string()).map_err(|fault| http_fault(&fault))?.unchecked_into();
+    let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();
     if request.method == HttpMethod::Post {
         init.set_body(&Uint8Array::from(request.body.as_bytes()));
     }
-    let abort = AbortOnDrop::new().map_err(|fault| http_fault(&fault))?;
+    let abort = AbortOnDrop::new()?;
     init.set_signal(&abort.controller.signal());
-    let sent = fetch_url(&request.url, &init).map_err(|fault| http_fault(&fault))?;
-    let response: Response =
-        settled(&sent).await.map_err(|fault| http_fault(&fault))?.unchecked_into();
+    let sent = fetch_url(&request.url, &init)?;
+    let response: Response = settled(&sent).await?.unchecked_into();
     let (status, headers) = (response.status(), response.headers());
     let looked_at = if (200..300).contains(&status) { HEADERS_OF_SUCCESS } else { HEADERS };
     Ok(HttpResponse {
@@ -76,19 +73,18 @@ pub(super) struct FetchBody {
 enum Reading {
     Unread(ReadableStream),
     Begun(ByteReader),
-    /// Everything came at once.
+    /// The whole body arrived before it was read.
     Whole(Option<Vec<u8>>),
     Ended,
 }
 
-/// The second branch of a body, and whether a chunk of it has come.
+/// The next chunk of a body's second branch.
 type Arrival = Pin<Box<dyn Future<Output = (ByteReader, Result<(), JsValue>)>>>;
 
 impl ResponseBody for FetchBody {
     async fn chunk(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
         if let Reading::Unread(body) = &self.reading {
-            self.reading =
-                Reading::Begun(ByteReader::new(body).map_err(|fault| http_fault(&fault))?);
+            self.reading = Reading::Begun(ByteReader::new(body)?);
         }
         match &mut self.reading {
             Reading::Begun(reader) => {
@@ -97,7 +93,7 @@ impl ResponseBody for FetchBody {
                     self.reading = Reading::Ended;
                     self.abort.armed = false;
                 }
-                read.map_err(|fault| http_fault(&fault))
+                Ok(read?)
             }
             Reading::Whole(bytes) => {
                 let bytes = bytes.take();
@@ -125,7 +121,7 @@ impl ResponseBody for FetchBody {
             return false;
         }
         if let Reading::Unread(other) = &self.reading {
-            // The first chunk was the last, and the other branch has nothing else.
+            // The first chunk was the last, so the other branch holds nothing else.
             ignore(&other.cancel());
             self.reading = Reading::Whole(reader.bytes());
             self.abort.armed = false;
@@ -156,7 +152,7 @@ fn arrival(mut reader: ByteReader) -> Arrival {
     })
 }
 
-/// Aborts the request, unless there is nothing to abort any more.
+/// Aborts the request when it is dropped, unless the body has ended.
 struct AbortOnDrop {
     controller: AbortController,
     armed: bool,
@@ -167,15 +163,15 @@ impl AbortOnDrop {
         Ok(Self { controller: AbortController::new()?, armed: true })
     }
 
-    /// Splits a body that nobody reads yet: into one to be read, which the runtime keeps until then
-    /// whatever becomes of the connection, and one that is awaited.
+    /// Splits a body into two branches: one to be read later, which the runtime buffers, and one whose
+    /// arrival is awaited now.
     fn split(&self, body: &ReadableStream) -> Result<(ReadableStream, ByteReader), JsValue> {
         let branches = body.unchecked_ref::<Pipeable>().tee()?;
         let (to_read, to_await): (ReadableStream, Pipeable) =
             (branches.get(0).unchecked_into(), branches.get(1).unchecked_into());
         let options: PipeOptions = Object::new().unchecked_into();
         options.set_abort(&self.controller.signal());
-        // Awaiting the branch itself would hold up the other one; a pipe takes what comes.
+        // Reading the second branch slowly would hold up the first one; a pipe takes all that comes.
         let piped = to_await.pipe_through(&IdentityTransformStream::new()?, &options)?;
         Ok((to_read, ByteReader::new(&piped)?))
     }

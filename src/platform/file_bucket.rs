@@ -1,4 +1,4 @@
-//! The bucket `FILES` (R2): keeping, finding and deleting files by their key.
+//! The R2 bucket `FILES`.
 
 use std::cell::RefCell;
 
@@ -19,12 +19,11 @@ const BINDING: &str = "FILES";
 /// A session's part of the bucket.
 #[derive(Default)]
 pub(super) struct FileBucket {
-    /// What is being kept now. Giving up the wait for it does not stop it.
+    /// The writes that are under way. A write goes on when its wait is dropped.
     keeping: RefCell<Vec<Promise>>,
 }
 
 impl FileBucket {
-    /// Keeps a file.
     pub(super) async fn keep(
         &self,
         env: &Env,
@@ -38,36 +37,36 @@ impl FileBucket {
         ended.map(|_| ()).map_err(failed)
     }
 
-    /// Deletes every file in a folder, and gives their number.
+    /// Deletes every file in a folder, and returns their number.
     pub(super) async fn erase(&self, env: &Env, folder: &str) -> Result<u64, FileFault> {
         let bucket = bucket(env)?;
         for kept in self.keeping.take() {
-            // Whether it was kept shows in the list.
+            // The listing shows whether the write succeeded.
             let _ = settled(&kept).await;
         }
         let options = json!({ "prefix": folder, "limit": 1000 }).to_string();
         let options = JSON::parse(&options).map_err(failed)?;
         let mut erased = 0;
         loop {
-            let listing: Listing = answered(bucket.list(&options)).await?.unchecked_into();
+            let listing: Listing = fulfilled(bucket.list(&options)).await?.unchecked_into();
             let objects = listing.objects();
             if objects.length() == 0 {
                 return Ok(erased);
             }
             erased += u64::from(objects.length());
             let keys = objects.iter().map(|object| object.unchecked_ref::<KeptObject>().key());
-            answered(bucket.delete(&keys.collect())).await?;
+            fulfilled(bucket.delete(&keys.collect())).await?;
         }
     }
 }
 
-/// The size of a file in bytes; `None` when it is not there.
+/// The size of a file in bytes, `None` where there is no such file.
 pub(super) async fn size_of(env: &Env, key: &str) -> Result<Option<u64>, FileFault> {
-    let found = answered(bucket(env)?.head(key)).await?;
+    let found = fulfilled(bucket(env)?.head(key)).await?;
     Ok(is_there(&found).then(|| found.unchecked_ref::<KeptObject>().size() as u64))
 }
 
-/// The contents of a file, so many bytes from an offset; `None` when it is not there.
+/// A range of a file's contents, `None` where there is no such file. Offset and length are in bytes.
 pub(super) async fn contents_of(
     env: &Env,
     key: &str,
@@ -76,7 +75,7 @@ pub(super) async fn contents_of(
 ) -> Result<Option<ReadableStream>, FileFault> {
     let range = json!({ "range": { "offset": offset, "length": length } }).to_string();
     let options = JSON::parse(&range).map_err(failed)?;
-    let found = answered(bucket(env)?.get(key, &options)).await?;
+    let found = fulfilled(bucket(env)?.get(key, &options)).await?;
     Ok(is_there(&found).then(|| found.unchecked_ref::<KeptObject>().body()).flatten())
 }
 
@@ -88,11 +87,11 @@ fn is_there(value: &JsValue) -> bool {
     !value.is_undefined() && !value.is_null()
 }
 
-async fn answered(asked: Result<Promise, JsValue>) -> Result<JsValue, FileFault> {
-    settled(&asked.map_err(failed)?).await.map_err(failed)
+async fn fulfilled(promise: Result<Promise, JsValue>) -> Result<JsValue, FileFault> {
+    settled(&promise.map_err(failed)?).await.map_err(failed)
 }
 
-/// The bucket's words are for the operator; a key tells nothing of a file.
+/// The bucket's message goes to the operator's log only. A key reveals nothing of the file.
 fn failed(fault: JsValue) -> FileFault {
     let fault = format!("{fault:?}");
     write_line(&json!({ "event": "files_failed", "level": "error", "fault": fault }));

@@ -1,4 +1,4 @@
-//! The [`Gateway`] of the Worker in front of the objects, for one request.
+//! The Worker's bindings and one request, as the [`Gateway`] of the front door.
 
 use serde_json::Value;
 use worker::Env;
@@ -15,10 +15,9 @@ use super::promise::settled;
 use super::variables::variable;
 use crate::ports::{BodyFault, FileFault, Gateway, HttpFault, ObjectRequest};
 
-/// The binding that counts requests; without it there is no rate limit.
+/// The binding of the rate limiter; without it there is no rate limit.
 const RATE_LIMITER: &str = "RATE_LIMITER";
 
-/// One request, and the deployment's bindings.
 pub(super) struct WorkerGateway<'a> {
     pub(super) env: &'a Env,
     pub(super) request: &'a Request,
@@ -96,7 +95,7 @@ impl Gateway for WorkerGateway<'_> {
     }
 }
 
-/// A body as it is, whatever its size.
+/// A whole body, of any size.
 pub(super) async fn whole_body(request: &Request) -> Result<Uint8Array, JsValue> {
     settled(&request.array_buffer()?).await.map(|whole| Uint8Array::new(&whole))
 }

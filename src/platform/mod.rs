@@ -1,8 +1,7 @@
 //! The Workers runtime: the only folder that names `worker`, `wasm_bindgen` or `js_sys`.
 //!
-//! Architecture Invariant: nothing is decided here. What comes from the runtime is handed to
-//! `crate::entry`, what it responds is handed back, and what the product asks of its machine
-//! (`crate::ports`) is done by the runtime.
+//! Architecture Invariant: this folder decides nothing. It passes requests and alarms to `crate::entry`,
+//! returns its responses, and implements `crate::ports` with the runtime.
 //!
 //! | file | adapts |
 //! |---|---|
@@ -12,16 +11,16 @@
 //! | `workspace_object` | a Durable Object's requests to `entry::WorkspaceHost` |
 //! | `object_request` | the runtime's request to `entry::RequestHead` and a body |
 //! | `response` | `entry::Response` to the runtime's response and streams |
-//! | `runtime` | an object's machine to `ports::Platform` |
+//! | `runtime` | the runtime's services to `ports::Platform` |
 //! | `object_storage` | an object's SQLite to `ports::Database` |
-//! | `durable_object` | `ports::ObjectRequest` to one hop |
+//! | `durable_object` | `ports::ObjectRequest` to a request to an object |
 //! | `fetch` | `ports::HttpRequest` to the runtime's `fetch`, and its body to `ports::ResponseBody` |
-//! | `file_bucket` | keys and contents of files to R2 |
+//! | `file_bucket` | reads and writes of files to R2 |
 //! | `byte_stream` | the runtime's byte streams to vectors |
 //! | `promise` | the runtime's promises to futures |
 //! | `clock` | the runtime's clock and timers to numbers and futures |
 //! | `variables` | the deployment's bindings to texts |
-//! | `console` | lines of the log to Workers Logs |
+//! | `console` | log lines to Workers Logs |
 //! | `bindings` | what the crate `worker` lacks |
 
 mod bindings;

@@ -1,4 +1,4 @@
-//! A request to an object, as the product takes it.
+//! A request to an object, in the form that `crate::entry` takes.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,7 +7,6 @@ use std::rc::Rc;
 use worker::wasm_bindgen::JsValue;
 use worker::web_sys::ReadableStream;
 
-use super::durable_object::http_fault;
 use super::gateway::whole_body;
 use super::response::runtime_response;
 use crate::entry::{ContextSource, RequestHead, Response};
@@ -17,15 +16,15 @@ thread_local! {
     static SOURCE: Rc<ContextSource> = Rc::default();
 }
 
-/// A body that is read when it is waited for.
+/// A body that is read when it is awaited.
 pub(super) type ObjectBody<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, HttpFault>> + 'a>>;
 
-/// Settings and catalog: one for all objects of an isolate.
+/// The settings and the catalog, one source for all objects of an isolate.
 pub(super) fn context_source() -> Rc<ContextSource> {
     SOURCE.with(Rc::clone)
 }
 
-/// Lets the product respond to a request.
+/// Sends what the product responds to a request.
 pub(super) async fn respond(
     request: worker::Request,
     product: impl AsyncFnOnce(
@@ -38,7 +37,7 @@ pub(super) async fn respond(
     let header = |name: &str| headers.get(name).ok().flatten();
     let head = RequestHead { method: &method, url: &url, header: &header };
     let body = Box::pin(async {
-        let body = whole_body(request).await.map_err(|fault| http_fault(&fault))?;
+        let body = whole_body(request).await?;
         Ok(body.to_vec())
     });
     let response = product(&head, body).await?;

@@ -1,6 +1,5 @@
-//! Waiting for the runtime's promises. A pair of callbacks serves one wait after
-//! the other: a pair for each is registered with the runtime's finalizers each time, which costs more
-//! than the waiting.
+//! Promises as futures. A pair of callbacks serves one wait after the other, because the runtime
+//! registers each new callback with its finalizers, which costs more than the wait.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -10,6 +9,8 @@ use std::task::{Poll, Waker};
 use worker::js_sys::Promise;
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen::prelude::Closure;
+
+use crate::ports::HttpFault;
 
 /// How many pairs of callbacks are kept for the next wait.
 const SPARE_CALLBACKS: usize = 64;
@@ -21,25 +22,32 @@ thread_local! {
 
 pub(super) type Callback = Closure<dyn FnMut(JsValue)>;
 
-/// What the promise settles with.
+/// Waits for a promise.
 pub(super) async fn settled(promise: &Promise) -> Result<JsValue, JsValue> {
     let wait = Wait::new();
     wait.begin(|callbacks| promise.then2(&callbacks.fulfilled, &callbacks.rejected));
     wait.over().await
 }
 
-/// Lets the promise settle however it will, without a report of a fault that nobody handles.
+/// The runtime's words for the operator's log.
+impl From<JsValue> for HttpFault {
+    fn from(fault: JsValue) -> Self {
+        Self(format!("{fault:?}"))
+    }
+}
+
+/// Handles a promise's rejection, so that the runtime does not report it.
 pub(super) fn ignore(promise: &Promise) {
     let _ = NOTHING.with(|nothing| promise.catch(nothing));
 }
 
-/// One wait, with callbacks that another had before it.
+/// One wait, with a pair of callbacks that served earlier waits.
 pub(super) struct Wait {
     /// `None` only while it is dropped.
     callbacks: Option<Callbacks>,
 }
 
-/// What the runtime calls with a value, and with a fault.
+/// The two callbacks that the runtime calls, with a value or a fault.
 pub(super) struct Callbacks {
     pub(super) fulfilled: Callback,
     rejected: Callback,
@@ -50,7 +58,7 @@ pub(super) struct Callbacks {
 struct State {
     settled: Option<Result<JsValue, JsValue>>,
     waker: Option<Waker>,
-    /// The runtime has one of them still to call.
+    /// The runtime may still call one of them.
     expected: bool,
 }
 
@@ -60,21 +68,21 @@ impl Wait {
         Self { callbacks: Some(spare.unwrap_or_else(Callbacks::new)) }
     }
 
-    /// Hands the callbacks to the runtime.
+    /// Passes the callbacks to the runtime.
     pub(super) fn begin<T>(&self, hand_over: impl FnOnce(&Callbacks) -> T) -> Option<T> {
         let callbacks = self.callbacks.as_ref()?;
         callbacks.state.borrow_mut().expected = true;
         Some(hand_over(callbacks))
     }
 
-    /// The runtime will call none of them any more.
+    /// Notes that the runtime will call neither of them.
     pub(super) fn call_off(&self) {
         if let Some(callbacks) = &self.callbacks {
             callbacks.state.borrow_mut().expected = false;
         }
     }
 
-    /// What the runtime calls with.
+    /// The value or the fault that the runtime calls back with.
     pub(super) async fn over(&self) -> Result<JsValue, JsValue> {
         poll_fn(|context| {
             let Some(callbacks) = &self.callbacks else { return Poll::Pending };
@@ -99,7 +107,7 @@ impl Drop for Wait {
         let Some(callbacks) = self.callbacks.take() else { return };
         let State { expected, .. } = callbacks.state.replace(State::default());
         if expected {
-            // What is still to be called must not be gone: the runtime keeps it as long as it needs it.
+            // The runtime may still call them, and from here on owns them.
             let _ = (callbacks.fulfilled.into_js_value(), callbacks.rejected.into_js_value());
             return;
         }

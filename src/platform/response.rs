@@ -1,4 +1,4 @@
-//! The runtime's responses, made of the product's.
+//! The product's responses as the runtime's.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::promise::settled;
 use crate::entry::{Body, Header, Response, SessionStream};
 use crate::ports::{Database, Platform};
 
-/// A response whose stream the runtime can send by itself.
+/// The runtime's response with the same status, headers and body.
 pub(super) fn runtime_response(
     response: &Response<ReadableStream>,
 ) -> Result<web_sys::Response, JsValue> {
@@ -30,8 +30,7 @@ pub(super) fn runtime_response(
     }
 }
 
-/// The same response with more headers. Those of a response that came from an object cannot be
-/// changed in place.
+/// A copy of a response with more headers. The headers of an object's response are immutable.
 pub(super) fn with_headers(
     response: web_sys::Response,
     headers: &[Header],
@@ -49,13 +48,13 @@ pub(super) fn with_headers(
     Ok(copy)
 }
 
-/// A stream whose chunks are written one after the other, each when the one before was taken.
+/// A stream of chunks. The next chunk is made when the one before has been taken.
 pub(super) fn readable<P: Platform, D: Database + 'static>(
     stream: SessionStream<P, D>,
 ) -> Result<ReadableStream, JsValue> {
     let pipe = IdentityTransformStream::new()?;
     let writer = pipe.writable().get_writer()?;
-    // The watcher's task has no part in the turn: when it ends, only the watcher is gone.
+    // The task serves one watcher; the turn goes on without it.
     spawn_local(send(stream, writer));
     Ok(pipe.readable())
 }
@@ -73,10 +72,10 @@ async fn send<P: Platform, D: Database>(
                 }
             }
             Ok(None) => break writer.close(),
-            // A document that is not whole must not look like one.
+            // A document that breaks off must not look whole.
             Err(fault) => break writer.abort_with_reason(&JsValue::from_str(fault.code.as_str())),
         }
     };
-    // Closing a stream whose reader is gone fails; there is nobody to tell.
+    // Closing fails when the reader is gone, and then nothing is left to do.
     let _ = settled(&ending).await;
 }

@@ -1,4 +1,4 @@
-//! The [`Platform`] of a Worker: clock, randomness, timers, tasks, secrets and logs.
+//! The [`Platform`] of an object.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use worker::{Env, State};
 use super::bindings::storage::RuntimeStorage;
 use super::clock::{idle, now_ms, sleep};
 use super::console::write_line;
-use super::durable_object::{ask, http_fault};
+use super::durable_object::ask;
 use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
 use super::object_storage::RowCount;
@@ -24,7 +24,6 @@ use crate::ports::{
     ObjectClass, ObjectRequest, Platform,
 };
 
-/// The machine that an object runs on.
 pub(super) struct Runtime {
     env: Env,
     state: State,
@@ -50,9 +49,9 @@ impl Platform for Runtime {
     }
 
     fn random(&self) -> f64 {
-        // Without randomness a retry only loses its jitter.
+        // A failure costs a retry its jitter, nothing else.
         let bits = getrandom::u64().unwrap_or(u64::MAX / 2);
-        // 53 bits are what a double holds.
+        // A double has 53 bits of precision.
         (bits >> 11) as f64 / (1_u64 << 53) as f64
     }
 
@@ -84,9 +83,9 @@ impl Platform for Runtime {
         };
         let body = Uint8Array::from(search.as_bytes());
         let response = ask(&self.env, &request, Some(&body)).await?;
-        let text = response.text().map_err(|fault| http_fault(&fault))?;
-        let text = settled(&text).await.map_err(|fault| http_fault(&fault))?;
-        text.as_string().ok_or_else(|| HttpFault("The answer is no text.".to_owned()))
+        let text = response.text()?;
+        let text = settled(&text).await?;
+        text.as_string().ok_or_else(|| HttpFault("The response is no text.".to_owned()))
     }
 
     fn object_id(&self) -> String {
@@ -106,7 +105,7 @@ impl Platform for Runtime {
     }
 
     async fn durable(&self) {
-        // When it fails the object is reset, and nobody hears of what was not kept.
+        // A failure resets the object, so that no client hears of what was lost.
         let _ = settled(&RuntimeStorage::of(&self.state).sync()).await;
     }
 
@@ -119,7 +118,7 @@ impl Platform for Runtime {
 
     fn set_alarm(&self, at_ms: u64) -> Result<(), DatabaseFault> {
         let setting = RuntimeStorage::of(&self.state).set_alarm(at_ms as f64);
-        // Its promise settles with the writes around it: when they are not kept, the object is reset.
+        // The promise settles with the writes around it; a failure of theirs resets the object.
         setting.map(|_| ()).map_err(|fault| DatabaseFault(format!("{fault:?}")))
     }
 

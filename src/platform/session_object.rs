@@ -1,16 +1,15 @@
 //! The Durable Object of one session, named `{tenant}/{SessionId}`.
 //!
-//! State: SQLite (see `persistence::schema`), and in memory the turn that runs. Routes: what
-//! `entry::Route` finds below `/execute` and `/sessions`. Statuses: interface §3. Alarm:
-//! `TURN_ALARM_MS` after an instance's first accepted submission, and again while a turn runs, so
-//! that the object is not evicted under it, and so that a turn whose instance was lost is taken up.
+//! State: SQLite (see `persistence::schema`), and the running turn in memory. Routes: `/execute`, and
+//! `entry::SessionRoute`. Statuses: interface §3. Alarm: `TURN_ALARM_MS` after an instance's first
+//! accepted submission, then at that interval while a turn runs; it keeps the object from eviction and
+//! resumes a turn that lost its instance.
 
 use std::rc::Rc;
 
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
-use super::object_request::context_source;
-use super::object_request::respond;
+use super::object_request::{context_source, respond};
 use super::object_storage::{ObjectStorage, RowCount};
 use super::response::readable;
 use super::runtime::Runtime;

@@ -1,7 +1,7 @@
 //! The Durable Object of one workspace's index, named `{tenant}/{WorkspaceId}`.
 //!
-//! State: SQLite with FTS5 (see `retrieval::schema`). Routes: what `entry::Route` finds below
-//! `/workspaces`. Statuses: interface §3. No alarm.
+//! State: SQLite with FTS5 (see `retrieval::schema`). Routes: `entry::WorkspaceRoute`. Statuses:
+//! interface §3. It has no alarm.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! `ReadableStreamBYOBReader`: a body that is read into buffers of the reader's own.
+//! `ReadableStreamBYOBReader`, which reads into the caller's buffer.
 
 use worker::js_sys::{Promise, Uint8Array};
 use worker::wasm_bindgen::JsValue;
@@ -6,7 +6,6 @@ use worker::wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen]
 extern "C" {
-    /// A body that nobody reads yet.
     pub(crate) type ByteStream;
 
     #[wasm_bindgen(method, catch, js_name = getReader)]
@@ -14,7 +13,7 @@ extern "C" {
 
     pub(crate) type Reader;
 
-    /// The runtime's extension: settles with fewer bytes only at the end.
+    /// An extension of the runtime's. It returns fewer bytes only at the end.
     #[wasm_bindgen(method, js_name = readAtLeast)]
     pub(crate) fn read_at_least(this: &Reader, bytes: u32, into: Uint8Array) -> Promise;
 

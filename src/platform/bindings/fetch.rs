@@ -1,4 +1,4 @@
-//! The global `fetch`, its `RequestInit`, and the splitting of a body.
+//! The global `fetch`, its `RequestInit`, and `tee` and `pipeThrough` of a body.
 
 use worker::js_sys::{Array, Promise, Uint8Array};
 use worker::wasm_bindgen::JsValue;
@@ -20,7 +20,6 @@ extern "C" {
     #[wasm_bindgen(method, setter)]
     pub(crate) fn set_signal(this: &RequestInit, signal: &AbortSignal);
 
-    /// A body that is split or piped by the runtime.
     pub(crate) type Pipeable;
 
     #[wasm_bindgen(method, catch)]

@@ -1,9 +1,8 @@
-//! What the crate `worker` lacks, one file for each part of the runtime.
+//! The runtime's functions that the crate `worker` does not declare, or declares at a cost: it reads and
+//! builds requests, responses and rows member by member, and each member is a call into JavaScript. With
+//! these declarations a request's head, a response's head or a result's rows cross as one JSON text.
 //!
-//! `worker` reads and builds requests, responses and rows member by member, and each member is a
-//! crossing into JavaScript. Here the head of a request or response crosses as one JSON text.
-//!
-//! Architecture Invariant: declarations of the runtime's own functions; no logic.
+//! Architecture Invariant: declarations only, no logic.
 //!
 //! | file | declares |
 //! |---|---|

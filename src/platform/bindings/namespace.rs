@@ -1,4 +1,4 @@
-//! `DurableObjectNamespace`: one hop to an object by its name.
+//! `DurableObjectNamespace`.
 
 use worker::js_sys::Promise;
 use worker::wasm_bindgen::JsValue;

@@ -1,5 +1,5 @@
-//! `IdentityTransformStream`: the runtime's own pipe. Unlike a stream backed by code, it sees a
-//! disconnect.
+//! `IdentityTransformStream`, the runtime's pipe. Its writer notices a client's disconnect, which a
+//! JavaScript stream's does not.
 
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen::prelude::wasm_bindgen;

@@ -12,7 +12,7 @@ extern "C" {
     #[wasm_bindgen(js_name = clearTimeout)]
     pub(crate) fn clear_timeout(timer: &JsValue);
 
-    /// Settles after so many milliseconds; after none, as soon as nothing is left to do at once.
+    /// Settles after `ms` milliseconds; after 0, when the runtime has no work left that is ready.
     #[wasm_bindgen(js_namespace = scheduler, js_name = wait)]
     pub(crate) fn scheduler_wait(ms: u32) -> Promise;
 }
