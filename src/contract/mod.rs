@@ -28,7 +28,7 @@ pub mod validation;
 pub use closed_list::ClosedList;
 pub use document::{Document, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
-pub use fault::{Fault, Warning};
+pub use fault::{Fault, Notice, Warning};
 pub use fingerprint::fingerprint;
 pub use identifiers::{SessionId, TurnId};
 pub use invoke_result::InvokeResult;
@@ -42,5 +42,5 @@ pub use response::{
     Usage,
 };
 pub use tool_result::{ToolOutcome, ToolResult};
-pub use turn_status::{TurnStatus, UnknownTurnStatus};
+pub use turn_status::TurnStatus;
 pub use validation::{MemberOrder, parse, parse_documents, parse_search, peek_session_id};
