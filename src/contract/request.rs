@@ -13,7 +13,7 @@ use super::identifiers::{SessionId, TurnId};
 use super::tool_result::ToolResult;
 
 /// The body of `POST /execute`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ExecuteRequest {
     /// Starts a turn.
     UserTurn(Box<UserTurn>),
@@ -22,8 +22,7 @@ pub enum ExecuteRequest {
 }
 
 /// A turn's input. At least one of instruction, artifacts and images is there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct UserTurn {
     /// The session.
     pub session_id: SessionId,
@@ -58,8 +57,7 @@ pub struct UserTurn {
 }
 
 /// Tool results for a waiting turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ToolContinuation {
     /// The session.
     pub session_id: SessionId,
@@ -70,8 +68,7 @@ pub struct ToolContinuation {
 }
 
 /// A file supplied by the client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputArtifact {
     /// The file or its folder, relative to the client's root; never absolute, `""` is the root.
     pub relative_path: String,
@@ -88,7 +85,7 @@ pub struct InputArtifact {
 }
 
 /// The contents of an artifact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArtifactContent {
     /// `utf8`: the text itself, possibly empty.
     Text(String),
@@ -117,8 +114,7 @@ closed_list! {
 }
 
 /// An image pasted from the clipboard.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClipboardImage {
     /// The client's name for it.
     pub id: String,
@@ -143,16 +139,16 @@ closed_list! {
 }
 
 /// Where retrieval may look. All conditions must hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct RagScope {
     /// The conditions; none permits everything.
     pub conditions: Vec<RagCondition>,
 }
 
 /// One condition on a chunk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct RagCondition {
     /// What is looked at; never empty.
     pub key: String,

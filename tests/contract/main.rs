@@ -128,12 +128,6 @@ fn a_full_user_turn_is_read_whole() {
 }
 
 #[test]
-fn the_typed_request_survives_being_stored() {
-    let stored = serde_json::to_string(&full_turn()).unwrap();
-    assert_eq!(serde_json::from_str::<ExecuteRequest>(&stored).unwrap(), full_turn());
-}
-
-#[test]
 fn a_tool_continuation_is_read_whole() {
     let body = r#"{"ToolResults":[
         {"ToolCallId":"c1","ExecutionMs":0,"ResultJson":" {\"a\": 1} ","ErrorMessage":null},
@@ -155,9 +149,7 @@ fn a_tool_continuation_is_read_whole() {
             },
         ],
     });
-    assert_eq!(parse(body.as_bytes()).as_ref(), Ok(&expected));
-    let stored = serde_json::to_string(&expected).unwrap();
-    assert_eq!(serde_json::from_str::<ExecuteRequest>(&stored).unwrap(), expected);
+    assert_eq!(parse(body.as_bytes()), Ok(expected));
 }
 
 #[test]
@@ -512,6 +504,16 @@ fn a_stored_fingerprint_outlives_a_deploy() {
         fingerprint(&full_turn()),
         "c7e6ddc2c2d4b3f19c15ad0b4bcc1f3ffa7e59d1bbfa59714ac6ceb5749f9aaf"
     );
+    let results = r#""ToolResults":[{"ToolCallId":"c1","ExecutionMs":7,"ResultJson":"1"},{"ToolCallId":"c2","ExecutionMs":0,"ErrorMessage":"gone"}]"#;
+    for (body, stored) in [
+        (
+            turn(r#""Instruction":"x""#),
+            "aa7903e490321c64d888dbc956e2143eb3c93fc8866dc0620aeb79fac9426fb8",
+        ),
+        (turn(results), "fcd234c72286e913b69ff2267aa96427c692983dea5fe9102e94c053fc73305b"),
+    ] {
+        assert_eq!(fingerprint(&parse(body.as_bytes()).unwrap()), stored);
+    }
 }
 
 #[test]
@@ -561,7 +563,7 @@ fn a_final_response_has_exactly_the_published_members() {
         ),
     );
     for (response, json) in [(bare, bare_json), (full, &full_json)] {
-        round_trips(&AgentExecuteResponse::Final(response), json);
+        is_written_as(&AgentExecuteResponse::Final(response), json);
     }
 }
 
@@ -581,8 +583,8 @@ fn a_tool_continuation_response_has_exactly_the_published_members() {
         tool_continuation_message: None,
     };
     let json = r#"{"Kind":"client_tool_continuation","SessionId":"s","TurnId":"t","ModeDisplayName":"General","ToolCalls":[{"ToolCallId":"c","Name":"ls","ArgumentsJson":"{}"}]}"#;
-    round_trips(&AgentExecuteResponse::ClientToolContinuation(bare.clone()), json);
-    round_trips(
+    is_written_as(&AgentExecuteResponse::ClientToolContinuation(bare.clone()), json);
+    is_written_as(
         &AgentExecuteResponse::ClientToolContinuation(ToolContinuationResponse {
             tool_continuation_message: Some("Looking.".into()),
             ..bare
@@ -591,24 +593,20 @@ fn a_tool_continuation_response_has_exactly_the_published_members() {
     );
 }
 
-fn round_trips(response: &AgentExecuteResponse, json: &str) {
+fn is_written_as(response: &AgentExecuteResponse, json: &str) {
     assert_eq!(serde_json::to_string(response).unwrap(), json);
-    assert_eq!(&serde_json::from_str::<AgentExecuteResponse>(json).unwrap(), response);
     assert_eq!(
         InvokeResult::success(response, vec![]).to_json(),
         format!(r#"{{"Successful":true,"Result":{json},"Errors":[],"Warnings":[]}}"#)
     );
 }
 
-/// What holds for every body: a parsed one stays itself when stored, and a refused one has at
-/// least one fault, each the caller's, within the bound, and readable back.
+/// Checks any body: an accepted one goes to its own session; a refused one has at least one fault,
+/// each the caller's, within the bound, and readable back.
 fn holds_for(body: &[u8]) {
     match parse(body) {
         Ok(request) => {
-            let stored = serde_json::to_string(&request).unwrap();
-            let read: ExecuteRequest = serde_json::from_str(&stored).unwrap();
-            assert_eq!(read, request);
-            assert_eq!(fingerprint(&read), fingerprint(&request));
+            assert_eq!(fingerprint(&request).len(), 64);
             assert_eq!(peek_session_id(body).as_ref(), Some(request.session_id()));
         }
         Err(faults) => {

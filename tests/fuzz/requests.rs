@@ -49,15 +49,11 @@ fn that(holds: bool, otherwise: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise.to_owned()) }
 }
 
-/// A request stays itself: routed to its own session, stored and read back, and sent again in
-/// another order, with other white space and in other escapes.
+/// A request is routed to its own session, and stays the same when it is sent again in another
+/// order, with other white space and in other escapes.
 fn accepted(body: &[u8], request: &ExecuteRequest) -> Result<(), String> {
     let routed = peek_session_id(body);
     that(routed.as_ref() == Some(request.session_id()), "routed to another session")?;
-    let stored = serde_json::to_string(request).map_err(|error| error.to_string())?;
-    let restored: ExecuteRequest =
-        serde_json::from_str(&stored).map_err(|error| format!("not restored: {error}"))?;
-    that(restored == *request, "restored as another request")?;
 
     let text = std::str::from_utf8(body).map_err(|_| "accepted and not UTF-8")?;
     let mut json = Json::read(text.trim_start_matches('\u{feff}')).ok_or("accepted and no JSON")?;
