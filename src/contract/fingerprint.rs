@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::request::{
     ArtifactContent, ClientTool, ClipboardImage, ExecuteRequest, InputArtifact, RagCondition,
-    RagScope, ToolContinuation, ToolParameters, UserTurn,
+    RagScope, ToolContinuation, UserTurn,
 };
 use super::tool_result::{ToolOutcome, ToolResult};
 use crate::encoding::hex;
@@ -140,7 +140,7 @@ impl Content {
         self.texts([name]);
         self.optional_texts([
             description.as_deref(),
-            parameters.as_ref().map(ToolParameters::as_json),
+            parameters.as_ref().map(|object| object.as_raw().get()),
             strict.map(|strict| if strict { "true" } else { "false" }),
         ]);
     }

@@ -1,12 +1,12 @@
-//! The public contract: what a client sends to `/execute` and what it may see of a turn
-//! (AGN-034 for the request, AGN-033 for the response, [interface] §1 to §3).
+//! The public contract: the requests of a client and the responses that it may see (AGN-034,
+//! AGN-033, [interface] §1 to §3).
 //!
 //! It owns the request and response shapes, their validation, the `InvokeResult` envelope and the
 //! error dictionary. It does no I/O, reads no clock and knows neither the runtime nor the model
 //! service.
 //!
 //! Architecture Invariant: this folder names only `encoding` and `json`. A field of the model
-//! service cannot leak to a client, because nothing here has ever heard of the model service.
+//! service cannot leak to a client, because no type here can hold one.
 
 pub mod closed_list;
 pub mod document;

@@ -1,16 +1,17 @@
-//! One value of a document.
+//! One value of a document, and reading it by the rule of its member.
 
 use std::borrow::Cow;
 
 use super::place::Place;
-use super::walk::{Text, first};
+use super::report::{Problem, Report};
+use super::walk::{Text, first_member, for_each_element};
 
 /// One value of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'d, 'p> {
     /// Its JSON, a slice of the document without white space around it.
     pub json: &'d str,
-    /// Where it stands.
+    /// Its place.
     pub place: Place<'p>,
 }
 
@@ -42,13 +43,12 @@ impl<'d, 'p> Node<'d, 'p> {
         Node { json, place: Place::Element(&self.place, index) }
     }
 
-    /// The first member of that name, if this is an object that has one.
+    /// The first member `name`, if the value is an object that has one.
     pub fn find<'n>(&'n self, name: &'n str) -> Option<Node<'d, 'n>> {
-        let document = serde_json::Deserializer::from_str(self.json);
-        first(document, name).map(|json| self.member(name, json))
+        first_member(self.json.as_bytes(), name).map(|json| self.member(name, json))
     }
 
-    /// What kind of value it is.
+    /// The kind of the value.
     pub fn kind(&self) -> Kind {
         match self.json.as_bytes().first() {
             Some(b'{') => Kind::Object,
@@ -68,6 +68,49 @@ impl<'d, 'p> Node<'d, 'p> {
     /// The text, if it is a string of valid Unicode.
     pub fn as_text(&self) -> Option<Cow<'d, str>> {
         serde_json::from_str(self.json).ok().map(|Text(text)| text)
+    }
+
+    /// The text; a violation when the value is not a string of valid Unicode.
+    pub fn text<R: Report>(&self, found: &mut R) -> Option<Cow<'d, str>> {
+        let text = self.as_text();
+        if self.kind() != Kind::String {
+            found.add(*self, Problem::WrongKind("a string"));
+        } else if text.is_none() {
+            // The document is JSON, so the error can only be an escape for half a character.
+            found.add(*self, Problem::Invalid("is not valid Unicode; escape no lone surrogates"));
+        }
+        text
+    }
+
+    /// The boolean; a violation when the value is another.
+    pub fn flag<R: Report>(&self, found: &mut R) -> Option<bool> {
+        match self.json {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => {
+                found.add(*self, Problem::WrongKind("true or false"));
+                None
+            }
+        }
+    }
+
+    /// Calls `each` with the elements in order, and gives their number; a violation when the value
+    /// is not an array.
+    pub fn elements<R: Report>(
+        &self,
+        found: &mut R,
+        mut each: impl FnMut(Node<'d, '_>, &mut R),
+    ) -> Option<usize> {
+        let mut count = 0_usize;
+        let walked = for_each_element(self.json, |json| {
+            each(self.element(count, json), found);
+            count += 1;
+        });
+        if walked.is_err() {
+            found.add(*self, Problem::WrongKind("an array"));
+            return None;
+        }
+        Some(count)
     }
 }
 

@@ -1,7 +1,7 @@
-//! The public contract from outside: requests in, faults or typed requests out, and the exact JSON
-//! of responses.
+//! The public contract from outside: from bodies to typed requests or faults, and the exact JSON of
+//! responses.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
-// A failing test is meant to panic, and its helpers stand outside the test functions.
+// A failing test panics, in the functions outside the test functions too.
 
 mod memory;
 
@@ -88,17 +88,17 @@ fn full_turn() -> ExecuteRequest {
     }))
 }
 
-/// A user turn of these members besides its ids.
+/// A user turn with its ids and these members.
 fn turn(members: &str) -> String {
     format!(r#"{{"SessionId":"s","TurnId":"t",{members}}}"#)
 }
 
-/// The shortest valid user turn with one more member behind it.
+/// The shortest valid user turn, followed by one more member.
 fn turn_with(member: &str) -> String {
     turn(&format!(r#""Instruction":"x",{member}"#))
 }
 
-/// A faulty report in short: code, pointer, message and suggestion of each fault.
+/// The report of a refused body: code, pointer, message and suggestion of each fault.
 fn report(body: &str) -> Vec<String> {
     match parse(body.as_bytes()) {
         Ok(request) => panic!("accepted {body}: {request:?}"),
@@ -498,8 +498,8 @@ fn other_content_has_another_fingerprint() {
 
 #[test]
 fn a_stored_fingerprint_outlives_a_deploy() {
-    // A change here turns every repetition of an earlier request into a conflict: it needs a new
-    // domain, and a reader for the old one.
+    // A change here turns every repetition of an earlier request into a conflict. It needs a new
+    // domain, and code that still computes the old fingerprint.
     assert_eq!(
         fingerprint(&full_turn()),
         "c7e6ddc2c2d4b3f19c15ad0b4bcc1f3ffa7e59d1bbfa59714ac6ceb5749f9aaf"
@@ -661,7 +661,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    // Failures are reproduced from the seed that is printed; no file is written beside the tests.
+    // The printed seed reproduces a failure; no file is written beside the tests.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]

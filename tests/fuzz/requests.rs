@@ -1,4 +1,4 @@
-//! Bodies of `POST /execute`: what each must be read as, or be refused with.
+//! Bodies of `POST /execute`: the rules for every accepted and every refused one.
 
 use std::collections::BTreeSet;
 
@@ -71,7 +71,7 @@ fn accepted(body: &[u8], request: &ExecuteRequest) -> Result<(), String> {
 }
 
 /// A refusal names faults of the dictionary, each at a place of the body, in document order, and
-/// never repeats what the client has written.
+/// never repeats the client's content.
 fn refused(body: &[u8], faults: &[Fault]) -> Result<(), String> {
     that((1..=101).contains(&faults.len()), "no fault, or too many")?;
     let known = dictionary();
@@ -129,7 +129,8 @@ fn repeats(faults: &[Fault]) -> bool {
     })
 }
 
-/// Names of members are repeated in messages, and are not content; those of tools are too.
+/// Whether a name contains the marker. Messages repeat names of members, those of tools included,
+/// which are not content.
 fn names_hold_content(json: &Json) -> bool {
     let mut found = false;
     json.for_each_name(&mut |name| found |= holds_content(name));
@@ -147,7 +148,7 @@ fn names_hold_content(json: &Json) -> bool {
     found
 }
 
-/// Whether two members of one object have one path.
+/// Whether two members of one object have the same path.
 fn has_twins(json: &Json) -> bool {
     match json {
         Json::Scalar(_) => false,
@@ -161,12 +162,12 @@ fn has_twins(json: &Json) -> bool {
 }
 
 fn holds_content(name: &str) -> bool {
-    // A name that was cut may end within the word.
+    // A name that was cut may end within the marker.
     name.to_ascii_lowercase().contains("zq")
 }
 
-/// Where a JSON Pointer leads: an index for each step, the largest for a member that is missing; and
-/// whether `null` stands there.
+/// The place of a JSON Pointer: an index for each step, the largest for a missing member; and whether
+/// its value is `null`.
 fn place(json: &Json, path: &str) -> Result<(Vec<usize>, bool), String> {
     let lost = || format!("{path:?} leads nowhere");
     if path.is_empty() {
@@ -197,7 +198,7 @@ fn place(json: &Json, path: &str) -> Result<(Vec<usize>, bool), String> {
     Ok((found, here == Some(&Json::Scalar("null".to_owned()))))
 }
 
-/// A name as a path shows it: at most 64 characters, and that it was cut.
+/// A name as a path shows it: at most 64 characters, with `…` after a cut.
 fn clipped(name: &str) -> String {
     match name.char_indices().nth(64) {
         Some((end, _)) => format!("{}…", &name[..end]),

@@ -5,7 +5,7 @@
 use serde::de::IgnoredAny;
 
 use super::reader::Reader;
-use super::user_turn::SERVER_OWNED;
+use super::user_turn;
 use crate::contract::error_code::ErrorCode;
 use crate::contract::identifiers::{SessionId, TurnId};
 use crate::contract::limits;
@@ -18,23 +18,10 @@ const TOOL_CONTINUATION: ObjectShape = ObjectShape::new(
     &["SessionId", "TurnId", "ToolResults"],
 )
 .forbidding(&[
-    SERVER_OWNED,
+    user_turn::SERVER_OWNED,
+    // The members of its own come first, so only the others of a User Turn are forbidden.
     ForbiddenMembers {
-        names: &[
-            "Instruction",
-            "InputArtifacts",
-            "ClipboardImages",
-            "RagScope",
-            "SolutionContextText",
-            "WorkspaceId",
-            "Repo",
-            "Language",
-            "Streaming",
-            "AgentContextId",
-            "ConversationContextId",
-            "ToolsJson",
-            "ToolChoiceName",
-        ],
+        names: user_turn::MEMBERS,
         problem: "has no place beside ToolResults; send it with a user turn",
         null_is_absent: true,
     },

@@ -16,30 +16,30 @@ use crate::contract::request::{
 use crate::encoding::{canonical_base64, is_media_type};
 use crate::json::{ForbiddenMembers, Node, ObjectShape};
 
-const USER_TURN: ObjectShape = ObjectShape::new(
-    &[
-        "SessionId",
-        "TurnId",
-        "Instruction",
-        "InputArtifacts",
-        "ClipboardImages",
-        "RagScope",
-        "SolutionContextText",
-        "WorkspaceId",
-        "Repo",
-        "Language",
-        "Streaming",
-        "AgentContextId",
-        "ConversationContextId",
-        "ToolsJson",
-        "ToolChoiceName",
-        // Always `null` here: any other value makes the request a Tool Continuation. The name is
-        // known, so that a misspelt one is recognised.
-        "ToolResults",
-    ],
-    &["SessionId", "TurnId"],
-)
-.forbidding(&[SERVER_OWNED]);
+/// The members of a User Turn.
+pub(super) const MEMBERS: &[&str] = &[
+    "SessionId",
+    "TurnId",
+    "Instruction",
+    "InputArtifacts",
+    "ClipboardImages",
+    "RagScope",
+    "SolutionContextText",
+    "WorkspaceId",
+    "Repo",
+    "Language",
+    "Streaming",
+    "AgentContextId",
+    "ConversationContextId",
+    "ToolsJson",
+    "ToolChoiceName",
+    // Always `null` here: any other value makes the request a Tool Continuation. The name is
+    // known, so that a misspelt one is recognised.
+    "ToolResults",
+];
+
+const USER_TURN: ObjectShape =
+    ObjectShape::new(MEMBERS, &["SessionId", "TurnId"]).forbidding(&[SERVER_OWNED]);
 
 /// Members that only the server may set, in either scenario.
 pub(super) const SERVER_OWNED: ForbiddenMembers = ForbiddenMembers {
