@@ -51,7 +51,7 @@ pub struct UserTurn {
     pub conversation_context_id: Option<String>,
     /// Latched by the session: `None` keeps its tools, any list (the empty one too) replaces them.
     pub tools: Option<Vec<ClientTool>>,
-    /// The tool that the first model call must use; admission checks that it is offered.
+    /// The tool that the first model call must use; composition checks that it is offered.
     pub tool_choice_name: Option<String>,
 }
 

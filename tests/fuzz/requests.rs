@@ -92,8 +92,8 @@ fn refused(body: &[u8], faults: &[Fault]) -> Result<(), String> {
     if !names_hold_content(&json) {
         that(!repeats(faults), "content in a message")?;
     }
-    // Where a walk ended at half a character, what comes after was not seen, nor is it in order;
-    // of members that stand twice only the first can be found again.
+    // Half a character ends the walk early, so later faults are absent or out of order. Of repeated
+    // members, a path leads to the first only.
     let is_odd = |fault: &Fault| fault.message.contains("not valid Unicode");
     let is_regular = !has_twins(&json) && !faults.iter().any(is_odd);
     let mut before = Vec::new();
@@ -105,12 +105,12 @@ fn refused(body: &[u8], faults: &[Fault]) -> Result<(), String> {
         };
         let (mut found, is_null) = place(&json, path)?;
         if is_regular {
-            // A null may count as missing. Below the text of the tools every place is the text's own.
+            // A null may count as missing. All places inside `ToolsJson` have the path of the text.
             let is_missing = found.last() == Some(&usize::MAX);
             let says_missing = fault.code == ErrorCode::MissingField;
-            that(!is_missing || says_missing, "a fault of a member that is not there")?;
+            that(!is_missing || says_missing, "a fault of an absent member")?;
             let may_be = is_missing || is_null || path == "/ToolsJson";
-            that(!says_missing || may_be, "missing, and it is there")?;
+            that(!says_missing || may_be, "missing, and present")?;
             if let Some(last) = found.last_mut().filter(|_| says_missing && is_null) {
                 *last = usize::MAX;
             }

@@ -133,8 +133,8 @@ pub(crate) fn judge(input: &[u8]) -> Verdict {
     }
 }
 
-/// The path of a route, with every byte of its ids percent-encoded. A link to a file has none,
-/// because the route lacks the signature.
+/// The path of a route, with every byte of its ids percent-encoded. A link to a file has none, because
+/// its path is signed as it is.
 fn path_of(route: &Route) -> Option<String> {
     let id = |id: &str| id.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
     Some(match route {
