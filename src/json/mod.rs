@@ -12,6 +12,7 @@ mod nearest_name;
 mod node;
 mod object_shape;
 mod place;
+mod reading;
 mod report;
 mod walk;
 mod well_formed;

@@ -1,10 +1,9 @@
-//! One value of a document, and reading it by the rule of its member.
+//! One value of a document.
 
 use std::borrow::Cow;
 
 use super::place::Place;
-use super::report::{Problem, Report};
-use super::walk::{Text, first_member, for_each_element};
+use super::walk::{Text, first_member};
 
 /// One value of a document.
 #[derive(Clone, Copy, Debug)]
@@ -68,49 +67,6 @@ impl<'d, 'p> Node<'d, 'p> {
     /// The text, if it is a string of valid Unicode.
     pub fn as_text(&self) -> Option<Cow<'d, str>> {
         serde_json::from_str(self.json).ok().map(|Text(text)| text)
-    }
-
-    /// The text; a violation when the value is not a string of valid Unicode.
-    pub fn text<R: Report>(&self, found: &mut R) -> Option<Cow<'d, str>> {
-        let text = self.as_text();
-        if self.kind() != Kind::String {
-            found.add(*self, Problem::WrongKind("a string"));
-        } else if text.is_none() {
-            // The document is JSON, so the error can only be an escape for half a character.
-            found.add(*self, Problem::Invalid("is not valid Unicode; escape no lone surrogates"));
-        }
-        text
-    }
-
-    /// The boolean; a violation when the value is another.
-    pub fn flag<R: Report>(&self, found: &mut R) -> Option<bool> {
-        match self.json {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => {
-                found.add(*self, Problem::WrongKind("true or false"));
-                None
-            }
-        }
-    }
-
-    /// Calls `each` with the elements in order, and gives their number; a violation when the value
-    /// is not an array.
-    pub fn elements<R: Report>(
-        &self,
-        found: &mut R,
-        mut each: impl FnMut(Node<'d, '_>, &mut R),
-    ) -> Option<usize> {
-        let mut count = 0_usize;
-        let walked = for_each_element(self.json, |json| {
-            each(self.element(count, json), found);
-            count += 1;
-        });
-        if walked.is_err() {
-            found.add(*self, Problem::WrongKind("an array"));
-            return None;
-        }
-        Some(count)
     }
 }
 

@@ -1,0 +1,53 @@
+//! Reading a value by the rule of its member.
+//!
+//! Each method gives the value, or reports a problem and gives nothing.
+
+use std::borrow::Cow;
+
+use super::node::{Kind, Node};
+use super::report::{Problem, Report};
+use super::walk::for_each_element;
+
+impl<'d> Node<'d, '_> {
+    /// The text of a string.
+    pub fn text<R: Report>(&self, found: &mut R) -> Option<Cow<'d, str>> {
+        let text = self.as_text();
+        if self.kind() != Kind::String {
+            found.add(*self, Problem::WrongKind("a string"));
+        } else if text.is_none() {
+            // The document is JSON, so the error can only be an escape for half a character.
+            found.add(*self, Problem::Invalid("is not valid Unicode; escape no lone surrogates"));
+        }
+        text
+    }
+
+    /// The boolean.
+    pub fn flag<R: Report>(&self, found: &mut R) -> Option<bool> {
+        match self.json {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => {
+                found.add(*self, Problem::WrongKind("true or false"));
+                None
+            }
+        }
+    }
+
+    /// Calls `each` with the elements in order, and gives their number.
+    pub fn elements<R: Report>(
+        &self,
+        found: &mut R,
+        mut each: impl FnMut(Node<'d, '_>, &mut R),
+    ) -> Option<usize> {
+        let mut count = 0_usize;
+        let walked = for_each_element(self.json, |json| {
+            each(self.element(count, json), found);
+            count += 1;
+        });
+        if walked.is_err() {
+            found.add(*self, Problem::WrongKind("an array"));
+            return None;
+        }
+        Some(count)
+    }
+}
