@@ -1,7 +1,7 @@
 //! Closed lists of names, such as the operators of a scope, each written down once.
 //!
-//! The wire form, the name as text and the list in messages come from one table, and the published
-//! OpenAPI document is held against it by a test.
+//! The wire form, the name as text and the list in messages come from one table. A test holds the
+//! published OpenAPI document against it.
 
 /// A closed list of names.
 pub trait ClosedList {
@@ -21,11 +21,19 @@ macro_rules! closed_list {
         }
 
         impl $list {
+            /// Every member of the list, in its order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
             /// The name on the wire.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
                 }
+            }
+
+            /// The member of that name.
+            pub fn parse(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|member| member.as_str() == name)
             }
         }
 

@@ -1,4 +1,4 @@
-//! What the workspace endpoints take, once `validation` has accepted it (interface §7).
+//! The requests of the workspace endpoints after their validation (interface §7).
 //!
 //! It owns the typed shapes. They are a canonical form: one text and an array of one are the same.
 
@@ -7,13 +7,13 @@ use super::request::RagScope;
 /// A document for a workspace's index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Where it stands, relative to the workspace's root: its name in the index.
+    /// Its path relative to the workspace's root, which is its name in the index.
     pub path: String,
     /// Its whole text, possibly empty.
     pub contents: String,
     /// A language hint; never empty.
     pub language: Option<String>,
-    /// What a scope may ask for besides path and language.
+    /// Further keys for the conditions of a scope.
     pub properties: Properties,
 }
 
@@ -23,10 +23,10 @@ pub type Properties = Vec<(String, Vec<String>)>;
 /// A search in a workspace's index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchRequest {
-    /// The user's own words; never blank.
+    /// The user's words; never blank.
     pub query: String,
     /// Narrows the search.
     pub rag_scope: Option<RagScope>,
-    /// How many chunks are wanted at most, when the request says so; at least one.
+    /// The most chunks, when the request says so; at least one.
     pub limit: Option<usize>,
 }

@@ -1,37 +1,28 @@
-//! The error dictionary: every code a client can see, and what each one means for it
-//! (interface §3).
+//! The error dictionary: every code that a client can see, with its meaning (interface §3).
 //!
-//! One table owns the codes and the decisions that hang on them; a row does not compile until every
-//! column is filled in. It holds no request data.
+//! One table owns the codes and the decisions that depend on them; a row does not compile until
+//! every column is filled in. It holds no request data.
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::Serialize;
 
 use self::WhoActs::{Client, Nobody, Operator};
+use super::closed_list::closed_list;
 use super::turn_status::TurnStatus::{self, Aborted, AwaitingTools, Failed};
 
-/// Declares the enum, its names, [`ErrorCode::ALL`] and each code's entry from one table.
+/// Declares [`ErrorCode`] and the dictionary's entry of each code from one table.
 macro_rules! error_codes {
     ($($variant:ident = $name:literal, $status:literal, $who:ident, $retryable:literal, $after:expr,
         $meaning:literal;)+) => {
-        /// A code of the error dictionary; its wire form is the snake_case name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum ErrorCode {
-            $(#[doc = concat!(stringify!($status), ": ", $meaning)] $variant,)+
+        closed_list! {
+            /// A code of the error dictionary, in the dictionary's order.
+            pub enum ErrorCode {
+                $(#[doc = concat!(stringify!($status), ": ", $meaning)] $variant = $name,)+
+            }
         }
 
         impl ErrorCode {
-            /// Every code, in the dictionary's order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            /// The name on the wire.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
-
             /// The code's row of the dictionary.
             pub fn entry(self) -> DictionaryEntry {
                 let (http_status, who_acts, retryable, turn_status_after, meaning) = match self {
@@ -123,7 +114,7 @@ error_codes! {
         "The model service went silent, or the turn took longer than permitted.";
 }
 
-/// Who has to do something before the same thing can succeed.
+/// Who has to act before the same request can succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhoActs {
@@ -143,14 +134,13 @@ pub struct DictionaryEntry {
     pub error_code: ErrorCode,
     /// The HTTP status it travels with.
     pub http_status: u16,
-    /// What happened and what helps, in plain sentences, for a person who meets the code.
+    /// The cause and the remedy, in plain sentences, for a person who meets the code.
     pub meaning: &'static str,
-    /// Who has to act before the same thing can succeed.
+    /// Who has to act before the same request can succeed.
     pub who_acts: WhoActs,
     /// Whether repeating the same request, unchanged, can succeed. Repeating is always safe.
     pub retryable: bool,
-    /// The status the request's turn has afterwards; `null` when the turn is untouched (rejected
-    /// requests write nothing, and may not even name a turn).
+    /// The status of the request's turn afterwards; `null` when the request leaves it untouched.
     pub turn_status_after: Option<TurnStatus>,
 }
 
@@ -165,7 +155,7 @@ impl ErrorCode {
         self.entry().http_status
     }
 
-    /// Whether it is this service's or its upstream's fault, not the caller's: the status says so.
+    /// Whether the service or its upstream is at fault, and not the caller.
     pub fn system_error(self) -> bool {
         self.http_status() >= 500
     }
@@ -174,20 +164,6 @@ impl ErrorCode {
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for ErrorCode {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for ErrorCode {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let known = Self::ALL.iter().copied().find(|code| code.as_str() == name);
-        known.ok_or_else(|| de::Error::custom("the error dictionary has no such code"))
     }
 }
 

@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-/// `output_text.delta`: text that is appended to a segment. `end` is the segment's length in bytes with
-/// it, which makes the event's id.
+/// `output_text.delta`: text that is appended to a segment. `end` is the segment's length in bytes
+/// after it; the event's id contains it.
 pub fn delta(segment: u32, end: usize, text: &str) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "PascalCase")]
@@ -17,7 +17,7 @@ pub fn delta(segment: u32, end: usize, text: &str) -> String {
     format!("event: output_text.delta\nid: {segment}.{end}\ndata: {data}\n\n")
 }
 
-/// `output_text.discard`: all text of a segment is taken back.
+/// `output_text.discard`: the client drops all text of a segment.
 pub fn discard(segment: u32) -> String {
     format!("event: output_text.discard\ndata: {{\"Segment\":{segment}}}\n\n")
 }

@@ -1,67 +1,78 @@
-//! A fault and a warning: the two entries an `InvokeResult` can list (interface §1, InvokeResult).
+//! A fault and a warning: the two entries that an `InvokeResult` lists (interface §1, InvokeResult).
 //!
-//! It owns their wire form. It decides nothing about a code; that is `error_code`'s.
+//! It owns their wire form. What a code means is decided in `error_code`.
 //! Neither may ever carry a key, a prompt or the text of a user.
 
 use std::borrow::Cow;
 
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::error_code::ErrorCode;
 
-/// What went wrong, as the client will read it. Every step inside returns `Result<T, Fault>`.
+/// What went wrong, as the client reads it. Every step of a request returns `Result<T, Fault>`.
+pub type Fault = Notice<ErrorCode>;
+
+/// Something that the caller should know and that did not stop the invocation. Its code is a
+/// snake_case name that a program can test for, and not one of the error dictionary.
+pub type Warning = Notice<Cow<'static, str>>;
+
+/// An entry of `Errors` or `Warnings`: `ErrorCode`, `Message`, `Path`?, `Details`?, `SystemError`.
 ///
-/// Wire form: `ErrorCode`, `Message`, `Path`?, `Details`?, `SystemError`. `SystemError` follows
-/// from the code and is not read back.
+/// `SystemError` follows from the code and is not read back.
 #[derive(Clone, Debug, PartialEq, Deserialize, thiserror::Error)]
 #[serde(rename_all = "PascalCase")]
 #[error("{code}: {message}")]
-pub struct Fault {
-    /// The code of the dictionary.
+pub struct Notice<C> {
+    /// The name that programs test for.
     #[serde(rename = "ErrorCode")]
-    pub code: ErrorCode,
-    /// What happened and what helps, in plain words.
+    pub code: C,
+    /// The cause and the remedy, in plain words.
     pub message: String,
-    /// Where in the request, as a JSON Pointer.
-    #[serde(default)]
+    /// The place in the request, as a JSON Pointer.
     pub path: Option<String>,
-    /// Facts for a program to use.
-    #[serde(default)]
+    /// Facts for programs.
     pub details: Option<Map<String, Value>>,
 }
 
-/// Something the caller should know that did not stop the invocation.
-///
-/// Same wire form as a [`Fault`], with `SystemError` false.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct Warning {
-    /// A snake_case name that a program can test for; not a code of the error dictionary.
-    #[serde(rename = "ErrorCode")]
-    pub code: Cow<'static, str>,
-    /// What happened, in plain words.
-    pub message: String,
-    /// Where in the request, as a JSON Pointer.
-    #[serde(default)]
-    pub path: Option<String>,
-    /// Facts for a program to use.
-    #[serde(default)]
-    pub details: Option<Map<String, Value>>,
-}
+impl<C> Notice<C> {
+    /// A notice about the request as a whole.
+    pub fn new(code: impl Into<C>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), path: None, details: None }
+    }
 
-impl From<Fault> for Vec<Fault> {
-    fn from(fault: Fault) -> Self {
-        vec![fault]
+    /// The same notice, at a place in the request (`path` is a JSON Pointer).
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// The same notice, with one more fact in `Details`.
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.details.get_or_insert_default().insert(key.into(), value.into());
+        self
+    }
+
+    fn write<S: Serializer>(&self, system_error: bool, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        C: Serialize,
+    {
+        let mut entry = serializer.serialize_map(None)?;
+        entry.serialize_entry("ErrorCode", &self.code)?;
+        entry.serialize_entry("Message", &self.message)?;
+        if let Some(path) = &self.path {
+            entry.serialize_entry("Path", path)?;
+        }
+        if let Some(details) = &self.details {
+            entry.serialize_entry("Details", details)?;
+        }
+        entry.serialize_entry("SystemError", &system_error)?;
+        entry.end()
     }
 }
 
 impl Fault {
-    /// A fault that concerns the request as a whole.
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), path: None, details: None }
-    }
-
     /// `internal`: a fault of this service.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Internal, message)
@@ -72,67 +83,27 @@ impl Fault {
         Self::internal(format!("{what} could not be written as JSON."))
     }
 
-    /// The same fault, at a place in the request (`path` is a JSON Pointer).
-    pub fn at(mut self, path: impl Into<String>) -> Self {
-        self.path = Some(path.into());
-        self
-    }
-
-    /// The same fault, with one more fact in `Details`.
-    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.details.get_or_insert_default().insert(key.into(), value.into());
-        self
-    }
-
-    /// The HTTP status the fault travels with.
+    /// The HTTP status of the fault.
     pub fn http_status(&self) -> u16 {
         self.code.http_status()
     }
 }
 
-impl Warning {
-    /// A warning that concerns the request as a whole.
-    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), path: None, details: None }
+impl From<Fault> for Vec<Fault> {
+    fn from(fault: Fault) -> Self {
+        vec![fault]
     }
-}
-
-/// The wire form that both share.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Entry<'a> {
-    error_code: &'a str,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    details: Option<&'a Map<String, Value>>,
-    system_error: bool,
 }
 
 impl Serialize for Fault {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Entry {
-            error_code: self.code.as_str(),
-            message: &self.message,
-            path: self.path.as_deref(),
-            details: self.details.as_ref(),
-            system_error: self.code.system_error(),
-        }
-        .serialize(serializer)
+        self.write(self.code.system_error(), serializer)
     }
 }
 
 impl Serialize for Warning {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Entry {
-            error_code: &self.code,
-            message: &self.message,
-            path: self.path.as_deref(),
-            details: self.details.as_ref(),
-            system_error: false,
-        }
-        .serialize(serializer)
+        self.write(false, serializer)
     }
 }
 
@@ -149,10 +120,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&fault).unwrap(), json);
         assert_eq!(serde_json::from_str::<Fault>(json).unwrap(), fault);
 
-        let warning = Warning {
-            path: Some("/ToolsJson".to_owned()),
-            ..Warning::new("tool_shadowed", "A server tool wins.")
-        };
+        let warning = Warning::new("tool_shadowed", "A server tool wins.").at("/ToolsJson");
         let json = r#"{"ErrorCode":"tool_shadowed","Message":"A server tool wins.","Path":"/ToolsJson","SystemError":false}"#;
         assert_eq!(serde_json::to_string(&warning).unwrap(), json);
         assert_eq!(serde_json::from_str::<Warning>(json).unwrap(), warning);

@@ -1,7 +1,7 @@
 //! The identifiers of a session and a turn (interface §2).
 //!
-//! It owns their spelling. Both are the client's own, so that a turn is its own idempotency key from
-//! the first request on.
+//! It owns their spelling. The client chooses both, so a turn is its own idempotency key from the
+//! first request on.
 
 use std::fmt;
 
@@ -22,10 +22,7 @@ macro_rules! identifier {
         pub struct $name(String);
 
         impl $name {
-            /// Reads the identifier.
-            ///
-            /// # Errors
-            /// `invalid_field`, without a path, when the text is not an identifier.
+            /// Reads the identifier; the fault is `invalid_field`, without a path.
             pub fn parse(text: &str) -> Result<Self, Fault> {
                 if is_identifier(text) {
                     Ok(Self(text.to_owned()))

@@ -1,18 +1,18 @@
 //! The envelope of every JSON response (AGN-033 §2.1; interface §1, InvokeResult).
 //!
-//! It is the only place where an `InvokeResult` is built. It decides nothing about content: a
-//! success wraps what it is given, a failure lists the faults it is given.
+//! An `InvokeResult` is built nowhere else. The envelope decides nothing about content: a success
+//! wraps a given result, a failure lists given faults.
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::fault::{Fault, Warning};
 
-/// `InvokeResult<T>`: `Successful`, `Result` (absent when not successful), `Errors`, `Warnings`,
+/// `Successful`, `Result` (absent when not successful), `Errors`, `Warnings`,
 /// always in this order.
 ///
-/// `T` is turned into JSON when the envelope is built. So the status and the text can never
-/// disagree: a `T` that cannot be written is a failure from the start, not when it is sent.
+/// A result becomes JSON when the envelope is built, so a result without a JSON form is a failure
+/// in the status as well as in the text.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct InvokeResult {
@@ -23,7 +23,7 @@ pub struct InvokeResult {
     warnings: Vec<Warning>,
 }
 
-/// Sent when even a list of faults cannot be written; no known value leads here.
+/// The text for an envelope that has no JSON form itself; no known value leads here.
 const UNWRITABLE: &str = concat!(
     r#"{"Successful":false,"Errors":[{"ErrorCode":"internal","#,
     r#""Message":"The answer could not be written as JSON.","SystemError":true}],"Warnings":[]}"#
@@ -46,8 +46,7 @@ impl InvokeResult {
         (r#"{"Successful":true,"Result":"#, r#","Errors":[],"Warnings":[]}"#)
     }
 
-    /// A failed invocation, with every fault that was found. A failure that names no fault is
-    /// itself an `internal` one.
+    /// A failed invocation with all its faults. A failure without a fault gets an `internal` one.
     pub fn failure(faults: Vec<Fault>) -> Self {
         let errors = if faults.is_empty() {
             vec![Fault::internal("The invocation failed without naming a fault.")]
@@ -125,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_an_internal_failure_in_status_and_text() {
-        // A map with keys that are not strings has no JSON form.
+        // A map whose keys are not strings has no JSON form.
         let unwritable = BTreeMap::from([(vec![1], 1)]);
         let result = InvokeResult::success(&unwritable, Vec::new());
         assert_eq!((result.successful, result.http_status()), (false, 500));

@@ -1,9 +1,9 @@
-//! How long a text and how many elements of a list a client may send. Published in
-//! `GET /openapi.json` by these names.
+//! The longest texts and lists that a client may send. `GET /openapi.json` publishes them by these
+//! names.
 //!
-//! Lengths are Unicode characters, as JSON Schema counts them. The body's cap
-//! (`MAX_BODY_BYTES`) holds above all of them; these keep one member from being refused by the
-//! model service, and the work for one request in bounds.
+//! Lengths are Unicode characters, as JSON Schema counts them. The limits bound the work for one
+//! request and keep the model service from refusing a single member. `MAX_BODY_BYTES` bounds the
+//! whole body besides.
 
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident = $value:literal;)+) => {
@@ -43,8 +43,7 @@ limits! {
     CONDITIONS = 100;
     /// `Key` of a condition.
     CONDITION_KEY = 256;
-    /// `Values` of all conditions together: without a bound, a body of empty strings would cost
-    /// several times its size.
+    /// `Values` of all conditions together.
     CONDITION_VALUES = 10_000;
     /// One of the `Values`.
     CONDITION_VALUE = 4_096;
@@ -56,7 +55,7 @@ limits! {
     TOOL_NAME = 64;
     /// A tool's `description`.
     TOOL_DESCRIPTION = 100_000;
-    /// `ToolResults`: a model output with more calls than results fit here is refused.
+    /// `ToolResults`; a model output with more calls is refused.
     TOOL_RESULTS = 1_000;
     /// `ToolCallId`, likewise.
     TOOL_CALL_ID = 256;

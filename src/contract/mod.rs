@@ -1,12 +1,12 @@
-//! The public contract: what a client sends to `/execute` and what it may see of a turn
-//! (AGN-034 for the request, AGN-033 for the response, [interface] §1 to §3).
+//! The public contract: the requests of a client and the responses that it may see (AGN-034,
+//! AGN-033, [interface] §1 to §3).
 //!
 //! It owns the request and response shapes, their validation, the `InvokeResult` envelope and the
 //! error dictionary. It does no I/O, reads no clock and knows neither the runtime nor the model
 //! service.
 //!
 //! Architecture Invariant: this folder names only `encoding` and `json`. A field of the model
-//! service cannot leak to a client, because nothing here has ever heard of the model service.
+//! service cannot leak to a client, because no type here can hold one.
 
 pub mod closed_list;
 pub mod document;
@@ -28,7 +28,7 @@ pub mod validation;
 pub use closed_list::ClosedList;
 pub use document::{Document, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
-pub use fault::{Fault, Warning};
+pub use fault::{Fault, Notice, Warning};
 pub use fingerprint::fingerprint;
 pub use identifiers::{SessionId, TurnId};
 pub use invoke_result::InvokeResult;
@@ -42,5 +42,5 @@ pub use response::{
     Usage,
 };
 pub use tool_result::{ToolOutcome, ToolResult};
-pub use turn_status::{TurnStatus, UnknownTurnStatus};
+pub use turn_status::TurnStatus;
 pub use validation::{MemberOrder, parse, parse_documents, parse_search, peek_session_id};

@@ -1,9 +1,8 @@
-//! A validated request: what a User Turn or a Tool Continuation holds once `validation` has
-//! accepted it (AGN-034, interface §2).
+//! A User Turn and a Tool Continuation after their validation (AGN-034, interface §2).
 //!
 //! It owns the typed shapes. They are a canonical form: defaults are filled in, absent and `null`
-//! are the same, the two spellings of a client tool are one. It checks nothing itself and holds no
-//! field of the server's. Serialised, it is this crate's stored form, not the wire's.
+//! are the same, the two spellings of a client tool are one. It checks nothing itself and has no
+//! member of the server's. Client tools are stored in the form that they serialise to.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,7 +12,7 @@ use super::identifiers::{SessionId, TurnId};
 use super::tool_result::ToolResult;
 
 /// The body of `POST /execute`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ExecuteRequest {
     /// Starts a turn.
     UserTurn(Box<UserTurn>),
@@ -21,13 +20,12 @@ pub enum ExecuteRequest {
     ToolContinuation(ToolContinuation),
 }
 
-/// A turn's input. At least one of instruction, artifacts and images is there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+/// A turn's input; at least one of instruction, artifacts and images is present.
+#[derive(Clone, Debug, PartialEq)]
 pub struct UserTurn {
     /// The session.
     pub session_id: SessionId,
-    /// The turn, and so the request's idempotency key.
+    /// The turn; also the request's idempotency key.
     pub turn_id: TurnId,
     /// Markdown; never blank.
     pub instruction: Option<String>,
@@ -37,7 +35,7 @@ pub struct UserTurn {
     pub clipboard_images: Vec<ClipboardImage>,
     /// Narrows retrieval.
     pub rag_scope: Option<RagScope>,
-    /// Latched by the session: `None` keeps what it has, `""` clears it, other text replaces it.
+    /// Latched by the session: `None` keeps its text, `""` clears it, other text replaces it.
     pub solution_context_text: Option<String>,
     /// The workspace whose index may be searched; never empty.
     pub workspace_id: Option<String>,
@@ -45,21 +43,20 @@ pub struct UserTurn {
     pub repo: Option<String>,
     /// Advisory; never empty.
     pub language: Option<String>,
-    /// Whether the response is delivered as a stream.
+    /// Whether the result is delivered as a stream.
     pub streaming: bool,
     /// Bound by the session's first turn; never empty.
     pub agent_context_id: Option<String>,
     /// Bound by the session's first turn; never empty.
     pub conversation_context_id: Option<String>,
-    /// Latched by the session: `None` keeps what it has, other sets (the empty one too) replace it.
+    /// Latched by the session: `None` keeps its tools, any list (the empty one too) replaces them.
     pub tools: Option<Vec<ClientTool>>,
-    /// The tool the first model call must use; whether it is offered is not checked here.
+    /// The tool that the first model call must use; composition checks that it is offered.
     pub tool_choice_name: Option<String>,
 }
 
 /// Tool results for a waiting turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ToolContinuation {
     /// The session.
     pub session_id: SessionId,
@@ -70,10 +67,9 @@ pub struct ToolContinuation {
 }
 
 /// A file supplied by the client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputArtifact {
-    /// The file or its folder, relative to the client's root; never absolute, `""` is the root.
+    /// The path of the file or its folder, relative to the client's root; `""` is the root.
     pub relative_path: String,
     /// The file's name, without separators.
     pub file_name: String,
@@ -88,7 +84,7 @@ pub struct InputArtifact {
 }
 
 /// The contents of an artifact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArtifactContent {
     /// `utf8`: the text itself, possibly empty.
     Text(String),
@@ -117,8 +113,7 @@ closed_list! {
 }
 
 /// An image pasted from the clipboard.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClipboardImage {
     /// The client's name for it.
     pub id: String,
@@ -142,56 +137,56 @@ closed_list! {
     }
 }
 
-/// Where retrieval may look. All conditions must hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+/// The bounds of retrieval. All conditions must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct RagScope {
     /// The conditions; none permits everything.
     pub conditions: Vec<RagCondition>,
 }
 
 /// One condition on a chunk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct RagCondition {
-    /// What is looked at; never empty.
+    /// The property that is compared; never empty.
     pub key: String,
-    /// How.
+    /// The comparison.
     pub operator: RagOperator,
     /// One or more alternatives.
     pub values: Vec<String>,
 }
 
 closed_list! {
-    /// How a condition compares.
+    /// The comparison of a condition.
     pub enum RagOperator {
         /// One of the values is the whole text.
         Equal = "==",
         /// None of the values is the whole text.
         NotEqual = "!=",
-        /// One of the values stands in the text.
+        /// The text contains one of the values.
         Contains = "contains",
-        /// None of the values stands in the text.
+        /// The text contains none of the values.
         DoesNotContain = "does_not_contain",
     }
 }
 
-/// A function tool of the client, flat, whichever spelling it came in.
+/// A function tool of the client, from either spelling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 pub struct ClientTool {
     /// 1 to 64 of `A-Z a-z 0-9 _ -`.
     pub name: String,
-    /// What the model is told of it.
+    /// Its purpose, for the model.
     pub description: Option<String>,
     /// Its arguments, as a JSON Schema object.
     pub parameters: Option<ToolParameters>,
-    /// Whether arguments must fit the schema exactly, when the client says so.
+    /// Whether arguments must fit the schema exactly; `None` when the client does not say.
     pub strict: Option<bool>,
 }
 
-/// A JSON Schema object, kept as compact JSON text, in the order the client wrote it: the model
-/// reads and fills the properties in that order.
+/// A JSON Schema object as compact JSON text, with its members in the client's order: the model
+/// reads and fills them in that order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolParameters(Box<RawValue>);
@@ -215,11 +210,8 @@ impl ExecuteRequest {
 }
 
 impl ToolParameters {
-    /// Takes a JSON object over, without its insignificant white space. The object has been
-    /// checked by the caller; anything that is not JSON is refused all the same.
-    ///
-    /// # Errors
-    /// What `serde_json` says of text that is not JSON.
+    /// The object without its insignificant white space. The caller has checked that it is an
+    /// object; text that is not JSON is refused nevertheless.
     pub fn compact(object: &str) -> serde_json::Result<Self> {
         let mut inside_string = false;
         let mut escaped = false;
@@ -239,20 +231,15 @@ impl ToolParameters {
         RawValue::from_string(compact).map(Self)
     }
 
-    /// The object, ready to be written into other JSON as it stands.
+    /// The object as JSON text, which other JSON can include unchanged.
     pub fn as_raw(&self) -> &RawValue {
         &self.0
-    }
-
-    /// The object's JSON text.
-    pub fn as_json(&self) -> &str {
-        self.0.get()
     }
 }
 
 impl PartialEq for ToolParameters {
     fn eq(&self, other: &Self) -> bool {
-        self.as_json() == other.as_json()
+        self.0.get() == other.0.get()
     }
 }
 
@@ -264,7 +251,7 @@ mod tests {
     fn parameters_lose_only_the_white_space_between_tokens() {
         let object = "{ \"b\" : [ 1 ,\n\t\"a \\\" b\\\\\" ] , \"a\\\\\" : \" \" }";
         assert_eq!(
-            ToolParameters::compact(object).unwrap().as_json(),
+            ToolParameters::compact(object).unwrap().as_raw().get(),
             r#"{"b":[1,"a \" b\\"],"a\\":" "}"#
         );
     }

@@ -1,20 +1,20 @@
-//! What a client is allowed to see as the result of a turn (AGN-033; interface §2, The result).
+//! The result of a turn, as a client sees it (AGN-033; interface §2, The result).
 //!
-//! It owns the two response kinds. A final response has no room for tool calls, a continuation
-//! none for text, results, files, warnings or usage, and an empty bucket is absent: the forbidden
-//! states of AGN-033 §3.4 cannot be represented. It never holds anything of the model
-//! service, and never signals a failure.
+//! It owns the two kinds of response. The forbidden states of AGN-033 §3.4 cannot be represented:
+//! a final response has no room for tool calls, a continuation none for text, results, files,
+//! warnings or usage, and an empty bucket is absent. It holds nothing of the model service and
+//! never signals a failure.
 
 use serde::{Deserialize, Serialize};
 
 use super::identifiers::{SessionId, TurnId};
 use super::tool_result::ToolResult;
 
-/// `AgentExecuteResponse`, told apart by `Kind`, which comes first on the wire.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// `AgentExecuteResponse`, tagged by `Kind`, which comes first on the wire.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "Kind")]
 pub enum AgentExecuteResponse {
-    /// The turn is done.
+    /// The turn has ended.
     #[serde(rename = "final")]
     Final(FinalResponse),
     /// The client must run tools and send their results.
@@ -23,8 +23,8 @@ pub enum AgentExecuteResponse {
 }
 
 /// A completed turn, as the user sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct FinalResponse {
     /// The session.
     pub session_id: SessionId,
@@ -35,22 +35,22 @@ pub struct FinalResponse {
     /// The final text, in Markdown; possibly empty.
     pub primary_output_text: String,
     /// Files by reference; contents are never embedded.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileRef>,
     /// Results of the tools that the server ran, in the shape of a client's.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<ToolResult>,
-    /// What the user should know and need not act on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Sentences for the user that ask for no action.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub user_warnings: Vec<String>,
     /// Tokens, summed over the turn's model calls; absent when none was reported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 
 /// A turn that waits for the client's tools.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct ToolContinuationResponse {
     /// The session.
     pub session_id: SessionId,
@@ -61,13 +61,13 @@ pub struct ToolContinuationResponse {
     /// The exact, ordered set of calls whose results must come back.
     pub tool_calls: ToolCalls,
     /// Informational; a client may suppress it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_continuation_message: Option<String>,
 }
 
 /// One tool call for the client to run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct ToolCall {
     /// Names the call; its result carries the same id.
     pub tool_call_id: String,
@@ -78,8 +78,7 @@ pub struct ToolCall {
 }
 
 /// One or more tool calls, in order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<ToolCall>")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolCalls(Vec<ToolCall>);
 
 /// A file by reference (AGN-033 §6.3).
@@ -96,11 +95,11 @@ pub struct FileRef {
     pub size_bytes: u64,
     /// The hash of its content.
     pub content_hash: String,
-    /// What it is, in a sentence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A sentence about the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// When the link expires, ISO 8601; absent when it does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub content_expires: Option<String>,
 }
 
@@ -110,33 +109,25 @@ pub struct FileRef {
 pub struct Usage {
     /// Tokens sent.
     pub prompt_tokens: u64,
-    /// Those of the sent ones that came from the service's cache.
+    /// Tokens sent that came from the service's cache.
     pub cached_tokens: u64,
     /// Tokens received.
     pub completion_tokens: u64,
-    /// Those of the received ones that were spent on reasoning.
+    /// Tokens received that the model spent on reasoning.
     pub reasoning_tokens: u64,
-    /// Sent and received, as the service counted them.
+    /// Tokens sent and received, as the service counted them.
     pub total_tokens: u64,
 }
 
 impl ToolCalls {
-    /// The calls, or nothing when there is no call: then it is not a continuation.
+    /// The calls; `None` without any, because a continuation has at least one.
     pub fn new(calls: Vec<ToolCall>) -> Option<Self> {
         (!calls.is_empty()).then_some(Self(calls))
     }
 }
 
-impl TryFrom<Vec<ToolCall>> for ToolCalls {
-    type Error = &'static str;
-
-    fn try_from(calls: Vec<ToolCall>) -> Result<Self, Self::Error> {
-        Self::new(calls).ok_or("a continuation has at least one tool call")
-    }
-}
-
 impl Usage {
-    /// The sum, which stays at the largest number rather than wrap.
+    /// The sum; each count stops at the largest number.
     pub fn saturating_add(self, other: Self) -> Self {
         Self {
             prompt_tokens: self.prompt_tokens.saturating_add(other.prompt_tokens),
@@ -171,15 +162,5 @@ mod tests {
                 total_tokens: u64::MAX,
             }
         );
-    }
-
-    #[test]
-    fn a_forbidden_bucket_is_not_even_read() {
-        let with_usage = r#"{"Kind":"client_tool_continuation","SessionId":"s","TurnId":"t","ModeDisplayName":"G","ToolCalls":[{"ToolCallId":"c","Name":"n","ArgumentsJson":"{}"}],"Usage":null}"#;
-        let without_calls = r#"{"Kind":"client_tool_continuation","SessionId":"s","TurnId":"t","ModeDisplayName":"G","ToolCalls":[]}"#;
-        let final_with_calls = r#"{"Kind":"final","SessionId":"s","TurnId":"t","ModeDisplayName":"G","PrimaryOutputText":"x","ToolCalls":[]}"#;
-        for json in [with_usage, without_calls, final_with_calls] {
-            assert!(serde_json::from_str::<AgentExecuteResponse>(json).is_err(), "{json}");
-        }
     }
 }

@@ -1,6 +1,6 @@
-//! The result of one tool call, in the shape that both directions use (AGN-033 §5.2, AGN-034 §5).
+//! The result of one tool call, in requests and in responses (AGN-033 §5.2, AGN-034 §5).
 //!
-//! It owns the rule that a result is exactly one of `ResultJson` and `ErrorMessage`: no other state
+//! It owns the rule that a result has exactly one of `ResultJson` and `ErrorMessage`: no other state
 //! can be represented.
 
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", try_from = "WireToolResult")]
 pub struct ToolResult {
-    /// The call that it is the result of.
+    /// The id of its call.
     pub tool_call_id: String,
-    /// How long the tool took, in milliseconds.
+    /// The running time of the tool, in milliseconds.
     pub execution_ms: u64,
-    /// Its value, or why there is none.
+    /// Its value, or the reason why it has none.
     #[serde(flatten)]
     pub outcome: ToolOutcome,
 }
@@ -24,12 +24,12 @@ pub enum ToolOutcome {
     /// `ResultJson`: the result as JSON text.
     #[serde(rename = "ResultJson")]
     Result(String),
-    /// `ErrorMessage`: why there is no result; never empty.
+    /// `ErrorMessage`: the reason why there is no result; never empty.
     #[serde(rename = "ErrorMessage")]
     Error(String),
 }
 
-/// The members as they are read back, before the rule is checked.
+/// The stored members, before the rule is checked.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 struct WireToolResult {

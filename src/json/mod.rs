@@ -1,12 +1,10 @@
-//! Reading JSON in place: objects of a known shape, values with their places, and what is wrong
-//! with them.
+//! Reading JSON in place: objects of a known shape, and values with their places and problems.
 //!
 //! It owns the rules that hold for every object of every document: known, missing, repeated and
-//! forbidden members, and the nearest known name of an unknown one. It knows no document: what a
-//! member means is its reader's, and so are the words in which a [`Problem`] is reported.
+//! forbidden members, and the nearest known name of an unknown one. It knows no document: its
+//! callers own the meaning of a member and the words in which a [`Problem`] is reported.
 //!
-//! Values are handed on as slices of the document, so nothing is built for a value that nobody
-//! wants.
+//! Values are slices of the document, so nothing is built for a value without a reader.
 //!
 //! Architecture Invariant: this folder names nobody else in the crate.
 

@@ -1,6 +1,6 @@
 //! The known name that is nearest to an unknown one.
 //!
-//! It only suggests; nothing is ever accepted under a near name.
+//! The name is only a suggestion; nothing is ever accepted under a near name.
 
 /// Characters compared; bounds the work.
 const LONGEST: usize = 128;
@@ -10,13 +10,12 @@ const LONGEST: usize = 128;
 pub struct NearestName<'k> {
     /// The known name.
     pub name: &'k str,
-    /// Whether it is likely what was meant: at most one edit in three characters apart, where case,
-    /// `_` and `-` do not count.
+    /// Whether it is likely the intended one: at most one edit in three characters apart; case, `_`
+    /// and `-` do not count.
     pub is_likely: bool,
 }
 
-/// The nearest of the known names in single-character edits, the first of several that are equally
-/// near.
+/// The nearest of the known names in single-character edits; of several, the first.
 pub fn nearest_name<'k>(
     name: &str,
     known: impl Iterator<Item = &'k str>,

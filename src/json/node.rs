@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use super::place::Place;
-use super::walk::{Text, first};
+use super::walk::{Text, first_member};
 
 /// One value of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'d, 'p> {
     /// Its JSON, a slice of the document without white space around it.
     pub json: &'d str,
-    /// Where it stands.
+    /// Its place.
     pub place: Place<'p>,
 }
 
@@ -42,13 +42,12 @@ impl<'d, 'p> Node<'d, 'p> {
         Node { json, place: Place::Element(&self.place, index) }
     }
 
-    /// The first member of that name, if this is an object that has one.
+    /// The first member `name`, if the value is an object that has one.
     pub fn find<'n>(&'n self, name: &'n str) -> Option<Node<'d, 'n>> {
-        let document = serde_json::Deserializer::from_str(self.json);
-        first(document, name).map(|json| self.member(name, json))
+        first_member(self.json.as_bytes(), name).map(|json| self.member(name, json))
     }
 
-    /// What kind of value it is.
+    /// The kind of the value.
     pub fn kind(&self) -> Kind {
         match self.json.as_bytes().first() {
             Some(b'{') => Kind::Object,

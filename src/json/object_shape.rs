@@ -1,7 +1,7 @@
 //! The members that an object may have, and reading an object by them.
 //!
-//! It owns the rules about members that hold for every object: unknown, forbidden, repeated and
-//! missing ones. It does not know what any member means.
+//! It owns the rules about unknown, forbidden, repeated and missing members, and does not know the
+//! meaning of any.
 
 use super::nearest_name::nearest_name;
 use super::node::Node;
@@ -21,9 +21,9 @@ pub struct ObjectShape {
 pub struct ForbiddenMembers {
     /// The names.
     pub names: &'static [&'static str],
-    /// Why, and what to do: it follows the member's name in the message.
+    /// The reason and the remedy; it follows the member's name in the message.
     pub problem: &'static str,
-    /// Whether `null` is as good as absent, as serialisers write it for a member that is not set.
+    /// Whether `null` counts as absent, because serialisers write it for a member that is not set.
     pub null_is_absent: bool,
 }
 
@@ -33,21 +33,21 @@ impl ObjectShape {
         Self { known, required, forbidden: &[] }
     }
 
-    /// The same shape, with names that have no place in it.
+    /// The same shape, with names that it forbids. A known name is never forbidden.
     pub const fn forbidding(self, forbidden: &'static [ForbiddenMembers]) -> Self {
         Self { forbidden, ..self }
     }
 
-    /// Reads an object: hands every known member that is present, once, to `member`, and reports
-    /// all the others. Whatever `member` reports about a value falls into its place, so the report
-    /// is in document order. Missing members come last.
+    /// Reads an object: calls `member` once with every known member that is present, and reports all
+    /// others. Reports come in document order, those of `member` included; missing members come
+    /// last.
     pub fn read<'d, R: Report>(
         &self,
         object: Node<'d, '_>,
         found: &mut R,
         mut member: impl FnMut(&'static str, Node<'d, '_>, &mut R),
     ) {
-        // Behind a reference, the walk is compiled once instead of once for each shape.
+        // The reference lets the walk be compiled once instead of once for each shape.
         self.walk(object, found, &mut member);
     }
 
@@ -60,7 +60,7 @@ impl ObjectShape {
         if !object.is_object() {
             return found.add(object, Problem::WrongKind("an object"));
         }
-        // One bit for each known name; the largest shape has sixteen.
+        // One bit for each known name.
         let mut seen = 0_u32;
         let walked = for_each_member(object.json, |name, json| {
             if found.is_full() {
@@ -86,7 +86,7 @@ impl ObjectShape {
             }
         });
         if walked.is_err() {
-            // The document is JSON, so it can only be an escape for half a character.
+            // The document is JSON, so the error can only be an escape for half a character.
             let problem = "has a member name that is not valid Unicode; escape no lone surrogates";
             found.add(object, Problem::Invalid(problem));
         }

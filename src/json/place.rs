@@ -1,7 +1,7 @@
-//! A place in a document, as a JSON Pointer and as a name for messages.
+//! A place in a document, as a JSON Pointer and as a label for messages.
 //!
-//! It is a chain of borrowed steps, rendered only when a problem is reported there, so that walking
-//! a large valid document costs nothing.
+//! A place is a chain of borrowed steps. It is written out only for a report, so a valid document
+//! costs no pointers.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,17 +15,17 @@ pub enum Place<'p> {
     Member(&'p Place<'p>, &'p str),
     /// An element of the array at a place.
     Element(&'p Place<'p>, usize),
-    /// JSON inside the string at a place. A pointer cannot reach into it, so what lies below has
-    /// the string's own pointer, and is named from the label on, such as `tools[2].name`.
+    /// JSON inside the string at a place. A pointer cannot reach into it, so all places below have
+    /// the string's own pointer, and labels that begin with this one, such as `tools[2].name`.
     Embedded(&'p Place<'p>, &'static str),
 }
 
-/// A place as it is written in reports.
+/// A place as reports write it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct WrittenPlace {
     /// The JSON Pointer, RFC 6901.
     pub pointer: String,
-    /// The name for messages, such as `InputArtifacts[0].FileName`; empty for the document itself.
+    /// The label for messages, such as `InputArtifacts[0].FileName`; empty for the document itself.
     pub label: String,
     is_embedded: bool,
 }

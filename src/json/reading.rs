@@ -1,6 +1,6 @@
-//! Reading a value as what its member must be.
+//! Reading a value by the rule of its member.
 //!
-//! Each reader gives the value, or reports why there is none and gives nothing.
+//! Each method gives the value, or reports a problem and gives nothing.
 
 use std::borrow::Cow;
 
@@ -9,19 +9,19 @@ use super::report::{Problem, Report};
 use super::walk::for_each_element;
 
 impl<'d> Node<'d, '_> {
-    /// A string.
+    /// The text of a string.
     pub fn text<R: Report>(&self, found: &mut R) -> Option<Cow<'d, str>> {
         let text = self.as_text();
         if self.kind() != Kind::String {
             found.add(*self, Problem::WrongKind("a string"));
         } else if text.is_none() {
-            // The document is JSON, so it can only be an escape for half a character.
+            // The document is JSON, so the error can only be an escape for half a character.
             found.add(*self, Problem::Invalid("is not valid Unicode; escape no lone surrogates"));
         }
         text
     }
 
-    /// `true` or `false`.
+    /// The boolean.
     pub fn flag<R: Report>(&self, found: &mut R) -> Option<bool> {
         match self.json {
             "true" => Some(true),
@@ -33,7 +33,7 @@ impl<'d> Node<'d, '_> {
         }
     }
 
-    /// An array, whose elements are given to `each` in order; gives their number.
+    /// Calls `each` with the elements in order, and gives their number.
     pub fn elements<R: Report>(
         &self,
         found: &mut R,

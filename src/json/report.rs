@@ -1,42 +1,41 @@
-//! What can be wrong with a value, before anyone has words for it.
+//! The problems of a value, before a caller puts them into words.
 
 use super::nearest_name::NearestName;
 use super::node::Node;
 
-/// What is wrong with a value. Only the reader's own texts and names are in it, never a value.
+/// A problem of a value. It holds texts of the crate and names of members, and never a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Problem<'p> {
     /// The object lacks this member.
     Missing(&'static str),
-    /// The member is none that its object has.
+    /// The object's shape has no such member.
     Unknown {
         /// Its name.
         name: &'p str,
-        /// The known name that is nearest to it.
+        /// The nearest known name.
         nearest: Option<NearestName<'static>>,
-        /// The names that its object has.
+        /// All known names of the shape.
         known: &'static [&'static str],
     },
-    /// The member is known and has no place here, for this reason.
+    /// The object must not have this member, for this reason.
     Forbidden(&'static str),
     /// An earlier member of the object has the same name.
     Repeated,
-    /// The value must be this, and is of another kind.
+    /// The value must be of this kind, and is of another.
     WrongKind(&'static str),
-    /// The value breaks a rule, which is said in words that follow its name.
+    /// The value breaks a rule; these words follow its name in the message.
     Invalid(&'p str),
 }
 
-/// Takes down what is wrong, in the words of whoever reads the document.
+/// Records problems, in the words of the caller.
 pub trait Report {
-    /// Whether `null` is as good as absent, for members that may be absent.
+    /// Whether `null` counts as absent, for members that may be absent.
     const NULL_IS_ABSENT: bool;
 
-    /// Takes down one problem. A [`Problem::Missing`] is reported at the object.
+    /// Records one problem. A [`Problem::Missing`] stands at the object.
     fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>);
 
-    /// Whether nothing that is found can change the report any more; then the rest of the document
-    /// is not worth looking at.
+    /// Whether no further problem can change the report; the rest of the document is then skipped.
     fn is_full(&self) -> bool {
         false
     }

@@ -1,6 +1,5 @@
-//! Whether a text is JSON at all: the only stage at which nothing can be located by a JSON Pointer.
-//!
-//! Its messages give line and column and never repeat content.
+//! Whether a text is JSON at all. No JSON Pointer exists at this stage, so messages give line and
+//! column; they never repeat content.
 
 use serde::de::IgnoredAny;
 
@@ -21,12 +20,9 @@ pub enum Malformed {
     NotJson(serde_json::Error),
 }
 
-/// Reads through a whole text.
-///
-/// # Errors
-/// Why the text is not one JSON value, or nests too deeply.
+/// Checks that a text is one JSON value and does not nest too deeply.
 pub fn check(text: &str) -> Result<(), Malformed> {
-    // Before the parser, so that depth is reported as depth. The scan copes with any text.
+    // The scan takes any text. It comes before the parser, so that depth is reported as depth.
     if let Some(offset) = too_deep_at(text) {
         let above = text.as_bytes().get(..offset).unwrap_or_default();
         let (line, column) = position_after(above);
@@ -38,7 +34,7 @@ pub fn check(text: &str) -> Result<(), Malformed> {
 /// Where and why a text is not JSON, without repeating any of it.
 pub fn not_json(error: &serde_json::Error) -> String {
     let shown = error.to_string();
-    // Syntax errors have fixed texts; a data error could quote a value.
+    // Syntax errors have fixed texts; a data error may quote a value.
     let reason = if error.is_data() {
         "not as expected"
     } else {
@@ -54,7 +50,7 @@ pub fn position_after(bytes: &[u8]) -> (usize, usize) {
     (line, column)
 }
 
-/// The offset of the bracket that goes below [`DEPTH_LIMIT`], when there is one.
+/// The offset of the first bracket that nests deeper than [`DEPTH_LIMIT`].
 fn too_deep_at(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut bytes = text.bytes().enumerate();

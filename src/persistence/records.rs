@@ -94,7 +94,7 @@ impl Turn {
         Ok(Self {
             ordinal: row.number("ordinal")?,
             turn_id: TurnId::parse(&row.text("turn_id")?)?,
-            status: row.text("status")?.parse().map_err(|_| unreadable("status"))?,
+            status: TurnStatus::parse(&row.text("status")?).ok_or_else(|| unreadable("status"))?,
             started_at: row.number("started_at")?,
             updated_at: row.number("updated_at")?,
             attempts: row.number("attempts")?,

@@ -1,7 +1,7 @@
-//! The public contract from outside: requests in, faults or typed requests out, and the exact JSON
-//! of responses.
+//! The public contract from outside: from bodies to typed requests or faults, and the exact JSON of
+//! responses.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
-// A failing test is meant to panic, and its helpers stand outside the test functions.
+// A failing test panics, in the functions outside the test functions too.
 
 mod memory;
 
@@ -88,17 +88,17 @@ fn full_turn() -> ExecuteRequest {
     }))
 }
 
-/// A user turn of these members besides its ids.
+/// A user turn with its ids and these members.
 fn turn(members: &str) -> String {
     format!(r#"{{"SessionId":"s","TurnId":"t",{members}}}"#)
 }
 
-/// The shortest valid user turn with one more member behind it.
+/// The shortest valid user turn, followed by one more member.
 fn turn_with(member: &str) -> String {
     turn(&format!(r#""Instruction":"x",{member}"#))
 }
 
-/// A faulty report in short: code, pointer, message and suggestion of each fault.
+/// The report of a refused body: code, pointer, message and suggestion of each fault.
 fn report(body: &str) -> Vec<String> {
     match parse(body.as_bytes()) {
         Ok(request) => panic!("accepted {body}: {request:?}"),
@@ -128,12 +128,6 @@ fn a_full_user_turn_is_read_whole() {
 }
 
 #[test]
-fn the_typed_request_survives_being_stored() {
-    let stored = serde_json::to_string(&full_turn()).unwrap();
-    assert_eq!(serde_json::from_str::<ExecuteRequest>(&stored).unwrap(), full_turn());
-}
-
-#[test]
 fn a_tool_continuation_is_read_whole() {
     let body = r#"{"ToolResults":[
         {"ToolCallId":"c1","ExecutionMs":0,"ResultJson":" {\"a\": 1} ","ErrorMessage":null},
@@ -155,9 +149,7 @@ fn a_tool_continuation_is_read_whole() {
             },
         ],
     });
-    assert_eq!(parse(body.as_bytes()).as_ref(), Ok(&expected));
-    let stored = serde_json::to_string(&expected).unwrap();
-    assert_eq!(serde_json::from_str::<ExecuteRequest>(&stored).unwrap(), expected);
+    assert_eq!(parse(body.as_bytes()), Ok(expected));
 }
 
 #[test]
@@ -506,12 +498,22 @@ fn other_content_has_another_fingerprint() {
 
 #[test]
 fn a_stored_fingerprint_outlives_a_deploy() {
-    // A change here turns every repetition of an earlier request into a conflict: it needs a new
-    // domain, and a reader for the old one.
+    // A change here turns every repetition of an earlier request into a conflict. It needs a new
+    // domain, and code that still computes the old fingerprint.
     assert_eq!(
         fingerprint(&full_turn()),
         "c7e6ddc2c2d4b3f19c15ad0b4bcc1f3ffa7e59d1bbfa59714ac6ceb5749f9aaf"
     );
+    let results = r#""ToolResults":[{"ToolCallId":"c1","ExecutionMs":7,"ResultJson":"1"},{"ToolCallId":"c2","ExecutionMs":0,"ErrorMessage":"gone"}]"#;
+    for (body, stored) in [
+        (
+            turn(r#""Instruction":"x""#),
+            "aa7903e490321c64d888dbc956e2143eb3c93fc8866dc0620aeb79fac9426fb8",
+        ),
+        (turn(results), "fcd234c72286e913b69ff2267aa96427c692983dea5fe9102e94c053fc73305b"),
+    ] {
+        assert_eq!(fingerprint(&parse(body.as_bytes()).unwrap()), stored);
+    }
 }
 
 #[test]
@@ -561,7 +563,7 @@ fn a_final_response_has_exactly_the_published_members() {
         ),
     );
     for (response, json) in [(bare, bare_json), (full, &full_json)] {
-        round_trips(&AgentExecuteResponse::Final(response), json);
+        is_written_as(&AgentExecuteResponse::Final(response), json);
     }
 }
 
@@ -581,8 +583,8 @@ fn a_tool_continuation_response_has_exactly_the_published_members() {
         tool_continuation_message: None,
     };
     let json = r#"{"Kind":"client_tool_continuation","SessionId":"s","TurnId":"t","ModeDisplayName":"General","ToolCalls":[{"ToolCallId":"c","Name":"ls","ArgumentsJson":"{}"}]}"#;
-    round_trips(&AgentExecuteResponse::ClientToolContinuation(bare.clone()), json);
-    round_trips(
+    is_written_as(&AgentExecuteResponse::ClientToolContinuation(bare.clone()), json);
+    is_written_as(
         &AgentExecuteResponse::ClientToolContinuation(ToolContinuationResponse {
             tool_continuation_message: Some("Looking.".into()),
             ..bare
@@ -591,24 +593,20 @@ fn a_tool_continuation_response_has_exactly_the_published_members() {
     );
 }
 
-fn round_trips(response: &AgentExecuteResponse, json: &str) {
+fn is_written_as(response: &AgentExecuteResponse, json: &str) {
     assert_eq!(serde_json::to_string(response).unwrap(), json);
-    assert_eq!(&serde_json::from_str::<AgentExecuteResponse>(json).unwrap(), response);
     assert_eq!(
         InvokeResult::success(response, vec![]).to_json(),
         format!(r#"{{"Successful":true,"Result":{json},"Errors":[],"Warnings":[]}}"#)
     );
 }
 
-/// What holds for every body: a parsed one stays itself when stored, and a refused one has at
-/// least one fault, each the caller's, within the bound, and readable back.
+/// Checks any body: an accepted one goes to its own session; a refused one has at least one fault,
+/// each the caller's, within the bound, and readable back.
 fn holds_for(body: &[u8]) {
     match parse(body) {
         Ok(request) => {
-            let stored = serde_json::to_string(&request).unwrap();
-            let read: ExecuteRequest = serde_json::from_str(&stored).unwrap();
-            assert_eq!(read, request);
-            assert_eq!(fingerprint(&read), fingerprint(&request));
+            assert_eq!(fingerprint(&request).len(), 64);
             assert_eq!(peek_session_id(body).as_ref(), Some(request.session_id()));
         }
         Err(faults) => {
@@ -663,7 +661,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    // Failures are reproduced from the seed that is printed; no file is written beside the tests.
+    // The printed seed reproduces a failure; no file is written beside the tests.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]

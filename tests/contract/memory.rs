@@ -1,7 +1,7 @@
-//! What reading a request costs in memory: never more than a small multiple of its body, however
-//! the body is made. A Worker has 128 MB for everything.
+//! The memory for reading a request: at most a small multiple of its body, for any body. A Worker
+//! has 128 MB for everything.
 //!
-//! The counting allocator needs the only unsafe code of the tests, so it stands alone in this file.
+//! The counting allocator is the only unsafe code of the tests, so it has a file of its own.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use aptix_edge::contract::{fingerprint, parse};
 
-/// The system's allocator, counting what each thread holds and the most it held.
+/// The system's allocator; it counts the bytes of each thread, and their maximum.
 struct Counting;
 
 thread_local! {
@@ -18,7 +18,7 @@ thread_local! {
 }
 
 fn count(bytes: isize) {
-    // A thread that is ending has no counters left, and is not measured.
+    // A thread that is ending has no counters, and is not measured.
     let _ = HELD.try_with(|held| {
         held.set(held.get() + bytes);
         let _ = MOST.try_with(|most| most.set(most.get().max(held.get())));
@@ -29,13 +29,13 @@ fn count(bytes: isize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size().cast_signed());
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller keeps the allocator's contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count(-layout.size().cast_signed());
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller keeps the allocator's contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most that reading the body, and giving its fingerprint, held beyond the body itself.
+/// The most bytes held while the body is read and its fingerprint computed, the body not counted.
 fn cost(body: &[u8]) -> usize {
     let before = HELD.get();
     MOST.set(before);
@@ -55,7 +55,7 @@ fn cost(body: &[u8]) -> usize {
 
 #[test]
 fn no_body_costs_more_than_a_small_multiple_of_itself() {
-    // What a report of a hundred faults may cost on top.
+    // The further bytes of a report of a hundred faults.
     const REPORT: usize = 256 << 10;
     let turn = |members: String| format!(r#"{{"SessionId":"s","TurnId":"t",{members}}}"#);
     let many = |unit: &str| vec![unit; (1 << 20) / unit.len()].join(",");

@@ -1,13 +1,14 @@
-//! One campaign: so many inputs from seeds, each judged; a failure is made small and names its seed.
+//! One campaign: a number of inputs from seeds, and a judge of each. A failure is shrunk and names
+//! its seed.
 //!
-//! `APTIX_SEED=n` runs one seed alone and shows its input; `APTIX_LONG_TESTS=1` runs many more.
+//! `APTIX_SEED=n` runs one seed alone and prints its input; `APTIX_LONG_TESTS=1` runs many more.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const LONG: u64 = 20;
 
-/// A stream of numbers that a seed decides (SplitMix64).
+/// The numbers that follow from a seed (SplitMix64).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -36,10 +37,10 @@ impl Random {
     }
 }
 
-/// What an input turned out to be, for the count, or which promise it breaks.
+/// The kind of an input, for the count, or the promise that it breaks.
 pub(crate) type Verdict = Result<String, String>;
 
-/// Runs the campaign. Every kind in `met` must have come up: what is never met is not tested.
+/// Runs the campaign. Every kind in `met` must occur, because a kind without inputs is not tested.
 pub(crate) fn run(
     inputs: u64,
     make: impl Fn(&mut Random) -> Vec<u8>,
@@ -64,9 +65,9 @@ pub(crate) fn run(
             Ok(kind) => *counts.entry(kind).or_default() += 1,
             Err(broken) => {
                 let least = shrunk(input, |input| judged(input).is_err());
-                let said = judged(&least).unwrap_err();
+                let broken_by_least = judged(&least).unwrap_err();
                 panic!(
-                    "{broken}\nrepeat it with APTIX_SEED={seed}; the smallest such input:\n{}\n{said}",
+                    "{broken}\nrepeat it with APTIX_SEED={seed}; the smallest such input:\n{}\n{broken_by_least}",
                     least.escape_ascii()
                 );
             }
@@ -79,7 +80,7 @@ pub(crate) fn run(
     }
 }
 
-/// The input without every piece that the failure does not need, large pieces first.
+/// The input without the pieces that the failure does not need, large pieces first.
 fn shrunk(mut input: Vec<u8>, fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut piece = input.len() / 2;
     while piece > 0 {

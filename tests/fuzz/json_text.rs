@@ -1,5 +1,5 @@
-//! JSON as text: members in their order, repeats kept, every scalar as it is spelt. What no parser
-//! would build (half characters, numbers without bounds) can be held, changed and written.
+//! JSON as text: members in their order with repeats, and every scalar in its own spelling. Values
+//! that no parser would build (half characters, numbers without bounds) can be changed and written.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ pub(crate) enum Json {
     /// A scalar's text.
     Scalar(String),
     Array(Vec<Json>),
-    /// Names as they are spelt, quotes included.
+    /// Names in their own spelling, quotes included.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// Reads valid JSON; nothing for other text.
+    /// Reads valid JSON; `None` for other text.
     pub(crate) fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok().map(Self::of)
     }
@@ -37,7 +37,7 @@ impl Json {
         self.written_with(&mut |_| ())
     }
 
-    /// The text, with `space` called wherever white space may stand.
+    /// The text, with `space` called at every place for white space.
     pub(crate) fn written_with(&self, space: &mut impl FnMut(&mut String)) -> String {
         let mut text = String::new();
         self.write(&mut text, space);
@@ -82,7 +82,7 @@ impl Json {
         }
     }
 
-    /// The value at a position of the walk from above, itself being at 0.
+    /// The value at a position of a depth-first walk; the value itself is at 0.
     pub(crate) fn nth(&mut self, position: usize) -> Option<&mut Self> {
         if position == 0 {
             return Some(self);
@@ -103,7 +103,7 @@ impl Json {
         None
     }
 
-    /// Every object's members in another order.
+    /// Puts every object's members into another order.
     pub(crate) fn shuffle(&mut self, random: &mut Random) {
         match self {
             Self::Scalar(_) => {}
@@ -117,7 +117,7 @@ impl Json {
         }
     }
 
-    /// Every name and every string spelt with `\u` escapes alone.
+    /// Spells every name and every string with `\u` escapes alone.
     pub(crate) fn escape(&mut self) {
         match self {
             Self::Scalar(text) if text.starts_with('"') => *text = escaped(text),
@@ -147,7 +147,7 @@ impl Json {
     }
 }
 
-/// What a string says. Half a character becomes U+FFFD.
+/// The text of a string. Half a character becomes U+FFFD.
 pub(crate) fn decoded(spelt: &str) -> String {
     serde_json::from_str(spelt).unwrap_or_else(|_| {
         let units = utf16(spelt);

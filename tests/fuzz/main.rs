@@ -1,9 +1,9 @@
-//! What comes from outside, spoiled at random: bodies, the model service's streams, catalogs, paths
-//! and the list of keys. Nothing panics, and what is promised of every answer holds for each.
+//! Every input from outside, spoiled at random: bodies, the model service's streams, catalogs, targets
+//! and the list of keys. Nothing panics, and each result keeps the promises for its kind.
 //!
-//! Inputs come from seeds: trees of JSON with members changed, moved, doubled and renamed, and bytes
-//! flipped, cut and repeated. A failure is made small and names its seed: `APTIX_SEED=n` repeats one,
-//! `APTIX_LONG_TESTS=1` runs twenty times as many.
+//! Seeds give the inputs: trees of JSON with members changed, moved, doubled and renamed, and bytes
+//! flipped, cut and repeated. A failure is shrunk and names its seed: `APTIX_SEED=n` repeats one
+//! input, `APTIX_LONG_TESTS=1` runs twenty times as many.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,7 +12,7 @@
     clippy::string_slice,
     reason = "a test that panics is a test that fails"
 )]
-#![allow(clippy::print_stdout, reason = "the seed of a failure is what repeats it")]
+#![allow(clippy::print_stdout, reason = "the seed repeats a failure")]
 
 mod campaign;
 mod json_text;
@@ -26,7 +26,7 @@ use campaign::Random;
 use json_text::Json;
 use mutation::{garbled, spoiled};
 
-// The bodies are two tests, so that they run beside each other.
+// Two tests for bodies, so that they run at the same time.
 
 #[test]
 fn every_body_with_spoiled_members_is_itself_or_refused_with_faults_at_their_places() {
@@ -43,7 +43,7 @@ fn every_body_with_spoiled_bytes_is_itself_or_refused_with_faults_at_their_place
 }
 
 #[test]
-fn every_answer_of_the_model_service_reads_the_same_however_it_is_cut() {
+fn every_response_of_the_model_service_reads_the_same_in_any_pieces() {
     let corpus = streams::corpus();
     let make = |random: &mut Random| streams::make(&corpus, random);
     campaign::run(20_000, make, streams::judge, &streams::MET);
@@ -60,7 +60,7 @@ fn every_catalog_holds_together_or_is_refused_without_its_content() {
 }
 
 #[test]
-fn every_list_of_keys_opens_for_nobody_else_or_is_refused_without_a_key() {
+fn every_list_of_keys_admits_nobody_else_or_is_refused_without_a_key() {
     let keys = operators::keys();
     let make = |random: &mut Random| match random.below(2) {
         0 => garbled(keys.written().as_bytes(), random),
@@ -70,6 +70,6 @@ fn every_list_of_keys_opens_for_nobody_else_or_is_refused_without_a_key() {
 }
 
 #[test]
-fn every_target_is_an_endpoint_that_its_own_path_finds_again_or_is_refused() {
+fn every_target_is_refused_or_an_endpoint_whose_path_is_routed_to_it() {
     campaign::run(40_000, routes::make, routes::judge, &routes::MET);
 }

@@ -3,11 +3,11 @@
 use super::campaign::Random;
 use super::json_text::Json;
 
-/// Stands in every text of a corpus that is a client's or an operator's own, so that a message which
-/// repeats any of it is found out.
+/// A marker in every text of a corpus that belongs to a client or an operator. A message that repeats
+/// such a text contains it.
 pub(crate) const CONTENT: &str = "zqContent";
 
-/// Values of every kind, and what is hardly a value.
+/// Values of every kind, and one that is not JSON.
 const SCALARS: [&str; 44] = [
     "null",
     "true",

@@ -1,4 +1,4 @@
-//! What an operator writes: the catalog and the list of keys.
+//! The documents of an operator: the catalog and the list of keys.
 
 use aptix_edge::catalog::{Catalog, needed_secrets};
 use aptix_edge::entry::Keyring;
@@ -9,7 +9,7 @@ use super::mutation::CONTENT;
 
 pub(crate) const MET: [&str; 2] = ["accepted", "refused"];
 
-/// What may have been a secret stands with [`CONTENT`]: URLs, headers, names of secrets, prompts.
+/// Every text that may be secret contains [`CONTENT`]: URLs, headers, names of secrets, prompts.
 const CATALOGS: [&str; 2] = [
     r##"{"AgentContexts":{"default":{"BaseUrl":"https://zqContent.example/v1","ApiKeySecret":"zqContent_KEY","Model":"zqContent","Continuation":"replay","Retrieval":{"Http":{"Url":"https://x/zqContent","Headers":{"X-Key":"zqContent ${FIND_KEY}"},"TimeoutMs":5000,"Limit":3}}},"plain":{"Retrieval":"None"}},"ConversationContexts":{"default":{"AgentContextId":"default","BootPrompt":"zqContent","Mode":"ddr","Tools":[{"type":"function","name":"ddr_document","description":"zqContent","strict":true,"parameters":{"type":"object","additionalProperties":false,"required":["title"],"properties":{"title":{"type":["array","null"],"items":{"type":"string"}}}}}]}},"Modes":[{"Key":"general","DisplayName":"zqContent"},{"Key":"ddr","DisplayName":"D","WhenToUse":"zqContent","WelcomeMessage":"zqContent","Instructions":"zqContent","Tools":["lookup","agent_list_modes"],"IsDefault":true}],"ServerTools":[{"Name":"lookup","Description":"zqContent","Parameters":{"properties":{"q":{"type":"string"}},"required":["q"]},"OnError":"ReportToModel","Http":{"Url":"https://t/zqContent","Headers":{"Authorization":"Bearer ${LOOKUP_KEY}zqContent"}}}]}"##,
     r##"{"AgentContexts":{"a":{}},"ConversationContexts":{"c":{"AgentContextId":"a","BootPrompt":"zqContent"}},"Modes":[{"Key":"m","DisplayName":"M"}]}"##,
@@ -17,7 +17,7 @@ const CATALOGS: [&str; 2] = [
 
 const KEYS: &str = r#"[{"Id":"zqContent","Tenant":"acme","Sha256":"c2d17c3fb0ec4fbc6fc5f2cbc1cb8ee6cd1d1eeeea3a8b8ff2ff4c7ec1ef6d8b"},{"Id":"k2","Tenant":"other-1","Sha256":"0000000000000000000000000000000000000000000000000000000000000000"}]"#;
 
-/// Messages that repeat a name by which things refer to each other.
+/// Messages that repeat a name, because the name is a reference.
 const NAMING: [&str; 3] = ["the catalog has no ", "is already taken above", "\"required\" names "];
 
 pub(crate) fn catalogs() -> Vec<Json> {
@@ -28,13 +28,14 @@ pub(crate) fn keys() -> Json {
     Json::read(KEYS).unwrap()
 }
 
-/// A catalog whose every reference holds, or faults with places in the document and without content.
+/// Accepts a catalog whose references all hold, or faults with places in the document and without
+/// content.
 pub(crate) fn judge_catalog(input: &[u8]) -> Verdict {
     let text = String::from_utf8_lossy(input);
     let needed = needed_secrets(&text);
     let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if !needed.iter().all(|secret| is_name(&secret.name) && secret.path.starts_with('/')) {
-        return Err("what is no name is taken for a secret's".to_owned());
+        return Err("a secret with a name that is none".to_owned());
     }
     match Catalog::parse(&text) {
         Ok(catalog) => {
@@ -75,7 +76,7 @@ pub(crate) fn judge_catalog(input: &[u8]) -> Verdict {
     }
 }
 
-/// Keys that open for nobody else, or a refusal that shows none of them.
+/// Accepts keys that admit nobody else, or a refusal that shows none of them.
 pub(crate) fn judge_keys(input: &[u8]) -> Verdict {
     let text = String::from_utf8_lossy(input);
     let shows = |said: &str| said.contains(CONTENT) || said.contains("c2d17c3f");
@@ -83,7 +84,7 @@ pub(crate) fn judge_keys(input: &[u8]) -> Verdict {
         Ok(ring) => {
             for header in [None, Some(""), Some("Bearer zq"), Some("Bearer"), Some(text.as_ref())] {
                 match ring.admit(header) {
-                    Ok(_) => return Err("a key that nobody has opens".to_owned()),
+                    Ok(_) => return Err("an unknown key is admitted".to_owned()),
                     Err(fault) if shows(&fault.to_string()) => {
                         return Err("a key is shown".to_owned());
                     }
@@ -97,7 +98,7 @@ pub(crate) fn judge_keys(input: &[u8]) -> Verdict {
     }
 }
 
-/// Whether the pointer's parent stands in the document. Names may be repeated: any of them counts.
+/// Whether the document has the pointer's parent. Of repeated names, any counts.
 fn leads_somewhere(json: &Json, path: &str) -> bool {
     let Some((step, rest)) = path.strip_prefix('/').map(|steps| match steps.split_once('/') {
         Some((step, _)) => (step, &steps[step.len()..]),
@@ -122,7 +123,7 @@ fn leads_somewhere(json: &Json, path: &str) -> bool {
     }
 }
 
-/// Names of members are repeated in messages.
+/// Whether a name contains the marker: messages repeat names.
 fn names_hold_content(document: Option<&Json>) -> bool {
     let mut found = false;
     if let Some(document) = document {

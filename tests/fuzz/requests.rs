@@ -1,4 +1,4 @@
-//! Bodies of `POST /execute`: what each must be read as, or be refused with.
+//! Bodies of `POST /execute`: the rules for every accepted and every refused one.
 
 use std::collections::BTreeSet;
 
@@ -49,15 +49,11 @@ fn that(holds: bool, otherwise: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise.to_owned()) }
 }
 
-/// A request stays itself: routed to its own session, stored and read back, and sent again in
-/// another order, with other white space and in other escapes.
+/// A request is routed to its own session, and stays the same when it is sent again in another
+/// order, with other white space and in other escapes.
 fn accepted(body: &[u8], request: &ExecuteRequest) -> Result<(), String> {
     let routed = peek_session_id(body);
     that(routed.as_ref() == Some(request.session_id()), "routed to another session")?;
-    let stored = serde_json::to_string(request).map_err(|error| error.to_string())?;
-    let restored: ExecuteRequest =
-        serde_json::from_str(&stored).map_err(|error| format!("not restored: {error}"))?;
-    that(restored == *request, "restored as another request")?;
 
     let text = std::str::from_utf8(body).map_err(|_| "accepted and not UTF-8")?;
     let mut json = Json::read(text.trim_start_matches('\u{feff}')).ok_or("accepted and no JSON")?;
@@ -75,7 +71,7 @@ fn accepted(body: &[u8], request: &ExecuteRequest) -> Result<(), String> {
 }
 
 /// A refusal names faults of the dictionary, each at a place of the body, in document order, and
-/// never repeats what the client has written.
+/// never repeats the client's content.
 fn refused(body: &[u8], faults: &[Fault]) -> Result<(), String> {
     that((1..=101).contains(&faults.len()), "no fault, or too many")?;
     let known = dictionary();
@@ -96,8 +92,8 @@ fn refused(body: &[u8], faults: &[Fault]) -> Result<(), String> {
     if !names_hold_content(&json) {
         that(!repeats(faults), "content in a message")?;
     }
-    // Where a walk ended at half a character, what comes after was not seen, nor is it in order;
-    // of members that stand twice only the first can be found again.
+    // Half a character ends the walk early, so later faults are absent or out of order. Of repeated
+    // members, a path leads to the first only.
     let is_odd = |fault: &Fault| fault.message.contains("not valid Unicode");
     let is_regular = !has_twins(&json) && !faults.iter().any(is_odd);
     let mut before = Vec::new();
@@ -109,12 +105,12 @@ fn refused(body: &[u8], faults: &[Fault]) -> Result<(), String> {
         };
         let (mut found, is_null) = place(&json, path)?;
         if is_regular {
-            // A null may count as missing. Below the text of the tools every place is the text's own.
+            // A null may count as missing. All places inside `ToolsJson` have the path of the text.
             let is_missing = found.last() == Some(&usize::MAX);
             let says_missing = fault.code == ErrorCode::MissingField;
-            that(!is_missing || says_missing, "a fault of a member that is not there")?;
+            that(!is_missing || says_missing, "a fault of an absent member")?;
             let may_be = is_missing || is_null || path == "/ToolsJson";
-            that(!says_missing || may_be, "missing, and it is there")?;
+            that(!says_missing || may_be, "missing, and present")?;
             if let Some(last) = found.last_mut().filter(|_| says_missing && is_null) {
                 *last = usize::MAX;
             }
@@ -133,7 +129,8 @@ fn repeats(faults: &[Fault]) -> bool {
     })
 }
 
-/// Names of members are repeated in messages, and are not content; those of tools are too.
+/// Whether a name contains the marker. Messages repeat names of members, those of tools included,
+/// which are not content.
 fn names_hold_content(json: &Json) -> bool {
     let mut found = false;
     json.for_each_name(&mut |name| found |= holds_content(name));
@@ -151,7 +148,7 @@ fn names_hold_content(json: &Json) -> bool {
     found
 }
 
-/// Whether two members of one object have one path.
+/// Whether two members of one object have the same path.
 fn has_twins(json: &Json) -> bool {
     match json {
         Json::Scalar(_) => false,
@@ -165,12 +162,12 @@ fn has_twins(json: &Json) -> bool {
 }
 
 fn holds_content(name: &str) -> bool {
-    // A name that was cut may end within the word.
+    // A name that was cut may end within the marker.
     name.to_ascii_lowercase().contains("zq")
 }
 
-/// Where a JSON Pointer leads: an index for each step, the largest for a member that is missing; and
-/// whether `null` stands there.
+/// The place of a JSON Pointer: an index for each step, the largest for a missing member; and whether
+/// its value is `null`.
 fn place(json: &Json, path: &str) -> Result<(Vec<usize>, bool), String> {
     let lost = || format!("{path:?} leads nowhere");
     if path.is_empty() {
@@ -201,7 +198,7 @@ fn place(json: &Json, path: &str) -> Result<(Vec<usize>, bool), String> {
     Ok((found, here == Some(&Json::Scalar("null".to_owned()))))
 }
 
-/// A name as a path shows it: at most 64 characters, and that it was cut.
+/// A name as a path shows it: at most 64 characters, with `…` after a cut.
 fn clipped(name: &str) -> String {
     match name.char_indices().nth(64) {
         Some((end, _)) => format!("{}…", &name[..end]),

@@ -1,4 +1,4 @@
-//! Methods and targets: which endpoint they mean, or why none.
+//! Methods and targets: the endpoint of each, or its refusal.
 
 use aptix_edge::contract::ErrorCode;
 use aptix_edge::entry::{Route, SessionRoute, WorkspaceRoute};
@@ -51,7 +51,7 @@ const ENDPOINTS: [&str; 12] = [
     "/sessions/s:1/turns/t.1/trace",
     "/sessions/s:1/turns/t.1/cancel",
 ];
-/// What a link to a file looks like, but for who signed it.
+/// A link to a file with a signature of nobody.
 const LINK: &str = concat!(
     "/files/0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
     "-0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b",
@@ -105,7 +105,8 @@ fn encoded(segment: &str, random: &mut Random) -> String {
     segment.bytes().map(|b| if random.one_in(3) { percent(b) } else { plain(b) }).collect()
 }
 
-/// A route that its own path finds again, or a refusal of the right kind that repeats nothing.
+/// Accepts a route whose path is routed to it again, or a refusal of the right kind that repeats
+/// nothing.
 pub(crate) fn judge(input: &[u8]) -> Verdict {
     let text = String::from_utf8_lossy(input);
     let (method, target) = text.split_once(' ').unwrap_or((&text, ""));
@@ -132,8 +133,8 @@ pub(crate) fn judge(input: &[u8]) -> Verdict {
     }
 }
 
-/// The path of a route, every byte of its ids percent-encoded; of a link to a file, which says what
-/// was signed, there is none.
+/// The path of a route, with every byte of its ids percent-encoded. A link to a file has none, because
+/// its path is signed as it is.
 fn path_of(route: &Route) -> Option<String> {
     let id = |id: &str| id.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
     Some(match route {

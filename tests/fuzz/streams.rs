@@ -1,4 +1,4 @@
-//! Answers of the model service, as bodies that come in pieces.
+//! Responses of the model service, as bodies in pieces.
 
 use aptix_edge::responses_api::{
     ResponseEnd, ResponseStream, StreamFault, StreamLimits, TextProgress,
@@ -63,7 +63,7 @@ pub(crate) fn make(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     lines.concat()
 }
 
-/// However the network cuts a body, it reads the same; and what was shown is the output.
+/// A body reads the same in all pieces of the network, and the text shown is that of the output.
 pub(crate) fn judge(body: &[u8]) -> Verdict {
     let mut random = Random::seeded(body.len() as u64);
     let mut kind = String::new();
@@ -79,7 +79,7 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
                 return Err(format!("shown {shown:?}, {shown_in_pieces:?}: {:?}", output.text));
             }
             if output.text.len() > limits.output_bytes {
-                return Err("an answer above its limit".to_owned());
+                return Err("an output above its limit".to_owned());
             }
         }
         kind = match end {
@@ -98,7 +98,7 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
     Ok(kind)
 }
 
-/// What a reader has before him at the end, and the end.
+/// The text shown until the end, and the end.
 fn read<'a>(
     limits: StreamLimits,
     chunks: impl IntoIterator<Item = &'a [u8]>,

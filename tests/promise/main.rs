@@ -1,7 +1,7 @@
 //! The promise, `src/contract/interface.md`, agrees with the code: endpoints, members of a request,
 //! error codes and variables. So do the README's tables of endpoints and variables.
 //!
-//! What a shape holds in detail is OpenAPI's, and `tests/openapi.rs` holds that against the code.
+//! OpenAPI has the details of each shape, and `tests/entry/openapi.rs` compares them with the code.
 
 // A test fails by panicking, in its helper functions too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
@@ -24,19 +24,19 @@ fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     below.split("\n## ").next().unwrap()
 }
 
-/// The cells of each row of the first table whose header begins so.
+/// The cells of each row of the first table whose header begins with this cell.
 fn table<'a>(text: &'a str, header: &str) -> Vec<Vec<&'a str>> {
     let (_, below) = text.split_once(&format!("\n| {header} |")).unwrap();
     let rows = below.lines().skip(2).take_while(|line| line.starts_with('|'));
     rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn code_spans(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// Every file of the product's sources; of Rust without its unit tests.
+/// Every file of the product's sources, Rust without its unit tests.
 fn sources() -> Vec<String> {
     fn under(folder: &Path, files: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -53,7 +53,7 @@ fn sources() -> Vec<String> {
     files.into_iter().map(code).collect()
 }
 
-/// Declares, for each endpoint that the code knows, how the page spells it.
+/// Declares the page's spelling of each endpoint in the code.
 macro_rules! endpoints {
     ($($route:pat => $spelled:literal,)+) => {
         const ENDPOINTS: &[&str] = &[$($spelled,)+];
@@ -88,7 +88,8 @@ endpoints! {
     Route::OpenApi => "GET /openapi.json",
 }
 
-/// The endpoints of a table, each as method and path without a query; `DELETE …` has the path before.
+/// The endpoints of a table, each as method and path without a query. `DELETE …` takes the path of
+/// the endpoint before it.
 fn listed_endpoints(rows: &[Vec<&str>]) -> Vec<String> {
     let mut last_path = "";
     let spans = rows.iter().flat_map(|row| code_spans(row[0]));
@@ -102,7 +103,7 @@ fn listed_endpoints(rows: &[Vec<&str>]) -> Vec<String> {
         .collect()
 }
 
-/// A target that an endpoint answers.
+/// A target of the endpoint with this path.
 fn target(path: &str) -> String {
     let link = FileLink {
         id: FileId::of(&"0a".repeat(32), b"x"),
@@ -120,7 +121,7 @@ fn target(path: &str) -> String {
 }
 
 #[test]
-fn the_endpoints_promised_are_those_that_are_found() {
+fn the_promised_endpoints_are_those_of_the_router() {
     let promised = listed_endpoints(&table(section(PAGE, "1. Endpoints"), "method and path"));
     for endpoint in &promised {
         let (method, path) = endpoint.split_once(' ').unwrap();
@@ -132,12 +133,12 @@ fn the_endpoints_promised_are_those_that_are_found() {
         }
     }
     assert_eq!(promised, ENDPOINTS);
-    let told = listed_endpoints(&table(README, "endpoint"));
-    assert_eq!(told, ENDPOINTS, "the README");
+    let readme = listed_endpoints(&table(README, "endpoint"));
+    assert_eq!(readme, ENDPOINTS, "the README");
 }
 
 #[test]
-fn the_members_promised_are_those_of_the_two_requests() {
+fn the_promised_members_are_those_of_the_two_requests() {
     let document: Value = serde_json::from_str(&openapi(&Deployment::default(), "1")).unwrap();
     let schemas = &document["components"]["schemas"];
     let names = |shape: &str, list: &str| -> BTreeSet<String> {
@@ -184,7 +185,7 @@ fn the_members_promised_are_those_of_the_two_requests() {
 }
 
 #[test]
-fn the_error_codes_promised_are_those_of_the_dictionary() {
+fn the_promised_error_codes_are_those_of_the_dictionary() {
     let mut promised = Vec::new();
     for row in table(section(PAGE, "3. Errors"), "HTTP") {
         let status: u16 = row[0].parse().unwrap();
@@ -201,8 +202,8 @@ fn the_dictionary_is_pinned_byte_for_byte() {
     assert_eq!(serde_json::to_string(&dictionary()).unwrap(), pinned);
 }
 
-/// Names of variables and secrets that the code asks the deployment for.
-fn asked_for(sources: &[String]) -> BTreeSet<&str> {
+/// The names of the variables and secrets that the code reads.
+fn variables_read(sources: &[String]) -> BTreeSet<&str> {
     let calls = sources.iter().flat_map(|code| {
         let after = |call| code.split(call).skip(1);
         after("variable(").chain(after("secret("))
@@ -213,9 +214,9 @@ fn asked_for(sources: &[String]) -> BTreeSet<&str> {
 }
 
 #[test]
-fn the_variables_promised_are_those_that_are_read() {
+fn the_promised_variables_are_those_that_the_code_reads() {
     let sources = sources();
-    let mut read = asked_for(&sources);
+    let mut read = variables_read(&sources);
     assert!(read.contains("AUTH") && read.contains("FILE_LINK_KEY"), "{read:?}");
     read.extend(Deployment::VARIABLES.iter().map(|(name, _)| *name));
     // The built-in catalog names it.
@@ -242,7 +243,7 @@ fn the_variables_promised_are_those_that_are_read() {
 }
 
 #[test]
-fn what_comments_cite_is_there() {
+fn every_cited_section_exists() {
     let numbers: Vec<u32> =
         (1..).take_while(|number| PAGE.contains(&format!("\n## {number}. "))).collect();
     assert_eq!(numbers.len(), 9);

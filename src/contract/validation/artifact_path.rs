@@ -1,14 +1,14 @@
-//! Which paths a client may name: relative ones only (AGN-034 §4.2, interface §2).
+//! The paths that a client may name: relative ones only (AGN-034 §4.2, interface §2).
 //!
-//! It owns the one definition of "no absolute path in any spelling", for artifacts and for
-//! documents alike. It never touches a file system and never repairs a path.
+//! It owns the definition of "no absolute path in any spelling", for artifacts and documents alike.
+//! It never touches a file system and never repairs a path.
 
-/// What is wrong with a relative path, or nothing. The empty path is the root itself.
+/// The fault of a relative path, if it has one. The empty path is the root itself.
 pub fn relative_path_problem(path: &str) -> Option<&'static str> {
     if path.chars().any(char::is_control) {
         return Some("must not hold a control character");
     }
-    // Programs that resolve paths drop white space in front.
+    // Programs that resolve paths drop leading white space.
     let start = path.trim_start();
     if start.starts_with(['/', '\\']) {
         return Some("must be relative: it must not begin with a separator");
@@ -22,7 +22,7 @@ pub fn relative_path_problem(path: &str) -> Option<&'static str> {
     None
 }
 
-/// What is wrong with a file name, or nothing.
+/// The fault of a file name, if it has one.
 pub fn file_name_problem(name: &str) -> Option<&'static str> {
     if matches!(name.trim(), "" | ".") {
         return Some("must name a file");

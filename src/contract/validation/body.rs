@@ -1,7 +1,7 @@
-//! Whether a body is one JSON object at all.
+//! The check that a body is one JSON object.
 //!
-//! It owns `malformed_json`. Its messages give line and column and never repeat content. A byte
-//! order mark in front is skipped, as RFC 8259 permits.
+//! It owns `malformed_json`. Its messages give line and column and never repeat content. A leading
+//! byte order mark is skipped, as RFC 8259 permits.
 
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
@@ -9,11 +9,8 @@ use crate::json::{DEPTH_LIMIT, Malformed, check, not_json, position_after};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// The body as the text of one JSON object.
-///
-/// # Errors
-/// `malformed_json`: empty, not UTF-8, not JSON, more than one value, nested too deeply, or not an
-/// object.
+/// The body as the text of one JSON object. `malformed_json` when it is empty, not UTF-8, not JSON,
+/// more than one value, nested too deeply, or not an object.
 pub(super) fn object_text(body: &[u8]) -> Result<&str, Fault> {
     let body = without_byte_order_mark(body);
     let text = std::str::from_utf8(body).map_err(|error| {
@@ -40,7 +37,7 @@ pub(super) fn object_text(body: &[u8]) -> Result<&str, Fault> {
     }
 }
 
-/// The body without the mark that some clients put in front of UTF-8.
+/// The body without the mark that some clients write before UTF-8.
 pub(super) fn without_byte_order_mark(body: &[u8]) -> &[u8] {
     body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body)
 }

@@ -1,13 +1,12 @@
 //! Reading a client's tool definitions, the text of `ToolsJson` (interface §2).
 //!
 //! It owns the two accepted spellings, the flat one and the nested one of Chat Completions, and
-//! makes them one. What is wrong inside the text is reported at the text, and named from
-//! `tools[0]` on.
+//! converts both into one. Reports give the pointer of the text, and a label that begins at
+//! `tools[0]`.
 
 use std::collections::BTreeSet;
 
-use super::values::{full_text, text};
-use super::violations::Violations;
+use super::reader::Reader;
 use crate::contract::limits;
 use crate::contract::request::{ClientTool, ToolParameters};
 use crate::json::{
@@ -26,17 +25,16 @@ const FUNCTION: ObjectShape =
 pub(super) fn client_tools(
     tools_json: &str,
     node: Node<'_, '_>,
-    found: &mut Violations,
+    reader: &mut Reader,
 ) -> Option<Vec<ClientTool>> {
     match check(tools_json) {
         Err(Malformed::TooDeep { .. }) => {
-            found.invalid(node, &format!("must not nest more than {DEPTH_LIMIT} levels deep"));
-            return None;
+            let problem = format!("must not nest more than {DEPTH_LIMIT} levels deep");
+            return reader.refuse(node, &problem);
         }
         Err(Malformed::NotJson(error)) => {
             let problem = format!("must hold a JSON array; it is {}", not_json(&error));
-            found.invalid(node, &problem);
-            return None;
+            return reader.refuse(node, &problem);
         }
         Ok(()) => {}
     }
@@ -47,16 +45,15 @@ pub(super) fn client_tools(
     let walked = for_each_element(tools_json, |json| {
         if count < limits::TOOLS {
             let tool = Node { json, place: Place::Element(&inside, count) };
-            tools.extend(client_tool(tool, &mut names, found));
+            tools.extend(client_tool(tool, &mut names, reader));
         }
         count += 1;
     });
     if walked.is_err() {
-        found.invalid(node, "must hold a JSON array of function tools");
-        return None;
+        return reader.refuse(node, "must hold a JSON array of function tools");
     }
     if count > limits::TOOLS {
-        found.invalid(node, &format!("must hold at most {} tools, not {count}", limits::TOOLS));
+        reader.invalid(node, &format!("must hold at most {} tools, not {count}", limits::TOOLS));
     }
     Some(tools)
 }
@@ -64,82 +61,50 @@ pub(super) fn client_tools(
 fn client_tool(
     node: Node<'_, '_>,
     names: &mut BTreeSet<String>,
-    found: &mut Violations,
+    reader: &mut Reader,
 ) -> Option<ClientTool> {
-    let mut tool = Draft::default();
-    // The Chat Completions way of spelling a tool: its definition is in a member `function`.
+    let (mut name, mut description, mut parameters, mut strict) = (None, None, None, None);
+    let mut member = |member: &str, node: Node<'_, '_>, reader: &mut Reader| match member {
+        "type" => tool_type(node, reader),
+        "name" => name = tool_name(node, names, reader),
+        "description" => description = reader.text(limits::TOOL_DESCRIPTION, node),
+        "parameters" => parameters = schema(node, reader),
+        _ => strict = node.flag(reader),
+    };
     if node.find("function").is_some() {
-        NESTED.read(node, found, |name, node, found| match name {
-            "type" => tool_type(node, found),
-            _ => FUNCTION.read(node, found, |name, node, found| {
-                tool.take(name, node, names, found);
-            }),
+        NESTED.read(node, reader, |name, node, reader| match name {
+            "type" => tool_type(node, reader),
+            _ => FUNCTION.read(node, reader, &mut member),
         });
     } else {
-        FLAT.read(node, found, |name, node, found| tool.take(name, node, names, found));
+        FLAT.read(node, reader, member);
     }
-    Some(ClientTool {
-        name: tool.name?,
-        description: tool.description,
-        parameters: tool.parameters,
-        strict: tool.strict,
-    })
+    Some(ClientTool { name: name?, description, parameters, strict })
 }
 
-/// The members of one tool, read so far.
-#[derive(Default)]
-struct Draft {
-    name: Option<String>,
-    description: Option<String>,
-    parameters: Option<ToolParameters>,
-    strict: Option<bool>,
-}
-
-impl Draft {
-    fn take(
-        &mut self,
-        member: &str,
-        node: Node<'_, '_>,
-        names: &mut BTreeSet<String>,
-        found: &mut Violations,
-    ) {
-        match member {
-            "type" => tool_type(node, found),
-            "name" => self.name = tool_name(node, names, found),
-            "description" => self.description = text(limits::TOOL_DESCRIPTION, node, found),
-            "parameters" => self.parameters = parameters(node, found),
-            _ => self.strict = node.flag(found),
-        }
-    }
-}
-
-fn tool_type(node: Node<'_, '_>, found: &mut Violations) {
+fn tool_type(node: Node<'_, '_>, reader: &mut Reader) {
     if node.as_text().as_deref() != Some("function") {
-        found.invalid(node, "must be \"function\"");
+        reader.invalid(node, "must be \"function\"");
     }
 }
 
 fn tool_name(
     node: Node<'_, '_>,
     names: &mut BTreeSet<String>,
-    found: &mut Violations,
+    reader: &mut Reader,
 ) -> Option<String> {
-    let name = full_text(limits::TOOL_NAME, node, found)?;
+    let name = reader.full_text(limits::TOOL_NAME, node)?;
     if !name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')) {
-        found.invalid(node, "must be 1 to 64 of the letters A-Z a-z, the digits, _ and - only");
-        return None;
+        let problem = "must be 1 to 64 of the letters A-Z a-z, the digits, _ and - only";
+        return reader.refuse(node, problem);
     }
     if !names.insert(name.clone()) {
-        found.invalid(node, "repeats the name of an earlier tool; give each tool its own");
+        reader.invalid(node, "repeats the name of an earlier tool; give each tool its own");
     }
     Some(name)
 }
 
-fn parameters(node: Node<'_, '_>, found: &mut Violations) -> Option<ToolParameters> {
-    let is_object = node.is_object();
-    let parameters = is_object.then(|| ToolParameters::compact(node.json).ok()).flatten();
-    if parameters.is_none() {
-        found.invalid(node, "must be a JSON Schema object");
-    }
-    parameters
+fn schema(node: Node<'_, '_>, reader: &mut Reader) -> Option<ToolParameters> {
+    let object = node.is_object().then(|| ToolParameters::compact(node.json).ok()).flatten();
+    object.or_else(|| reader.refuse(node, "must be a JSON Schema object"))
 }

@@ -1,8 +1,12 @@
 //! From the bytes of a body to a typed request, or to every violation at once (AGN-034, interface
 //! §2 and §7).
 //!
-//! The body is walked in place: first for being JSON, then member by member in document order.
-//! Besides the request that it gives, nothing of the body's size is built.
+//! A body is first checked to be JSON, then read in place, member by member in document order.
+//! Nothing of the body's size is built besides the request.
+//!
+//! A body that is refused gives every violation, in document order: `malformed_json` alone, or any
+//! of `missing_field`, `invalid_field` and `unknown_field`. A report of more than a hundred is cut
+//! and says so.
 
 pub mod artifact_path;
 mod body;
@@ -10,11 +14,11 @@ mod client_tools;
 mod documents;
 mod execute_request;
 mod rag_scope;
+mod reader;
 mod search;
 mod tool_continuation;
 mod user_turn;
 mod values;
-mod violations;
 
 pub use documents::parse_documents;
 pub use execute_request::{MemberOrder, parse, peek_session_id};

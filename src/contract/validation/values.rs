@@ -1,103 +1,159 @@
-//! Reading one JSON value as what its member must be: text, a number, one of a few names, a list or
-//! an identifier.
+//! Reading one JSON value by the rule of its member: text, a number, a name of a closed list, a list
+//! or an identifier.
 //!
-//! Each reader gives the value, or reports why there is none and gives nothing. None repeats a
-//! value in its report.
+//! Each method gives the value, or reports a violation and gives nothing. No report repeats a value.
 
 use serde::de::DeserializeOwned;
 
-use super::violations::Violations;
+use super::reader::Reader;
 use crate::contract::closed_list::ClosedList;
 use crate::contract::fault::Fault;
-use crate::json::{Node, Report};
+use crate::json::{Kind, Node, Report};
 
 /// The largest integer that every JSON implementation can hold exactly.
 const LARGEST_INTEGER: u64 = 1 << 53;
 
-/// A string of at most `longest` characters.
-pub(super) fn text(longest: usize, node: Node<'_, '_>, found: &mut Violations) -> Option<String> {
-    let text = node.text(found)?;
-    // A text has no more characters than bytes, so most are never counted.
-    if text.len() > longest && text.chars().count() > longest {
-        found.invalid(node, &format!("must be at most {longest} characters long"));
-        return None;
-    }
-    Some(text.into_owned())
-}
-
-/// A string that is not empty.
-pub(super) fn full_text(
-    longest: usize,
-    node: Node<'_, '_>,
-    found: &mut Violations,
-) -> Option<String> {
-    let text = text(longest, node, found)?;
-    if text.is_empty() {
-        found.invalid(node, "must not be empty");
-        return None;
-    }
-    Some(text)
-}
-
-/// A string of which an empty one says no more than an absent one.
-pub(super) fn optional_text(
-    longest: usize,
-    node: Node<'_, '_>,
-    found: &mut Violations,
-) -> Option<String> {
-    text(longest, node, found).filter(|text| !text.is_empty())
-}
-
-/// An integer from 0 to 2^53, written without fraction or exponent.
-pub(super) fn integer(node: Node<'_, '_>, found: &mut Violations) -> Option<u64> {
-    // Signs, fractions and texts do not parse.
-    let number = node.json.parse().ok().filter(|number| *number <= LARGEST_INTEGER);
-    if number.is_none() {
-        found.invalid(node, "must be an integer from 0 to 2^53, without fraction or exponent");
-    }
-    number
-}
-
-/// One name of a closed list.
-pub(super) fn one_of<T: ClosedList + DeserializeOwned>(
-    node: Node<'_, '_>,
-    found: &mut Violations,
-) -> Option<T> {
-    let choice = serde_json::from_str(node.json).ok();
-    if choice.is_none() {
-        found.invalid(node, &format!("must be one of {}", T::NAMES.join(", ")));
-    }
-    choice
-}
-
-/// An array of at most `most` elements, each read by `element`. Elements that are not given are
-/// left out: they have been reported.
-pub(super) fn list<'d, T>(
-    most: usize,
-    node: Node<'d, '_>,
-    found: &mut Violations,
-    mut element: impl FnMut(Node<'d, '_>, &mut Violations) -> Option<T>,
-) -> Option<Vec<T>> {
-    let mut list = Vec::new();
-    let mut seen = 0_usize;
-    let count = node.elements(found, |node, found| {
-        seen += 1;
-        if seen <= most && !found.is_full() {
-            list.extend(element(node, found));
+impl Reader {
+    /// A string of at most `longest` characters.
+    pub(super) fn text(&mut self, longest: usize, node: Node<'_, '_>) -> Option<String> {
+        let text = node.text(self)?;
+        // A text has no more characters than bytes, so most are never counted.
+        if text.len() > longest && text.chars().count() > longest {
+            return self.refuse(node, &format!("must be at most {longest} characters long"));
         }
-    })?;
-    if count > most {
-        found.invalid(node, &format!("must hold at most {most} elements, not {count}"));
+        Some(text.into_owned())
     }
-    Some(list)
+
+    /// A string that is not empty.
+    pub(super) fn full_text(&mut self, longest: usize, node: Node<'_, '_>) -> Option<String> {
+        let text = self.text(longest, node)?;
+        if text.is_empty() { self.refuse(node, "must not be empty") } else { Some(text) }
+    }
+
+    /// A string; an empty one counts as absent.
+    pub(super) fn optional_text(&mut self, longest: usize, node: Node<'_, '_>) -> Option<String> {
+        self.text(longest, node).filter(|text| !text.is_empty())
+    }
+
+    /// A string in which `problem` finds nothing wrong.
+    pub(super) fn checked_text(
+        &mut self,
+        longest: usize,
+        problem: fn(&str) -> Option<&'static str>,
+        node: Node<'_, '_>,
+    ) -> Option<String> {
+        let text = self.text(longest, node)?;
+        match problem(&text) {
+            Some(problem) => self.refuse(node, problem),
+            None => Some(text),
+        }
+    }
+
+    /// An integer from 0 to 2^53, written without fraction or exponent.
+    pub(super) fn integer(&mut self, node: Node<'_, '_>) -> Option<u64> {
+        // Signs, fractions and texts do not parse.
+        let number = node.json.parse().ok().filter(|number| *number <= LARGEST_INTEGER);
+        number.or_else(|| {
+            self.refuse(node, "must be an integer from 0 to 2^53, without fraction or exponent")
+        })
+    }
+
+    /// One name of a closed list.
+    pub(super) fn one_of<T: ClosedList + DeserializeOwned>(
+        &mut self,
+        node: Node<'_, '_>,
+    ) -> Option<T> {
+        let choice = serde_json::from_str(node.json).ok();
+        choice.or_else(|| self.refuse(node, &format!("must be one of {}", T::NAMES.join(", "))))
+    }
+
+    /// An identifier; its type knows its longest form.
+    pub(super) fn identifier<T>(
+        &mut self,
+        parse: fn(&str) -> Result<T, Fault>,
+        node: Node<'_, '_>,
+    ) -> Option<T> {
+        let text = node.text(self)?;
+        parse(&text).map_err(|fault| self.fault(fault, &node.place)).ok()
+    }
+
+    /// An array of at most `most` elements, each read by `element`. Elements without a value are
+    /// left out: they have been reported.
+    pub(super) fn list<'d, T>(
+        &mut self,
+        most: usize,
+        node: Node<'d, '_>,
+        mut element: impl FnMut(Node<'d, '_>, &mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let mut list = Vec::new();
+        let mut seen = 0_usize;
+        let count = node.elements(self, |node, reader| {
+            seen += 1;
+            if seen <= most && !reader.is_full() {
+                list.extend(element(node, reader));
+            }
+        })?;
+        if count > most {
+            self.invalid(node, &format!("must hold at most {most} elements, not {count}"));
+        }
+        Some(list)
+    }
+
+    /// The same, with at least one element; `what` names one in the report.
+    pub(super) fn full_list<'d, T>(
+        &mut self,
+        most: usize,
+        what: &str,
+        node: Node<'d, '_>,
+        mut element: impl FnMut(Node<'d, '_>, &mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let mut is_empty = true;
+        let list = self.list(most, node, |node, reader| {
+            is_empty = false;
+            element(node, reader)
+        })?;
+        if is_empty {
+            self.invalid(node, &format!("must hold at least one {what}"));
+        }
+        Some(list)
+    }
 }
 
-/// An identifier, which itself says how long it may be.
-pub(super) fn identifier<T>(
-    parse: fn(&str) -> Result<T, Fault>,
-    node: Node<'_, '_>,
-    found: &mut Violations,
-) -> Option<T> {
-    let text = node.text(found)?;
-    parse(&text).map_err(|fault| found.refused(fault, &node.place)).ok()
+/// The bound on the values of a whole scope or document: without it, a body of empty strings would
+/// cost several times its size.
+pub(super) struct ValueBudget {
+    /// The scope or document, as reports name it.
+    pub(super) owner: &'static str,
+    /// How many values the owner may hold.
+    pub(super) most: usize,
+    /// How many of them have been read.
+    pub(super) used: usize,
+    /// The longest value, in characters.
+    pub(super) longest: usize,
+    /// Whether a text alone is a list of one.
+    pub(super) takes_one_text: bool,
+}
+
+impl ValueBudget {
+    /// An array of one or more texts.
+    pub(super) fn texts(&mut self, node: Node<'_, '_>, reader: &mut Reader) -> Option<Vec<String>> {
+        let room = self.most.saturating_sub(self.used);
+        let mut count = 0_usize;
+        let mut text = |node: Node<'_, '_>, reader: &mut Reader| {
+            count += 1;
+            (count <= room).then(|| reader.text(self.longest, node)).flatten()
+        };
+        let texts = if self.takes_one_text && node.kind() == Kind::String {
+            text(node, reader).map(|text| vec![text])
+        } else {
+            reader.full_list(usize::MAX, "value", node, text)
+        };
+        if count > room {
+            let Self { owner, most, .. } = self;
+            let problem = format!("must leave the {owner} at no more than {most} values in all");
+            reader.invalid(node, &problem);
+        }
+        self.used += count;
+        texts
+    }
 }

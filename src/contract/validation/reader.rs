@@ -1,7 +1,8 @@
-//! The violations of one request, in the order in which they are found: document order.
+//! The reader of one request: it keeps the violations in the order in which it meets them, which is
+//! document order.
 //!
 //! It owns their codes and words, and the bound on the report: of a million faults in a hostile
-//! body, the first hundred and a note are kept.
+//! body, it keeps the first hundred and a note.
 
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
@@ -13,27 +14,28 @@ const REPORT_LIMIT: usize = 100;
 /// The longest member name that is repeated back: a report must not grow with the body.
 const NAME_LIMIT: usize = 64;
 
-/// What was found wrong so far.
-#[derive(Debug, Default)]
-pub(super) struct Violations {
+/// Reads the values of a request (see `values`) and keeps the violations.
+#[derive(Default)]
+pub(super) struct Reader {
     faults: Vec<Fault>,
     /// The code of the first violation that did not fit.
     omitted: Option<ErrorCode>,
 }
 
-impl Violations {
-    /// Nothing wrong yet.
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
-
+impl Reader {
     /// Reports a value that breaks its rule. The message is the value's name followed by `problem`,
     /// which says what is expected, without a full stop, and never repeats a value.
     pub(super) fn invalid(&mut self, at: Node<'_, '_>, problem: &str) {
         self.report(ErrorCode::InvalidField, &at.place, problem);
     }
 
-    /// Reports that what stands at `place`, or should, is wrong.
+    /// Reports a value that breaks its rule, and gives no value in its place.
+    pub(super) fn refuse<T>(&mut self, at: Node<'_, '_>, problem: &str) -> Option<T> {
+        self.invalid(at, problem);
+        None
+    }
+
+    /// Reports a problem of the value at `place`, or of its absence.
     pub(super) fn report(&mut self, code: ErrorCode, place: &Place<'_>, problem: &str) {
         self.record(code, || {
             let WrittenPlace { pointer, label, .. } = place.written(NAME_LIMIT);
@@ -42,12 +44,12 @@ impl Violations {
         });
     }
 
-    /// Reports the value at `place` by the fault of whoever refuses it.
-    pub(super) fn refused(&mut self, fault: Fault, place: &Place<'_>) {
+    /// Reports a fault of the value at `place`.
+    pub(super) fn fault(&mut self, fault: Fault, place: &Place<'_>) {
         self.record(fault.code, || fault.at(place.written(NAME_LIMIT).pointer));
     }
 
-    /// Reports a fault; it is built only when there is still room.
+    /// Reports a fault, which is built only when there is still room.
     pub(super) fn record(&mut self, code: ErrorCode, fault: impl FnOnce() -> Fault) {
         if self.faults.len() < REPORT_LIMIT {
             self.faults.push(fault());
@@ -56,7 +58,7 @@ impl Violations {
         }
     }
 
-    /// The value when nothing was wrong, else every violation, in order.
+    /// The value when the request has no violation, else every violation, in order.
     pub(super) fn settle<T>(mut self, value: Option<T>) -> Result<T, Vec<Fault>> {
         if let Some(code) = self.omitted {
             self.faults.push(Fault::new(
@@ -68,10 +70,9 @@ impl Violations {
         }
         match value {
             Some(value) if self.faults.is_empty() => Ok(value),
-            None if self.faults.is_empty() => Err(vec![Fault::new(
-                ErrorCode::Internal,
-                "The request was refused without a reason.",
-            )]),
+            None if self.faults.is_empty() => {
+                Err(Fault::internal("The request was refused without a reason.").into())
+            }
             Some(_) | None => Err(self.faults),
         }
     }
@@ -93,7 +94,7 @@ impl Violations {
     }
 }
 
-impl Report for Violations {
+impl Report for Reader {
     const NULL_IS_ABSENT: bool = true;
 
     fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>) {
