@@ -51,43 +51,45 @@ pub struct AgentContext {
 }
 
 /// Who remembers the conversation between calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Continuation {
     /// The service: `store: true`, then `previous_response_id`. The default.
+    #[default]
     Stored,
     /// This product: `store: false`, and the whole conversation is sent each time.
     Replay,
 }
 
-/// Where a user turn's chunks come from (interface §7).
+/// Where a user turn's chunks come from, and how many it is given (interface §7).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Retrieval {
-    /// The workspace's own index. The default.
-    Index {
-        /// Most chunks given to a turn, 1 to 100. Default 8.
-        limit: u32,
-        /// Most bytes of chunk text given to a turn, 1 to 1048576. Default 24576.
-        max_bytes: u32,
-    },
+pub struct Retrieval {
+    /// Where they come from.
+    pub source: RetrievalSource,
+    /// Most chunks given to a turn, 1 to 100. Default 8.
+    pub limit: u32,
+    /// Most bytes of chunk text given to a turn, 1 to 1048576. Default 24576.
+    pub max_bytes: u32,
+}
+
+impl Default for Retrieval {
+    fn default() -> Self {
+        Self { source: RetrievalSource::Index, limit: 8, max_bytes: 24_576 }
+    }
+}
+
+/// Where a user turn's chunks come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RetrievalSource {
+    /// The workspace's own index.
+    Index,
     /// The operator's own search service.
-    Http {
-        /// Where the query is posted; http or https.
-        url: String,
-        /// Sent along, in the document's order.
-        headers: Vec<HeaderTemplate>,
-        /// For the whole exchange, in milliseconds, 1 to 900000. Default 30000.
-        timeout_ms: u64,
-        /// Most chunks given to a turn, 1 to 100. Default 8.
-        limit: u32,
-        /// Most bytes of chunk text given to a turn, 1 to 1048576. Default 24576.
-        max_bytes: u32,
-    },
+    Http(HttpService),
     /// Nowhere: turns see their own artifacts only.
     None,
 }
 
 /// The reasoning profile of a conversation (AGN-003 §2).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConversationContext {
     /// Names an agent context of this catalog.
     pub agent_context_id: String,
@@ -102,7 +104,7 @@ pub struct ConversationContext {
 }
 
 /// A client tool: offered to the model, run by the client.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClientToolDefinition {
     /// `^[a-zA-Z0-9_-]{1,64}$`, not a built-in tool's name.
     pub name: String,
@@ -115,7 +117,7 @@ pub struct ClientToolDefinition {
 }
 
 /// A mode of the agent (AGN-011).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mode {
     /// `^[A-Za-z0-9_.-]{1,64}$`; seen by the model, never by clients.
     pub key: String,
@@ -134,7 +136,7 @@ pub struct Mode {
 }
 
 /// A tool the server runs by an HTTP call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerTool {
     /// `^[a-zA-Z0-9_-]{1,64}$`, not a built-in tool's name.
     pub name: String,
@@ -146,28 +148,35 @@ pub struct ServerTool {
     pub strict: bool,
     /// What its failure does to the turn.
     pub on_error: OnError,
-    /// The call that runs it.
-    pub http: HttpTool,
+    /// The service that runs it.
+    pub http: HttpService,
 }
 
 /// What a server tool's failure does to the turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnError {
     /// The turn fails (AGN-027 §4, layer 3). The default.
+    #[default]
     FailTurn,
     /// The model gets the error as the tool's output and goes on.
     ReportToModel,
 }
 
-/// The call that runs a server tool: a `POST` of JSON whose response is JSON.
+/// A service of the operator's: it takes a `POST` of JSON and responds with JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpTool {
+pub struct HttpService {
     /// http or https, without credentials and fragment.
     pub url: String,
     /// Sent along, in the document's order.
     pub headers: Vec<HeaderTemplate>,
     /// For the whole exchange, in milliseconds, 1 to 900000. Default 30000.
     pub timeout_ms: u64,
+}
+
+impl Default for HttpService {
+    fn default() -> Self {
+        Self { url: String::new(), headers: Vec::new(), timeout_ms: 30_000 }
+    }
 }
 
 /// One header whose value may name secrets.

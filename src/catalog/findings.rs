@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 
 use serde::Serialize;
 
@@ -11,24 +10,16 @@ use super::names::quoted;
 use crate::json::{Kind, NearestName, Node, Place, Problem, Report, for_each_member};
 
 /// One thing wrong with a catalog document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{}: {message}", if .path.is_empty() { "the catalog" } else { .path.as_str() })]
 #[serde(rename_all = "PascalCase")]
 pub struct CatalogFault {
-    /// JSON Pointer (RFC 6901) into the document; empty for the document itself. A missing member
-    /// is pointed to where it would stand.
+    /// JSON Pointer (RFC 6901) into the document; empty for the document itself. For a missing member
+    /// it is the place where the member would stand.
     pub path: String,
     /// What is wrong and what would be right, for the operator.
     pub message: String,
 }
-
-impl fmt::Display for CatalogFault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.path.is_empty() { "the catalog" } else { &self.path };
-        write!(formatter, "{place}: {}", self.message)
-    }
-}
-
-impl std::error::Error for CatalogFault {}
 
 /// A secret that a catalog names. Its value is never in a catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,10 +59,17 @@ impl Findings {
     }
 
     /// Records that a value names these secrets.
-    pub(super) fn secrets<'n>(&mut self, at: Node<'_, '_>, names: impl Iterator<Item = &'n str>) {
+    pub(super) fn secrets<'n>(
+        &mut self,
+        at: Node<'_, '_>,
+        names: impl IntoIterator<Item = &'n str>,
+    ) {
         let path = pointer(&at.place);
-        self.secrets
-            .extend(names.map(|name| NeededSecret { name: name.to_owned(), path: path.clone() }));
+        self.secrets.extend(
+            names
+                .into_iter()
+                .map(|name| NeededSecret { name: name.to_owned(), path: path.clone() }),
+        );
     }
 
     /// All faults, in document order: an object's own before those of its members; and all secrets.

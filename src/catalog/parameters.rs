@@ -23,28 +23,31 @@ const NOT_AT_THE_ROOT: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
 const NOT_WHEN_STRICT: [&str; 8] =
     ["oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"];
 
-/// The parameters of a tool that takes none.
-pub(super) fn none() -> Map<String, Value> {
-    Map::from_iter([
-        ("type".to_owned(), json!("object")),
-        ("properties".to_owned(), json!({})),
-        ("additionalProperties".to_owned(), json!(false)),
-    ])
-}
-
-/// Reads a schema. `type` and `properties`, which the service requires, are added when absent.
-pub(super) fn read(
-    node: Node<'_, '_>,
+/// Reads the schema that a tool has as its `member`, or gives that of a tool that takes nothing. `type`
+/// and `properties`, which the service requires, are added when absent.
+pub(super) fn parameters(
+    tool: Node<'_, '_>,
+    member: &str,
     strict: bool,
     found: &mut Findings,
-) -> Option<Map<String, Value>> {
+) -> Map<String, Value> {
+    let mut schema = match tool.find(member) {
+        Some(node) => read(node, strict, found),
+        None => Map::from_iter([("additionalProperties".to_owned(), json!(false))]),
+    };
+    schema.entry("type").or_insert_with(|| json!("object"));
+    schema.entry("properties").or_insert_with(|| json!({}));
+    schema
+}
+
+fn read(node: Node<'_, '_>, strict: bool, found: &mut Findings) -> Map<String, Value> {
     if !node.is_object() {
         found.add(node, Problem::WrongKind("a JSON Schema object"));
-        return None;
+        return Map::new();
     }
     let root = Schema::of(node);
     if let Some(kind) = root.find("type") {
-        choice(kind, &[("object", ())], found);
+        choice(kind, [("object", ())], found);
     }
     if let Some(properties) = root.find("properties") {
         entries(properties, found, |_, property, found| {
@@ -70,14 +73,11 @@ pub(super) fn read(
         }
     }
     check_schema(&root, strict, true, found);
-    let Ok(mut schema) = serde_json::from_str::<Map<String, Value>>(node.json) else {
-        // The document is JSON, so it can be nothing else.
+    serde_json::from_str(node.json).unwrap_or_else(|_| {
+        // The document is JSON, so there is no other reason.
         found.fault(node, "holds a number out of range, or text that is not valid Unicode");
-        return None;
-    };
-    schema.entry("type").or_insert_with(|| json!("object"));
-    schema.entry("properties").or_insert_with(|| json!({}));
-    Some(schema)
+        Map::new()
+    })
 }
 
 /// A schema with its members, of which one that is no object has none.

@@ -8,16 +8,16 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 use serde_json::value::RawValue;
 
-use crate::catalog::{HeaderTemplate, SecretFault};
+use crate::catalog::{HttpService, SecretFault};
 use crate::ports::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
 
-/// Redirects that are followed, to the same host only.
+/// The most redirects that are followed, to the same host only.
 const MAX_REDIRECTS: usize = 3;
 
 /// Why a service gave no usable response. The text is meant for the client and the model.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceFailure {
-    /// A secret that its headers name cannot be used.
+    /// A secret that a header names cannot be used.
     #[error(transparent)]
     Secret(#[from] SecretFault),
     /// No response, or one that broke off.
@@ -46,31 +46,29 @@ impl From<HttpFault> for ServiceFailure {
     }
 }
 
-/// Posts JSON to one of the operator's services and gives the JSON text of its response, of at most
-/// `longest` bytes.
+/// Posts JSON to a service and returns the JSON text of its response, of at most `longest` bytes.
 ///
 /// # Errors
 /// Why there is no usable response.
 pub async fn post<P: Platform>(
     platform: &P,
-    url: &str,
-    headers: &[HeaderTemplate],
-    timeout_ms: u64,
+    service: &HttpService,
     body: String,
     longest: usize,
 ) -> Result<String, ServiceFailure> {
+    let HttpService { url, headers, timeout_ms } = service;
     let mut expanded = Vec::with_capacity(headers.len());
     for header in headers {
         let value = header.value.expand(|name| platform.secret(name))?;
         expanded.push((header.name.clone(), value));
     }
     let request =
-        HttpRequest { method: HttpMethod::Post, url: url.to_owned(), headers: expanded, body };
+        HttpRequest { method: HttpMethod::Post, url: url.clone(), headers: expanded, body };
     let response = pin!(exchange(platform, request, longest));
-    let time_out = pin!(platform.sleep(timeout_ms));
+    let time_out = pin!(platform.sleep(*timeout_ms));
     match select(response, time_out).await {
         Either::Left((response, _)) => response,
-        Either::Right(_) => Err(ServiceFailure::TimedOut(timeout_ms)),
+        Either::Right(_) => Err(ServiceFailure::TimedOut(*timeout_ms)),
     }
 }
 

@@ -17,8 +17,8 @@ use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
     AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, Catalog, CatalogFault, ClientToolDefinition,
-    Continuation, ConversationContext, HeaderTemplate, HttpTool, Mode, NeededSecret, OnError,
-    Retrieval, SecretTemplate, ServerTool, needed_secrets,
+    Continuation, ConversationContext, HeaderTemplate, HttpService, Mode, NeededSecret, OnError,
+    Retrieval, RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
 };
 use documents::{full, least, with, without};
 use serde_json::{Map, Value, json};
@@ -66,18 +66,22 @@ fn a_full_document_is_read_member_by_member() {
             continuation: Continuation::Replay,
             resend_tools: false,
             delete_stored: true,
-            retrieval: Retrieval::Http {
-                url: "http://localhost:9200/find".into(),
-                headers: vec![header("X-Key", "${FIND_KEY}")],
-                timeout_ms: 5000,
+            retrieval: Retrieval {
+                source: RetrievalSource::Http(HttpService {
+                    url: "http://localhost:9200/find".into(),
+                    headers: vec![header("X-Key", "${FIND_KEY}")],
+                    timeout_ms: 5000,
+                }),
                 limit: 3,
                 max_bytes: 1000,
             },
         })
     );
     let retrieval = |id| catalog.agent_context(id).map(|context| context.retrieval.clone());
-    assert_eq!(retrieval("index"), Some(Retrieval::Index { limit: 100, max_bytes: 1_048_576 }));
-    assert_eq!(retrieval("plain"), Some(Retrieval::None));
+    let source = RetrievalSource::Index;
+    assert_eq!(retrieval("index"), Some(Retrieval { source, limit: 100, max_bytes: 1_048_576 }));
+    let source = RetrievalSource::None;
+    assert_eq!(retrieval("plain"), Some(Retrieval { source, limit: 8, max_bytes: 24_576 }));
     assert_eq!(retrieval("absent"), None);
 
     let parameters = full().pointer("/ConversationContexts/default/Tools/0/parameters").cloned();
@@ -123,7 +127,7 @@ fn a_full_document_is_read_member_by_member() {
             })),
             strict: false,
             on_error: OnError::ReportToModel,
-            http: HttpTool {
+            http: HttpService {
                 url: "https://tools.example.com/lookup?v=1".into(),
                 headers: vec![
                     header("X-Org", "acme"),
@@ -155,15 +159,17 @@ fn what_a_document_leaves_out_has_the_documented_defaults() {
             continuation: Continuation::Stored,
             resend_tools: true,
             delete_stored: false,
-            retrieval: Retrieval::Index { limit: 8, max_bytes: 24_576 },
+            retrieval: Retrieval { source: RetrievalSource::Index, limit: 8, max_bytes: 24_576 },
         })
     );
     assert_eq!(
         catalog.agent_context("b").map(|context| &context.retrieval),
-        Some(&Retrieval::Http {
-            url: "https://r.example".into(),
-            headers: vec![],
-            timeout_ms: 30_000,
+        Some(&Retrieval {
+            source: RetrievalSource::Http(HttpService {
+                url: "https://r.example".into(),
+                headers: vec![],
+                timeout_ms: 30_000,
+            }),
             limit: 8,
             max_bytes: 24_576,
         })
@@ -203,7 +209,11 @@ fn what_a_document_leaves_out_has_the_documented_defaults() {
             parameters: takes_nothing,
             strict: false,
             on_error: OnError::FailTurn,
-            http: HttpTool { url: "https://t.example".into(), headers: vec![], timeout_ms: 30_000 },
+            http: HttpService {
+                url: "https://t.example".into(),
+                headers: vec![],
+                timeout_ms: 30_000
+            },
         })
     );
 }
