@@ -103,7 +103,7 @@ fn secret_name(node: Node<'_, '_>, found: &mut Findings) -> String {
                   never the key itself";
     let name = named(node, is_secret_name, remedy, found);
     if !name.is_empty() {
-        found.secrets(node, [name.as_str()]);
+        found.secret(node, &name);
     }
     name
 }

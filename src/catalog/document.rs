@@ -37,7 +37,7 @@ impl Catalog {
     /// # Errors
     /// Every fault of the document, in document order; never an empty list.
     pub fn parse(text: &str) -> Result<Self, Vec<CatalogFault>> {
-        read(text).map_err(|fault| vec![fault])?.0
+        read(text).0
     }
 
     /// The catalog that the product brings along.
@@ -52,54 +52,51 @@ impl Catalog {
 /// Every place at which a document names a secret, in document order, also in a document with faults;
 /// none in a text that is not JSON. Malformed names are left out: [`Catalog::parse`] reports them.
 pub fn needed_secrets(text: &str) -> Vec<NeededSecret> {
-    read(text).map(|(_, secrets)| secrets).unwrap_or_default()
+    read(text).1
 }
 
-/// The catalog or its faults, and the secrets that the document names; an error for a text that is
-/// not JSON.
-type Checked = (Result<Catalog, Vec<CatalogFault>>, Vec<NeededSecret>);
-
-fn read(text: &str) -> Result<Checked, CatalogFault> {
-    check(text).map_err(|malformed| {
+fn read(text: &str) -> (Result<Catalog, Vec<CatalogFault>>, Vec<NeededSecret>) {
+    if let Err(malformed) = check(text) {
         let message = match malformed {
             Malformed::NotJson(error) => format!("is not JSON: {error}"),
             Malformed::TooDeep { line, column } => format!(
                 "is nested more than {DEPTH_LIMIT} levels deep at line {line} column {column}"
             ),
         };
-        CatalogFault { path: String::new(), message }
-    })?;
+        return (Err(vec![CatalogFault { path: String::new(), message }]), Vec::new());
+    }
     let document = Node::root(text);
     let mut found = Findings::of(document);
     let catalog = catalog(document, &mut found);
     let (faults, secrets) = found.in_document_order();
-    let checked = if faults.is_empty() { Ok(catalog) } else { Err(faults) };
-    Ok((checked, secrets))
+    (if faults.is_empty() { Ok(catalog) } else { Err(faults) }, secrets)
 }
 
 /// The document's members, which are a catalog if no fault is found.
 fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Catalog {
     let declared = Declared::of(document);
-    let (mut agent_contexts, mut conversation_contexts) = (BTreeMap::new(), BTreeMap::new());
-    let (mut default_mode, mut all_modes, mut tools) = (Mode::default(), Vec::new(), Vec::new());
+    let mut catalog = Catalog {
+        agent_contexts: BTreeMap::new(),
+        conversation_contexts: BTreeMap::new(),
+        modes: Vec::new(),
+        default_mode: Mode::default(),
+        server_tools: Vec::new(),
+    };
     CATALOG.read(document, found, |name, node, found| match name {
         "$schema" => drop(node.text(found)),
-        "AgentContexts" => agent_contexts = contexts_by_id(node, "agent", found, agent_context),
-        "ConversationContexts" => {
-            conversation_contexts = contexts_by_id(node, "conversation", found, |node, found| {
-                conversation_context(node, &declared, found)
-            });
+        "AgentContexts" => {
+            catalog.agent_contexts = contexts_by_id(node, "agent", found, agent_context);
         }
-        "Modes" => (default_mode, all_modes) = modes(node, &declared.tools, found),
-        _ => tools = server_tools(node, found),
+        "ConversationContexts" => {
+            let read = |node: Node<'_, '_>, found: &mut Findings| {
+                conversation_context(node, &declared, found)
+            };
+            catalog.conversation_contexts = contexts_by_id(node, "conversation", found, read);
+        }
+        "Modes" => (catalog.default_mode, catalog.modes) = modes(node, &declared.tools, found),
+        _ => catalog.server_tools = server_tools(node, found),
     });
-    Catalog {
-        agent_contexts,
-        conversation_contexts,
-        modes: all_modes,
-        default_mode,
-        server_tools: tools,
-    }
+    catalog
 }
 
 /// The names that the document declares. A declaration with other faults counts too, so that one
@@ -132,11 +129,11 @@ impl<'d> Declared<'d> {
     }
 }
 
-fn contexts_by_id<'d, T>(
-    node: Node<'d, '_>,
+fn contexts_by_id<T>(
+    node: Node<'_, '_>,
     kind: &str,
     found: &mut Findings,
-    mut read: impl FnMut(Node<'d, '_>, &mut Findings) -> T,
+    read: impl Fn(Node<'_, '_>, &mut Findings) -> T,
 ) -> BTreeMap<String, T> {
     let mut contexts = BTreeMap::new();
     let count = entries(node, found, |id, node, found| {

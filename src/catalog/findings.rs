@@ -1,5 +1,5 @@
-//! What is found in a catalog document: its faults, in an operator's words and in document order,
-//! and the secrets it names.
+//! The findings in a catalog document: its faults, in an operator's words and in document order, and
+//! the secrets that it names.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -30,7 +30,8 @@ pub struct NeededSecret {
     pub path: String,
 }
 
-/// What is found so far in one document.
+/// What the readers have found in a document so far.
+#[derive(Default)]
 pub(super) struct Findings {
     /// Each with the position of what is wrong.
     faults: Vec<(usize, CatalogFault)>,
@@ -39,11 +40,13 @@ pub(super) struct Findings {
     repeated: BTreeSet<usize>,
 }
 
+/// The texts of a list, each of which may stand there once.
+pub(super) type Seen<'d> = BTreeSet<Cow<'d, str>>;
+
 impl Findings {
-    /// Begins with every member that stands twice in its object, anywhere in the document.
+    /// Begins with the repeated members of all objects in the document.
     pub(super) fn of(document: Node<'_, '_>) -> Self {
-        let mut findings =
-            Self { faults: Vec::new(), secrets: Vec::new(), repeated: BTreeSet::new() };
+        let mut findings = Self::default();
         findings.refuse_repeated_members(document);
         findings
     }
@@ -53,26 +56,24 @@ impl Findings {
         self.record(at, pointer(&at.place), message.into());
     }
 
-    /// Whether an earlier member of the same object has this one's name.
+    /// Whether an earlier member of the same object has the same name.
     pub(super) fn is_repeated(&self, member: Node<'_, '_>) -> bool {
         self.repeated.contains(&position(member))
     }
 
-    /// Records that a value names these secrets.
-    pub(super) fn secrets<'n>(
-        &mut self,
-        at: Node<'_, '_>,
-        names: impl IntoIterator<Item = &'n str>,
-    ) {
-        let path = pointer(&at.place);
-        self.secrets.extend(
-            names
-                .into_iter()
-                .map(|name| NeededSecret { name: name.to_owned(), path: path.clone() }),
-        );
+    /// Records a text that an earlier value of its list already holds. Messages call it `kind`.
+    pub(super) fn unique<'d>(&mut self, node: Node<'d, '_>, kind: &str, seen: &mut Seen<'d>) {
+        if let Some(text) = node.as_text().and_then(|text| seen.replace(text)) {
+            self.fault(node, format!("the {kind} {} is already taken above", quoted(&text)));
+        }
     }
 
-    /// All faults, in document order: an object's own before those of its members; and all secrets.
+    /// Records that a value names a secret.
+    pub(super) fn secret(&mut self, at: Node<'_, '_>, name: &str) {
+        self.secrets.push(NeededSecret { name: name.to_owned(), path: pointer(&at.place) });
+    }
+
+    /// All faults in document order, an object's own before those of its members, and all secrets.
     pub(super) fn in_document_order(mut self) -> (Vec<CatalogFault>, Vec<NeededSecret>) {
         self.faults.sort_by_key(|(position, _)| *position);
         (self.faults.into_iter().map(|(_, fault)| fault).collect(), self.secrets)
@@ -86,7 +87,7 @@ impl Findings {
         match node.kind() {
             Kind::Object => {
                 let mut seen = BTreeSet::new();
-                // A name that is not valid Unicode is a fault for whoever reads the object.
+                // The object's reader reports a name that is not valid Unicode.
                 let _ = for_each_member(node.json, |name, json| {
                     let member = node.member(&name, json);
                     if seen.contains(&name) {
@@ -135,35 +136,12 @@ impl Report for Findings {
     }
 }
 
-/// The texts of one list, each of which may stand there once.
-pub(super) struct Unique<'d> {
-    what: &'static str,
-    seen: BTreeSet<Cow<'d, str>>,
-}
-
-impl<'d> Unique<'d> {
-    /// Of texts that messages call `what`.
-    pub(super) fn new(what: &'static str) -> Self {
-        Self { what, seen: BTreeSet::new() }
-    }
-
-    /// Records a text that an earlier value of the list already holds.
-    pub(super) fn check(&mut self, node: Node<'d, '_>, found: &mut Findings) {
-        let Some(text) = node.as_text() else { return };
-        if self.seen.contains(&text) {
-            let what = self.what;
-            found.fault(node, format!("the {what} {} is already taken above", quoted(&text)));
-        }
-        self.seen.insert(text);
-    }
-}
-
 /// All values are slices of the document's text, so their addresses are their positions in it.
 fn position(node: Node<'_, '_>) -> usize {
     node.json.as_ptr().addr()
 }
 
-/// A place as a JSON Pointer. Names are not cut: an operator's document is its own bound.
+/// A place as a JSON Pointer, with whole names.
 fn pointer(place: &Place<'_>) -> String {
     place.written(usize::MAX).pointer
 }

@@ -17,7 +17,7 @@ use crate::json::Node;
 const TIMEOUT_MS: RangeInclusive<u32> = 1..=900_000;
 const URL_BYTES: usize = 2048;
 const HEADER_VALUE_BYTES: usize = 8192;
-/// Headers that belong to the connection; `fetch` sets or refuses them.
+/// Headers of the connection; `fetch` sets or refuses them.
 const CONNECTION_HEADERS: [&str; 8] = [
     "connection",
     "content-length",
@@ -140,7 +140,7 @@ fn header_value(node: Node<'_, '_>, found: &mut Findings) -> SecretTemplate {
         }
         SecretTemplate::parse(text).map(|parsed| template = parsed).err()
     });
-    found.secrets(node, template.secrets());
+    template.secrets().for_each(|name| found.secret(node, name));
     template
 }
 
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_such_a_url_is_refused_with_its_remedy() {
+    fn any_other_text_is_refused_with_its_remedy() {
         let absolute = "must be an absolute URL: https://… or http://…";
         let host = "must have a host name or address after ://";
         let port = "must have a port from 1 to 65535, or none";

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::definitions::{GENERAL_MODE, Mode};
-use super::findings::{Findings, Unique};
+use super::findings::{Findings, Seen};
 use super::names::is_mode_key;
 use super::values::{CHOICE_BYTES, flag, is_blank, named, prose, reference, tool_list};
 use crate::json::{Node, ObjectShape};
@@ -26,7 +26,7 @@ pub(super) fn modes(
     found: &mut Findings,
 ) -> (Mode, Vec<Mode>) {
     let mut modes = Vec::new();
-    let mut keys = Unique::new("key");
+    let mut keys = Seen::new();
     let count = node.elements(found, |node, found| {
         let mode = mode(node, declared, &mut keys, &modes, found);
         modes.push(mode);
@@ -43,7 +43,7 @@ pub(super) fn modes(
 fn mode<'d>(
     node: Node<'d, '_>,
     declared: &[Cow<'_, str>],
-    keys: &mut Unique<'d>,
+    keys: &mut Seen<'d>,
     above: &[Mode],
     found: &mut Findings,
 ) -> Mode {
@@ -51,7 +51,7 @@ fn mode<'d>(
     MODE.read(node, found, |member, node, found| match member {
         "Key" => {
             mode.key = named(node, is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -", found);
-            keys.check(node, found);
+            found.unique(node, "key", keys);
         }
         "DisplayName" => {
             let remedy = "must be one line of 1 to 128 characters, not blank";
@@ -61,9 +61,9 @@ fn mode<'d>(
         "WelcomeMessage" => mode.welcome_message = prose(node, WELCOME_MESSAGE_BYTES, found),
         "Instructions" => mode.instructions = prose(node, INSTRUCTIONS_BYTES, found),
         "Tools" => {
-            let mut names = Unique::new("tool");
+            let mut names = Seen::new();
             tool_list(node, found, |node, found| {
-                names.check(node, found);
+                found.unique(node, "tool", &mut names);
                 mode.tools.push(reference(node, "server tool", declared, found));
             });
         }

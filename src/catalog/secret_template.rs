@@ -58,7 +58,7 @@ impl SecretTemplate {
         Ok(Self { parts })
     }
 
-    /// The names of the secrets it needs, in order, repeats included.
+    /// The names of the secrets that it needs, in order, with repetitions.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Secret(name) => Some(name.as_str()),

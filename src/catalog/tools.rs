@@ -4,7 +4,7 @@
 //! Composition decides which tools a turn offers.
 
 use super::definitions::{BUILT_IN_TOOLS, ClientToolDefinition, OnError, ServerTool};
-use super::findings::{Findings, Unique};
+use super::findings::{Findings, Seen};
 use super::names::{is_tool_name, quoted};
 use super::parameters::parameters;
 use super::values::{CHOICE_BYTES, choice, flag, named, prose, stated_prose, tool_list};
@@ -23,7 +23,7 @@ const CLIENT_TOOL: ObjectShape =
 /// `ServerTools`: names are unique and not built-in.
 pub(super) fn server_tools(node: Node<'_, '_>, found: &mut Findings) -> Vec<ServerTool> {
     let mut tools = Vec::new();
-    let mut names = Unique::new("name");
+    let mut names = Seen::new();
     node.elements(found, |node, found| tools.push(server_tool(node, &mut names, found)));
     tools
 }
@@ -31,12 +31,12 @@ pub(super) fn server_tools(node: Node<'_, '_>, found: &mut Findings) -> Vec<Serv
 /// `ConversationContext.Tools`: names are unique within the list and not built-in.
 pub(super) fn client_tools(node: Node<'_, '_>, found: &mut Findings) -> Vec<ClientToolDefinition> {
     let mut tools = Vec::new();
-    let mut names = Unique::new("name");
+    let mut names = Seen::new();
     tool_list(node, found, |node, found| tools.push(client_tool(node, &mut names, found)));
     tools
 }
 
-fn server_tool<'d>(node: Node<'d, '_>, names: &mut Unique<'d>, found: &mut Findings) -> ServerTool {
+fn server_tool<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, found: &mut Findings) -> ServerTool {
     let mut tool = ServerTool::default();
     SERVER_TOOL.read(node, found, |member, node, found| match member {
         "Name" => tool.name = tool_name(node, names, found),
@@ -57,7 +57,7 @@ fn server_tool<'d>(node: Node<'d, '_>, names: &mut Unique<'d>, found: &mut Findi
 
 fn client_tool<'d>(
     node: Node<'d, '_>,
-    names: &mut Unique<'d>,
+    names: &mut Seen<'d>,
     found: &mut Findings,
 ) -> ClientToolDefinition {
     let mut tool = ClientToolDefinition::default();
@@ -73,8 +73,8 @@ fn client_tool<'d>(
     tool
 }
 
-fn tool_name<'d>(node: Node<'d, '_>, names: &mut Unique<'d>, found: &mut Findings) -> String {
-    names.check(node, found);
+fn tool_name<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, found: &mut Findings) -> String {
+    found.unique(node, "name", names);
     let name = named(node, is_tool_name, "must be 1 to 64 of A-Z a-z 0-9 _ -", found);
     if BUILT_IN_TOOLS.contains(&name.as_str()) {
         let name = quoted(&name);

@@ -1,4 +1,5 @@
-//! Reading one value of the catalog as what its member must be: prose, a name, a number, a word.
+//! Reading one value of the catalog as the kind that its member must have: prose, a name, a number, a
+//! word.
 //!
 //! Each reader records what is wrong with its value. A document with a fault gives no catalog, so it
 //! does not matter what a reader returns for a wrong value.

@@ -143,7 +143,10 @@ fn file(entry: &RawValue) -> Result<ListedFile, String> {
             Some(bytes)
         }
         (None, None, Some(given)) => {
-            reference.url = web_address(given)?;
+            reference.url = line("Url", Some(given), URL)?;
+            if !is_web_address(&reference.url) {
+                return Err(".Url must be an absolute http or https URL".to_owned());
+            }
             reference.size_bytes = entry
                 .size_bytes
                 .and_then(|given| serde_json::from_str(given.get()).ok())
@@ -186,25 +189,17 @@ fn line(member: &str, value: Option<&RawValue>, longest: usize) -> Result<String
     })
 }
 
-/// An address on the web, never a `data:` URL.
-fn web_address(value: &RawValue) -> Result<String, String> {
-    let url = line("Url", Some(value), URL)?;
+/// Whether a URL is an absolute http or https URL, unlike a `data:` URL.
+fn is_web_address(url: &str) -> bool {
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
     let is_web = ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     let has_host = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[');
     let is_plain = url.bytes().all(|b| b.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&b));
-    if is_web && has_host && is_plain {
-        Ok(url)
-    } else {
-        Err(".Url must be an absolute http or https URL".to_owned())
-    }
+    is_web && has_host && is_plain
 }
 
 fn expiry(value: &RawValue) -> Result<String, String> {
     let given = line("ContentExpires", Some(value), CONTENT_EXPIRES)?;
-    if is_point_in_time(&given) {
-        Ok(given)
-    } else {
-        Err(".ContentExpires must be like 2026-01-02T03:04:05Z".to_owned())
-    }
+    let problem = || ".ContentExpires must be like 2026-01-02T03:04:05Z".to_owned();
+    is_point_in_time(&given).then_some(given).ok_or_else(problem)
 }

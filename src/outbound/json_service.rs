@@ -1,7 +1,7 @@
-//! Calls to the operator's own services: one `POST` of JSON, one JSON response (interface §6 and §7).
-//! HTTP tools and retrieval services are called this way.
+//! A call of an HTTP tool or a retrieval service: one `POST` of JSON, one JSON response (interface §6,
+//! §7).
 //!
-//! A failure never holds a service's address, headers or secrets: it may reach the client.
+//! A failure never holds a service's address, headers or secrets, because the client may see it.
 
 use std::pin::pin;
 
@@ -14,7 +14,7 @@ use crate::ports::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, R
 /// The most redirects that are followed, to the same host only.
 const MAX_REDIRECTS: usize = 3;
 
-/// Why a service gave no usable response. The text is meant for the client and the model.
+/// Why a service gave no usable response. The client and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceFailure {
     /// A secret that a header names cannot be used.
@@ -81,7 +81,7 @@ async fn exchange<P: Platform>(
         let response = platform.send(request.clone()).await?;
         match response.status {
             200..=299 => return read(response, longest).await,
-            // The other redirects would turn the call into a GET.
+            // Any other redirect would turn the call into a GET.
             307 | 308 => {
                 let location = response.header("location").unwrap_or_default();
                 request.url =
