@@ -1,5 +1,5 @@
-//! The catalog's promises: what a document may say, that every fault is named at once, and that the
-//! published schema and the checker agree.
+//! The catalog's promises: the documents that it accepts, all faults of a document in one report, and
+//! agreement between the published schema and the checker.
 
 #![allow(
     clippy::expect_used,
@@ -141,7 +141,7 @@ fn a_full_document_is_read_member_by_member() {
 }
 
 #[test]
-fn what_a_document_leaves_out_has_the_documented_defaults() {
+fn absent_members_have_the_documented_defaults() {
     let mut document = least();
     document["ServerTools"] =
         json!([{ "Name": "t", "Description": "T.", "Http": { "Url": "https://t.example" } }]);
@@ -364,7 +364,7 @@ fn a_text_that_is_not_one_json_value_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_json_may_write_and_nobody_can_read_is_refused_at_its_place() {
+fn json_that_cannot_be_read_is_refused_at_its_place() {
     let schema = |schema: &str| full().to_string().replace(r#"{"type":"string"}"#, schema);
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     let half = |text: &str| full().to_string().replace(text, r"\ud800");
@@ -414,7 +414,7 @@ fn repeated_members_are_refused_wherever_they_stand() {
 }
 
 #[test]
-fn each_wrong_document_is_refused_by_the_checker_and_where_it_can_by_the_schema() {
+fn each_wrong_document_is_refused_by_the_checker_and_if_possible_by_the_schema() {
     for wrong in wrong_documents::all() {
         let refused = parse(&wrong.document).err().unwrap_or_default();
         let seen_by_schema = !VALIDATOR.is_valid(&wrong.document);
@@ -423,7 +423,7 @@ fn each_wrong_document_is_refused_by_the_checker_and_where_it_can_by_the_schema(
 }
 
 #[test]
-fn the_secrets_a_document_names_are_listed_with_their_places_however_wrong_the_rest_is() {
+fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
     let listed = |text: &str| {
         let needed = needed_secrets(text).into_iter();
         needed.map(|NeededSecret { name, path }| format!("{path} {name}")).collect::<Vec<_>>()
@@ -479,7 +479,7 @@ fn the_schema_and_the_checker_accept_the_same_right_documents() {
 }
 
 #[test]
-fn the_schema_is_a_schema_and_its_defaults_are_the_parsers() {
+fn the_schema_is_valid_and_states_the_parser_s_defaults() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     assert!(jsonschema::draft202012::meta::is_valid(&schema));
 
