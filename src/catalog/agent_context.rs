@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::definitions::{AgentContext, Continuation, HttpService, Retrieval, RetrievalSource};
 use super::findings::Findings;
-use super::http_service::base_url;
+use super::http_endpoint::base_url;
 use super::names::is_secret_name;
 use super::values::{choice, flag, integer, model, named};
 use crate::json::{Node, ObjectShape};

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::names::quoted;
-use crate::json::{Kind, NearestName, Node, Place, Problem, Report, for_each_member};
+use crate::json::{Kind, NearestName, Node, Problem, Report, for_each_member};
 
 /// One thing wrong with a catalog document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
@@ -53,7 +53,8 @@ impl Findings {
 
     /// Records that a value is wrong. The message says what it must be.
     pub(super) fn fault(&mut self, at: Node<'_, '_>, message: impl Into<String>) {
-        self.record(at, pointer(&at.place), message.into());
+        let fault = CatalogFault { path: pointer(at), message: message.into() };
+        self.faults.push((position(at), fault));
     }
 
     /// Whether an earlier member of the same object has the same name.
@@ -70,17 +71,13 @@ impl Findings {
 
     /// Records that a value names a secret.
     pub(super) fn secret(&mut self, at: Node<'_, '_>, name: &str) {
-        self.secrets.push(NeededSecret { name: name.to_owned(), path: pointer(&at.place) });
+        self.secrets.push(NeededSecret { name: name.to_owned(), path: pointer(at) });
     }
 
     /// All faults in document order, an object's own before those of its members, and all secrets.
     pub(super) fn in_document_order(mut self) -> (Vec<CatalogFault>, Vec<NeededSecret>) {
         self.faults.sort_by_key(|(position, _)| *position);
         (self.faults.into_iter().map(|(_, fault)| fault).collect(), self.secrets)
-    }
-
-    fn record(&mut self, at: Node<'_, '_>, path: String, message: String) {
-        self.faults.push((position(at), CatalogFault { path, message }));
     }
 
     fn refuse_repeated_members(&mut self, node: Node<'_, '_>) {
@@ -125,8 +122,9 @@ impl Report for Findings {
                 self.fault(at, format!("unknown member {}; {remedy}", quoted(name)));
             }
             Problem::Missing(name) => {
-                let path = pointer(&Place::Member(&at.place, name));
-                self.record(at, path, format!("the member {name:?} is missing; add it"));
+                // At the position of its object, and at the place of the member.
+                let absent = at.member(name, at.json);
+                self.fault(absent, format!("the member {name:?} is missing; add it"));
             }
             Problem::WrongKind(wanted) => {
                 self.fault(at, format!("must be {wanted}, not {}", at.kind().with_article()));
@@ -142,6 +140,6 @@ fn position(node: Node<'_, '_>) -> usize {
 }
 
 /// A place as a JSON Pointer, with whole names.
-fn pointer(place: &Place<'_>) -> String {
-    place.written(usize::MAX).pointer
+fn pointer(node: Node<'_, '_>) -> String {
+    node.place.written(usize::MAX).pointer
 }

@@ -8,7 +8,7 @@ mod agent_context;
 mod definitions;
 mod document;
 mod findings;
-mod http_service;
+mod http_endpoint;
 mod modes;
 mod names;
 mod parameters;
@@ -23,4 +23,4 @@ pub use definitions::{
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};
-pub use secret_template::{SecretFault, SecretTemplate};
+pub use secret_template::SecretTemplate;

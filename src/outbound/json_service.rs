@@ -8,7 +8,7 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 use serde_json::value::RawValue;
 
-use crate::catalog::{HttpService, SecretFault};
+use crate::catalog::HttpService;
 use crate::ports::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
 
 /// The most redirects that are followed, to the same host only.
@@ -18,8 +18,8 @@ const MAX_REDIRECTS: usize = 3;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceFailure {
     /// A secret that a header names cannot be used.
-    #[error(transparent)]
-    Secret(#[from] SecretFault),
+    #[error("{0}")]
+    Secret(String),
     /// No response, or one that broke off.
     #[error("it could not be reached")]
     Unreachable,
@@ -59,7 +59,8 @@ pub async fn post<P: Platform>(
     let HttpService { url, headers, timeout_ms } = service;
     let mut expanded = Vec::with_capacity(headers.len());
     for header in headers {
-        let value = header.value.expand(|name| platform.secret(name))?;
+        let value =
+            header.value.expand(|name| platform.secret(name)).map_err(ServiceFailure::Secret)?;
         expanded.push((header.name.clone(), value));
     }
     let request =

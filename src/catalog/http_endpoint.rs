@@ -10,7 +10,7 @@ use super::definitions::{HeaderTemplate, HttpService};
 use super::findings::Findings;
 use super::names::{is_header_name, is_header_value_character, quoted};
 use super::secret_template::SecretTemplate;
-use super::values::{entries, fitting_text, integer};
+use super::values::{entries, fitting_text, integer, named};
 use crate::json::Node;
 
 /// The most is the longest turn.
@@ -131,14 +131,14 @@ fn headers(node: Node<'_, '_>, found: &mut Findings) -> Vec<HeaderTemplate> {
 }
 
 fn header_value(node: Node<'_, '_>, found: &mut Findings) -> SecretTemplate {
-    let mut template = SecretTemplate::default();
-    fitting_text(node, found, |text| {
-        if text.len() > HEADER_VALUE_BYTES || !text.chars().all(is_header_value_character) {
-            return Some(
-                "must be at most 8192 visible ASCII characters, spaces and tabs".to_owned(),
-            );
-        }
-        SecretTemplate::parse(text).map(|parsed| template = parsed).err()
+    let fits = |text: &str| {
+        text.len() <= HEADER_VALUE_BYTES && text.chars().all(is_header_value_character)
+    };
+    let remedy = "must be at most 8192 visible ASCII characters, spaces and tabs";
+    let text = named(node, fits, remedy, found);
+    let template = SecretTemplate::parse(&text).unwrap_or_else(|problem| {
+        found.fault(node, problem);
+        SecretTemplate::default()
     });
     template.secrets().for_each(|name| found.secret(node, name));
     template
