@@ -46,7 +46,7 @@ pub struct AgentContext {
     pub resend_tools: bool,
     /// Whether erasing a session deletes the responses that the service stored. Default `false`.
     pub delete_stored: bool,
-    /// Where a user turn's chunks come from.
+    /// The source and number of a user turn's chunks.
     pub retrieval: Retrieval,
 }
 
@@ -63,7 +63,7 @@ pub enum Continuation {
 /// Where a user turn's chunks come from, and how many it is given (interface §7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retrieval {
-    /// Where they come from.
+    /// Their source.
     pub source: RetrievalSource,
     /// Most chunks given to a turn, 1 to 100. Default 8.
     pub limit: u32,
@@ -108,7 +108,7 @@ pub struct ConversationContext {
 pub struct ClientToolDefinition {
     /// `^[a-zA-Z0-9_-]{1,64}$`, not a built-in tool's name.
     pub name: String,
-    /// What the model reads to choose it.
+    /// The text by which the model chooses it.
     pub description: Option<String>,
     /// A JSON Schema that always says `"type": "object"` and has `properties`.
     pub parameters: Map<String, Value>,
@@ -121,9 +121,9 @@ pub struct ClientToolDefinition {
 pub struct Mode {
     /// `^[A-Za-z0-9_.-]{1,64}$`; seen by the model, never by clients.
     pub key: String,
-    /// What clients see; one line, never blank.
+    /// The name that clients see; one line, never blank.
     pub display_name: String,
-    /// What the model reads to choose it; may be empty.
+    /// The text by which the model chooses it; may be empty.
     pub when_to_use: String,
     /// Precedes the final text of the turn that changed into the mode; may be empty.
     pub welcome_message: String,
@@ -140,7 +140,7 @@ pub struct Mode {
 pub struct ServerTool {
     /// `^[a-zA-Z0-9_-]{1,64}$`, not a built-in tool's name.
     pub name: String,
-    /// What the model reads to choose it; never blank.
+    /// The text by which the model chooses it; never blank.
     pub description: String,
     /// A JSON Schema that always says `"type": "object"` and has `properties`.
     pub parameters: Map<String, Value>,
@@ -158,7 +158,7 @@ pub enum OnError {
     /// The turn fails (AGN-027 §4, layer 3).
     #[default]
     FailTurn,
-    /// The model gets the error as the tool's output and goes on.
+    /// The model gets the error as the tool's result and goes on.
     ReportToModel,
 }
 

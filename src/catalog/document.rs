@@ -40,10 +40,7 @@ impl Catalog {
         read(text).0
     }
 
-    /// The catalog that the product brings along.
-    ///
-    /// # Errors
-    /// As [`Catalog::parse`]; a test shows that it has no faults.
+    /// Reads the catalog that the product brings along, which has no faults.
     pub fn builtin() -> Result<Self, Vec<CatalogFault>> {
         Self::parse(BUILTIN)
     }

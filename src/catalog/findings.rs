@@ -17,7 +17,7 @@ pub struct CatalogFault {
     /// JSON Pointer (RFC 6901) into the document; empty for the document itself. For a missing member
     /// it is the place where the member would stand.
     pub path: String,
-    /// What is wrong and what would be right, for the operator.
+    /// The fault and its remedy, for the operator.
     pub message: String,
 }
 
@@ -26,7 +26,7 @@ pub struct CatalogFault {
 pub struct NeededSecret {
     /// The secret's name.
     pub name: String,
-    /// Where it is named: a JSON Pointer (RFC 6901) into the document.
+    /// JSON Pointer (RFC 6901) to the value that names it.
     pub path: String,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Findings {
 pub(super) type Seen<'d> = BTreeSet<Cow<'d, str>>;
 
 impl Findings {
-    /// Begins with the repeated members of all objects in the document.
+    /// Starts with the repeated members of all objects in the document.
     pub(super) fn of(document: Node<'_, '_>) -> Self {
         let mut findings = Self::default();
         findings.refuse_repeated_members(document);

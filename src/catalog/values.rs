@@ -54,15 +54,15 @@ fn too_long(text: &str, most: usize) -> Option<String> {
     (text.len() > most).then(|| format!("is {} bytes long; the most is {most}", text.len()))
 }
 
-/// Whether the text shows nothing. U+FEFF counts as space, as it does in the schema's regular expressions.
+/// Whether the text shows nothing. U+FEFF counts as space, as in the schema's regular expressions.
 pub(super) fn is_blank(text: &str) -> bool {
     text.chars().all(|character| character.is_whitespace() || character == '\u{feff}')
 }
 
-/// A text of a given grammar.
+/// A text that a grammar accepts.
 pub(super) fn named(
     node: Node<'_, '_>,
-    grammar: impl Fn(&str) -> bool,
+    grammar: fn(&str) -> bool,
     remedy: &str,
     found: &mut Findings,
 ) -> String {

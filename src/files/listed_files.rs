@@ -18,7 +18,7 @@ use crate::encoding::{
     canonical_base64, content_hash_of_bytes, content_hash_of_text, is_media_type, is_point_in_time,
 };
 
-/// The most files of one result: each is a write of its own.
+/// The most files of one result; the bucket writes each by itself.
 const FILES: usize = 100;
 
 /// The longest members of an entry, in characters.
@@ -44,10 +44,7 @@ pub(super) struct ListedFile {
     pub(super) contents: Option<Vec<u8>>,
 }
 
-/// Reads the files that a tool's result lists; `None` when it lists none.
-///
-/// # Errors
-/// What is wrong with `Files`.
+/// Reads the files that a tool's result lists; `None` when it lists none, an error for a malformed list.
 pub(super) fn listed_files(result: &str) -> Result<Option<ListedFiles>, String> {
     let Some(list) = list_of_files(result)? else { return Ok(None) };
     let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(list.get()) else { return Ok(None) };
@@ -100,10 +97,7 @@ struct Entry<'a> {
     content_expires: Option<&'a RawValue>,
 }
 
-/// Reads one entry.
-///
-/// # Errors
-/// What is wrong with it; the text follows `Files[n]`.
+/// Reads one entry. The text of an error follows `Files[n]`.
 fn file(entry: &RawValue) -> Result<ListedFile, String> {
     let entry: Entry<'_> = serde_json::from_str(entry.get()).map_err(|fault| {
         let repeated = is_repeated(&fault);
@@ -151,7 +145,7 @@ fn file(entry: &RawValue) -> Result<ListedFile, String> {
                 .size_bytes
                 .and_then(|given| serde_json::from_str(given.get()).ok())
                 .ok_or(".SizeBytes must be a whole number, 0 or more, beside Url")?;
-            // Whoever keeps the file decides how its contents are hashed.
+            // The keeper of the file chooses the hash function.
             let is_hash = |hash: &String| {
                 (1..=128).contains(&hash.len()) && hash.bytes().all(|b| b.is_ascii_graphic())
             };
@@ -179,7 +173,7 @@ fn text(value: &RawValue) -> Option<String> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// A text that is not empty, not too long, and holds no control character.
+/// A text of 1 to `longest` characters without control characters.
 fn line(member: &str, value: Option<&RawValue>, longest: usize) -> Result<String, String> {
     let fits = |text: &String| {
         (1..=longest).contains(&text.chars().count()) && !text.chars().any(char::is_control)

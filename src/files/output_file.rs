@@ -8,7 +8,7 @@ use crate::encoding::is_sha256;
 /// A file that a server tool made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputFile {
-    /// What clients, the model and the transcript see of it.
+    /// The reference that clients, the model and the transcript see.
     pub reference: FileRef,
     /// SHA-256 of its bytes in lower-case hex; `None` for a file that is kept elsewhere.
     pub sha256: Option<String>,

@@ -39,9 +39,6 @@ pub struct FileLinks<'a> {
 
 /// Keeps the files in a tool's result, and returns the result with references in their place. When one
 /// is malformed, none is kept.
-///
-/// # Errors
-/// Why the tool has failed.
 pub async fn keep_files<P: Platform>(
     platform: &P,
     links: FileLinks<'_>,

@@ -47,9 +47,6 @@ impl From<HttpFault> for ServiceFailure {
 }
 
 /// Posts JSON to a service and returns the JSON text of its response, of at most `longest` bytes.
-///
-/// # Errors
-/// Why there is no usable response.
 pub async fn post<P: Platform>(
     platform: &P,
     service: &HttpService,

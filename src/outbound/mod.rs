@@ -1,6 +1,6 @@
 //! Calls to the services that an operator names in the catalog (interface §6, §7).
 //!
-//! Architecture Invariant: this folder names only the catalog and the ports.
+//! Architecture Invariant: this folder names only `catalog` and `ports`.
 
 mod json_service;
 
