@@ -1,9 +1,9 @@
 //! `make check-catalog FILE=…`: reports every fault of a catalog, with its place, before it is deployed.
 //!
-//! The rules are [`Catalog::parse`]'s, the same that the Worker applies; here are the file, the
-//! secrets' names, the report and the exit status: 0 for a catalog that would serve, 1 for one with
-//! faults, 2 when there was nothing to check. It uses nothing but names of secrets, and no value of
-//! one reaches the output. It is a program for a person's machine or a CI, never part of the Worker.
+//! [`Catalog::parse`] owns the rules, for the Worker too. This program reads the file and the names of
+//! secrets, and writes the report. It exits with 0 for a catalog without faults, 1 for one with faults,
+//! and 2 when there was nothing to check. No value of a secret reaches the output. It runs on a person's
+//! machine or in a CI and is no part of the Worker.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -14,47 +14,55 @@ use aptix_edge::catalog::{Catalog, NeededSecret, needed_secrets};
 
 /// Local secrets, as wrangler reads them, in the folder where the command runs.
 const DEV_VARS: &str = ".dev.vars";
-/// How many names a line of the summary shows.
+/// The most names on a line of the summary.
 const NAMES_SHOWN: usize = 12;
 
 /// The secrets of the deployment, as far as they are known here.
 struct Secrets {
     names: BTreeSet<String>,
-    /// Where the names come from besides the environment. Without any, a missing name means nothing:
-    /// a CI rarely has the deployment's secrets.
+    /// Where the names come from besides the environment. Without any, a missing name is no fault: a CI
+    /// rarely has the deployment's secrets.
     sources: Vec<&'static str>,
 }
 
 fn main() -> ExitCode {
+    let (text, status) = match report() {
+        Ok((report, status)) => (io::stdout().write_all(report.as_bytes()), status),
+        Err(reason) => {
+            let reason = format!("check-catalog: {reason}\n");
+            (io::stderr().write_all(reason.as_bytes()), ExitCode::from(2))
+        }
+    };
+    match text {
+        // A reader that left early (`| head`) is no fault.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(2),
+        _ => status,
+    }
+}
+
+/// The report and its exit status; an error when there is nothing to check.
+fn report() -> Result<(String, ExitCode), String> {
     let mut arguments = env::args_os().skip(1);
     let (Some(file), None) = (arguments.next().filter(|file| !file.is_empty()), arguments.next())
     else {
-        return unusable("usage: make check-catalog FILE=catalog.json [SECRETS=\"NAME …\"]");
+        return Err("usage: make check-catalog FILE=catalog.json [SECRETS=\"NAME …\"]".to_owned());
     };
     let name = file.to_string_lossy();
-    let text = match fs::read(&file).map(String::from_utf8) {
-        Ok(Ok(text)) => text,
-        Ok(Err(_)) => return unusable(&format!("{name} is not UTF-8; store it as UTF-8")),
-        Err(error) => return unusable(&format!("{name} cannot be read: {error}")),
-    };
-    let secrets = match Secrets::known() {
-        Ok(secrets) => secrets,
-        Err(fault) => return unusable(&fault),
-    };
+    let text = fs::read(&file).map_err(|error| format!("{name} cannot be read: {error}"))?;
+    let text =
+        String::from_utf8(text).map_err(|_| format!("{name} is not UTF-8; store it as UTF-8"))?;
+    let secrets = Secrets::known()?;
     let needed = needed_secrets(&text);
-    let mut faults = Vec::new();
     let checked = Catalog::parse(&text);
-    if let Err(found) = &checked {
-        faults.extend(found.iter().map(ToString::to_string));
-    }
+    let mut faults: Vec<String> =
+        checked.as_ref().err().into_iter().flatten().map(ToString::to_string).collect();
     faults.extend(secrets.faults(&needed));
-    match checked {
+    Ok(match checked {
         Ok(catalog) if faults.is_empty() => {
-            let summary = summary(&name, &catalog) + &secrets.summary(&needed);
-            written(&mut io::stdout(), &summary, ExitCode::SUCCESS)
+            (summary(&name, &catalog) + &secrets.summary(&needed), ExitCode::SUCCESS)
         }
-        _ => written(&mut io::stdout(), &(faults.join("\n") + "\n"), ExitCode::FAILURE),
-    }
+        _ => (faults.join("\n") + "\n", ExitCode::FAILURE),
+    })
 }
 
 impl Secrets {
@@ -94,7 +102,7 @@ impl Secrets {
         .collect()
     }
 
-    /// What the catalog needs, and whether that was checked.
+    /// The secrets that the catalog needs, and whether they were looked for.
     fn summary(&self, needed: &[NeededSecret]) -> String {
         let names: BTreeSet<&str> = needed.iter().map(|secret| secret.name.as_str()).collect();
         let line = line("secrets it needs", names.iter().copied());
@@ -118,12 +126,11 @@ impl Secrets {
 /// What the catalog offers, one line for each kind of thing.
 fn summary(file: &str, catalog: &Catalog) -> String {
     let default = &catalog.default_mode().key;
-    let modes: Vec<String> = catalog.modes().iter().map(|mode| mode.key.clone()).collect();
     [
         format!("{file} has no faults.\n"),
         line("agent contexts", catalog.agent_contexts().map(|(id, _)| id)),
         line("conversation contexts", catalog.conversation_contexts().map(|(id, _)| id)),
-        line("modes", modes.iter().map(String::as_str)),
+        line("modes", catalog.modes().iter().map(|mode| mode.key.as_str())),
         format!("  sessions start in {default} where their context names no mode\n"),
         line("server tools", catalog.server_tools().iter().map(|tool| tool.name.as_str())),
     ]
@@ -146,16 +153,4 @@ fn assigned_name(line: &str) -> Option<String> {
     let name = name.trim();
     let name = name.strip_prefix("export ").unwrap_or(name).trim();
     (!name.is_empty() && !name.starts_with('#')).then(|| name.to_owned())
-}
-
-fn unusable(reason: &str) -> ExitCode {
-    written(&mut io::stderr(), &format!("check-catalog: {reason}\n"), ExitCode::from(2))
-}
-
-/// The exit status, once the text is out. A reader that left early (`| head`) is no fault.
-fn written(output: &mut impl Write, text: &str, status: ExitCode) -> ExitCode {
-    match output.write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(2),
-        _ => status,
-    }
 }

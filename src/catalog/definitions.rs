@@ -1,7 +1,7 @@
 //! The catalog's typed form and its lookups (AGN-003 §2 for the contexts, AGN-011 §4 for modes and
 //! their tools).
 //!
-//! It says what a checked catalog holds; the rules by which it is checked stand with their readers.
+//! It defines the content of a checked catalog; the readers own the rules.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 
 use super::secret_template::SecretTemplate;
 
-/// The name of the built-in tool that changes the mode; always offered (AGN-011 §4.2).
+/// The built-in tool that changes the mode; every turn offers it (AGN-011 §4.2).
 pub const AGENT_CHANGE_MODE: &str = "agent_change_mode";
-/// The name of the built-in tool that lists the modes; offered in modes that name it.
+/// The built-in tool that lists the modes; modes that name it offer it.
 pub const AGENT_LIST_MODES: &str = "agent_list_modes";
-/// Tools of the product itself: a mode may name them, a catalog may not redefine them.
+/// The product's own tools: a mode may name them, and no catalog may redefine them.
 pub const BUILT_IN_TOOLS: [&str; 2] = [AGENT_CHANGE_MODE, AGENT_LIST_MODES];
-/// The mode a session starts in when nothing else says so (AGN-011 §3.1).
+/// The mode in which a session starts by default (AGN-011 §3.1).
 pub const GENERAL_MODE: &str = "general";
 /// The conversation context of sessions that name none.
 pub const DEFAULT_CONTEXT: &str = "default";
@@ -34,79 +34,81 @@ pub struct Catalog {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentContext {
     /// `{BaseUrl}/responses` is called. Absent: the deployment's `OPENAI_BASE_URL`.
-    /// As written in the document, so possibly with a slash at its end.
+    /// As written in the document, possibly with a slash at its end.
     pub base_url: Option<String>,
     /// The name of the secret that holds the service's key. Absent: no key is sent.
     pub api_key_secret: Option<String>,
-    /// Used by conversation contexts without a model. Absent: the deployment's `OPENAI_MODEL`.
+    /// The model of conversation contexts without one. Absent: the deployment's `OPENAI_MODEL`.
     pub model: Option<String>,
     /// Who remembers the conversation between calls.
     pub continuation: Continuation,
-    /// Whether tools go out with every call; `false` is AGN-003 §4.2's rule. Default `true`.
+    /// Whether every call sends the tools; `false` is the rule of AGN-003 §4.2. Default `true`.
     pub resend_tools: bool,
-    /// Whether responses stored by the service are deleted with their session. Default `false`.
+    /// Whether erasing a session deletes the responses that the service stored. Default `false`.
     pub delete_stored: bool,
-    /// Where a user turn's chunks come from.
+    /// The source and number of a user turn's chunks.
     pub retrieval: Retrieval,
 }
 
 /// Who remembers the conversation between calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Continuation {
-    /// The service: `store: true`, then `previous_response_id`. The default.
+    /// The service: `store: true`, then `previous_response_id`.
+    #[default]
     Stored,
-    /// This product: `store: false`, and the whole conversation is sent each time.
+    /// This product: `store: false`, and each call sends the whole conversation.
     Replay,
 }
 
-/// Where a user turn's chunks come from (interface §7).
+/// Where a user turn's chunks come from, and how many it is given (interface §7).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Retrieval {
-    /// The workspace's own index. The default.
-    Index {
-        /// Most chunks given to a turn, 1 to 100. Default 8.
-        limit: u32,
-        /// Most bytes of chunk text given to a turn, 1 to 1048576. Default 24576.
-        max_bytes: u32,
-    },
+pub struct Retrieval {
+    /// Their source.
+    pub source: RetrievalSource,
+    /// Most chunks given to a turn, 1 to 100. Default 8.
+    pub limit: u32,
+    /// Most bytes of chunk text given to a turn, 1 to 1048576. Default 24576.
+    pub max_bytes: u32,
+}
+
+impl Default for Retrieval {
+    fn default() -> Self {
+        Self { source: RetrievalSource::Index, limit: 8, max_bytes: 24_576 }
+    }
+}
+
+/// Where a user turn's chunks come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RetrievalSource {
+    /// The workspace's own index.
+    Index,
     /// The operator's own search service.
-    Http {
-        /// Where the query is posted; http or https.
-        url: String,
-        /// Sent along, in the document's order.
-        headers: Vec<HeaderTemplate>,
-        /// For the whole exchange, in milliseconds, 1 to 900000. Default 30000.
-        timeout_ms: u64,
-        /// Most chunks given to a turn, 1 to 100. Default 8.
-        limit: u32,
-        /// Most bytes of chunk text given to a turn, 1 to 1048576. Default 24576.
-        max_bytes: u32,
-    },
+    Http(HttpService),
     /// Nowhere: turns see their own artifacts only.
     None,
 }
 
 /// The reasoning profile of a conversation (AGN-003 §2).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConversationContext {
     /// Names an agent context of this catalog.
     pub agent_context_id: String,
     /// The system message of a session's first call; never blank.
     pub boot_prompt: String,
-    /// Goes before the agent context's model.
+    /// Takes precedence over the agent context's model.
     pub model: Option<String>,
     /// The key of the mode its sessions start in. Absent: [`Catalog::default_mode`].
     pub mode: Option<String>,
-    /// Client tools of sessions that never received any.
+    /// The client tools of sessions whose requests never brought any.
     pub tools: Vec<ClientToolDefinition>,
 }
 
 /// A client tool: offered to the model, run by the client.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClientToolDefinition {
     /// `^[a-zA-Z0-9_-]{1,64}$`, not a built-in tool's name.
     pub name: String,
-    /// What the model reads to choose it.
+    /// The text by which the model chooses it.
     pub description: Option<String>,
     /// A JSON Schema that always says `"type": "object"` and has `properties`.
     pub parameters: Map<String, Value>,
@@ -115,59 +117,66 @@ pub struct ClientToolDefinition {
 }
 
 /// A mode of the agent (AGN-011).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mode {
     /// `^[A-Za-z0-9_.-]{1,64}$`; seen by the model, never by clients.
     pub key: String,
-    /// What clients see; one line, never blank.
+    /// The name that clients see; one line, never blank.
     pub display_name: String,
-    /// What the model reads to choose it; may be empty.
+    /// The text by which the model chooses it; may be empty.
     pub when_to_use: String,
-    /// Stands before the final text of the turn that changed into it; may be empty.
+    /// Precedes the final text of the turn that changed into the mode; may be empty.
     pub welcome_message: String,
     /// The mode layer of the prompt; may be empty.
     pub instructions: String,
-    /// Names of server tools and built-in tools, each once. `agent_change_mode` is offered anyway.
+    /// Names of server tools and built-in tools, each once. `agent_change_mode` need not be named.
     pub tools: Vec<String>,
-    /// Marked as the default. See [`Catalog::default_mode`].
+    /// Whether the document marks it as the default. See [`Catalog::default_mode`].
     pub is_default: bool,
 }
 
 /// A tool the server runs by an HTTP call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerTool {
     /// `^[a-zA-Z0-9_-]{1,64}$`, not a built-in tool's name.
     pub name: String,
-    /// What the model reads to choose it; never blank.
+    /// The text by which the model chooses it; never blank.
     pub description: String,
     /// A JSON Schema that always says `"type": "object"` and has `properties`.
     pub parameters: Map<String, Value>,
     /// Whether the model service holds the model to the parameters. Default `false`.
     pub strict: bool,
-    /// What its failure does to the turn.
+    /// How its failure affects the turn.
     pub on_error: OnError,
-    /// The call that runs it.
-    pub http: HttpTool,
+    /// The service that runs it.
+    pub http: HttpService,
 }
 
-/// What a server tool's failure does to the turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a server tool's failure affects the turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// The turn fails (AGN-027 §4, layer 3). The default.
+    /// The turn fails (AGN-027 §4, layer 3).
+    #[default]
     FailTurn,
-    /// The model gets the error as the tool's output and goes on.
+    /// The model gets the error as the tool's result and goes on.
     ReportToModel,
 }
 
-/// The call that runs a server tool: a `POST` of JSON whose response is JSON.
+/// A service of the operator's: it takes a `POST` of JSON and responds with JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpTool {
+pub struct HttpService {
     /// http or https, without credentials and fragment.
     pub url: String,
-    /// Sent along, in the document's order.
+    /// Headers of every call, in the document's order.
     pub headers: Vec<HeaderTemplate>,
     /// For the whole exchange, in milliseconds, 1 to 900000. Default 30000.
     pub timeout_ms: u64,
+}
+
+impl Default for HttpService {
+    fn default() -> Self {
+        Self { url: String::new(), headers: Vec::new(), timeout_ms: 30_000 }
+    }
 }
 
 /// One header whose value may name secrets.
@@ -215,8 +224,7 @@ impl Catalog {
         &self.default_mode
     }
 
-    /// What clients see of a mode; of the default one when the key is no longer known, because a
-    /// key is never shown.
+    /// The name by which clients see a mode; the default mode's when the key is no longer known.
     pub fn display_name(&self, key: &str) -> &str {
         &self.mode(key).unwrap_or_else(|| self.default_mode()).display_name
     }

@@ -1,12 +1,12 @@
 //! Reading a whole catalog document: its members, and the names that must exist in it.
 //!
-//! Reads the document in one pass and records every fault, so that an operator mends a catalog once.
+//! One pass records every fault, so that an operator mends a catalog once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::agent_context::agent_context;
-use super::definitions::{BUILT_IN_TOOLS, Catalog, ConversationContext};
+use super::definitions::{BUILT_IN_TOOLS, Catalog, ConversationContext, Mode};
 use super::findings::{CatalogFault, Findings, NeededSecret};
 use super::modes::modes;
 use super::names::is_context_id;
@@ -28,7 +28,7 @@ const CONVERSATION_CONTEXT: ObjectShape = ObjectShape::new(
     &["AgentContextId", "BootPrompt"],
 );
 
-/// In bytes. Every call of a session pays for the boot prompt, some 65,000 tokens at the most.
+/// In bytes: at most some 65,000 tokens, for which every call of a session pays.
 const BOOT_PROMPT_BYTES: usize = 256 * 1024;
 
 impl Catalog {
@@ -37,73 +37,67 @@ impl Catalog {
     /// # Errors
     /// Every fault of the document, in document order; never an empty list.
     pub fn parse(text: &str) -> Result<Self, Vec<CatalogFault>> {
-        read(text).map_err(|fault| vec![fault])?.0
+        read(text).0
     }
 
-    /// The catalog the product brings along, through the same door.
-    ///
-    /// # Errors
-    /// As [`Catalog::parse`]; the tests keep it from happening.
+    /// Reads the catalog that the product brings along, which has no faults.
     pub fn builtin() -> Result<Self, Vec<CatalogFault>> {
         Self::parse(BUILTIN)
     }
 }
 
-/// Every naming of a secret in a document, in document order, however wrong the rest of it is; none
-/// in what is not JSON. What is malformed is left out: [`Catalog::parse`] names it.
+/// Every place at which a document names a secret, in document order, also in a document with faults;
+/// none in a text that is not JSON. Malformed names are left out: [`Catalog::parse`] reports them.
 pub fn needed_secrets(text: &str) -> Vec<NeededSecret> {
-    read(text).map(|(_, secrets)| secrets).unwrap_or_default()
+    read(text).1
 }
 
-type Checked = Result<Catalog, Vec<CatalogFault>>;
-
-/// The one fault of a text that is not JSON, or what is made of the document.
-fn read(text: &str) -> Result<(Checked, Vec<NeededSecret>), CatalogFault> {
-    check(text).map_err(|malformed| {
+fn read(text: &str) -> (Result<Catalog, Vec<CatalogFault>>, Vec<NeededSecret>) {
+    if let Err(malformed) = check(text) {
         let message = match malformed {
             Malformed::NotJson(error) => format!("is not JSON: {error}"),
             Malformed::TooDeep { line, column } => format!(
                 "is nested more than {DEPTH_LIMIT} levels deep at line {line} column {column}"
             ),
         };
-        CatalogFault { path: String::new(), message }
-    })?;
+        return (Err(vec![CatalogFault { path: String::new(), message }]), Vec::new());
+    }
     let document = Node::root(text);
     let mut found = Findings::of(document);
     let catalog = catalog(document, &mut found);
     let (faults, secrets) = found.in_document_order();
-    let checked = catalog.filter(|_| faults.is_empty()).ok_or(faults);
-    Ok((checked, secrets))
+    (if faults.is_empty() { Ok(catalog) } else { Err(faults) }, secrets)
 }
 
-fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Option<Catalog> {
+/// The document's members, which are a catalog if no fault is found.
+fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Catalog {
     let declared = Declared::of(document);
-    let mut agents = BTreeMap::new();
-    let mut conversations = BTreeMap::new();
-    let (mut default_and_all_modes, mut tools) = (None, Vec::new());
+    let mut catalog = Catalog {
+        agent_contexts: BTreeMap::new(),
+        conversation_contexts: BTreeMap::new(),
+        modes: Vec::new(),
+        default_mode: Mode::default(),
+        server_tools: Vec::new(),
+    };
     CATALOG.read(document, found, |name, node, found| match name {
         "$schema" => drop(node.text(found)),
-        "AgentContexts" => agents = contexts_by_id(node, "agent", found, agent_context),
-        "ConversationContexts" => {
-            conversations = contexts_by_id(node, "conversation", found, |node, found| {
-                conversation_context(node, &declared, found)
-            });
+        "AgentContexts" => {
+            catalog.agent_contexts = contexts_by_id(node, "agent", found, agent_context);
         }
-        "Modes" => default_and_all_modes = modes(node, &declared.tools, found),
-        _ => tools = server_tools(node, found),
+        "ConversationContexts" => {
+            let read = |node: Node<'_, '_>, found: &mut Findings| {
+                conversation_context(node, &declared, found)
+            };
+            catalog.conversation_contexts = contexts_by_id(node, "conversation", found, read);
+        }
+        "Modes" => (catalog.default_mode, catalog.modes) = modes(node, &declared.tools, found),
+        _ => catalog.server_tools = server_tools(node, found),
     });
-    let (default_mode, modes) = default_and_all_modes?;
-    Some(Catalog {
-        agent_contexts: agents,
-        conversation_contexts: conversations,
-        modes,
-        default_mode,
-        server_tools: tools,
-    })
+    catalog
 }
 
-/// Names that the document declares, also where the declaration itself has other faults, so that
-/// one mistake is reported once.
+/// The names that the document declares. A declaration with other faults counts too, so that one
+/// mistake is reported once.
 #[derive(Default)]
 struct Declared<'d> {
     agent_contexts: Vec<Cow<'d, str>>,
@@ -115,7 +109,7 @@ impl<'d> Declared<'d> {
     fn of(document: Node<'d, '_>) -> Self {
         let mut declared = Self::default();
         if let Some(contexts) = document.find("AgentContexts") {
-            // What is not an object declares nothing, and is a fault where it is read.
+            // Anything but an object declares nothing; its reader reports the fault.
             let _ = for_each_member(contexts.json, |id, _| declared.agent_contexts.push(id));
         }
         let names = |list, name, declared: &mut Vec<Cow<'d, str>>| {
@@ -132,18 +126,18 @@ impl<'d> Declared<'d> {
     }
 }
 
-fn contexts_by_id<'d, T>(
-    node: Node<'d, '_>,
+fn contexts_by_id<T>(
+    node: Node<'_, '_>,
     kind: &str,
     found: &mut Findings,
-    mut read: impl FnMut(Node<'d, '_>, &mut Findings) -> Option<T>,
+    read: impl Fn(Node<'_, '_>, &mut Findings) -> T,
 ) -> BTreeMap<String, T> {
     let mut contexts = BTreeMap::new();
     let count = entries(node, found, |id, node, found| {
         if !is_context_id(id) {
             found.fault(node, "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -");
         }
-        contexts.extend(read(node, found).map(|context| (id.to_owned(), context)));
+        contexts.insert(id.to_owned(), read(node, found));
     });
     if count == Some(0) {
         found.fault(node, format!("must hold at least one {kind} context"));
@@ -155,23 +149,17 @@ fn conversation_context(
     node: Node<'_, '_>,
     declared: &Declared<'_>,
     found: &mut Findings,
-) -> Option<ConversationContext> {
-    let (mut agent_context_id, mut boot_prompt) = (None, None);
-    let (mut named_model, mut mode, mut tools) = (None, None, Vec::new());
+) -> ConversationContext {
+    let mut context = ConversationContext::default();
     CONVERSATION_CONTEXT.read(node, found, |name, node, found| match name {
         "AgentContextId" => {
-            agent_context_id = reference(node, "agent context", &declared.agent_contexts, found);
+            let contexts = &declared.agent_contexts;
+            context.agent_context_id = reference(node, "agent context", contexts, found);
         }
-        "BootPrompt" => boot_prompt = stated_prose(node, BOOT_PROMPT_BYTES, found),
-        "Model" => named_model = model(node, found),
-        "Mode" => mode = reference(node, "mode", &declared.modes, found),
-        _ => tools = client_tools(node, found),
+        "BootPrompt" => context.boot_prompt = stated_prose(node, BOOT_PROMPT_BYTES, found),
+        "Model" => context.model = Some(model(node, found)),
+        "Mode" => context.mode = Some(reference(node, "mode", &declared.modes, found)),
+        _ => context.tools = client_tools(node, found),
     });
-    Some(ConversationContext {
-        agent_context_id: agent_context_id?,
-        boot_prompt: boot_prompt?,
-        model: named_model,
-        mode,
-        tools,
-    })
+    context
 }

@@ -1,45 +1,37 @@
-//! What is found in a catalog document: its faults, in an operator's words and in document order,
-//! and the secrets it names.
+//! The findings in a catalog document: its faults, in an operator's words and in document order, and
+//! the secrets that it names.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 
 use serde::Serialize;
 
 use super::names::quoted;
-use crate::json::{Kind, NearestName, Node, Place, Problem, Report, for_each_member};
+use crate::json::{Kind, NearestName, Node, Problem, Report, for_each_member};
 
 /// One thing wrong with a catalog document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{}: {message}", if .path.is_empty() { "the catalog" } else { .path.as_str() })]
 #[serde(rename_all = "PascalCase")]
 pub struct CatalogFault {
-    /// JSON Pointer (RFC 6901) into the document; empty for the document itself. A missing member
-    /// is pointed to where it would stand.
+    /// JSON Pointer (RFC 6901) into the document; empty for the document itself. For a missing member
+    /// it is the place where the member would stand.
     pub path: String,
-    /// What is wrong and what would be right, for the operator.
+    /// The fault and its remedy, for the operator.
     pub message: String,
 }
-
-impl fmt::Display for CatalogFault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.path.is_empty() { "the catalog" } else { &self.path };
-        write!(formatter, "{place}: {}", self.message)
-    }
-}
-
-impl std::error::Error for CatalogFault {}
 
 /// A secret that a catalog names. Its value is never in a catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeededSecret {
     /// The secret's name.
     pub name: String,
-    /// Where it is named: a JSON Pointer (RFC 6901) into the document.
+    /// JSON Pointer (RFC 6901) to the value that names it.
     pub path: String,
 }
 
-/// What is found so far in one document.
+/// What the readers have found in a document so far.
+#[derive(Default)]
 pub(super) struct Findings {
     /// Each with the position of what is wrong.
     faults: Vec<(usize, CatalogFault)>,
@@ -48,47 +40,51 @@ pub(super) struct Findings {
     repeated: BTreeSet<usize>,
 }
 
+/// The texts of a list, each of which may stand there once.
+pub(super) type Seen<'d> = BTreeSet<Cow<'d, str>>;
+
 impl Findings {
-    /// Begins with every member that stands twice in its object, anywhere in the document.
+    /// Starts with the repeated members of all objects in the document.
     pub(super) fn of(document: Node<'_, '_>) -> Self {
-        let mut findings =
-            Self { faults: Vec::new(), secrets: Vec::new(), repeated: BTreeSet::new() };
+        let mut findings = Self::default();
         findings.refuse_repeated_members(document);
         findings
     }
 
     /// Records that a value is wrong. The message says what it must be.
     pub(super) fn fault(&mut self, at: Node<'_, '_>, message: impl Into<String>) {
-        self.record(at, pointer(&at.place), message.into());
+        let fault = CatalogFault { path: pointer(at), message: message.into() };
+        self.faults.push((position(at), fault));
     }
 
-    /// Whether an earlier member of the same object has this one's name.
+    /// Whether an earlier member of the same object has the same name.
     pub(super) fn is_repeated(&self, member: Node<'_, '_>) -> bool {
         self.repeated.contains(&position(member))
     }
 
-    /// Records that a value names these secrets.
-    pub(super) fn secrets<'n>(&mut self, at: Node<'_, '_>, names: impl Iterator<Item = &'n str>) {
-        let path = pointer(&at.place);
-        self.secrets
-            .extend(names.map(|name| NeededSecret { name: name.to_owned(), path: path.clone() }));
+    /// Records a text that an earlier value of its list already holds. Messages call it `kind`.
+    pub(super) fn unique<'d>(&mut self, node: Node<'d, '_>, kind: &str, seen: &mut Seen<'d>) {
+        if let Some(text) = node.as_text().and_then(|text| seen.replace(text)) {
+            self.fault(node, format!("the {kind} {} is already taken above", quoted(&text)));
+        }
     }
 
-    /// All faults, in document order: an object's own before those of its members; and all secrets.
+    /// Records that a value names a secret.
+    pub(super) fn secret(&mut self, at: Node<'_, '_>, name: &str) {
+        self.secrets.push(NeededSecret { name: name.to_owned(), path: pointer(at) });
+    }
+
+    /// All faults in document order, an object's own before those of its members, and all secrets.
     pub(super) fn in_document_order(mut self) -> (Vec<CatalogFault>, Vec<NeededSecret>) {
         self.faults.sort_by_key(|(position, _)| *position);
         (self.faults.into_iter().map(|(_, fault)| fault).collect(), self.secrets)
-    }
-
-    fn record(&mut self, at: Node<'_, '_>, path: String, message: String) {
-        self.faults.push((position(at), CatalogFault { path, message }));
     }
 
     fn refuse_repeated_members(&mut self, node: Node<'_, '_>) {
         match node.kind() {
             Kind::Object => {
                 let mut seen = BTreeSet::new();
-                // A name that is not valid Unicode is a fault for whoever reads the object.
+                // The object's reader reports a name that is not valid Unicode.
                 let _ = for_each_member(node.json, |name, json| {
                     let member = node.member(&name, json);
                     if seen.contains(&name) {
@@ -126,8 +122,9 @@ impl Report for Findings {
                 self.fault(at, format!("unknown member {}; {remedy}", quoted(name)));
             }
             Problem::Missing(name) => {
-                let path = pointer(&Place::Member(&at.place, name));
-                self.record(at, path, format!("the member {name:?} is missing; add it"));
+                // At the position of its object, and at the place of the member.
+                let absent = at.member(name, at.json);
+                self.fault(absent, format!("the member {name:?} is missing; add it"));
             }
             Problem::WrongKind(wanted) => {
                 self.fault(at, format!("must be {wanted}, not {}", at.kind().with_article()));
@@ -137,35 +134,12 @@ impl Report for Findings {
     }
 }
 
-/// The texts of one list, each of which may stand there once.
-pub(super) struct Unique<'d> {
-    what: &'static str,
-    seen: BTreeSet<Cow<'d, str>>,
-}
-
-impl<'d> Unique<'d> {
-    /// Of texts that messages call `what`.
-    pub(super) fn new(what: &'static str) -> Self {
-        Self { what, seen: BTreeSet::new() }
-    }
-
-    /// Records a text that an earlier value of the list already holds.
-    pub(super) fn check(&mut self, node: Node<'d, '_>, found: &mut Findings) {
-        let Some(text) = node.as_text() else { return };
-        if self.seen.contains(&text) {
-            let what = self.what;
-            found.fault(node, format!("the {what} {} is already taken above", quoted(&text)));
-        }
-        self.seen.insert(text);
-    }
-}
-
 /// All values are slices of the document's text, so their addresses are their positions in it.
 fn position(node: Node<'_, '_>) -> usize {
     node.json.as_ptr().addr()
 }
 
-/// A place as a JSON Pointer. Names are not cut: an operator's document is its own bound.
-fn pointer(place: &Place<'_>) -> String {
-    place.written(usize::MAX).pointer
+/// A place as a JSON Pointer, with whole names.
+fn pointer(node: Node<'_, '_>) -> String {
+    node.place.written(usize::MAX).pointer
 }

@@ -1,24 +1,23 @@
-//! URLs, headers and time limits of the catalog's outgoing calls (interface §6, §7).
+//! Reading the services that the product calls: URL, headers and time limit (interface §6, §7).
 //!
-//! What passes here cannot make `fetch` throw for its form. Messages never repeat a URL or a header's
-//! value: either may hold what should have been a secret.
+//! `fetch` accepts every URL and header that passes. Messages never repeat a URL or a header's value:
+//! either may hold a secret by mistake.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 
-use super::definitions::{HeaderTemplate, HttpTool};
+use super::definitions::{HeaderTemplate, HttpService};
 use super::findings::Findings;
 use super::names::{is_header_name, is_header_value_character, quoted};
 use super::secret_template::SecretTemplate;
-use super::values::{entries, integer};
+use super::values::{entries, fitting_text, integer, named};
 use crate::json::Node;
 
-const DEFAULT_TIMEOUT_MS: u64 = 30_000;
-/// Up to the longest turn.
-const TIMEOUT_MS: RangeInclusive<u64> = 1..=900_000;
+/// The most is the longest turn.
+const TIMEOUT_MS: RangeInclusive<u32> = 1..=900_000;
 const URL_BYTES: usize = 2048;
 const HEADER_VALUE_BYTES: usize = 8192;
-/// Headers that belong to the connection; `fetch` sets or refuses them.
+/// Headers of the connection; `fetch` sets or refuses them.
 const CONNECTION_HEADERS: [&str; 8] = [
     "connection",
     "content-length",
@@ -30,75 +29,34 @@ const CONNECTION_HEADERS: [&str; 8] = [
     "upgrade",
 ];
 
-/// The members `Url`, `Headers` and `TimeoutMs` of an object that has them, read so far.
-#[derive(Default)]
-pub(super) struct Endpoint {
-    url: Option<String>,
-    headers: Vec<HeaderTemplate>,
-    timeout_ms: Option<u64>,
-}
-
-impl Endpoint {
-    /// Takes one of the three members.
+impl HttpService {
+    /// Reads one of the members `Url`, `Headers` and `TimeoutMs`.
     pub(super) fn take(&mut self, member: &str, node: Node<'_, '_>, found: &mut Findings) {
         match member {
             "Url" => self.url = url(node, found),
             "Headers" => self.headers = headers(node, found),
-            _ => self.timeout_ms = integer(node, TIMEOUT_MS, found),
+            _ => self.timeout_ms = integer(node, TIMEOUT_MS, found).into(),
         }
-    }
-
-    /// The whole of it; nothing when there is no right `Url`.
-    pub(super) fn finish(self) -> Option<HttpTool> {
-        let timeout_ms = self.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
-        Some(HttpTool { url: self.url?, headers: self.headers, timeout_ms })
     }
 }
 
 /// A URL that `/responses` is appended to.
-pub(super) fn base_url(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
-    let url = url(node, found)?;
+pub(super) fn base_url(node: Node<'_, '_>, found: &mut Findings) -> String {
+    let url = url(node, found);
     if url.contains('?') {
         found.fault(node, "must have no query: /responses is appended to it");
     }
-    Some(url)
+    url
 }
 
-fn url(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
-    let url = node.text(found)?;
-    if let Some(fault) = url_fault(&url) {
-        found.fault(node, fault);
-        return None;
-    }
-    Some(url.into_owned())
+fn url(node: Node<'_, '_>, found: &mut Findings) -> String {
+    fitting_text(node, found, |url| url_fault(url).map(str::to_owned))
 }
 
-/// What keeps a text from being an absolute http or https URL.
+/// The first rule for absolute http and https URLs that a text breaks.
 fn url_fault(url: &str) -> Option<&'static str> {
-    if url.len() > URL_BYTES {
-        return Some("must be at most 2048 bytes long");
-    }
-    if url.contains("${") {
-        return Some("must hold no placeholder: secrets are filled into Headers only");
-    }
-    if !url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
-        return Some(
-            "must be visible ASCII without spaces and backslashes; percent-encode the rest",
-        );
-    }
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return Some("must be an absolute URL: https://… or http://…");
-    };
-    if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
-        return Some("must begin with https:// or http://");
-    }
-    if url.contains('#') {
-        return Some("must have no fragment (#…)");
-    }
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    if authority.contains('@') {
-        return Some("must hold no credentials before the host; send them in Headers");
-    }
     let (host_fits, after_host) =
         match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((address, after)) => (address.parse::<Ipv6Addr>().is_ok(), after),
@@ -107,16 +65,34 @@ fn url_fault(url: &str) -> Option<&'static str> {
                 (is_host_name(host), authority.strip_prefix(host).unwrap_or_default())
             }
         };
-    if !host_fits {
-        return Some("must have a host name or address after ://");
-    }
-    let port_fits =
-        ["", ":"].contains(&after_host) || after_host.strip_prefix(':').is_some_and(is_port);
-    (!port_fits).then_some("must have a port from 1 to 65535, or none")
+    let rules = [
+        (url.len() <= URL_BYTES, "must be at most 2048 bytes long"),
+        (!url.contains("${"), "must hold no placeholder: secrets are filled into Headers only"),
+        (
+            url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\'),
+            "must be visible ASCII without spaces and backslashes; percent-encode the rest",
+        ),
+        (url.contains("://"), "must be an absolute URL: https://… or http://…"),
+        (
+            ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)),
+            "must begin with https:// or http://",
+        ),
+        (!url.contains('#'), "must have no fragment (#…)"),
+        (
+            !authority.contains('@'),
+            "must hold no credentials before the host; send them in Headers",
+        ),
+        (host_fits, "must have a host name or address after ://"),
+        (
+            after_host.is_empty() || after_host.strip_prefix(':').is_some_and(is_port),
+            "must have a port from 1 to 65535, or none",
+        ),
+    ];
+    rules.into_iter().find_map(|(holds, problem)| (!holds).then_some(problem))
 }
 
-/// Labels of letters, digits, `-` and `_`; a dot may end the name. One that ends in digits is taken
-/// for an IPv4 address by every URL parser, so it has to be one.
+/// Labels of letters, digits, `-` and `_`; a dot may end the name. URL parsers take a name that ends
+/// in digits for an IPv4 address, so it must be one.
 fn is_host_name(host: &str) -> bool {
     let label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -130,8 +106,10 @@ fn is_host_name(host: &str) -> bool {
         && (!ends_in_digits || name.parse::<Ipv4Addr>().is_ok())
 }
 
+/// The port after a colon, which may be left out.
 fn is_port(port: &str) -> bool {
-    port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
+    let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+    port.is_empty() || (is_number && port.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
 fn headers(node: Node<'_, '_>, found: &mut Findings) -> Vec<HeaderTemplate> {
@@ -147,28 +125,23 @@ fn headers(node: Node<'_, '_>, found: &mut Findings) -> Vec<HeaderTemplate> {
             found.fault(node, format!("the header {} is repeated in another case", quoted(name)));
         }
         seen.push(folded);
-        let value = header_value(node, found);
-        headers.extend(value.map(|value| HeaderTemplate { name: name.to_owned(), value }));
+        headers.push(HeaderTemplate { name: name.to_owned(), value: header_value(node, found) });
     });
     headers
 }
 
-fn header_value(node: Node<'_, '_>, found: &mut Findings) -> Option<SecretTemplate> {
-    let text = node.text(found)?;
-    if text.len() > HEADER_VALUE_BYTES || !text.chars().all(is_header_value_character) {
-        found.fault(node, "must be at most 8192 visible ASCII characters, spaces and tabs");
-        return None;
-    }
-    match SecretTemplate::parse(&text) {
-        Ok(template) => {
-            found.secrets(node, template.secrets());
-            Some(template)
-        }
-        Err(malformed) => {
-            found.fault(node, malformed.to_string());
-            None
-        }
-    }
+fn header_value(node: Node<'_, '_>, found: &mut Findings) -> SecretTemplate {
+    let fits = |text: &str| {
+        text.len() <= HEADER_VALUE_BYTES && text.chars().all(is_header_value_character)
+    };
+    let remedy = "must be at most 8192 visible ASCII characters, spaces and tabs";
+    let text = named(node, fits, remedy, found);
+    let template = SecretTemplate::parse(&text).unwrap_or_else(|problem| {
+        found.fault(node, problem);
+        SecretTemplate::default()
+    });
+    template.secrets().for_each(|name| found.secret(node, name));
+    template
 }
 
 #[cfg(test)]
@@ -193,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_such_a_url_is_refused_with_its_remedy() {
+    fn any_other_text_is_refused_with_its_remedy() {
         let absolute = "must be an absolute URL: https://… or http://…";
         let host = "must have a host name or address after ://";
         let port = "must have a port from 1 to 65535, or none";

@@ -1,8 +1,8 @@
 //! The catalog: what an operator configures without touching code (interface §6).
 //!
-//! Owns the document's typed form, its lookups and the one door through which a document comes in,
-//! checked whole. It fetches nothing, reads no variable and holds no secret, only secrets' names.
-//! Of the crate it names only `json`: whoever builds requests takes from here what it needs.
+//! It owns the document's typed form, its lookups, and [`Catalog::parse`], which checks a whole document
+//! and is the only way to a catalog. It fetches nothing, reads no variable and holds no secret, only
+//! the names of secrets. Of the crate it names only `json`.
 
 mod agent_context;
 mod definitions;
@@ -19,8 +19,8 @@ mod values;
 pub use definitions::{
     AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, BUILT_IN_TOOLS, Catalog,
     ClientToolDefinition, Continuation, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE,
-    HeaderTemplate, HttpTool, Mode, OnError, Retrieval, ServerTool,
+    HeaderTemplate, HttpService, Mode, OnError, Retrieval, RetrievalSource, ServerTool,
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};
-pub use secret_template::{MalformedTemplate, SecretFault, SecretTemplate};
+pub use secret_template::SecretTemplate;

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::definitions::{GENERAL_MODE, Mode};
-use super::findings::{Findings, Unique};
+use super::findings::{Findings, Seen};
 use super::names::is_mode_key;
-use super::values::{CHOICE_BYTES, is_blank, named, prose, reference, tool_list};
+use super::values::{CHOICE_BYTES, flag, is_blank, named, prose, reference, tool_list};
 use crate::json::{Node, ObjectShape};
 
 const MODE: ObjectShape = ObjectShape::new(
@@ -13,84 +13,72 @@ const MODE: ObjectShape = ObjectShape::new(
     &["Key", "DisplayName"],
 );
 
-/// In bytes. They go out with every call beside the boot prompt and what the call is about.
+/// In bytes. Every call sends them, beside the boot prompt and the conversation.
 const INSTRUCTIONS_BYTES: usize = 64 * 1024;
 /// In bytes. A person reads it before the final text.
 const WELCOME_MESSAGE_BYTES: usize = 16 * 1024;
 const DISPLAY_NAME_CHARACTERS: usize = 128;
 
-/// The mode in which sessions start, and all modes; their tools are among the `declared` ones.
+/// The default mode and all modes. Their tools must be among the `declared` ones.
 pub(super) fn modes(
     node: Node<'_, '_>,
     declared: &[Cow<'_, str>],
     found: &mut Findings,
-) -> Option<(Mode, Vec<Mode>)> {
+) -> (Mode, Vec<Mode>) {
     let mut modes = Vec::new();
-    let mut keys = Unique::new("key");
-    let mut has_default = false;
+    let mut keys = Seen::new();
     let count = node.elements(found, |node, found| {
-        modes.extend(mode(node, declared, &mut keys, &mut has_default, found));
+        let mode = mode(node, declared, &mut keys, &modes, found);
+        modes.push(mode);
     });
     if count == Some(0) {
         found.fault(node, "must hold at least one mode");
     }
     let marked = modes.iter().find(|mode| mode.is_default);
     let general = || modes.iter().find(|mode| mode.key == GENERAL_MODE);
-    let default = marked.or_else(general).or_else(|| modes.first())?.clone();
-    Some((default, modes))
+    let default = marked.or_else(general).or_else(|| modes.first()).cloned().unwrap_or_default();
+    (default, modes)
 }
 
 fn mode<'d>(
     node: Node<'d, '_>,
     declared: &[Cow<'_, str>],
-    keys: &mut Unique<'d>,
-    has_default: &mut bool,
+    keys: &mut Seen<'d>,
+    above: &[Mode],
     found: &mut Findings,
-) -> Option<Mode> {
-    let (mut key, mut name, mut is_default) = (None, None, None);
-    let (mut when_to_use, mut welcome_message, mut instructions) = (None, None, None);
-    let mut tools = Vec::new();
+) -> Mode {
+    let mut mode = Mode::default();
     MODE.read(node, found, |member, node, found| match member {
         "Key" => {
-            key = named(node, is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -", found);
-            keys.check(node, found);
+            mode.key = named(node, is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -", found);
+            found.unique(node, "key", keys);
         }
-        "DisplayName" => name = display_name(node, found),
-        "WhenToUse" => when_to_use = prose(node, CHOICE_BYTES, found),
-        "WelcomeMessage" => welcome_message = prose(node, WELCOME_MESSAGE_BYTES, found),
-        "Instructions" => instructions = prose(node, INSTRUCTIONS_BYTES, found),
+        "DisplayName" => {
+            let remedy = "must be one line of 1 to 128 characters, not blank";
+            mode.display_name = named(node, is_display_name, remedy, found);
+        }
+        "WhenToUse" => mode.when_to_use = prose(node, CHOICE_BYTES, found),
+        "WelcomeMessage" => mode.welcome_message = prose(node, WELCOME_MESSAGE_BYTES, found),
+        "Instructions" => mode.instructions = prose(node, INSTRUCTIONS_BYTES, found),
         "Tools" => {
-            let mut names = Unique::new("tool");
+            let mut names = Seen::new();
             tool_list(node, found, |node, found| {
-                names.check(node, found);
-                tools.extend(reference(node, "server tool", declared, found));
+                found.unique(node, "tool", &mut names);
+                mode.tools.push(reference(node, "server tool", declared, found));
             });
         }
         _ => {
-            is_default = node.flag(found);
-            let marked = is_default == Some(true);
-            if marked && *has_default {
+            mode.is_default = flag(node, found);
+            if mode.is_default && above.iter().any(|mode| mode.is_default) {
                 found.fault(node, "another mode above is the default already; mark one");
             }
-            *has_default |= marked;
         }
     });
-    Some(Mode {
-        key: key?,
-        display_name: name?,
-        when_to_use: when_to_use.unwrap_or_default(),
-        welcome_message: welcome_message.unwrap_or_default(),
-        instructions: instructions.unwrap_or_default(),
-        tools,
-        is_default: is_default.unwrap_or(false),
-    })
+    mode
 }
 
-fn display_name(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
-    let fits = |text: &str| {
-        !is_blank(text)
-            && text.chars().count() <= DISPLAY_NAME_CHARACTERS
-            && !text.chars().any(char::is_control)
-    };
-    named(node, fits, "must be one line of 1 to 128 characters, not blank", found)
+fn is_display_name(text: &str) -> bool {
+    !is_blank(text)
+        && text.chars().count() <= DISPLAY_NAME_CHARACTERS
+        && !text.chars().any(char::is_control)
 }

@@ -1,16 +1,14 @@
-//! The grammars of the catalog's names, and how a message repeats one.
-//!
-//! Pure functions over text; the rules that use them stand with the readers.
+//! The grammars of the catalog's names, and the form in which a message repeats one.
 
-/// Longest piece of the document that a message repeats, in characters.
+/// The longest name that a message repeats whole, in characters.
 const QUOTED_CHARACTERS: usize = 80;
 
-/// `^[A-Za-z0-9_.-]{1,64}$`: nothing in it can end or fake the `[MODE: key]` header of AGN-003 §3.
+/// `^[A-Za-z0-9_.-]{1,64}$`: no key can end or imitate the `[MODE: key]` header of AGN-003 §3.
 pub(super) fn is_mode_key(text: &str) -> bool {
     is_made_of(text, 64, |byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
-/// `^[a-zA-Z0-9_-]{1,64}$`: what the model service takes as a function's name.
+/// `^[a-zA-Z0-9_-]{1,64}$`: the model service's grammar of a function's name.
 pub(super) fn is_tool_name(text: &str) -> bool {
     is_made_of(text, 64, |byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
@@ -20,7 +18,7 @@ pub(super) fn is_context_id(text: &str) -> bool {
     is_made_of(text, 128, |byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
 }
 
-/// `^[A-Za-z_][A-Za-z0-9_]{0,127}$`: what a Worker's secret can be called.
+/// `^[A-Za-z_][A-Za-z0-9_]{0,127}$`: the grammar of a Worker's secret's name.
 pub(super) fn is_secret_name(text: &str) -> bool {
     is_made_of(text, 128, |byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !text.starts_with(|first: char| first.is_ascii_digit())
@@ -36,7 +34,7 @@ pub(super) fn is_header_value_character(character: char) -> bool {
     matches!(character, ' '..='~' | '\t')
 }
 
-/// A name of the document inside a message: in quotes, escaped and shortened.
+/// A name from the document in quotes, escaped and shortened, for a message.
 pub(super) fn quoted(name: &str) -> String {
     let mut shown: String = name.chars().take(QUOTED_CHARACTERS).collect();
     if shown.len() < name.len() {
@@ -54,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_mode_key_can_break_out_of_its_header() {
+    fn no_mode_key_can_end_its_header() {
         for key in ["general", "ddr_authoring", "v1.2-b", &"k".repeat(64)] {
             assert!(is_mode_key(key), "{key:?}");
         }

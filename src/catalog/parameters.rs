@@ -1,14 +1,14 @@
 //! A tool's `Parameters`: a JSON Schema of an object, as the model service demands.
 //!
-//! Owns the few rules whose breach makes the service fail every call: the root is a plain object
-//! schema, arrays say what their items are, and a strict tool's object schemas are closed with every
-//! property required. The rest of JSON Schema is the author's.
+//! It owns the few rules without which the service refuses every call: the root is a plain object
+//! schema, arrays have a schema for their items, and a strict tool's object schemas are closed and
+//! require every property. Nothing else of JSON Schema is checked.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::findings::{Findings, Unique};
+use super::findings::{Findings, Seen};
 use super::names::quoted;
 use super::values::{choice, entries};
 use crate::json::{Kind, Node, Problem, Report, for_each_element, for_each_member};
@@ -23,28 +23,31 @@ const NOT_AT_THE_ROOT: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
 const NOT_WHEN_STRICT: [&str; 8] =
     ["oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"];
 
-/// The parameters of a tool that takes none.
-pub(super) fn none() -> Map<String, Value> {
-    Map::from_iter([
-        ("type".to_owned(), json!("object")),
-        ("properties".to_owned(), json!({})),
-        ("additionalProperties".to_owned(), json!(false)),
-    ])
-}
-
-/// Reads a schema. `type` and `properties`, which the service requires, are added when absent.
-pub(super) fn read(
-    node: Node<'_, '_>,
+/// Reads the schema that a tool has as its `member`, or gives that of a tool that takes nothing. `type`
+/// and `properties`, which the service requires, are added when absent.
+pub(super) fn parameters(
+    tool: Node<'_, '_>,
+    member: &str,
     strict: bool,
     found: &mut Findings,
-) -> Option<Map<String, Value>> {
+) -> Map<String, Value> {
+    let mut schema = match tool.find(member) {
+        Some(node) => read(node, strict, found),
+        None => Map::from_iter([("additionalProperties".to_owned(), json!(false))]),
+    };
+    schema.entry("type").or_insert_with(|| json!("object"));
+    schema.entry("properties").or_insert_with(|| json!({}));
+    schema
+}
+
+fn read(node: Node<'_, '_>, strict: bool, found: &mut Findings) -> Map<String, Value> {
     if !node.is_object() {
         found.add(node, Problem::WrongKind("a JSON Schema object"));
-        return None;
+        return Map::new();
     }
     let root = Schema::of(node);
     if let Some(kind) = root.find("type") {
-        choice(kind, &[("object", ())], found);
+        choice(kind, [("object", ())], found);
     }
     if let Some(properties) = root.find("properties") {
         entries(properties, found, |_, property, found| {
@@ -54,33 +57,28 @@ pub(super) fn read(
         });
     }
     if let Some(required) = root.find("required") {
-        let mut names = Unique::new("name");
+        let mut names = Seen::new();
         required.elements(found, |name, found| {
-            names.check(name, found);
+            found.unique(name, "name", &mut names);
             name.text(found);
         });
     }
     for name in NOT_AT_THE_ROOT {
         if let Some(member) = root.find(name) {
-            found.fault(
-                member,
-                "must not stand at the root of a tool's schema; \
-                 describe the alternatives in a property",
-            );
+            let problem = "must not stand at the root of a tool's schema; \
+                           describe the alternatives in a property";
+            found.fault(member, problem);
         }
     }
     check_schema(&root, strict, true, found);
-    let Ok(mut schema) = serde_json::from_str::<Map<String, Value>>(node.json) else {
-        // The document is JSON, so it can be nothing else.
+    serde_json::from_str(node.json).unwrap_or_else(|_| {
+        // The document is JSON, so there is no other reason.
         found.fault(node, "holds a number out of range, or text that is not valid Unicode");
-        return None;
-    };
-    schema.entry("type").or_insert_with(|| json!("object"));
-    schema.entry("properties").or_insert_with(|| json!({}));
-    Some(schema)
+        Map::new()
+    })
 }
 
-/// A schema with its members, of which one that is no object has none.
+/// A schema with its members. A value other than an object has none.
 struct Schema<'d, 'p> {
     node: Node<'d, 'p>,
     members: Vec<(Cow<'d, str>, &'d str)>,
@@ -107,7 +105,7 @@ impl<'d, 'p> Schema<'d, 'p> {
     }
 }
 
-/// The rules for schemas, here and below.
+/// Checks a schema and all schemas inside it.
 fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, found: &mut Findings) {
     if !is_root && schema.is_of_type("array") && schema.find("items").is_none() {
         found.fault(schema.node, "an array schema needs \"items\", the schema of its elements");
@@ -116,7 +114,7 @@ fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, found: &mu
         if is_root || schema.is_of_type("object") || schema.find("properties").is_some() {
             check_closed(schema, found);
         }
-        // At the root, some of them have been refused already.
+        // The root's reader has refused some of them already.
         let refused = |name: &&&str| is_root && NOT_AT_THE_ROOT.contains(*name);
         for name in NOT_WHEN_STRICT.iter().filter(|name| !refused(name)) {
             if let Some(member) = schema.find(name) {
@@ -124,24 +122,24 @@ fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, found: &mu
             }
         }
     }
+    let below = |held: Node<'_, '_>, found: &mut Findings| {
+        check_schema(&Schema::of(held), strict, false, found);
+    };
     for held in HOLD_SCHEMAS.iter().filter_map(|name| schema.find(name)) {
         if held.kind() == Kind::Array {
-            held.elements(found, |held, found| {
-                check_schema(&Schema::of(held), strict, false, found);
-            });
+            held.elements(found, below);
         } else {
-            check_schema(&Schema::of(held), strict, false, found);
+            below(held, found);
         }
     }
     for held in HOLD_NAMED_SCHEMAS.iter().filter_map(|name| schema.find(name)) {
         if held.is_object() {
-            entries(held, found, |_, held, found| {
-                check_schema(&Schema::of(held), strict, false, found);
-            });
+            entries(held, found, |_, held, found| below(held, found));
         }
     }
 }
 
+/// A strict tool's object schema allows no other properties and requires all of its own.
 fn check_closed(schema: &Schema<'_, '_>, found: &mut Findings) {
     match schema.find("additionalProperties") {
         None => {
@@ -157,14 +155,12 @@ fn check_closed(schema: &Schema<'_, '_>, found: &mut Findings) {
     let properties = schema.find("properties").map(|held| Schema::of(held).members);
     let properties: Vec<_> = properties.into_iter().flatten().map(|(name, _)| name).collect();
     for property in properties.iter().filter(|property| !required.contains(property)) {
-        found.fault(
-            schema.node,
-            format!(
-                "a strict tool requires every property; add {} to \"required\" \
-                 (an optional one may allow null)",
-                quoted(property)
-            ),
+        let problem = format!(
+            "a strict tool requires every property; add {} to \"required\" \
+             (an optional one may allow null)",
+            quoted(property)
         );
+        found.fault(schema.node, problem);
     }
     for name in required.iter().filter(|name| !properties.contains(name)) {
         let name = quoted(name);
@@ -173,7 +169,7 @@ fn check_closed(schema: &Schema<'_, '_>, found: &mut Findings) {
     }
 }
 
-/// The texts in an array, else none.
+/// The texts in an array; none in any other value.
 fn texts<'d>(array: Node<'d, '_>) -> Vec<Cow<'d, str>> {
     let mut texts = Vec::new();
     let _ = for_each_element(array.json, |json| texts.extend(array.element(0, json).as_text()));

@@ -1,10 +1,8 @@
 //! Header values that name secrets: `Bearer ${SECRET_NAME}` (interface §6, `Http.Headers`).
 //!
-//! Owns the placeholder's grammar and its expansion. The catalog holds names only; values come from
-//! the deployment at the moment of the call, through a function. No message here repeats a secret's
-//! value, nor what stands inside a malformed placeholder, which may be a pasted key.
-
-use thiserror::Error;
+//! It owns the placeholder's grammar and its expansion. The catalog holds names only; the caller looks
+//! the values up when it makes a call. No message repeats a secret's value, nor the inside of a
+//! malformed placeholder, which may be a pasted key.
 
 use super::names::{is_header_value_character, is_secret_name};
 
@@ -12,7 +10,7 @@ use super::names::{is_header_value_character, is_secret_name};
 ///
 /// `${` always opens a placeholder, whose name is `[A-Za-z_][A-Za-z0-9_]*`, at most 128 bytes.
 /// A `$` without a brace stands for itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecretTemplate {
     parts: Vec<Part>,
 }
@@ -23,79 +21,34 @@ enum Part {
     Secret(String),
 }
 
-/// Why a text is not a template. `at` is the byte offset of the `$` that opens the placeholder.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum MalformedTemplate {
-    /// The text ends before the closing brace.
-    #[error("the placeholder at byte {at} is not closed; write it as ${{SECRET_NAME}}")]
-    Unclosed {
-        /// Byte offset of the `$`.
-        at: usize,
-    },
-    /// What stands between the braces is not a secret's name.
-    #[error(
-        "the placeholder at byte {at} does not hold a secret's name \
-         (letters, digits and _, not starting with a digit); write it as ${{SECRET_NAME}}"
-    )]
-    NotAName {
-        /// Byte offset of the `$`.
-        at: usize,
-    },
-}
-
-/// Why a template could not be expanded. It names the secret and never shows its value.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SecretFault {
-    /// The deployment has no secret of that name.
-    #[error("the secret {name} is not set in this deployment")]
-    Missing {
-        /// The secret's name.
-        name: String,
-    },
-    /// The secret is set to nothing.
-    #[error("the secret {name} is empty")]
-    Empty {
-        /// The secret's name.
-        name: String,
-    },
-    /// The secret holds what no header can carry, most often a line break at its end.
-    #[error(
-        "the secret {name} holds a line break or another character that a header cannot carry; \
-         store it again without"
-    )]
-    NotAHeaderValue {
-        /// The secret's name.
-        name: String,
-    },
-}
-
 impl SecretTemplate {
     /// Reads a header value.
     ///
     /// # Errors
-    /// The first malformed placeholder.
-    pub fn parse(text: &str) -> Result<Self, MalformedTemplate> {
+    /// What is wrong with the first malformed placeholder, and the byte at which its `$` stands.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some((literal, opened)) = rest.split_once("${") {
             let at = text.len() - opened.len() - "${".len();
-            let (name, after) = opened.split_once('}').ok_or(MalformedTemplate::Unclosed { at })?;
+            let malformed = |problem: &str| {
+                format!("the placeholder at byte {at} {problem}; write it as ${{SECRET_NAME}}")
+            };
+            let (name, after) = opened.split_once('}').ok_or_else(|| malformed("is not closed"))?;
             if !is_secret_name(name) {
-                return Err(MalformedTemplate::NotAName { at });
+                return Err(malformed(
+                    "does not hold a secret's name (letters, digits and _, not starting with a digit)",
+                ));
             }
-            if !literal.is_empty() {
-                parts.push(Part::Literal(literal.to_owned()));
-            }
+            parts.push(Part::Literal(literal.to_owned()));
             parts.push(Part::Secret(name.to_owned()));
             rest = after;
         }
-        if !rest.is_empty() {
-            parts.push(Part::Literal(rest.to_owned()));
-        }
+        parts.push(Part::Literal(rest.to_owned()));
         Ok(Self { parts })
     }
 
-    /// The names of the secrets it needs, in order, repeats included.
+    /// The names of the secrets that it needs, in order, with repetitions.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Secret(name) => Some(name.as_str()),
@@ -103,24 +56,29 @@ impl SecretTemplate {
         })
     }
 
-    /// The header value with every placeholder replaced by what `secret` gives for its name.
-    /// What a secret holds is not expanded again.
+    /// The header value, with every placeholder replaced by the secret of its name. A placeholder
+    /// inside a secret stays as it is.
     ///
     /// # Errors
-    /// The first secret that is missing, empty or not fit for a header, by name.
-    pub fn expand(&self, secret: impl Fn(&str) -> Option<String>) -> Result<String, SecretFault> {
+    /// What is wrong with the first secret that is missing, empty or not fit for a header. The text
+    /// holds the secret's name and never its value.
+    pub fn expand(&self, secret: impl Fn(&str) -> Option<String>) -> Result<String, String> {
         let mut value = String::new();
         for part in &self.parts {
             match part {
                 Part::Literal(literal) => value.push_str(literal),
                 Part::Secret(name) => {
+                    let fault = |problem: &str| format!("the secret {name} {problem}");
                     let held =
-                        secret(name).ok_or_else(|| SecretFault::Missing { name: name.clone() })?;
+                        secret(name).ok_or_else(|| fault("is not set in this deployment"))?;
                     if held.is_empty() {
-                        return Err(SecretFault::Empty { name: name.clone() });
+                        return Err(fault("is empty"));
                     }
                     if !held.chars().all(is_header_value_character) {
-                        return Err(SecretFault::NotAHeaderValue { name: name.clone() });
+                        return Err(fault(
+                            "holds a line break or another character that a header cannot carry; \
+                             store it again without",
+                        ));
                     }
                     value.push_str(&held);
                 }
@@ -155,20 +113,23 @@ mod tests {
     fn a_value_without_placeholders_needs_no_secret() {
         for value in ["", "application/json", "$", "$$", "a}b"] {
             let template = SecretTemplate::parse(value).unwrap();
-            assert_eq!(template.expand(|_| None).as_deref(), Ok(value));
+            assert_eq!(template.expand(|_| None), Ok(value.to_owned()));
         }
     }
 
     #[test]
     fn a_malformed_placeholder_is_named_by_its_place_and_never_repeated() {
-        assert_eq!(
-            SecretTemplate::parse("Bearer ${TOKEN"),
-            Err(MalformedTemplate::Unclosed { at: 7 })
-        );
+        let message = |at: usize, problem: &str| {
+            format!("the placeholder at byte {at} {problem}; write it as ${{SECRET_NAME}}")
+        };
+        let not_closed = message(7, "is not closed");
+        assert_eq!(SecretTemplate::parse("Bearer ${TOKEN"), Err(not_closed));
+        let no_name =
+            "does not hold a secret's name (letters, digits and _, not starting with a digit)";
         for (text, at) in [("é${}", 2), ("${A}${sk-live-1}", 4), ("${ A}", 0), ("${1A}", 0)] {
-            assert_eq!(SecretTemplate::parse(text), Err(MalformedTemplate::NotAName { at }));
+            assert_eq!(SecretTemplate::parse(text), Err(message(at, no_name)));
         }
-        let message = SecretTemplate::parse("${sk-live-1}").unwrap_err().to_string();
+        let message = SecretTemplate::parse("${sk-live-1}").unwrap_err();
         assert!(!message.contains("sk-live"), "{message}");
         assert!(message.ends_with("write it as ${SECRET_NAME}"), "{message}");
     }
@@ -176,10 +137,15 @@ mod tests {
     #[test]
     fn a_secret_that_cannot_be_used_is_named_and_its_value_is_not() {
         let fault = |text: &str| SecretTemplate::parse(text).unwrap().expand(secret).unwrap_err();
-        assert_eq!(fault("${USER}${ABSENT}"), SecretFault::Missing { name: "ABSENT".into() });
-        assert_eq!(fault("${EMPTY}"), SecretFault::Empty { name: "EMPTY".into() });
+        let absent = "the secret ABSENT is not set in this deployment";
+        assert_eq!(fault("${USER}${ABSENT}"), absent);
+        assert_eq!(fault("${EMPTY}"), "the secret EMPTY is empty");
         let broken = fault("Bearer ${BROKEN}");
-        assert_eq!(broken, SecretFault::NotAHeaderValue { name: "BROKEN".into() });
-        assert!(!format!("{broken} {broken:?}").contains("t0p"));
+        assert_eq!(
+            broken,
+            "the secret BROKEN holds a line break or another character that a header cannot carry; \
+             store it again without"
+        );
+        assert!(!broken.contains("t0p"));
     }
 }

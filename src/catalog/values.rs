@@ -1,6 +1,8 @@
-//! Reading one value of the catalog as what its member must be: prose, a name, a number, a word.
+//! Reading one value of the catalog as the kind that its member must have: prose, a name, a number, a
+//! word.
 //!
-//! Each reader gives the value, or records why there is none and gives nothing.
+//! Each reader records what is wrong with its value. A document with a fault gives no catalog, so it
+//! does not matter what a reader returns for a wrong value.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -11,61 +13,64 @@ use crate::json::{
     Kind, NearestName, Node, Problem, Report, for_each_element, for_each_member, nearest_name,
 };
 
-/// What the model chooses by, of a mode or a tool, in bytes; it goes out beside many others.
+/// The longest description by which the model chooses a mode or a tool, in bytes.
 ///
-/// The model service takes texts of ten million characters. The budgets of prose are smaller
-/// because a text is paid for again with every call that carries it.
+/// The model service takes texts of ten million characters. The limits here are lower, because every
+/// call that carries a text pays for it again.
 pub(super) const CHOICE_BYTES: usize = 16 * 1024;
 
-/// Most tools in one list: the model service takes 128, and `agent_change_mode` is one of them.
+/// The most tools in one list: the model service takes 128, and `agent_change_mode` is one of them.
 const MOST_TOOLS: usize = 127;
 
-/// Prose of at most so many bytes, that may be empty.
-pub(super) fn prose(node: Node<'_, '_>, most: usize, found: &mut Findings) -> Option<String> {
-    let text = node.text(found)?;
-    if text.len() > most {
-        found.fault(node, format!("is {} bytes long; the most is {most}", text.len()));
-        return None;
-    }
-    Some(text.into_owned())
-}
-
-/// Prose of at most so many bytes, that says something.
-pub(super) fn stated_prose(
+/// A text in which `problem` finds nothing wrong. A message never repeats the text itself, which may
+/// be a misplaced secret.
+pub(super) fn fitting_text(
     node: Node<'_, '_>,
-    most: usize,
     found: &mut Findings,
-) -> Option<String> {
-    let text = prose(node, most, found)?;
-    if is_blank(&text) {
-        found.fault(node, "must not be blank");
-        return None;
+    problem: impl FnOnce(&str) -> Option<String>,
+) -> String {
+    let Some(text) = node.text(found) else { return String::new() };
+    if let Some(problem) = problem(&text) {
+        found.fault(node, problem);
+        return String::new();
     }
-    Some(text)
+    text.into_owned()
 }
 
-/// Nothing to see. U+FEFF counts as space, as it does in the schema's regular expressions.
+/// Prose of at most `most` bytes; it may be empty.
+pub(super) fn prose(node: Node<'_, '_>, most: usize, found: &mut Findings) -> String {
+    fitting_text(node, found, |text| too_long(text, most))
+}
+
+/// Prose of at most `most` bytes that is not blank.
+pub(super) fn stated_prose(node: Node<'_, '_>, most: usize, found: &mut Findings) -> String {
+    fitting_text(node, found, |text| {
+        let blank = || is_blank(text).then(|| "must not be blank".to_owned());
+        too_long(text, most).or_else(blank)
+    })
+}
+
+fn too_long(text: &str, most: usize) -> Option<String> {
+    (text.len() > most).then(|| format!("is {} bytes long; the most is {most}", text.len()))
+}
+
+/// Whether the text shows nothing. U+FEFF counts as space, as in the schema's regular expressions.
 pub(super) fn is_blank(text: &str) -> bool {
     text.chars().all(|character| character.is_whitespace() || character == '\u{feff}')
 }
 
-/// A text of a given grammar. The text itself may be a misplaced secret and is not repeated.
+/// A text that a grammar accepts.
 pub(super) fn named(
     node: Node<'_, '_>,
-    grammar: impl Fn(&str) -> bool,
+    grammar: fn(&str) -> bool,
     remedy: &str,
     found: &mut Findings,
-) -> Option<String> {
-    let text = node.text(found)?;
-    if !grammar(&text) {
-        found.fault(node, remedy);
-        return None;
-    }
-    Some(text.into_owned())
+) -> String {
+    fitting_text(node, found, |text| (!grammar(text)).then(|| remedy.to_owned()))
 }
 
 /// The name of a model, as its service spells it.
-pub(super) fn model(node: Node<'_, '_>, found: &mut Findings) -> Option<String> {
+pub(super) fn model(node: Node<'_, '_>, found: &mut Findings) -> String {
     let fits = |text: &str| {
         (1..=256).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
     };
@@ -79,54 +84,61 @@ pub(super) fn reference(
     kind: &str,
     declared: &[Cow<'_, str>],
     found: &mut Findings,
-) -> Option<String> {
-    let name = node.text(found)?;
-    // Where nothing is declared, that is the fault, and it is recorded at the list.
-    if declared.is_empty() || declared.contains(&name) {
-        return Some(name.into_owned());
-    }
-    let remedy = match nearest_name(&name, declared.iter().map(Cow::as_ref)) {
-        Some(NearestName { name, is_likely: true }) => format!("did you mean {}?", quoted(name)),
-        _ => "declare it or remove it here".to_owned(),
-    };
-    found.fault(node, format!("the catalog has no {kind} {}; {remedy}", quoted(&name)));
-    None
+) -> String {
+    fitting_text(node, found, |name| {
+        // An empty list of declarations has its own fault.
+        if declared.is_empty() || declared.iter().any(|known| known == name) {
+            return None;
+        }
+        let remedy = match nearest_name(name, declared.iter().map(Cow::as_ref)) {
+            Some(NearestName { name, is_likely: true }) => {
+                format!("did you mean {}?", quoted(name))
+            }
+            _ => "declare it or remove it here".to_owned(),
+        };
+        Some(format!("the catalog has no {kind} {}; {remedy}", quoted(name)))
+    })
+}
+
+/// `true` or `false`.
+pub(super) fn flag(node: Node<'_, '_>, found: &mut Findings) -> bool {
+    node.flag(found) == Some(true)
 }
 
 /// An integer within bounds.
 pub(super) fn integer(
     node: Node<'_, '_>,
-    bounds: RangeInclusive<u64>,
+    bounds: RangeInclusive<u32>,
     found: &mut Findings,
-) -> Option<u64> {
+) -> u32 {
     if node.kind() != Kind::Number {
         found.add(node, Problem::WrongKind("an integer"));
-        return None;
+        return 0;
     }
-    let within = node.json.parse().ok().filter(|value| bounds.contains(value));
-    if within.is_none() {
+    node.json.parse().ok().filter(|value| bounds.contains(value)).unwrap_or_else(|| {
         let (least, most) = bounds.into_inner();
         found.fault(node, format!("must be an integer from {least} to {most}"));
-    }
-    within
+        least
+    })
 }
 
 /// One of a few words.
-pub(super) fn choice<T: Copy>(
+pub(super) fn choice<T: Copy + Default, const N: usize>(
     node: Node<'_, '_>,
-    choices: &[(&'static str, T)],
+    choices: [(&'static str, T); N],
     found: &mut Findings,
-) -> Option<T> {
-    let word = node.text(found)?;
-    let chosen = choices.iter().find_map(|(choice, value)| (*choice == word).then_some(*value));
-    if chosen.is_none() {
-        let words: Vec<String> = choices.iter().map(|(choice, _)| format!("{choice:?}")).collect();
+) -> T {
+    let Some(word) = node.text(found) else { return T::default() };
+    let chosen = choices.iter().find(|(choice, _)| *choice == word);
+    chosen.map(|(_, value)| *value).unwrap_or_else(|| {
+        let words = choices.map(|(choice, _)| format!("{choice:?}"));
         found.fault(node, format!("must be {}", words.join(" or ")));
-    }
-    chosen
+        T::default()
+    })
 }
 
-/// Each item of a list of tools that is offered as a whole; of one that is too long, none.
+/// Reads the items of a list of tools that a call offers as a whole. A list that is too long is one
+/// fault, and its items are not read.
 pub(super) fn tool_list<'d>(
     node: Node<'d, '_>,
     found: &mut Findings,
@@ -141,7 +153,7 @@ pub(super) fn tool_list<'d>(
     }
 }
 
-/// Each member of an object whose names are data, each name once; gives their number.
+/// Reads the members of an object whose names are data, each name once, and returns their number.
 pub(super) fn entries<'d>(
     node: Node<'d, '_>,
     found: &mut Findings,

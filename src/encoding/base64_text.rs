@@ -1,6 +1,6 @@
-//! Base64 as the contract accepts it: the standard alphabet, padding optional.
+//! Base64 as the contract accepts it: the standard alphabet, with or without padding.
 //!
-//! It checks and pads; it does not decode, because nobody here needs the bytes.
+//! It checks and pads without decoding: a request's data goes on as text.
 
 /// The text in its canonical, padded form. `None` when it is not base64: another alphabet, white space,
 /// a `data:` prefix, an impossible length, or stray bits after the last byte.
@@ -14,7 +14,7 @@ pub fn canonical_base64(mut text: String) -> Option<String> {
         _ => return None,
     };
     let last_fits = match (missing, digits.bytes().last()) {
-        // Of the last digit only the upper two or four bits belong to a byte; the others must be 0.
+        // Only the upper two or four bits of the last digit belong to a byte; the others must be 0.
         (2, Some(last)) => b"AQgw".contains(&last),
         (1, Some(last)) => b"AEIMQUYcgkosw048".contains(&last),
         _ => true,

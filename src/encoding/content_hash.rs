@@ -1,26 +1,26 @@
 //! `ContentHash` (IDX-016): equal hashes mean equal contents, for files and documents.
 //!
-//! It owns the normal form of a text. Line endings do not count, nor does anything after the 500th
-//! UTF-16 code unit of a line: two texts that differ only there have the same `ContentHash`.
+//! It owns the normal form of a text, which ignores the kind of line endings and everything after the
+//! 500th UTF-16 code unit of a line.
 
 use sha2::{Digest, Sha256};
 
 use super::hex::{hex, sha256_hex};
 
-/// The part of a line that counts, in UTF-16 code units.
+/// The length of the part of a line that is hashed, in UTF-16 code units.
 const LINE_UNITS: usize = 500;
 
 /// The hash of a text, in lower-case hex: CRLF and CR become LF, each line is cut to 500 UTF-16 code
 /// units, and every line, the last included, is followed by LF.
 ///
-/// A cut through a surrogate pair leaves half of it, which becomes U+FFFD, as it does on platforms
-/// whose strings are UTF-16.
+/// A cut through a surrogate pair leaves its first half, which becomes U+FFFD, as on platforms whose
+/// strings are UTF-16.
 pub fn content_hash_of_text(text: &str) -> String {
     hash_of_lines(text, LINE_UNITS).0
 }
 
-/// The `ContentHash` of a text, and the hash of the text with whole lines; the latter is empty when no
-/// line was cut.
+/// The `ContentHash` of a text, and the hash of the text with whole lines, which is empty when no line
+/// was cut.
 pub fn content_hashes_of_text(text: &str) -> (String, String) {
     let (hash, cut) = hash_of_lines(text, LINE_UNITS);
     let whole = if cut { hash_of_lines(text, usize::MAX).0 } else { String::new() };
@@ -42,7 +42,7 @@ fn hash_of_lines(text: &str, most_units: usize) -> (String, bool) {
         was_cut |= cut.is_some();
         let kept = cut.map_or(Some(line), |(at, _)| line.get(..at)).unwrap_or(line);
         hash.update(kept);
-        // The first half of the character that did not fit is within the limit.
+        // The limit cuts the character in two: its first half still fits.
         if cut.is_some_and(|(_, c)| units - c.len_utf16() < most_units) {
             hash.update("\u{fffd}");
         }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_the_cut_is_told_by_a_second_hash() {
+    fn a_second_hash_covers_the_text_after_the_cut() {
         let of = |text: &str| content_hashes_of_text(text);
         let (short, long) = ("x".repeat(500), "x".repeat(501));
         let hash = content_hash_of_text(&short);

@@ -2,12 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-const DIGITS: [char; 16] =
-    ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-
 /// Bytes as lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or_default();
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
@@ -21,7 +18,7 @@ pub fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The 32 bytes that the text is in lower-case hex.
+/// The 32 bytes of a text in lower-case hex; `None` for any other text.
 pub fn sha256_from_hex(text: &str) -> Option<Vec<u8>> {
     if !is_sha256(text) {
         return None;

@@ -1,4 +1,4 @@
-//! How bytes, texts and points in time are written: hex, SHA-256, base64, media types, ISO 8601 and
+//! Written forms of bytes, texts and points in time: hex, SHA-256, base64, media types, ISO 8601 and
 //! HTTP dates, and the `ContentHash` of IDX-016.
 //!
 //! Architecture Invariant: pure functions; this folder names nobody else in the crate.

@@ -59,7 +59,7 @@ fn after_date_and_time(text: &str) -> Option<&str> {
     after_number(second, 2, 0..=59)
 }
 
-/// The text after a number of so many digits that is within a range.
+/// The text after a number that has `digits` digits and lies within `range`.
 fn after_number(text: &str, digits: usize, range: RangeInclusive<u16>) -> Option<&str> {
     let (number, rest) = text.split_at_checked(digits)?;
     let is_number = number.bytes().all(|b| b.is_ascii_digit());

@@ -9,7 +9,7 @@ use super::front_door::object_failed;
 use super::request::RequestHead;
 use super::response::{PlainResponse, Response, refusal_line};
 use super::route::{Route, WorkspaceRoute};
-use crate::catalog::{Catalog, DEFAULT_CONTEXT, Retrieval};
+use crate::catalog::{Catalog, DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
     ErrorCode, Fault, InvokeResult, SearchRequest, Warning, parse_documents, parse_search,
 };
@@ -154,9 +154,9 @@ impl<D: Database> WorkspaceHost<D> {
             .conversation_context(DEFAULT_CONTEXT)
             .and_then(|context| catalog.agent_context(&context.agent_context_id));
         let retrieval = agent.map(|agent| agent.retrieval.clone()).unwrap_or_default();
-        if let Retrieval::Index { limit, max_bytes } = retrieval {
-            let limit = search.limit.unwrap_or(limit as usize);
-            let found = self.found(&search, limit, max_bytes as usize)?;
+        if retrieval.source == RetrievalSource::Index {
+            let limit = search.limit.unwrap_or(retrieval.limit as usize);
+            let found = self.found(&search, limit, retrieval.max_bytes as usize)?;
             return Ok(shown(&SearchView::of(found)));
         }
         let question = Question {

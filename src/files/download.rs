@@ -1,8 +1,8 @@
-//! `GET /files/{FileId}` (interface §1 and §8): who may read a file, which part of it, and the headers
-//! of the response.
+//! `GET /files/{FileId}` (interface §1, §8): who may read a file, which part of it, and the headers of
+//! the response.
 //!
-//! Neither the tool nor the model that a file comes from is trusted: it is always a download, never a
-//! page of this origin.
+//! The product trusts neither the tool nor the model behind a file, so a browser saves every file and
+//! never shows it as a page of this origin.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -10,7 +10,7 @@ use super::{FileLink, PresentedLink};
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::essence;
 
-/// Media types that are sent as they are, because no browser runs them. All others are sent as bytes.
+/// Media types that no browser runs. Files of all other types are sent as plain bytes.
 const HARMLESS: [&str; 10] = [
     "application/json",
     "application/pdf",
@@ -63,28 +63,20 @@ pub fn open_link(
     now_s: u64,
 ) -> Result<FileLink, LinkRefusal> {
     let link = key.filter(|key| !key.is_empty()).and_then(|key| presented.signed_with(key));
-    match link {
-        None => Err(no_such_file()),
-        Some(link) if link.expires_at <= now_s => Err(LinkRefusal {
-            http_status: 410,
-            fault: Fault::new(
-                ErrorCode::NotFound,
-                "This link has expired. Ask the agent for the file again.",
-            ),
-        }),
-        Some(link) => Ok(link),
+    let link = link.ok_or_else(no_such_file)?;
+    if link.expires_at <= now_s {
+        return Err(refusal(410, "This link has expired. Ask the agent for the file again."));
     }
+    Ok(link)
 }
 
-/// The refusal of a wrong link and of a file that was erased: the two cannot be told apart.
+/// The refusal of a wrong link, and equally of a file that was erased.
 pub fn no_such_file() -> LinkRefusal {
-    LinkRefusal {
-        http_status: 404,
-        fault: Fault::new(
-            ErrorCode::NotFound,
-            "There is no such file. Use the Url of a Files entry as it is.",
-        ),
-    }
+    refusal(404, "There is no such file. Use the Url of a Files entry as it is.")
+}
+
+fn refusal(http_status: u16, message: &str) -> LinkRefusal {
+    LinkRefusal { http_status, fault: Fault::new(ErrorCode::NotFound, message) }
 }
 
 /// The quoted `ETag` of a file.
@@ -100,7 +92,7 @@ pub fn is_known(if_none_match: Option<&str>, link: &FileLink) -> bool {
 }
 
 /// The part of a file of `size` bytes that `Range` asks for. The whole file when `If-Range` names
-/// another version, when there is more than one range, and when it is not a range of bytes (RFC 9110,
+/// another version, when `Range` has more than one range, and when it has none of bytes (RFC 9110,
 /// section 14.2).
 pub fn part_of(range: Option<&str>, if_range: Option<&str>, link: &FileLink, size: u64) -> Part {
     if if_range.is_some_and(|tag| tag.trim() != entity_tag(link)) {
@@ -110,7 +102,7 @@ pub fn part_of(range: Option<&str>, if_range: Option<&str>, link: &FileLink, siz
     let Some((first, last)) = spec.and_then(|spec| spec.split_once('-')) else {
         return Part::Whole;
     };
-    // A number that overflows is beyond the end of any file.
+    // A number that overflows lies beyond the end of any file.
     let number = |text: &str| {
         let text = text.trim();
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -143,7 +135,7 @@ pub fn file_headers(link: &FileLink, part: Part, size: u64) -> Vec<(&'static str
         ("Content-Security-Policy", "default-src 'none'; sandbox".to_owned()),
         ("Cross-Origin-Resource-Policy", "cross-origin".to_owned()),
         ("Referrer-Policy", "no-referrer".to_owned()),
-        // Each use asks again, so that an expired link and an erased file are noticed.
+        // Browsers ask again on each use, so that expiry and erasure take effect.
         ("Cache-Control", "private, no-cache".to_owned()),
         ("Accept-Ranges", "bytes".to_owned()),
         ("ETag", entity_tag(link)),
@@ -164,14 +156,8 @@ pub fn file_headers(link: &FileLink, part: Part, size: u64) -> Vec<(&'static str
 fn disposition(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name).trim();
     let name = if last.trim_matches('.').is_empty() { "file" } else { last };
-    let plain: String = name
-        .chars()
-        .map(|c| match c {
-            '"' | '%' | ';' => '_',
-            ' '..='~' => c,
-            _ => '_',
-        })
-        .collect();
+    let is_plain = |c: &char| matches!(c, ' '..='~') && !"\"%;".contains(*c);
+    let plain: String = name.chars().map(|c| if is_plain(&c) { c } else { '_' }).collect();
     let exact = utf8_percent_encode(name, ENCODED);
     format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{exact}")
 }
@@ -206,14 +192,14 @@ mod tests {
         };
         assert_eq!(open(Some("k"), 999), Ok(link));
         assert_eq!(open(Some("k"), 1_000), Err(410));
-        // What somebody else signed says nothing, not even that it has expired.
+        // A link with a foreign signature is unknown, not expired.
         assert_eq!(open(Some("other"), 1_000), Err(404));
         assert_eq!(open(Some(""), 999), Err(404));
         assert_eq!(open(None, 999), Err(404));
     }
 
     #[test]
-    fn a_range_is_the_part_it_names_and_what_is_none_is_the_whole_file() {
+    fn a_range_selects_a_part_and_an_invalid_range_selects_the_whole_file() {
         let link = link("a", "text/plain");
         let of = |range, size| part_of(Some(range), None, &link, size);
         let part = |offset, length| Part::Range { offset, length };
@@ -251,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_file_already_is_known_by_its_tag() {
+    fn a_client_that_has_the_file_already_is_known_by_its_tag() {
         let link = link("a", "text/plain");
         let tag = entity_tag(&link);
         for (given, known) in [

@@ -1,16 +1,16 @@
-//! Contents of files inside the final text (AGN-033 §4 and §6.1). They belong in `Files[]`, or in a
-//! fenced code block with a language tag, and nowhere else.
+//! Contents of files inside the final text (AGN-033 §4, §6.1). They belong only in `Files[]` or in a
+//! fenced code block with a language tag.
 
-/// The shortest run of base64 that is taken for contents, in characters: more than any hash or key.
+/// The shortest run of base64 that counts as contents, in characters: longer than any hash or key.
 const RUN: usize = 200;
 
-/// The shortest line of such a run that may go on in the next line. Encoders break at 64 or 76.
+/// The shortest line that a run may continue after. Encoders break lines at 64 or 76 characters.
 const WRAPPED_LINE: usize = 60;
 
-/// The longest head of a `data:` URL, its media type and parameters, in characters.
+/// The longest head of a `data:` URL (media type and parameters), in characters.
 const HEAD: usize = 128;
 
-/// Whether a Markdown text carries contents outside of guarded blocks: a `data:` URL with a media
+/// Whether a Markdown text holds contents outside of tagged code blocks: a `data:` URL with a media
 /// type, or a long run of base64.
 pub fn embeds_contents(markdown: &str) -> bool {
     let mut fence: Option<Fence> = None;
@@ -18,7 +18,7 @@ pub fn embeds_contents(markdown: &str) -> bool {
     for line in markdown.lines() {
         match &fence {
             Some(open) if open.is_closed_by(line) => fence = None,
-            Some(open) if open.guarded => {}
+            Some(open) if open.has_language => {}
             None if Fence::opened_by(line).is_some() => fence = Fence::opened_by(line),
             Some(_) | None => {
                 if has_data_url(line) || run.takes(line) {
@@ -36,8 +36,7 @@ pub fn embeds_contents(markdown: &str) -> bool {
 struct Fence {
     mark: char,
     length: usize,
-    /// It says what language it holds.
-    guarded: bool,
+    has_language: bool,
 }
 
 impl Fence {
@@ -48,20 +47,21 @@ impl Fence {
         let length = text.len() - tag.len();
         let is_fence =
             length >= 3 && line.len() - text.len() <= 3 && !(mark == '`' && tag.contains('`'));
-        is_fence.then(|| Self { mark, length, guarded: !tag.trim().is_empty() })
+        is_fence.then(|| Self { mark, length, has_language: !tag.trim().is_empty() })
     }
 
     fn is_closed_by(&self, line: &str) -> bool {
-        Self::opened_by(line)
-            .is_some_and(|end| end.mark == self.mark && end.length >= self.length && !end.guarded)
+        Self::opened_by(line).is_some_and(|end| {
+            end.mark == self.mark && end.length >= self.length && !end.has_language
+        })
     }
 }
 
-/// `data:type/subtype…,` with something behind it.
+/// Whether the line holds `data:type/subtype…,` and data after the comma.
 fn has_data_url(line: &str) -> bool {
     line.match_indices("data:").any(|(at, scheme)| {
         let rest = line.as_bytes().get(at + scheme.len()..).unwrap_or_default();
-        // A head has an end, or a line of nothing but heads would be read once for each.
+        // The limit keeps a line of many heads from being read once for each of them.
         let is_head = |b: &u8| b.is_ascii_alphanumeric() || b"/;=+-._".contains(b);
         let length = rest.iter().take(HEAD).take_while(|b| is_head(b)).count();
         let (head, data) = rest.split_at_checked(length).unwrap_or_default();
@@ -69,7 +69,7 @@ fn has_data_url(line: &str) -> bool {
     })
 }
 
-/// Base64 that may go on over lines.
+/// A run of base64, possibly over several lines.
 #[derive(Default)]
 struct Run {
     length: usize,
@@ -79,7 +79,7 @@ struct Run {
 }
 
 impl Run {
-    /// Goes on through a line. True when it has become long enough.
+    /// Continues the run through a line. True once the run counts as contents.
     fn takes(&mut self, line: &str) -> bool {
         let line = line.trim_ascii();
         let begins = self.length;
@@ -95,7 +95,7 @@ impl Run {
                 }
             }
             self.length += 1;
-            // Lines of dashes, and long words in one case, are no base64.
+            // Base64 mixes cases and digits, unlike lines of dashes and long words.
             if self.length >= RUN && self.upper && self.lower && self.digit {
                 return true;
             }
@@ -112,7 +112,7 @@ impl Run {
 mod tests {
     use super::*;
 
-    /// That many characters as an encoder writes them.
+    /// So many characters of base64.
     fn base64(length: usize) -> String {
         "TWFuIGlzIGRpc3Rpbmd1aXNoZWQsIG5vdCBvbmx5IGJ5IGhpcyByZWFzb24s/+4"
             .chars()
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_in_the_open_are_found() {
+    fn contents_outside_of_tagged_blocks_are_found() {
         let wrapped: String = base64(300)
             .as_bytes()
             .chunks(76)
@@ -135,7 +135,7 @@ mod tests {
             format!("Here: {}", base64(200)),
             format!("A\n\n{wrapped}\nB"),
             format!("    {}", base64(250)),
-            // No language tag guards it.
+            // A code block without a language tag.
             format!("```\n{}\n```", base64(250)),
             format!("```json\n{{}}\n```\n{}", base64(250)),
             format!("~~~ csv\n```\n~~~\n{}", base64(250)),
@@ -146,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_nothing_but_beginnings_is_read_once() {
+    fn a_line_of_many_beginnings_is_read_once() {
         assert!(!embeds_contents(&"data:".repeat(2_000_000)));
         assert!(!embeds_contents(&"```".repeat(2_000_000)));
     }
 
     #[test]
-    fn ordinary_answers_and_guarded_blocks_are_let_be() {
+    fn ordinary_texts_and_tagged_blocks_hold_no_contents() {
         for text in [
             String::new(),
             "The data: one, two, three. metadata:a/b".to_owned(),

@@ -1,9 +1,8 @@
-//! Links to the files that server tools made (interface §8): whoever has the link may read the file
-//! until it expires, without any other authentication.
+//! Links to the files that server tools made (interface §8): anyone with the link may read the file
+//! until the link expires, without other authentication.
 //!
-//! It owns the members of a link, all covered by its signature: the file, its name, its type and when
-//! the link expires.
-//! The signature is an HMAC-SHA256, keyed by the deployment's `FILE_LINK_KEY`.
+//! It owns the members of a link and their signature, an HMAC-SHA256 with the deployment's
+//! `FILE_LINK_KEY`.
 
 use std::fmt;
 
@@ -12,9 +11,9 @@ use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
-use crate::encoding::{content_hash_of_bytes, hex, is_sha256, sha256_from_hex};
+use crate::encoding::{hex, is_sha256, sha256_from_hex, sha256_hex};
 
-/// Names a kept file: the session's object, and the SHA-256 of the file's bytes.
+/// The name of a kept file: its session's object, and the SHA-256 of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileId {
     object: String,
@@ -22,10 +21,10 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// The id of these bytes, kept for the session of an object. `object` is the id of the session's
-    /// object, unique within the deployment: 64 characters of lower-case hex.
+    /// The id of these bytes. `object` is the id of their session's object, unique within the
+    /// deployment: 64 characters of lower-case hex.
     pub fn of(object: &str, contents: &[u8]) -> Self {
-        Self { object: object.to_owned(), sha256: content_hash_of_bytes(contents) }
+        Self { object: object.to_owned(), sha256: sha256_hex(contents) }
     }
 
     /// Reads `{object}-{sha256}`.
@@ -89,7 +88,7 @@ impl FileLink {
         // HMAC takes a key of one block; hashing fits a key of any length into it.
         let mut block = Key::<Hmac<Sha256>>::default();
         block.iter_mut().zip(Sha256::digest(key)).for_each(|(place, byte)| *place = byte);
-        // None of the parts but the last can hold a line feed: no two links are signed as one text.
+        // Only the last part can hold a line feed, so different links have different signed texts.
         Hmac::new(&block).chain_update(format!("{id}\n{expires_at}\n{mime_type}\n{name}"))
     }
 }
@@ -103,7 +102,7 @@ pub struct PresentedLink {
 
 impl PresentedLink {
     /// Reads the id and the query of a request; `None` when they cannot be a link of this product.
-    /// Unknown members are ignored: mail programs and chats add theirs.
+    /// Unknown members are ignored, because mail programs and chats add their own.
     pub fn parse(id: &str, query: &str) -> Option<Self> {
         let (mut name, mut mime_type, mut expires, mut signature) = (None, None, None, None);
         for (member, value) in query.split('&').filter_map(|member| member.split_once('=')) {
@@ -131,7 +130,7 @@ impl PresentedLink {
 
     /// The link, if it was signed with this key.
     pub fn signed_with(self, key: &str) -> Option<FileLink> {
-        // In constant time, so that the duration of a refusal reveals nothing of the signature.
+        // Compares in constant time, so that the duration reveals nothing of the signature.
         let Self { link, signature } = self;
         link.mac(key).verify_slice(&signature).is_ok().then_some(link)
     }
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_believed_as_it_was_signed_and_with_members_that_others_added() {
+    fn a_signed_link_is_accepted_also_with_members_that_others_added() {
         let target = link().target(KEY);
         assert!(target.is_ascii() && !target.contains([' ', '"', '<', '>']), "{target}");
         assert_eq!(presented(&target), Some(link()));
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_with_anything_changed_is_not_believed() {
+    fn a_link_with_anything_changed_is_refused() {
         let target = link().target(KEY);
         for (from, to) in [
             ("/0a0a", "/0a0b"),
@@ -186,7 +185,7 @@ mod tests {
         ] {
             assert!(target.contains(from), "{from}");
             let changed = target.replacen(from, to, 1);
-            // What is read the same is the same link.
+            // A leading zero does not change the number that was signed.
             let same = to == "Expires=01767323045";
             assert_eq!(presented(&changed).is_some(), same, "{changed}");
         }
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_another_link_has_another_signature() {
+    fn members_moved_across_a_boundary_have_another_signature() {
         let mut other = link();
         other.mime_type = "text/csv".to_owned();
         other.name = format!("; charset=utf-8\n{}", link().name);

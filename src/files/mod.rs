@@ -1,7 +1,7 @@
-//! Files that server tools make (interface §8; AGN-033 §6): kept in a bucket, handed out
-//! by signed link, never embedded in a text.
+//! Files that server tools make (interface §8; AGN-033 §6): a bucket keeps them, clients get signed
+//! links, and no text embeds them.
 //!
-//! Architecture Invariant: it knows the contract and the ports, no layer and no runtime.
+//! Architecture Invariant: this folder names only `contract`, `encoding` and `ports`.
 
 mod download;
 mod inline_contents;

@@ -1,4 +1,4 @@
-//! Files of a turn (interface §8): by reference, equal contents once.
+//! The files of a turn (interface §8), as references. Equal contents are listed once.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::encoding::is_sha256;
 /// A file that a server tool made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputFile {
-    /// What clients, the model and the transcript see of it.
+    /// The reference that clients, the model and the transcript see.
     pub reference: FileRef,
-    /// SHA-256 of its bytes in lower-case hex; `None` when they are kept elsewhere.
+    /// SHA-256 of its bytes in lower-case hex; `None` for a file that is kept elsewhere.
     pub sha256: Option<String>,
 }
 
 impl OutputFile {
-    /// Whether the contents are equal. `ContentHash` alone does not say so: of a text it covers only the
-    /// beginning of each line, and for a file kept elsewhere it may be a mere revision number.
+    /// Whether the contents are equal. An equal `ContentHash` is not enough: for a text it covers only
+    /// the beginning of each line, and for a file kept elsewhere it may be a revision number.
     fn is_same(&self, other: &Self) -> bool {
         let hash = &self.reference.content_hash;
         let same_bytes = match (&self.sha256, &other.sha256) {

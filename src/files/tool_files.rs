@@ -1,18 +1,18 @@
-//! Files in a tool's result (interface §8; AGN-033 §6): contents are kept apart, and what goes on, to
-//! the model, the transcript and the client, is a reference.
+//! Files in a tool's result (interface §8; AGN-033 §6): the bucket keeps their contents, and the model,
+//! the transcript and the client see references.
 //!
-//! A file that is not as it should be is the tool's failure: leaving it out would lose it, and passing
-//! it on could carry contents where none may be. The rules of an entry are `listed_files`'s.
+//! A malformed file makes the tool fail: leaving it out would lose it, and passing it on could put
+//! contents where none may be. `listed_files` owns the rules of an entry.
 
 use futures_util::future::join_all;
 
-use super::listed_files::{Content, ListedFiles, ToolFile, listed_files};
+use super::listed_files::{ListedFile, ListedFiles, listed_files};
 use super::{FileId, FileLink, OutputFile};
 use crate::contract::FileRef;
 use crate::encoding::timestamp;
 use crate::ports::{FileFault, Platform};
 
-/// Why a tool's files could not be taken. The text is meant for the client and the model.
+/// Why a tool's files could not be kept. The client and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileFailure {
     /// What is wrong with `Files`.
@@ -28,7 +28,7 @@ pub enum FileFailure {
     NotKept,
 }
 
-/// What links to kept files are made from.
+/// The deployment's part of a link to a kept file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileLinks<'a> {
     /// Where clients reach the deployment: scheme and authority.
@@ -37,11 +37,8 @@ pub struct FileLinks<'a> {
     pub ttl_s: u64,
 }
 
-/// Keeps the files in a tool's result, and gives the result with references in their place. When one
+/// Keeps the files in a tool's result, and returns the result with references in their place. When one
 /// is malformed, none is kept.
-///
-/// # Errors
-/// Why the tool has failed.
 pub async fn keep_files<P: Platform>(
     platform: &P,
     links: FileLinks<'_>,
@@ -60,27 +57,12 @@ pub async fn keep_files<P: Platform>(
 async fn keep<P: Platform>(
     platform: &P,
     links: FileLinks<'_>,
-    file: ToolFile,
+    file: ListedFile,
 ) -> Result<OutputFile, FileFailure> {
-    let ToolFile { name, mime_type, description, content } = file;
-    let (contents, content_hash) = match content {
-        Content::Elsewhere { url, size_bytes, content_hash, content_expires } => {
-            let reference = FileRef {
-                name,
-                mime_type,
-                url,
-                size_bytes,
-                content_hash,
-                description,
-                content_expires,
-            };
-            return Ok(OutputFile { reference, sha256: None });
-        }
-        Content::Here { contents, content_hash } => (contents, content_hash),
-    };
+    let ListedFile { mut reference, contents } = file;
+    let Some(contents) = contents else { return Ok(OutputFile { reference, sha256: None }) };
     let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
     let key = key.ok_or(FileFailure::NoPlace)?;
-    let size_bytes = contents.len() as u64;
     let id = FileId::of(&platform.object_id(), &contents);
     platform.keep_file(&id.key(), contents).await.map_err(|fault| match fault {
         FileFault::NoBucket => FileFailure::NoPlace,
@@ -88,15 +70,9 @@ async fn keep<P: Platform>(
     })?;
     let sha256 = Some(id.sha256().to_owned());
     let expires_at = (platform.now_ms() / 1000).saturating_add(links.ttl_s);
+    let (name, mime_type) = (reference.name.clone(), reference.mime_type.clone());
     let link = FileLink { id, name, mime_type, expires_at };
-    let reference = FileRef {
-        url: format!("{}{}", links.origin, link.target(&key)),
-        name: link.name,
-        mime_type: link.mime_type,
-        size_bytes,
-        content_hash,
-        description,
-        content_expires: Some(timestamp(expires_at.saturating_mul(1000))),
-    };
+    reference.url = format!("{}{}", links.origin, link.target(&key));
+    reference.content_expires = Some(timestamp(expires_at.saturating_mul(1000)));
     Ok(OutputFile { reference, sha256 })
 }

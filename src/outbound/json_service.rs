@@ -1,25 +1,25 @@
-//! Calls to the operator's own services: one `POST` of JSON, one JSON response (interface §6 and §7).
-//! HTTP tools and retrieval services are called this way.
+//! A call of an HTTP tool or a retrieval service: one `POST` of JSON, one JSON response (interface §6,
+//! §7).
 //!
-//! A failure never holds a service's address, headers or secrets: it may reach the client.
+//! A failure never holds a service's address, headers or secrets, because the client may see it.
 
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use serde_json::value::RawValue;
 
-use crate::catalog::{HeaderTemplate, SecretFault};
+use crate::catalog::HttpService;
 use crate::ports::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
 
-/// Redirects that are followed, to the same host only.
+/// The most redirects that are followed, to the same host only.
 const MAX_REDIRECTS: usize = 3;
 
-/// Why a service gave no usable response. The text is meant for the client and the model.
+/// Why a service gave no usable response. The client and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceFailure {
-    /// A secret that its headers name cannot be used.
-    #[error(transparent)]
-    Secret(#[from] SecretFault),
+    /// A secret that a header names cannot be used.
+    #[error("{0}")]
+    Secret(String),
     /// No response, or one that broke off.
     #[error("it could not be reached")]
     Unreachable,
@@ -46,31 +46,27 @@ impl From<HttpFault> for ServiceFailure {
     }
 }
 
-/// Posts JSON to one of the operator's services and gives the JSON text of its response, of at most
-/// `longest` bytes.
-///
-/// # Errors
-/// Why there is no usable response.
+/// Posts JSON to a service and returns the JSON text of its response, of at most `longest` bytes.
 pub async fn post<P: Platform>(
     platform: &P,
-    url: &str,
-    headers: &[HeaderTemplate],
-    timeout_ms: u64,
+    service: &HttpService,
     body: String,
     longest: usize,
 ) -> Result<String, ServiceFailure> {
+    let HttpService { url, headers, timeout_ms } = service;
     let mut expanded = Vec::with_capacity(headers.len());
     for header in headers {
-        let value = header.value.expand(|name| platform.secret(name))?;
+        let value =
+            header.value.expand(|name| platform.secret(name)).map_err(ServiceFailure::Secret)?;
         expanded.push((header.name.clone(), value));
     }
     let request =
-        HttpRequest { method: HttpMethod::Post, url: url.to_owned(), headers: expanded, body };
+        HttpRequest { method: HttpMethod::Post, url: url.clone(), headers: expanded, body };
     let response = pin!(exchange(platform, request, longest));
-    let time_out = pin!(platform.sleep(timeout_ms));
+    let time_out = pin!(platform.sleep(*timeout_ms));
     match select(response, time_out).await {
         Either::Left((response, _)) => response,
-        Either::Right(_) => Err(ServiceFailure::TimedOut(timeout_ms)),
+        Either::Right(_) => Err(ServiceFailure::TimedOut(*timeout_ms)),
     }
 }
 
@@ -83,7 +79,7 @@ async fn exchange<P: Platform>(
         let response = platform.send(request.clone()).await?;
         match response.status {
             200..=299 => return read(response, longest).await,
-            // The other redirects would turn the call into a GET.
+            // Any other redirect would turn the call into a GET.
             307 | 308 => {
                 let location = response.header("location").unwrap_or_default();
                 request.url =

@@ -1,6 +1,6 @@
-//! Calls to the operator's own services, as the catalog names them (interface §6 and §7).
+//! Calls to the services that an operator names in the catalog (interface §6, §7).
 //!
-//! Architecture Invariant: it knows the catalog's addresses and the ports, no layer.
+//! Architecture Invariant: this folder names only `catalog` and `ports`.
 
 mod json_service;
 

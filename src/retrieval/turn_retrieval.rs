@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Chunk;
 use super::language_of;
-use crate::catalog::Retrieval;
+use crate::catalog::{Retrieval, RetrievalSource};
 use crate::contract::validation::artifact_path::relative_path_problem;
 use crate::contract::{RagScope, UserTurn};
 use crate::outbound::post;
@@ -89,31 +89,28 @@ pub async fn retrieve<P: Platform>(
     workspace: &str,
     question: Question<'_>,
 ) -> Retrieved {
-    let (answer, limit, max_bytes) = match retrieval {
-        Retrieval::None => return Retrieved::default(),
-        Retrieval::Index { limit, max_bytes } => {
-            let limit = question.limit.unwrap_or(*limit);
+    let limit = question.limit.unwrap_or(retrieval.limit);
+    let answer = match &retrieval.source {
+        RetrievalSource::None => return Retrieved::default(),
+        RetrievalSource::Index => {
             let asked = Question { repo: None, language: None, limit: Some(limit), ..question };
             let answer = match serde_json::to_string(&asked) {
                 Ok(body) => platform.search_workspace(workspace, body).await.ok(),
                 Err(_) => None,
             };
-            (answer.and_then(|answer| found_in(&answer)), limit, *max_bytes)
+            answer.and_then(|answer| found_in(&answer))
         }
-        Retrieval::Http { url, headers, timeout_ms, limit, max_bytes } => {
-            let limit = question.limit.unwrap_or(*limit);
+        RetrievalSource::Http(service) => {
             let asked = Question { workspace_id: Some(workspace), limit: Some(limit), ..question };
             let answer = match serde_json::to_string(&asked) {
-                Ok(body) => {
-                    post(platform, url, headers, *timeout_ms, body, MAX_ANSWER_BYTES).await.ok()
-                }
+                Ok(body) => post(platform, service, body, MAX_ANSWER_BYTES).await.ok(),
                 Err(_) => None,
             };
-            (answer.and_then(|answer| chunks_in(&answer)), limit, *max_bytes)
+            answer.and_then(|answer| chunks_in(&answer))
         }
     };
     match answer {
-        Some(found) => within(found, limit as usize, max_bytes as usize),
+        Some(found) => within(found, limit as usize, retrieval.max_bytes as usize),
         None => Retrieved {
             failed: true,
             left_out: vec![LeftOut { path: None, why: "it failed" }],

@@ -49,8 +49,7 @@ pub(super) async fn call<P: Platform>(
     invocation: ToolInvocation<'_>,
 ) -> Result<String, ToolFailure> {
     let body = body(invocation)?;
-    let http = &tool.http;
-    Ok(post(platform, &http.url, &http.headers, http.timeout_ms, body, MAX_RESPONSE_BYTES).await?)
+    Ok(post(platform, &tool.http, body, MAX_RESPONSE_BYTES).await?)
 }
 
 fn body(invocation: ToolInvocation<'_>) -> Result<String, ToolFailure> {

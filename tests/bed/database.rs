@@ -1,4 +1,4 @@
-//! SQLite in memory behind `Database`. The disk outlives every instance that writes to it.
+//! SQLite in memory behind `Database`. The disk outlives the instances that write to it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use rusqlite::{Connection, StatementStatus, types};
 
 use super::instance::{Crash, Instance};
 
-/// The longest row that the object's storage takes, in bytes.
+/// The longest row that the object's storage accepts, in bytes.
 const ROW_BYTES: i32 = 2_000_000;
 
-/// What stays when an instance ends, with counters that are never reset.
+/// Storage that outlives its instances, with counters that are never reset.
 pub struct Disk {
     connection: Connection,
     /// Durable steps so far.
@@ -23,20 +23,20 @@ pub struct Disk {
     pub writes: Cell<u64>,
     /// Rows written so far, entries of secondary indexes included.
     pub rows_written: Cell<u64>,
-    /// Rows that statements gave back so far.
+    /// Rows that statements returned so far.
     pub rows_returned: Cell<u64>,
-    /// The writing statement that fails once, the instance living on.
+    /// The number of the writing statement that fails once without ending the instance.
     pub failing_write: Cell<Option<u64>>,
     /// Every different statement since [`Disk::watch`].
     statements: RefCell<BTreeMap<String, Statement>>,
 }
 
-/// What is known of a statement that ran.
+/// Statistics of a statement that ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statement {
     /// How often it ran.
     pub runs: u64,
-    /// The most rows that one run gave back.
+    /// The most rows that one run returned.
     pub most_rows: u64,
     /// The most steps that one run took through a table without an index.
     pub most_scanned: i32,
@@ -64,7 +64,7 @@ impl Disk {
         })
     }
 
-    /// The storage as an instance of its own sees it.
+    /// The storage, as a new instance sees it.
     pub fn database(self: &Rc<Self>) -> SqliteDatabase {
         SqliteDatabase::new(Rc::clone(self), Instance::new(0, None, Rc::default()))
     }
@@ -87,7 +87,7 @@ impl Disk {
         rows.mapped(|row| row.get::<_, String>("detail")).collect::<Result<_, _>>().unwrap()
     }
 
-    /// The test's own look at the storage. Nothing when its tables do not exist yet.
+    /// A test's own query of the storage; no rows when the tables do not exist yet.
     pub fn read(&self, statement: &str) -> Vec<BTreeMap<String, serde_json::Value>> {
         let Ok(mut prepared) = self.connection.prepare_cached(statement) else {
             return Vec::new();
@@ -109,12 +109,12 @@ impl Disk {
         read
     }
 
-    /// Spoils or mends the storage behind the product's back.
+    /// Changes the storage without the product's knowledge.
     pub fn write(&self, statement: &str) {
         self.connection.execute_batch(statement).unwrap();
     }
 
-    /// Entries that an inserted row adds to secondary indexes.
+    /// The number of entries that an inserted row adds to secondary indexes.
     fn index_entries(&self, statement: &str) -> u64 {
         let mut words = statement.split_whitespace().skip_while(|word| *word != "INTO").skip(1);
         let Some(table) = words.next() else { return 0 };
@@ -132,7 +132,7 @@ impl SqliteDatabase {
         Self { disk, instance, depth: Cell::new(0) }
     }
 
-    /// A durable step is complete; the instance may be told to end right after it.
+    /// Counts a durable step, after which the instance may have to end.
     fn committed(&self) -> Result<(), DatabaseFault> {
         self.disk.steps.set(self.disk.steps.get() + 1);
         if self.instance.reach(Crash::AfterStep(self.disk.steps.get())) {
@@ -217,7 +217,7 @@ impl Database for SqliteDatabase {
         self.depth.set(depth + 1);
         let done = writes();
         self.depth.set(depth);
-        // A transaction that its instance did not live to commit is rolled back.
+        // A transaction is rolled back when its instance ends before the commit.
         let kept = done.is_ok() && self.instance.alive();
         let undo = if kept { String::new() } else { format!("ROLLBACK TO depth_{depth};") };
         connection.execute_batch(&format!("{undo} RELEASE depth_{depth}")).unwrap();

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 type Work = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Runs tasks, each on behalf of an instance, and keeps the time.
+/// Runs the tasks of all instances and keeps the time.
 #[derive(Default)]
 pub struct Executor {
     now_ms: Cell<u64>,
@@ -18,7 +18,7 @@ pub struct Executor {
     ready: Arc<Ready>,
     timers: RefCell<BTreeMap<(u64, u64), Waker>>,
     numbers: Cell<u64>,
-    /// Set to run ready tasks in random order, first come first served otherwise.
+    /// When set, ready tasks run in random order; otherwise in order of arrival.
     shuffle: RefCell<Option<Random>>,
 }
 
@@ -52,7 +52,7 @@ impl Executor {
         self.now_ms.set(now);
     }
 
-    /// From here on ready tasks run in an order that the seed decides.
+    /// From now on, the seed decides the order in which ready tasks run.
     pub fn shuffle(&self, seed: u64) {
         self.shuffle.replace(Some(Random(seed)));
     }
@@ -63,7 +63,7 @@ impl Executor {
         self.ready.0.lock().unwrap().push_back(task);
     }
 
-    /// Takes a task that is polled at once, as a request is that the runtime hands over.
+    /// Takes a task and polls it at once, as the runtime does with a request.
     pub fn begin(&self, instance: u64, mut work: Work, alive: impl Fn() -> bool) {
         let task = self.number();
         if self.poll(task, &mut work).is_pending() && alive() {
@@ -71,7 +71,7 @@ impl Executor {
         }
     }
 
-    /// Drops all tasks of an instance, as its end does.
+    /// Drops all tasks of an instance that has ended.
     pub fn drop_tasks_of(&self, instance: u64) {
         let mut tasks = self.tasks.borrow_mut();
         let gone: Vec<u64> = tasks
@@ -81,12 +81,12 @@ impl Executor {
             .collect();
         let gone: Vec<_> = gone.iter().map(|task| tasks.remove(task)).collect();
         drop(tasks);
-        // What the tasks' own destructors do may reach the executor again.
+        // The tasks' destructors may call the executor.
         drop(gone);
     }
 
-    /// Runs one ready task once, or else moves the clock to the next timer if it may. False when
-    /// there was neither. `alive` says whether an instance still is.
+    /// Polls one ready task, or else moves the clock to the next timer if it may. False when
+    /// there was neither. `alive` says whether an instance is still running.
     pub fn step(&self, move_clock: bool, alive: impl Fn(u64) -> bool) -> bool {
         let next = {
             let mut ready = self.ready.0.lock().unwrap();
@@ -174,7 +174,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which is above 0.
+    /// A number below `bound`, which must be above 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }

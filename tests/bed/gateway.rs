@@ -1,4 +1,4 @@
-//! The machine of the Worker in front: `Gateway` over the world, one for each request.
+//! The front Worker's side of the runtime: `Gateway` over the world, one for each request.
 
 use std::future::ready;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::platform::{TestPlatform, World};
 
 pub type Host = SessionHost<TestPlatform, SqliteDatabase>;
 
-/// What the world gives to one request.
+/// The runtime as one request sees it.
 pub struct TestGateway {
     pub world: Rc<World>,
     pub platform: TestPlatform,

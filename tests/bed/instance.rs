@@ -1,4 +1,4 @@
-//! One life of the object that owns a session, and how it is told to end.
+//! One life of the object that owns a session, and where it ends.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -31,13 +31,13 @@ impl Instance {
         self.alive.get()
     }
 
-    /// Ends this life: its tasks are dropped, its storage answers no more.
+    /// Ends this life: its tasks are dropped, and its storage fails.
     pub fn end(&self) {
         self.alive.set(false);
         self.executor.drop_tasks_of(self.number);
     }
 
-    /// Ends this life when it is to end here. True when it has ended.
+    /// Ends this life if `Crash` names this place. True when it has ended.
     pub fn reach(&self, point: Crash) -> bool {
         if self.alive() && self.crash == Some(point) {
             self.end();

@@ -1,7 +1,7 @@
-//! One step of the product, alone with the machine: scripted replies to whatever it sends, a clock
-//! that begins at 0 and moves only when everything waits for it, and the requests that were sent.
+//! One step of the product in isolation: scripted replies to its requests, a clock that begins at 0 and
+//! moves only when every task waits for it, and a record of the requests.
 //!
-//! A step starts no task, stores nothing, erases nothing and does not log: each of them panics.
+//! Starting a task, storing, erasing and logging panic, because a step does none of them.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,9 +15,9 @@ use super::instance::Instance;
 use super::platform::{TestPlatform, World};
 use super::scripted_service::{HttpReply, ScriptedService};
 
-/// The machine that a step runs on. A request that no reply was scripted for cannot be sent.
+/// The runtime of one step. A request without a scripted reply cannot be sent.
 pub struct LoneStep {
-    /// For the step's own functions.
+    /// The argument of the step's functions.
     pub platform: TestPlatform,
     world: Rc<World>,
 }
@@ -52,7 +52,7 @@ impl LoneStep {
         self.platform.now_ms()
     }
 
-    /// Runs a future to its end and asks it again whenever the clock moves.
+    /// Runs a future to its end, polling it whenever the clock moves.
     pub fn run<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         loop {

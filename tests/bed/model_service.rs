@@ -1,8 +1,7 @@
-//! A model service that refuses whatever the live one refuses, keeps responses as it does, and for
-//! the rest answers as it was told to.
+//! A model service that refuses whatever the live one refuses, stores responses as it does, and
+//! otherwise replies as the test says.
 //!
-//! What it refuses because of the request itself is recorded apart: a product that keeps its chain
-//! never sees such a refusal.
+//! It records refusals that a request itself caused: a product with a correct chain never sees one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,34 +13,34 @@ use super::conversation::Conversation;
 use super::reply::{Answer, Ending, Reply, http_error};
 use super::response_stream::{Told, tell};
 
-/// Decides what the model says, from the conversation that it is shown.
+/// Decides the model's output from the conversation.
 type Mind = Box<dyn Fn(&Conversation) -> Reply>;
 
 /// The model service.
 pub struct ModelService {
     mind: RefCell<Mind>,
     script: RefCell<VecDeque<Reply>>,
-    /// How many requests go well first, how often it then fails, and how.
+    /// The number of good replies before it fails, the number of failures, and the failing reply.
     spoiled: RefCell<Option<(usize, usize, Reply)>>,
     kept: RefCell<BTreeMap<String, Rc<Kept>>>,
     latest: RefCell<Option<Rc<Kept>>>,
     bodies: RefCell<Vec<Value>>,
     refusals: RefCell<Vec<String>>,
     forgot: Cell<bool>,
-    /// The service deletes nothing that it is asked to delete.
+    /// Makes the service ignore deletions.
     pub keeps_everything: Cell<bool>,
     numbers: Cell<u64>,
-    /// Calls that neither ended nor were given up.
+    /// Calls that have neither ended nor been given up.
     pub open: Cell<usize>,
-    /// The most calls that were ever open at once.
+    /// The highest number of calls that were open at once.
     pub most_open: Cell<usize>,
-    /// Calls that were given up before they ended.
+    /// Calls that the product gave up before they ended.
     pub aborted: Cell<usize>,
-    /// Set for tests whose sessions are long: bodies are not kept.
+    /// Set for tests with long sessions, which keep no bodies.
     pub forgetful_of_bodies: Cell<bool>,
 }
 
-/// A response that ended, and what it continues.
+/// A stored response, and the one that it continues.
 struct Kept {
     before: Option<Rc<Kept>>,
     items: Vec<Value>,
@@ -71,27 +70,27 @@ impl ModelService {
         }
     }
 
-    /// The next requests are answered like this, in this order; then the mind decides again.
+    /// The next requests get these replies, in this order; then the mind decides again.
     pub fn script(&self, replies: impl IntoIterator<Item = Reply>) {
         self.script.borrow_mut().extend(replies);
     }
 
-    /// From here on the model decides like this.
+    /// From now on, this function decides the model's output.
     pub fn think(&self, mind: impl Fn(&Conversation) -> Reply + 'static) {
         *self.mind.borrow_mut() = Box::new(mind);
     }
 
-    /// Takes back one scripted answer; false when there is none.
+    /// Removes one scripted reply; false when there is none.
     pub fn drop_scripted(&self) -> bool {
         self.script.borrow_mut().pop_front().is_some()
     }
 
-    /// After `well` more requests every one is answered like this, until [`Self::mend`].
+    /// After `well` more requests, every request gets this reply, until [`Self::mend`].
     pub fn spoil_after(&self, well: usize, reply: Reply) {
         self.spoiled.replace(Some((well, usize::MAX, reply)));
     }
 
-    /// After `well` more requests one is answered like this.
+    /// After `well` more requests, one request gets this reply.
     pub fn spoil_once_after(&self, well: usize, reply: Reply) {
         self.spoiled.replace(Some((well, 1, reply)));
     }
@@ -101,7 +100,7 @@ impl ModelService {
         self.spoiled.replace(None);
     }
 
-    /// Forgets every response, as the live service does after its days of keeping.
+    /// Forgets every response, as the live service does after some days.
     pub fn forget(&self) {
         self.kept.borrow_mut().clear();
         self.forgot.set(true);
@@ -112,7 +111,7 @@ impl ModelService {
         self.kept.borrow().len()
     }
 
-    /// Deletes a response and gives the status of the answer.
+    /// Deletes a response and returns the HTTP status.
     pub fn delete(&self, id: &str) -> u16 {
         if self.keeps_everything.get() {
             return 500;
@@ -120,29 +119,29 @@ impl ModelService {
         self.kept.borrow_mut().remove(id).map_or(404, |_| 200)
     }
 
-    /// The bodies of all requests, in their order, refused ones too.
+    /// The bodies of all requests, in their order, including refused ones.
     pub fn bodies(&self) -> Vec<Value> {
         self.bodies.borrow().clone()
     }
 
-    /// Requests so far.
+    /// The number of requests so far.
     pub fn requests(&self) -> usize {
         self.bodies.borrow().len()
     }
 
-    /// The conversation up to the latest answer.
+    /// The conversation up to the latest model output.
     pub fn conversation(&self) -> Conversation {
         let latest = self.latest.borrow();
         Conversation(latest.as_ref().map(|kept| kept.items()).unwrap_or_default())
     }
 
-    /// Requests that were refused for what they said, in the service's words. A response that was
-    /// forgotten on purpose does not count.
+    /// Refusals that the requests themselves caused, in the service's words, without those for
+    /// responses that the test made the service forget.
     pub fn refusals(&self) -> Vec<String> {
         self.refusals.borrow().clone()
     }
 
-    /// Takes a request and decides what comes back.
+    /// Takes a request and decides the reply.
     pub fn take(&self, body: &str) -> (Reply, Option<Told>) {
         let body: Value = serde_json::from_str(body).expect("a request is JSON");
         if !self.forgetful_of_bodies.get() {

@@ -1,4 +1,4 @@
-//! The machine of the test bed: `Platform` over the executor, with both services behind `send`.
+//! The runtime of the test bed: `Platform` over the executor, with both services behind `send`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -23,34 +23,34 @@ use super::reply::{Connection, Reply};
 use super::scripted_service::{HttpReply, Piece, ScriptedService};
 use super::tool_service::{ToolAnswer, ToolService};
 
-/// What is there whatever becomes of an instance.
+/// Everything outside of the instances; it outlives them.
 pub struct World {
     pub executor: Rc<Executor>,
     pub model: ModelService,
     pub tools: ToolService,
-    /// What server tools made, by its key.
+    /// The files that server tools made, by their key.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
-    /// Why no file can be kept or deleted.
+    /// The fault with which keeping or deleting a file fails.
     pub file_fault: Cell<Option<FileFault>>,
     pub log: RefCell<Vec<serde_json::Value>>,
-    /// Whether requests are within the rate of their key, and the keys that were asked about.
+    /// Decides whether a request is within its key's rate, and records the keys.
     pub rate: RefCell<Rate>,
     /// The operator's catalog.
     pub catalog: RefCell<KeptCatalog>,
-    /// Every workspace that was asked for anything, by its object's name.
+    /// Every workspace with a request so far, by its object's name.
     pub workspaces: RefCell<BTreeMap<String, Rc<WorkspaceHost<SqliteDatabase>>>>,
-    /// No workspace responds to a session.
+    /// When set, no workspace responds to a session.
     pub workspaces_fail: Cell<bool>,
     /// When the session's alarm rings next.
     pub alarm_at: Cell<Option<u64>>,
-    /// No alarm can be set.
+    /// When set, setting an alarm fails.
     pub alarm_fails: Cell<bool>,
-    /// What the deployment's secrets are set to.
+    /// The values of the deployment's secrets.
     pub secrets: RefCell<BTreeMap<&'static str, String>>,
     /// Stands in for every service when one step is tested alone.
     pub scripted_service: Option<ScriptedService>,
     random: RefCell<Random>,
-    /// Set to let every answer take a while, as the seed decides.
+    /// When set, every reply takes a time that the seed decides.
     slow: Cell<bool>,
 }
 
@@ -60,21 +60,21 @@ pub struct Rate {
     pub asked: Vec<String>,
 }
 
-/// The machine as one instance has it.
+/// The runtime as one instance sees it.
 pub struct TestPlatform {
     world: Rc<World>,
     instance: Rc<Instance>,
 }
 
-/// A response's body, with the chunks that are still to come.
+/// A response's body: the chunks still to come.
 pub struct TestBody {
     world: Rc<World>,
     coming: VecDeque<Piece>,
-    /// When the wait ends that stands next.
+    /// The end of the next wait.
     until: Option<u64>,
-    /// The body was waited for: chunks that came one after the other are given together.
+    /// Whether the product waited for the body: it then gets the chunks that have arrived together.
     awaited: bool,
-    /// Of the model service; a call is open for as long as its body is neither read nor dropped.
+    /// Set for the model service: the call is open until the body is read to its end or dropped.
     call: Option<OpenCall>,
 }
 
@@ -96,7 +96,7 @@ impl World {
         Rc::new(Self { secrets: RefCell::new(secrets.into()), ..Self::empty(executor, None) })
     }
 
-    /// Nothing but a clock at 0 and one service.
+    /// A world with a clock at 0 and one service for everything.
     pub fn of_one_step(service: ScriptedService) -> Rc<Self> {
         Rc::new(Self::empty(Rc::default(), Some(service)))
     }
@@ -132,19 +132,19 @@ impl World {
         Rc::clone(host)
     }
 
-    /// What a step never does when it is tested alone.
+    /// Panics in a step that is tested alone: a step does nothing of this kind.
     fn beside_a_step(&self, what: &str) {
         assert!(self.scripted_service.is_none(), "a step {what}");
     }
 
-    /// From here on the order of tasks, and how long things take, is what the seed makes it.
+    /// From now on, the seed decides the order of tasks and the duration of operations.
     pub fn shake(&self, seed: u64) {
         self.executor.shuffle(seed);
         self.random.replace(Random(seed ^ 0x5eed));
         self.slow.set(true);
     }
 
-    /// How long the next thing takes.
+    /// The duration of the next operation.
     pub fn delay_ms(&self) -> u64 {
         let mut random = self.random.borrow_mut();
         if self.slow.get() && random.chance(60) { random.below(40) } else { 0 }
@@ -366,7 +366,7 @@ impl Platform for TestPlatform {
     }
 
     async fn free_storage(&self) -> Result<(), DatabaseFault> {
-        // What is left of an erased session are no rows; the alarm goes, too.
+        // An erased session keeps neither rows nor its alarm.
         self.world.alarm_at.set(None);
         Ok(())
     }
@@ -431,7 +431,7 @@ impl ResponseBody for TestBody {
 }
 
 impl TestBody {
-    /// Waits for the end of the wait that stands at a place; giving it up loses nothing.
+    /// Waits for the end of the wait at a place. A caller may stop waiting without losing a chunk.
     async fn wait_over(&mut self, at: usize) {
         while let Some(Piece::Silence(ms)) = self.coming.get(at) {
             let executor = &self.world.executor;
@@ -459,7 +459,7 @@ impl OpenCall {
 
     fn ended(self) {
         let aborted = &self.0.model.aborted;
-        // Dropping counts every call as given up; this one was not.
+        // `Drop` counts the call as given up, although it ended.
         aborted.set(aborted.get().wrapping_sub(1));
     }
 }

@@ -1,13 +1,13 @@
-//! What the model service does with a request that it does not refuse: an answer, well or spoiled.
+//! Replies of the model service to requests that it does not refuse: model outputs, whole or spoiled.
 
 use serde_json::{Value, json};
 
 use super::scripted_service::{HttpReply, Piece};
 
-/// An output item of an answer.
+/// An item of a model output.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// A message, in the pieces in which it is streamed.
+    /// A message, in the pieces in which the service streams it.
     Text(Vec<String>),
     /// A function call.
     Call {
@@ -16,17 +16,17 @@ pub enum Item {
         /// JSON text, as the model writes it.
         arguments: String,
     },
-    /// Reasoning that can be sent back.
+    /// Encrypted reasoning, for the next request.
     Reasoning,
-    /// A message that declines.
+    /// A refusal by the model.
     Refusal(String),
 }
 
-/// How an answer ends.
+/// How a model output ends.
 #[derive(Clone, Debug)]
 pub enum Ending {
     Completed,
-    /// `response.incomplete`, the last item being cut.
+    /// `response.incomplete`, with the last item cut.
     Incomplete(&'static str),
     /// `response.failed`.
     Failed(&'static str),
@@ -37,7 +37,7 @@ pub enum Ending {
     },
 }
 
-/// How the connection fares while the answer is sent.
+/// What happens to the connection while the service sends a model output.
 #[derive(Clone, Copy, Debug)]
 pub enum Connection {
     Whole,
@@ -45,19 +45,19 @@ pub enum Connection {
     Breaks(usize),
     /// It ends properly after so many chunks.
     Ends(usize),
-    /// Nothing more comes after so many chunks.
+    /// It falls silent after so many chunks.
     Silent(usize),
 }
 
-/// An answer of the model.
+/// A model output, and how the service sends it.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub items: Vec<Item>,
     pub ending: Ending,
     pub connection: Connection,
-    /// One JSON body although a stream was asked for.
+    /// One JSON body, although the request asked for a stream.
     pub as_json: bool,
-    /// Chunks of so many bytes; one per event when absent.
+    /// The size of a chunk in bytes; one chunk per event when absent.
     pub chunk_bytes: Option<usize>,
     /// Time before each chunk.
     pub pause_ms: u64,
@@ -65,19 +65,19 @@ pub struct Answer {
     pub usage: [u64; 4],
 }
 
-/// What comes back for a request.
+/// The reply to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     Answer(Answer),
-    /// Another status than success, or a success that is no answer.
+    /// A failure status, or a success without a model output.
     Http(HttpReply),
     /// The connection is refused.
     Unreachable,
-    /// Not even a status line.
+    /// The connection ends before the status line.
     Silence,
 }
 
-/// An answer of these items.
+/// A model output of these items.
 pub fn says(items: Vec<Item>) -> Answer {
     Answer {
         items,
@@ -90,7 +90,7 @@ pub fn says(items: Vec<Item>) -> Answer {
     }
 }
 
-/// An answer of one text, streamed word by word.
+/// A model output of one text, streamed word by word.
 pub fn say(text: &str) -> Answer {
     says(vec![Item::Text(text.split_inclusive(' ').map(str::to_owned).collect())])
 }
@@ -110,12 +110,12 @@ pub fn error_event(code: &'static str, nested: bool) -> Reply {
     Answer { ending: Ending::ErrorEvent { code, nested }, ..say("Half an ") }.into()
 }
 
-/// An answer that is cut at its last item.
+/// A model output that is cut at its last item.
 pub fn incomplete(item: Item, reason: &'static str) -> Reply {
     Answer { ending: Ending::Incomplete(reason), ..says(vec![item]) }.into()
 }
 
-/// An answer that is cut before it says anything.
+/// A model output that is cut before its first item.
 pub fn incomplete_without_items(reason: &'static str) -> Reply {
     Answer { ending: Ending::Incomplete(reason), ..says(Vec::new()) }.into()
 }
@@ -132,7 +132,7 @@ pub fn http_error(status: u16, error: Value, headers: &[(&str, &str)]) -> Reply 
     Reply::Http(named.fold(reply, |reply, (name, value)| reply.with(name, value)))
 }
 
-/// These bytes under status 200.
+/// These bytes with status 200.
 pub fn raw(chunks: &[&str]) -> Reply {
     Reply::Http(HttpReply::in_pieces(200, chunks.iter().map(|chunk| Piece::text(chunk))))
 }

@@ -1,18 +1,18 @@
-//! The wire form of an answer: the events of the Responses API, in the live order.
+//! The wire form of a model output: the events of the Responses API, in the live order.
 
 use serde_json::{Value, json};
 
 use super::reply::{Answer, Ending, Item};
 
-/// An answer as it is sent, and as the service keeps it.
+/// A model output as the service sends it and as the service keeps it.
 pub struct Told {
-    /// One server-sent event each.
+    /// Each is one server-sent event.
     pub events: Vec<String>,
-    /// The response object at its end.
+    /// The final response object.
     pub response: Value,
 }
 
-/// Tells an answer as the response `id`. `call_ids` are used in the order of the calls.
+/// Writes a model output as the response `id`. The calls take their ids from `call_ids`, in order.
 pub fn tell(answer: &Answer, id: &str, mut call_ids: impl Iterator<Item = String>) -> Told {
     let mut events = Vec::new();
     let mut send = |kind: &str, mut members: Value| {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use aptix_edge::ports::{HttpFault, HttpRequest};
 
-/// What comes back for a request.
+/// The reply to a request.
 #[derive(Clone, Debug)]
 pub struct HttpReply {
     pub head_after_ms: u64,
@@ -14,19 +14,19 @@ pub struct HttpReply {
     pub body: VecDeque<Piece>,
 }
 
-/// What happens next to a body; after the last piece it ends.
+/// The next event of a body, which ends after the last piece.
 #[derive(Clone, Debug)]
 pub enum Piece {
     Bytes(Vec<u8>),
-    /// Nothing comes for so many milliseconds.
+    /// Silence for so many milliseconds.
     Silence(u64),
-    /// Nothing comes any more, and the connection stays open.
+    /// Endless silence on an open connection.
     EndlessSilence,
     /// The connection breaks.
     Broken,
 }
 
-/// Every service at once, for a step that is tested alone.
+/// Stands in for every service when a step is tested alone.
 #[derive(Default)]
 pub struct ScriptedService {
     replies: RefCell<VecDeque<HttpReply>>,
@@ -42,13 +42,13 @@ impl HttpReply {
         Self { head_after_ms: 0, status, headers: Vec::new(), body: body.into_iter().collect() }
     }
 
-    /// With one header more, whose name is in lower case.
+    /// Adds a header, whose name is in lower case.
     pub fn with(mut self, header: &str, value: &str) -> Self {
         self.headers.push((header.to_owned(), value.to_owned()));
         self
     }
 
-    /// The head comes after so many milliseconds.
+    /// Delays the head by so many milliseconds.
     pub fn after(mut self, ms: u64) -> Self {
         self.head_after_ms = ms;
         self

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 
-/// What a tool does with a call.
+/// A tool's reaction to a call.
 #[derive(Clone, Debug)]
 pub enum ToolAnswer {
     Json(Value),
     Status(u16),
-    /// It works for as long as anybody waits.
+    /// The call never ends.
     Never,
 }
 
-/// The tools.
+/// All HTTP tools at once.
 #[derive(Default)]
 pub struct ToolService {
     executions: RefCell<BTreeMap<String, usize>>,
@@ -23,21 +23,21 @@ pub struct ToolService {
     mind: RefCell<Option<Box<Mind>>>,
 }
 
-/// What a call is answered with, when nothing is scripted.
+/// Decides the reaction to a call that nothing is scripted for.
 type Mind = dyn Fn(&Value) -> ToolAnswer;
 
 impl ToolService {
-    /// The next calls are answered like this; then every call with what it was called for.
+    /// The next calls get these reactions, and later ones the tool's default result.
     pub fn script(&self, answers: impl IntoIterator<Item = ToolAnswer>) {
         self.script.borrow_mut().extend(answers);
     }
 
-    /// Every call that nothing is scripted for is answered like this.
+    /// Every call that nothing is scripted for gets this reaction.
     pub fn think(&self, mind: impl Fn(&Value) -> ToolAnswer + 'static) {
         self.mind.replace(Some(Box::new(mind)));
     }
 
-    /// Takes back one scripted answer; false when there is none.
+    /// Removes one scripted reply; false when there is none.
     pub fn drop_scripted(&self) -> bool {
         self.script.borrow_mut().pop_front().is_some()
     }

@@ -1,5 +1,5 @@
-//! The command `make check-catalog`: what it prints and how it exits, on a catalog that is right,
-//! on one with a fault of every kind, and on none at all.
+//! The command `make check-catalog`: its output and exit status for a right catalog, for one with a
+//! fault of every kind, and for none at all.
 
 // A failing test is meant to panic, in its helper functions too.
 #![allow(clippy::unwrap_used)]
@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Every fault at once: each line of [`FAULTS`] is one of them.
+/// A catalog with one fault for each line of [`FAULTS`].
 const WRONG: &str = r#"{
   "AgentContexts": { "default": { "ApiKeySecret": "MODEL_KEY", "Continuation": "forever" } },
   "ConversationContexts": { "default": {
@@ -64,7 +64,7 @@ const SUMMARY: &str = "catalog.json has no faults.\n  agent contexts (1): defaul
     sessions start in general where their context names no mode\n  server tools (1): lookup\n  \
     secrets it needs (2): LOOKUP_KEY, MODEL_KEY\n";
 
-/// A folder of its own, with a catalog; gone when the test is over.
+/// A test's own folder with a catalog; removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -75,7 +75,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Exit status, standard output and standard error, in an environment of these variables alone.
+    /// Exit status, standard output and standard error, with only these environment variables.
     fn check(&self, arguments: &[&str], variables: &[(&str, &str)]) -> (i32, String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_check-catalog"));
         command.args(arguments).current_dir(&self.0).env_clear();
@@ -95,7 +95,7 @@ impl Drop for Folder {
 fn every_fault_is_reported_with_its_place_and_the_missing_secrets_with_them() {
     let text = WRONG.replace("«LONG»", &"p".repeat(262_145));
     let folder = Folder::with("wrong", text.as_bytes());
-    // What is not known is no fault: a CI has no secrets.
+    // Without a list of secrets, a missing one is no fault: a CI has none.
     let seen = folder.check(&["catalog.json"], &[]);
     assert_eq!(seen, (1, FAULTS.to_owned(), String::new()));
     let seen = folder.check(&["catalog.json"], &[("SECRETS", "OTHER_KEY")]);
@@ -115,7 +115,7 @@ fn a_right_catalog_is_summed_up_on_one_screen_and_its_secrets_are_looked_for_whe
     let all = |sources| format!("{SUMMARY}All of them are in the environment or {sources}.\n");
     let seen = check(&[("MODEL_KEY", "sk-never-shown"), ("SECRETS", " LOOKUP_KEY  OTHER ")]);
     assert_eq!(seen, (0, all("SECRETS"), String::new()));
-    // An empty list is a statement too, and an empty secret is none.
+    // An empty list counts as a list, and an empty secret is missing.
     let seen = check(&[("MODEL_KEY", ""), ("SECRETS", "")]);
     assert_eq!(seen, (1, MISSING.to_owned(), String::new()));
 

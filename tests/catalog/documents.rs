@@ -1,4 +1,4 @@
-//! A right document and the ways of changing one member of it.
+//! Right documents, and copies with one member changed.
 
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ pub(crate) fn full() -> Value {
     })
 }
 
-/// The least a document can say.
+/// A document with the required members only.
 pub(crate) fn least() -> Value {
     json!({
         "AgentContexts": { "a": {} },

@@ -1,5 +1,5 @@
-//! The catalog's promises: what a document may say, that every fault is named at once, and that the
-//! published schema and the checker agree.
+//! The catalog's promises: the documents that it accepts, all faults of a document in one report, and
+//! agreement between the published schema and the checker.
 
 #![allow(
     clippy::expect_used,
@@ -17,8 +17,8 @@ use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
     AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, Catalog, CatalogFault, ClientToolDefinition,
-    Continuation, ConversationContext, HeaderTemplate, HttpTool, Mode, NeededSecret, OnError,
-    Retrieval, SecretTemplate, ServerTool, needed_secrets,
+    Continuation, ConversationContext, HeaderTemplate, HttpService, Mode, NeededSecret, OnError,
+    Retrieval, RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
 };
 use documents::{full, least, with, without};
 use serde_json::{Map, Value, json};
@@ -66,18 +66,22 @@ fn a_full_document_is_read_member_by_member() {
             continuation: Continuation::Replay,
             resend_tools: false,
             delete_stored: true,
-            retrieval: Retrieval::Http {
-                url: "http://localhost:9200/find".into(),
-                headers: vec![header("X-Key", "${FIND_KEY}")],
-                timeout_ms: 5000,
+            retrieval: Retrieval {
+                source: RetrievalSource::Http(HttpService {
+                    url: "http://localhost:9200/find".into(),
+                    headers: vec![header("X-Key", "${FIND_KEY}")],
+                    timeout_ms: 5000,
+                }),
                 limit: 3,
                 max_bytes: 1000,
             },
         })
     );
     let retrieval = |id| catalog.agent_context(id).map(|context| context.retrieval.clone());
-    assert_eq!(retrieval("index"), Some(Retrieval::Index { limit: 100, max_bytes: 1_048_576 }));
-    assert_eq!(retrieval("plain"), Some(Retrieval::None));
+    let source = RetrievalSource::Index;
+    assert_eq!(retrieval("index"), Some(Retrieval { source, limit: 100, max_bytes: 1_048_576 }));
+    let source = RetrievalSource::None;
+    assert_eq!(retrieval("plain"), Some(Retrieval { source, limit: 8, max_bytes: 24_576 }));
     assert_eq!(retrieval("absent"), None);
 
     let parameters = full().pointer("/ConversationContexts/default/Tools/0/parameters").cloned();
@@ -123,7 +127,7 @@ fn a_full_document_is_read_member_by_member() {
             })),
             strict: false,
             on_error: OnError::ReportToModel,
-            http: HttpTool {
+            http: HttpService {
                 url: "https://tools.example.com/lookup?v=1".into(),
                 headers: vec![
                     header("X-Org", "acme"),
@@ -137,7 +141,7 @@ fn a_full_document_is_read_member_by_member() {
 }
 
 #[test]
-fn what_a_document_leaves_out_has_the_documented_defaults() {
+fn absent_members_have_the_documented_defaults() {
     let mut document = least();
     document["ServerTools"] =
         json!([{ "Name": "t", "Description": "T.", "Http": { "Url": "https://t.example" } }]);
@@ -155,15 +159,17 @@ fn what_a_document_leaves_out_has_the_documented_defaults() {
             continuation: Continuation::Stored,
             resend_tools: true,
             delete_stored: false,
-            retrieval: Retrieval::Index { limit: 8, max_bytes: 24_576 },
+            retrieval: Retrieval { source: RetrievalSource::Index, limit: 8, max_bytes: 24_576 },
         })
     );
     assert_eq!(
         catalog.agent_context("b").map(|context| &context.retrieval),
-        Some(&Retrieval::Http {
-            url: "https://r.example".into(),
-            headers: vec![],
-            timeout_ms: 30_000,
+        Some(&Retrieval {
+            source: RetrievalSource::Http(HttpService {
+                url: "https://r.example".into(),
+                headers: vec![],
+                timeout_ms: 30_000,
+            }),
             limit: 8,
             max_bytes: 24_576,
         })
@@ -203,7 +209,11 @@ fn what_a_document_leaves_out_has_the_documented_defaults() {
             parameters: takes_nothing,
             strict: false,
             on_error: OnError::FailTurn,
-            http: HttpTool { url: "https://t.example".into(), headers: vec![], timeout_ms: 30_000 },
+            http: HttpService {
+                url: "https://t.example".into(),
+                headers: vec![],
+                timeout_ms: 30_000
+            },
         })
     );
 }
@@ -354,7 +364,7 @@ fn a_text_that_is_not_one_json_value_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_json_may_write_and_nobody_can_read_is_refused_at_its_place() {
+fn json_that_cannot_be_read_is_refused_at_its_place() {
     let schema = |schema: &str| full().to_string().replace(r#"{"type":"string"}"#, schema);
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     let half = |text: &str| full().to_string().replace(text, r"\ud800");
@@ -404,7 +414,7 @@ fn repeated_members_are_refused_wherever_they_stand() {
 }
 
 #[test]
-fn each_wrong_document_is_refused_by_the_checker_and_where_it_can_by_the_schema() {
+fn each_wrong_document_is_refused_by_the_checker_and_if_possible_by_the_schema() {
     for wrong in wrong_documents::all() {
         let refused = parse(&wrong.document).err().unwrap_or_default();
         let seen_by_schema = !VALIDATOR.is_valid(&wrong.document);
@@ -413,7 +423,7 @@ fn each_wrong_document_is_refused_by_the_checker_and_where_it_can_by_the_schema(
 }
 
 #[test]
-fn the_secrets_a_document_names_are_listed_with_their_places_however_wrong_the_rest_is() {
+fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
     let listed = |text: &str| {
         let needed = needed_secrets(text).into_iter();
         needed.map(|NeededSecret { name, path }| format!("{path} {name}")).collect::<Vec<_>>()
@@ -469,7 +479,7 @@ fn the_schema_and_the_checker_accept_the_same_right_documents() {
 }
 
 #[test]
-fn the_schema_is_a_schema_and_its_defaults_are_the_parsers() {
+fn the_schema_is_valid_and_states_the_parser_s_defaults() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     assert!(jsonschema::draft202012::meta::is_valid(&schema));
 

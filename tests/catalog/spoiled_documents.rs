@@ -1,4 +1,4 @@
-//! Whatever becomes of a document, reading it ends in a catalog or in faults.
+//! Reading any spoiled document ends in a catalog or in faults.
 
 use aptix_edge::catalog::Catalog;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::documents::full;
 use super::{VALIDATOR, parse};
 
-/// One way of spoiling a document: which node, and what becomes of it.
+/// A change to one node of a document.
 #[derive(Debug, Clone)]
 enum Spoil {
     Replace(Value),
@@ -57,7 +57,7 @@ fn spoil() -> impl Strategy<Value = (prop::sample::Index, Spoil)> {
     (any::<prop::sample::Index>(), way)
 }
 
-/// Pointers to every node below this one.
+/// The places of all nodes below this one: the parent's pointer and the own name.
 fn pointers(value: &Value, at: &str, found: &mut Vec<(String, String)>) {
     let mut visit = |name: String, child: &Value| {
         found.push((at.to_owned(), name.clone()));
@@ -109,7 +109,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn a_spoiled_document_never_panics_and_never_passes_the_checker_alone(
+    fn a_spoiled_document_never_panics_and_passes_the_checker_only_if_it_passes_the_schema(
         spoils in prop::collection::vec(spoil(), 1..4),
     ) {
         let mut document = full();

@@ -1,11 +1,11 @@
-//! Documents with one mistake each, and every fault that must be named for it.
+//! Documents with one mistake each, and all faults that the checker must report for it.
 
 use aptix_edge::catalog::CatalogFault;
 use serde_json::{Value, json};
 
 use super::documents::{with, without};
 
-/// One wrong document: what is wrong with it, and whether the schema can see it.
+/// A wrong document, its faults, and whether the schema can detect the mistake.
 pub(crate) struct Wrong {
     pub(crate) document: Value,
     pub(crate) faults: Vec<CatalogFault>,
@@ -13,7 +13,7 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    /// For a fault that shows elsewhere than where the document was changed.
+    /// For a change whose faults are reported elsewhere in the document.
     fn with_faults(self, faults: Vec<CatalogFault>) -> Self {
         Self { faults, ..self }
     }

@@ -1,5 +1,5 @@
-//! Files in a tool's result (interface §8; AGN-033 §6): contents are kept apart, and a
-//! reference stands in their place.
+//! Files in a tool's result (interface §8; AGN-033 §6): the bucket keeps the contents, and a reference
+//! takes their place.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,35 +14,35 @@ use aptix_edge::ports::FileFault;
 use bed::LoneStep;
 use serde_json::{Value, json};
 
-fn kept(step: &LoneStep, answer: &str) -> Result<(String, Vec<OutputFile>), FileFailure> {
+fn kept(step: &LoneStep, given: &str) -> Result<(String, Vec<OutputFile>), FileFailure> {
     let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
-    step.run(keep_files(&step.platform, links, answer.to_owned()))
+    step.run(keep_files(&step.platform, links, given.to_owned()))
 }
 
 fn with_key() -> LoneStep {
     LoneStep::default().with_secret("FILE_LINK_KEY", "k")
 }
 
-/// Why an answer with that file fails.
+/// Why a tool fails whose result has that file.
 fn problem(file: Value) -> String {
-    let answer = json!({ "Files": [{ "Name": "ok", "MimeType": "a/b", "Text": "" }, file] });
+    let given = json!({ "Files": [{ "Name": "ok", "MimeType": "a/b", "Text": "" }, file] });
     let step = with_key();
-    let problem = kept(&step, &answer.to_string()).unwrap_err().to_string();
+    let problem = kept(&step, &given.to_string()).unwrap_err().to_string();
     assert!(step.files().is_empty(), "a file beside a malformed one was kept");
     problem
 }
 
 #[test]
-fn contents_are_kept_by_their_bytes_and_a_reference_stands_in_their_place() {
+fn contents_are_kept_by_their_bytes_and_a_reference_takes_their_place() {
     let step = with_key();
-    let answer = r#"{ "rows": 2.0, "Files": [
+    let given = r#"{ "rows": 2.0, "Files": [
         {"Name": "a.csv", "MimeType": "text/csv", "Text": "x\r\ny", "Extra": 1},
         {"Description": "Pixels.", "DataBase64": "AAEC/w", "Name": "p", "MimeType": "image/png"}
     ], "done":true }"#;
-    let (result, files) = kept(&step, answer).unwrap();
+    let (result, files) = kept(&step, given).unwrap();
     let [text, image] = files.as_slice() else { panic!("{files:?}") };
     let references = serde_json::to_string(&[&text.reference, &image.reference]).unwrap();
-    // Around the list, every byte stays.
+    // Every byte around the list stays.
     assert_eq!(result, format!("{{ \"rows\": 2.0, \"Files\": {references}, \"done\":true }}"));
     assert_eq!(text.reference.size_bytes, 4);
     assert_eq!(text.reference.content_hash, content_hash_of_text("x\ny"));
@@ -62,15 +62,15 @@ fn contents_are_kept_by_their_bytes_and_a_reference_stands_in_their_place() {
 }
 
 #[test]
-fn a_file_elsewhere_is_passed_on_with_what_is_known_of_it() {
+fn a_file_kept_elsewhere_is_passed_on_as_the_tool_describes_it() {
     let hash = "AB".repeat(32);
-    let answer = json!({ "Files": [{
+    let given = json!({ "Files": [{
         "Name": "big.iso", "MimeType": "application/octet-stream", "SizeBytes": 5_000_000_000_u64,
         "Url": "https://cdn.example/big.iso?s=1", "ContentHash": hash,
         "ContentExpires": "2026-01-02T03:04:05.5+01:00",
     }] });
-    // It needs no place for files.
-    let (_, files) = kept(&LoneStep::default(), &answer.to_string()).unwrap();
+    // It needs no bucket.
+    let (_, files) = kept(&LoneStep::default(), &given.to_string()).unwrap();
     let file = &files[0];
     assert_eq!(file.reference.url, "https://cdn.example/big.iso?s=1");
     assert_eq!(file.reference.size_bytes, 5_000_000_000);
@@ -80,8 +80,8 @@ fn a_file_elsewhere_is_passed_on_with_what_is_known_of_it() {
 }
 
 #[test]
-fn what_is_no_list_of_files_is_the_tool_s_own() {
-    for answer in [
+fn any_other_value_under_files_belongs_to_the_tool() {
+    for given in [
         "[]",
         "[{\"Files\":1}]",
         "\"Files\"",
@@ -95,12 +95,12 @@ fn what_is_no_list_of_files_is_the_tool_s_own() {
         " {\"a\":{\"Files\":[{}]}}",
         "{\"a\\ud800\":1}",
     ] {
-        assert_eq!(kept(&LoneStep::default(), answer), Ok((answer.to_owned(), Vec::new())));
+        assert_eq!(kept(&LoneStep::default(), given), Ok((given.to_owned(), Vec::new())));
     }
 }
 
 #[test]
-fn a_malformed_file_is_named_with_what_it_must_be_and_never_repeated() {
+fn a_malformed_file_is_named_with_its_rule_and_never_repeated() {
     let text = |members: Value| {
         let mut file = json!({ "Name": "a", "MimeType": "text/plain", "Text": "secret" });
         file.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
@@ -167,8 +167,8 @@ fn a_malformed_file_is_named_with_what_it_must_be_and_never_repeated() {
 
 #[test]
 fn a_file_that_cannot_be_kept_is_the_tool_s_failure() {
-    let answer = r#"{"Files":[{"Name":"a","MimeType":"a/b","Text":"x"}]}"#;
-    let failure = |step: &LoneStep| kept(step, answer).unwrap_err();
+    let given = r#"{"Files":[{"Name":"a","MimeType":"a/b","Text":"x"}]}"#;
+    let failure = |step: &LoneStep| kept(step, given).unwrap_err();
     assert_eq!(failure(&LoneStep::default()), FileFailure::NoPlace);
     let empty = LoneStep::default().with_secret("FILE_LINK_KEY", "");
     assert_eq!(failure(&empty), FileFailure::NoPlace);

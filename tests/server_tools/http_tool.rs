@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use aptix_edge::catalog::Catalog;
+use aptix_edge::catalog::{Catalog, HttpService};
 use aptix_edge::contract::ToolOutcome;
 use aptix_edge::outbound::{ServiceFailure, post};
 use aptix_edge::ports::{HttpMethod, HttpRequest};
@@ -175,8 +175,9 @@ fn an_answer_may_be_as_large_as_the_cap_and_no_larger() {
     );
     let posted = |bytes| {
         let step = LoneStep::replying([large(bytes)]);
+        let service = HttpService { url: ADDRESS.to_owned(), headers: vec![], timeout_ms: 500 };
         let body = "{}".to_owned();
-        let text = step.run(post(&step.platform, ADDRESS, &[], 500, body, MAX_RESPONSE_BYTES));
+        let text = step.run(post(&step.platform, &service, body, MAX_RESPONSE_BYTES));
         text.map(|text| text.len())
     };
     assert_eq!(posted(MAX_RESPONSE_BYTES), Ok(MAX_RESPONSE_BYTES));
