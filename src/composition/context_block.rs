@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::retrieval::Chunk;
 
 /// Renders the block; empty when there are no chunks.
-pub fn context_block(chunks: &[Chunk]) -> String {
+pub(super) fn context_block(chunks: &[Chunk]) -> String {
     let mut block = String::new();
     for (index, chunk) in chunks.iter().enumerate() {
         block.push_str(if index == 0 { "[CONTEXT]\n\n" } else { "\n" });
@@ -30,7 +30,8 @@ pub(super) fn chunk_path(relative_path: &str, file_name: &str) -> String {
 }
 
 fn write_chunk(block: &mut String, number: usize, chunk: &Chunk) {
-    let fence = "`".repeat(3.max(longest_run_of_backticks(&chunk.text) + 1));
+    let longest_run = chunk.text.split(|c: char| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(3.max(longest_run + 1));
     let text = chunk.text.strip_suffix('\n').unwrap_or(&chunk.text);
     // Writing to a String cannot fail.
     let _ = write!(
@@ -38,16 +39,6 @@ fn write_chunk(block: &mut String, number: usize, chunk: &Chunk) {
         "=== CHUNK {number} ===\nId: ctx_{number}\nPath: {}\nLines: {}-{}\nLanguage: {}\n{fence}{}\n{text}\n{fence}\n",
         chunk.path, chunk.start_line, chunk.end_line, chunk.language, chunk.language,
     );
-}
-
-fn longest_run_of_backticks(text: &str) -> usize {
-    let mut longest = 0;
-    let mut run = 0;
-    for byte in text.bytes() {
-        run = if byte == b'`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::contract::{ErrorCode, Fault, ToolOutcome};
-use crate::responses_api::{array_of, function_call_output};
+use crate::contract::{Fault, ToolOutcome};
+use crate::responses_api::function_call_output;
 
 /// Why a call has no result of its tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoResult<'a> {
+pub(crate) enum NoResult<'a> {
     /// The turn offers no tool of that name.
     UnknownTool(&'a str),
     /// The client is given JSON or nothing.
@@ -28,7 +28,7 @@ pub enum NoResult<'a> {
 
 /// What ended the wait for a tool result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GivenUp {
+pub(crate) enum GivenUp {
     /// The client cancelled the turn.
     Cancelled,
     /// The turn ended otherwise, and a new one begins.
@@ -38,7 +38,7 @@ pub enum GivenUp {
 }
 
 /// The outcome that stands in the place of a result.
-pub fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
+pub(crate) fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
     ToolOutcome::Error(match missing {
         NoResult::UnknownTool(name) => format!("There is no tool {name}. Use an offered one."),
         NoResult::MalformedArguments => {
@@ -63,28 +63,22 @@ pub fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
 
 /// The outputs of calls, each given by the model's id for it and its outcome: a JSON array of
 /// `function_call_output`, in the order given.
-///
-/// # Errors
-/// `internal` when an output cannot be written as JSON.
 pub fn tool_outputs<'a>(
     outcomes: impl IntoIterator<Item = (&'a str, &'a ToolOutcome)>,
 ) -> Result<String, Fault> {
     let outputs: Result<Vec<_>, Fault> =
         outcomes.into_iter().map(|(call_id, outcome)| output(call_id, outcome)).collect();
-    Ok(array_of(&outputs?))
+    serde_json::to_string(&outputs?).map_err(|_| Fault::unwritable("A tool output"))
 }
 
 /// The output that replaces one which the model service refused.
-///
-/// # Errors
-/// `internal` when the stored output cannot be read, or the new one cannot be written.
-pub fn refused_output(refused: &RawValue) -> Result<Box<RawValue>, Fault> {
+pub(crate) fn refused_output(refused: &RawValue) -> Result<Box<RawValue>, Fault> {
     #[derive(Deserialize)]
     struct Output {
         call_id: String,
     }
     let Output { call_id } = serde_json::from_str(refused.get())
-        .map_err(|_| Fault::new(ErrorCode::Internal, "A stored tool output is unreadable."))?;
+        .map_err(|_| Fault::internal("A stored tool output is unreadable."))?;
     output(&call_id, &stand_in(NoResult::Refused))
 }
 

@@ -1,27 +1,27 @@
-//! The stop of a running turn, asked for by whoever cancels or erases.
+//! The signal that stops a running turn; cancelling a turn or erasing its session sends it.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::task::{Poll, Waker};
 
-/// Says once, to whoever waits, that a turn is to stop.
+/// A signal to stop. It is sent once and stays set.
 #[derive(Debug, Default)]
-pub struct Cancellation {
+pub(crate) struct Cancellation {
     requested: Cell<bool>,
     waiting: RefCell<Vec<Waker>>,
 }
 
 impl Cancellation {
-    /// Asks for the stop. Asking twice is asking once.
-    pub fn request(&self) {
+    /// Sends the signal. A second request changes nothing.
+    pub(crate) fn request(&self) {
         self.requested.set(true);
         for waker in self.waiting.take() {
             waker.wake();
         }
     }
 
-    /// Completes when the stop has been asked for.
-    pub fn requested(&self) -> impl Future<Output = ()> + '_ {
+    /// Completes when the signal has been sent.
+    pub(crate) fn requested(&self) -> impl Future<Output = ()> + '_ {
         std::future::poll_fn(|context| {
             if self.requested.get() {
                 return Poll::Ready(());

@@ -5,16 +5,31 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::invocation::ToolInvocation;
 use crate::catalog::ServerTool;
+use crate::contract::{SessionId, TurnId};
 use crate::files::FileFailure;
 use crate::outbound::{ServiceFailure, post};
 use crate::ports::Platform;
 
-/// The largest response of a tool, in bytes: a result, and files that are kept apart from it.
+/// The largest response of a tool, in bytes: a result, and files that are stored apart from it.
 const MAX_RESPONSE_BYTES: usize = 16_000_000;
 
-/// Why a tool gave no result. The client and the model may read the text.
+/// A call of a server tool.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolInvocation<'a> {
+    /// The session that makes the call.
+    pub session_id: &'a SessionId,
+    /// The turn that makes the call.
+    pub turn_id: &'a TurnId,
+    /// The id by which the tool knows the call.
+    pub tool_call_id: &'a str,
+    /// The tool's name.
+    pub name: &'a str,
+    /// JSON text as the model wrote it.
+    pub arguments: &'a str,
+}
+
+/// Why a tool gave no result. Clients and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ToolFailure {
     #[error("its arguments are not valid JSON")]
@@ -26,7 +41,7 @@ pub(crate) enum ToolFailure {
 }
 
 impl ToolFailure {
-    /// The model called wrongly; the tool itself did not fail.
+    /// The model wrote the call wrong; the tool itself did not fail.
     pub(super) fn caused_by_model(&self) -> bool {
         matches!(self, Self::Arguments)
     }
@@ -42,7 +57,7 @@ struct ToolRequest<'a> {
     turn_id: &'a str,
 }
 
-/// Calls the tool and gives the JSON text of its response.
+/// Calls the tool and returns the JSON text of its response.
 pub(super) async fn call<P: Platform>(
     platform: &P,
     tool: &ServerTool,
@@ -55,12 +70,12 @@ pub(super) async fn call<P: Platform>(
 
 fn body(invocation: ToolInvocation<'_>) -> Result<String, ToolFailure> {
     let arguments = match invocation.arguments.trim() {
-        // Some services write nothing for a call without arguments.
+        // Some services write no text for a call without arguments.
         "" => "{}",
         arguments => arguments,
     };
     serde_json::to_string(&ToolRequest {
-        tool_call_id: invocation.call_id,
+        tool_call_id: invocation.tool_call_id,
         name: invocation.name,
         arguments: serde_json::from_str(arguments).map_err(|_| ToolFailure::Arguments)?,
         session_id: invocation.session_id.as_str(),

@@ -1,11 +1,10 @@
-//! Layer 3, Server Tools: runs what the server runs, one call at a time (AGN-027 §4, layer 3;
+//! Layer 3, Server Tools: runs the calls of server tools, one at a time (AGN-027 §4, layer 3;
 //! interface §6).
 //!
 //! Architecture Invariant: it knows neither the model service nor the store. It requests a mode change;
 //! the reasoner applies it.
 
 mod http_tool;
-mod invocation;
 mod mode_tools;
 
 use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog, OnError, ServerTool};
@@ -15,10 +14,10 @@ use crate::outbound::ServiceFailure;
 use crate::ports::Platform;
 use http_tool::ToolFailure;
 
-pub use invocation::ToolInvocation;
+pub use http_tool::ToolInvocation;
 pub use mode_tools::RequestedMode;
 
-/// The largest result, in bytes. It goes to the model and into the transcript.
+/// The largest result, in bytes; the model's input and the transcript hold it.
 const MAX_RESULT_BYTES: usize = 1_000_000;
 
 /// The result of a call, and its effects beside the result.
@@ -68,14 +67,14 @@ pub async fn run<P: Platform>(
                         format!("The server tool {name} failed: {failure}"),
                     )
                     .with("ToolName", name)
-                    .with("ToolCallId", invocation.call_id));
+                    .with("ToolCallId", invocation.tool_call_id));
                 }
             },
         },
     };
     Ok(ToolRun {
         result: ToolResult {
-            tool_call_id: invocation.call_id.to_owned(),
+            tool_call_id: invocation.tool_call_id.to_owned(),
             execution_ms: platform.now_ms().saturating_sub(started),
             outcome,
         },

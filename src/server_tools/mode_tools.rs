@@ -1,5 +1,5 @@
 //! The tools built into the product: `agent_change_mode` (AGN-011 §5, TUL-007) and
-//! `agent_list_modes`. Composition defines them to the model.
+//! `agent_list_modes`. Composition describes them to the model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::contract::ToolOutcome;
 /// The longest reason that the history keeps, in bytes.
 const MAX_REASON_BYTES: usize = 4096;
 
-/// A possible mode change that the model asked for.
+/// A mode change that the model asked for and that is possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedMode {
     /// Mode key.
@@ -36,7 +36,7 @@ struct Changed<'a> {
     reason: &'a str,
 }
 
-/// Checks a requested mode. For an unknown one, the result lists the valid keys and nothing changes.
+/// Checks a requested mode. For an unknown one the result lists the valid keys, and the mode stays.
 pub(super) fn change_mode(
     catalog: &Catalog,
     arguments: &str,
@@ -54,19 +54,12 @@ pub(super) fn change_mode(
     };
     let result =
         Changed { success: true, mode: &mode.key, branch: wanted.branch, reason: &wanted.reason };
-    match serde_json::to_string(&result) {
-        Ok(text) => (
-            ToolOutcome::Result(text),
-            Some(RequestedMode { key: mode.key.clone(), reason: shortened(wanted.reason) }),
-        ),
-        Err(_) => refused("The answer could not be written.".to_owned()),
-    }
-}
-
-/// Cuts a reason for the history; the conversation keeps the whole.
-fn shortened(mut reason: String) -> String {
+    // Serializing plain members cannot fail.
+    let text = serde_json::to_string(&result).unwrap_or_default();
+    // The conversation keeps the whole reason.
+    let mut reason = wanted.reason;
     reason.truncate(reason.floor_char_boundary(MAX_REASON_BYTES));
-    reason
+    (ToolOutcome::Result(text), Some(RequestedMode { key: mode.key.clone(), reason }))
 }
 
 /// Key, display name and use of every mode.
@@ -110,8 +103,8 @@ mod tests {
     }
 
     #[test]
-    fn a_known_mode_is_confirmed_and_asked_for() {
-        for (arguments, answer, reason) in [
+    fn a_known_mode_is_confirmed_and_requested() {
+        for (arguments, result, reason) in [
             (
                 r#"{"mode":"ddr","branch":true,"reason":"Say \"why\"."}"#,
                 r#"{"success":true,"mode":"ddr","branch":true,"reason":"Say \"why\"."}"#,
@@ -124,12 +117,12 @@ mod tests {
             ),
         ] {
             let mode = RequestedMode { key: "ddr".to_owned(), reason: reason.to_owned() };
-            assert_eq!(changed(arguments), (answer.to_owned(), Some(mode)));
+            assert_eq!(changed(arguments), (result.to_owned(), Some(mode)));
         }
     }
 
     #[test]
-    fn what_names_no_mode_is_answered_with_the_valid_ones_and_changes_nothing() {
+    fn arguments_that_name_no_mode_get_the_valid_keys_and_request_no_change() {
         let shape = "The arguments must be an object with mode, branch and reason.";
         for (arguments, why) in [
             (r#"{"mode":"DDR","branch":false,"reason":""}"#, "There is no mode DDR."),
@@ -140,17 +133,17 @@ mod tests {
             (r#"{"mode":null}"#, shape),
             (r#"{"mode":["ddr"]}"#, shape),
         ] {
-            let (answer, mode) = changed(arguments);
+            let (result, mode) = changed(arguments);
             assert_eq!(mode, None, "{arguments}");
             assert_eq!(
-                serde_json::from_str::<Value>(&answer).unwrap(),
+                serde_json::from_str::<Value>(&result).unwrap(),
                 json!({ "success": false, "error": why, "validModes": ["general", "ddr"] })
             );
         }
     }
 
     #[test]
-    fn the_list_of_modes_says_of_each_when_to_use_it() {
+    fn the_list_of_modes_says_when_to_use_each() {
         let ToolOutcome::Result(list) = list_modes(&catalog()) else { panic!("no list") };
         assert_eq!(
             serde_json::from_str::<Value>(&list).unwrap(),

@@ -50,7 +50,7 @@ fn ran_of(
     let invocation = ToolInvocation {
         session_id: &SessionId::parse("s").unwrap(),
         turn_id: &TurnId::parse("t").unwrap(),
-        call_id: "call_1",
+        tool_call_id: "call_1",
         name,
         arguments,
     };
