@@ -1,4 +1,4 @@
-//! What an artifact is to the model: text, an image, a document, or nothing it can read.
+//! The form in which the model gets an artifact: text, an image, a document, or not at all.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ pub(super) enum ArtifactKind {
     Image(String),
     /// An `input_file`, as a data URL.
     Document(String),
-    /// Left out, and named in a user warning.
+    /// Left out; a user warning names it.
     Binary,
 }
 

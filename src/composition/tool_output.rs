@@ -1,5 +1,7 @@
-//! The outputs of tool calls as the model reads them, and the texts that stand where a tool gave no
-//! result. The service wants an output for each call, whatever became of the tool.
+//! The outputs of tool calls as the model reads them, and the stand-ins for missing results. The service
+//! requires an output for every call.
+
+use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -9,17 +11,12 @@ use crate::contract::{Fault, ToolOutcome};
 use crate::responses_api::function_call_output;
 
 /// Why a call has no result of its tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoResult<'a> {
-    /// The turn offers no tool of that name.
     UnknownTool(&'a str),
-    /// The client is given JSON or nothing.
     MalformedArguments,
-    /// The call was still open when nobody waited for it any more.
+    /// The wait for the result ended. `may_have_run` when a server tool may have worked on the call.
     GivenUp {
-        /// A server tool may have been at work.
         may_have_run: bool,
-        /// What ended the wait.
         why: GivenUp,
     },
     /// The model service refused the result as input.
@@ -27,17 +24,16 @@ pub(crate) enum NoResult<'a> {
 }
 
 /// What ended the wait for a tool result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum GivenUp {
-    /// The client cancelled the turn.
     Cancelled,
-    /// The turn ended otherwise, and a new one begins.
+    /// The turn ended, and a new one begins.
     Ended,
     /// The turn is resumed after another turn.
     Overtaken,
 }
 
-/// The outcome that stands in the place of a result.
+/// The outcome of a call that has no result.
 pub(crate) fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
     ToolOutcome::Error(match missing {
         NoResult::UnknownTool(name) => format!("There is no tool {name}. Use an offered one."),
@@ -45,10 +41,9 @@ pub(crate) fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
             "The arguments are not valid JSON. Write the call again.".to_owned()
         }
         NoResult::GivenUp { may_have_run, why } => {
-            let what = if may_have_run {
-                "It is not known whether the tool was executed"
-            } else {
-                "The tool was not executed"
+            let what = match may_have_run {
+                true => "It is not known whether the tool was executed",
+                false => "The tool was not executed",
             };
             let why = match why {
                 GivenUp::Cancelled => "the turn was cancelled",
@@ -61,8 +56,8 @@ pub(crate) fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
     })
 }
 
-/// The outputs of calls, each given by the model's id for it and its outcome: a JSON array of
-/// `function_call_output`, in the order given.
+/// The outputs of calls, given by the model's ids and the outcomes: a JSON array of
+/// `function_call_output`, in the same order.
 pub fn tool_outputs<'a>(
     outcomes: impl IntoIterator<Item = (&'a str, &'a ToolOutcome)>,
 ) -> Result<String, Fault> {
@@ -82,15 +77,13 @@ pub(crate) fn refused_output(refused: &RawValue) -> Result<Box<RawValue>, Fault>
     output(&call_id, &stand_in(NoResult::Refused))
 }
 
-/// A result goes out as it is, an error as `{"error":"…"}`.
+/// Writes a result as it is, an error as `{"error":"…"}`.
 fn output(call_id: &str, outcome: &ToolOutcome) -> Result<Box<RawValue>, Fault> {
-    let written = match outcome {
-        ToolOutcome::Result(json) => function_call_output(call_id, json),
-        ToolOutcome::Error(message) => {
-            function_call_output(call_id, &json!({ "error": message }).to_string())
-        }
+    let text = match outcome {
+        ToolOutcome::Result(json) => Cow::from(json),
+        ToolOutcome::Error(message) => json!({ "error": message }).to_string().into(),
     };
-    written.map_err(|_| Fault::unwritable("A tool output"))
+    function_call_output(call_id, &text).map_err(|_| Fault::unwritable("A tool output"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use futures_util::future::AbortHandle;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -21,7 +22,7 @@ use crate::contract::{
 use crate::persistence::{SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
-    Cancellation, LiveText, Outcome, Position, Reasoner, TextCursor, Timings, abort, turn_aborted,
+    LiveText, Outcome, Position, Reasoner, TextCursor, Timings, abort, turn_aborted,
 };
 use crate::retrieval::{Retrieved, question_of, retrieve};
 
@@ -73,7 +74,7 @@ enum Interrupted {
 pub(super) struct LiveTurn {
     ordinal: u64,
     pub(super) stream: Rc<LiveText>,
-    pub(super) cancellation: Rc<Cancellation>,
+    pub(super) cancellation: AbortHandle,
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -186,7 +187,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let (mut session, mut turn) = self.door(context).known_turn(session_id, turn_id)?;
         match (turn.status, self.live_turn(&turn)) {
             (TurnStatus::Running, Some(live)) => {
-                live.cancellation.request();
+                live.cancellation.abort();
                 live.stream.ended_with().await;
             }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
@@ -254,11 +255,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         turn: &Turn,
     ) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(context.catalog()?);
-        let live = LiveTurn {
-            ordinal: turn.ordinal,
-            stream: Rc::new(LiveText::default()),
-            cancellation: Rc::new(Cancellation::default()),
-        };
+        let (cancellation, registration) = AbortHandle::new_pair();
+        let live =
+            LiveTurn { ordinal: turn.ordinal, stream: Rc::new(LiveText::default()), cancellation };
         self.live.replace(Some(live.clone()));
         self.runs.set(self.runs.get() + 1);
         let stream = Rc::clone(&live.stream);
@@ -273,7 +272,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let turn_id = turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
-            let mut outcome = reasoner.run(live.ordinal, &live.stream, &live.cancellation).await;
+            let mut outcome = reasoner.run(live.ordinal, &live.stream, registration).await;
             // Write first, send after: nobody hears of an outcome that could still be lost.
             let ended_at = host.platform.now_ms();
             host.platform.durable().await;

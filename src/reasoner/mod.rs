@@ -8,7 +8,6 @@
 //! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
 //! mode change.
 
-mod cancellation;
 mod conversation_input;
 mod erasure;
 mod exchange;
@@ -24,7 +23,6 @@ mod turn_beginning;
 mod turn_ending;
 mod turn_loop;
 
-pub(crate) use cancellation::Cancellation;
 pub(crate) use erasure::delete_responses;
 pub(crate) use live_text::{LiveText, Outcome};
 pub(crate) use run_report::Timings;

@@ -169,8 +169,8 @@ pub(crate) fn resume_turn<D: Database>(
     })
 }
 
-/// The solution context that the turn shows: the request's, else the session's; none when the
-/// conversation showed the same one last.
+/// The solution context that the turn shows: the request's, else the session's; none when it is the
+/// one that the conversation showed last.
 fn unshown_solution_context<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
@@ -178,10 +178,8 @@ fn unshown_solution_context<D: Database>(
 ) -> Result<Option<String>, Fault> {
     let shown = session.solution_context_sent.as_ref();
     match (&request.solution_context_text, &session.solution_context) {
-        // Storage names a kept text by this hash.
-        (Some(text), _) if shown.is_some_and(|hash| *hash == sha256_hex(text.as_bytes())) => {
-            Ok(None)
-        }
+        // Storage names a text by this hash.
+        (Some(text), _) if shown == Some(&sha256_hex(text.as_bytes())) => Ok(None),
         (Some(text), _) => Ok(Some(text.clone())),
         (None, Some(latched)) if shown != Some(latched) => store.text(latched).map(Some),
         (None, _) => Ok(None),

@@ -5,9 +5,8 @@ use std::cell::RefCell;
 use std::pin::pin;
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
-use super::cancellation::Cancellation;
 use super::live_text::{LiveText, Outcome};
 use super::run_report::RunReport;
 use super::settlement::turn_aborted;
@@ -48,7 +47,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         &self,
         ordinal: u64,
         live_text: &LiveText,
-        cancellation: &Cancellation,
+        cancellation: AbortRegistration,
     ) -> Outcome {
         let stored = self
             .run_in_time(ordinal, live_text, cancellation)
@@ -62,20 +61,19 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         &self,
         ordinal: u64,
         live_text: &LiveText,
-        cancellation: &Cancellation,
+        cancellation: AbortRegistration,
     ) -> Result<StoredOutcome, Fault> {
         // Dropping the loop at an await aborts what it waits for, and never cuts a durable step.
-        // `select` polls the stop first, so that a cancelled turn sends no further request.
-        let cancelled = pin!(cancellation.requested());
+        // A cancelled turn is not polled again, so it sends no further request.
         let timed_out = pin!(self.platform.sleep(self.deployment.turn_timeout_ms));
-        let stopped = select(cancelled, timed_out);
-        match select(stopped, pin!(self.advance(ordinal, live_text))).await {
-            Either::Left((Either::Left(_), _)) => Err(turn_aborted()),
-            Either::Left((Either::Right(_), _)) => Err(Fault::new(
+        let advancing = pin!(self.advance(ordinal, live_text));
+        match Abortable::new(select(timed_out, advancing), cancellation).await {
+            Err(Aborted) => Err(turn_aborted()),
+            Ok(Either::Left(_)) => Err(Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The turn did not end within {} ms.", self.deployment.turn_timeout_ms),
             )),
-            Either::Right((outcome, _)) => outcome,
+            Ok(Either::Right((outcome, _))) => outcome,
         }
     }
 

@@ -32,19 +32,13 @@ pub struct ToolInvocation<'a> {
 /// Why a tool gave no result. Clients and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ToolFailure {
+    /// The model wrote the call wrong; the tool itself did not fail.
     #[error("its arguments are not valid JSON")]
     Arguments,
     #[error(transparent)]
     Service(#[from] ServiceFailure),
     #[error(transparent)]
     Files(#[from] FileFailure),
-}
-
-impl ToolFailure {
-    /// The model wrote the call wrong; the tool itself did not fail.
-    pub(super) fn caused_by_model(&self) -> bool {
-        matches!(self, Self::Arguments)
-    }
 }
 
 #[derive(Serialize)]
@@ -63,23 +57,19 @@ pub(super) async fn call<P: Platform>(
     tool: &ServerTool,
     invocation: ToolInvocation<'_>,
 ) -> Result<String, ToolFailure> {
-    let body = body(invocation)?;
-    let http = &tool.http;
-    Ok(post(platform, &http.url, &http.headers, http.timeout_ms, body, MAX_RESPONSE_BYTES).await?)
-}
-
-fn body(invocation: ToolInvocation<'_>) -> Result<String, ToolFailure> {
     let arguments = match invocation.arguments.trim() {
         // Some services write no text for a call without arguments.
         "" => "{}",
         arguments => arguments,
     };
-    serde_json::to_string(&ToolRequest {
+    let body = ToolRequest {
         tool_call_id: invocation.tool_call_id,
         name: invocation.name,
         arguments: serde_json::from_str(arguments).map_err(|_| ToolFailure::Arguments)?,
         session_id: invocation.session_id.as_str(),
         turn_id: invocation.turn_id.as_str(),
-    })
-    .map_err(|_| ToolFailure::Arguments)
+    };
+    let body = serde_json::to_string(&body).map_err(|_| ToolFailure::Arguments)?;
+    let http = &tool.http;
+    Ok(post(platform, &http.url, &http.headers, http.timeout_ms, body, MAX_RESPONSE_BYTES).await?)
 }

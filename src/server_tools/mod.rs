@@ -43,44 +43,33 @@ pub async fn run<P: Platform>(
 ) -> Result<ToolRun, Fault> {
     let started = platform.now_ms();
     let mut files = Vec::new();
-    let (outcome, new_mode) = match invocation.name {
-        AGENT_CHANGE_MODE => mode_tools::change_mode(catalog, invocation.arguments),
-        AGENT_LIST_MODES => (mode_tools::list_modes(catalog), None),
-        name => match catalog.server_tool(name) {
-            None => {
-                let gone = format!("The tool {name} is no longer available.");
-                (ToolOutcome::Error(gone), None)
+    let (outcome, new_mode) = match (invocation.name, catalog.server_tool(invocation.name)) {
+        (AGENT_CHANGE_MODE, _) => mode_tools::change_mode(catalog, invocation.arguments),
+        (AGENT_LIST_MODES, _) => (mode_tools::list_modes(catalog), None),
+        (name, None) => {
+            (ToolOutcome::Error(format!("The tool {name} is no longer available.")), None)
+        }
+        (name, Some(tool)) => match call_http_tool(platform, tool, links, invocation).await {
+            Ok((result, made)) => {
+                files = made;
+                (ToolOutcome::Result(result), None)
             }
-            Some(tool) => match call_http_tool(platform, tool, links, invocation).await {
-                Ok((result, made)) => {
-                    files = made;
-                    (ToolOutcome::Result(result), None)
-                }
-                Err(failure)
-                    if tool.on_error == OnError::ReportToModel || failure.caused_by_model() =>
-                {
-                    (ToolOutcome::Error(failure.to_string()), None)
-                }
-                Err(failure) => {
-                    return Err(Fault::new(
-                        ErrorCode::ServerToolFailed,
-                        format!("The server tool {name} failed: {failure}"),
-                    )
+            Err(failure)
+                if tool.on_error == OnError::ReportToModel || failure == ToolFailure::Arguments =>
+            {
+                (ToolOutcome::Error(failure.to_string()), None)
+            }
+            Err(failure) => {
+                let message = format!("The server tool {name} failed: {failure}");
+                return Err(Fault::new(ErrorCode::ServerToolFailed, message)
                     .with("ToolName", name)
                     .with("ToolCallId", invocation.tool_call_id));
-                }
-            },
+            }
         },
     };
-    Ok(ToolRun {
-        result: ToolResult {
-            tool_call_id: invocation.tool_call_id.to_owned(),
-            execution_ms: platform.now_ms().saturating_sub(started),
-            outcome,
-        },
-        files,
-        new_mode,
-    })
+    let execution_ms = platform.now_ms().saturating_sub(started);
+    let tool_call_id = invocation.tool_call_id.to_owned();
+    Ok(ToolRun { result: ToolResult { tool_call_id, execution_ms, outcome }, files, new_mode })
 }
 
 /// Calls an HTTP tool, and keeps the files in its response.
