@@ -72,7 +72,7 @@ pub async fn run<P: Platform>(
     Ok(ToolRun { result: ToolResult { tool_call_id, execution_ms, outcome }, files, new_mode })
 }
 
-/// Calls an HTTP tool, and keeps the files in its response.
+/// Calls an HTTP tool, and stores the files in its response.
 async fn call_http_tool<P: Platform>(
     platform: &P,
     tool: &ServerTool,

@@ -19,21 +19,16 @@ pub struct RequestedMode {
     pub reason: String,
 }
 
-#[derive(Deserialize)]
-struct ChangeMode {
+/// The arguments of `agent_change_mode`, and its result with `success` before them.
+#[derive(Serialize, Deserialize)]
+struct ModeChange {
+    #[serde(skip_deserializing)]
+    success: bool,
     mode: String,
     #[serde(default)]
     branch: bool,
     #[serde(default)]
     reason: String,
-}
-
-#[derive(Serialize)]
-struct Changed<'a> {
-    success: bool,
-    mode: &'a str,
-    branch: bool,
-    reason: &'a str,
 }
 
 /// Checks a requested mode. For an unknown one the result lists the valid keys, and the mode stays.
@@ -46,20 +41,19 @@ pub(super) fn change_mode(
         let result = json!({ "success": false, "error": why, "validModes": valid });
         (ToolOutcome::Result(result.to_string()), None)
     };
-    let Ok(wanted) = serde_json::from_str::<ChangeMode>(arguments) else {
+    let Ok(mut change) = serde_json::from_str::<ModeChange>(arguments) else {
         return refused("The arguments must be an object with mode, branch and reason.".to_owned());
     };
-    let Some(mode) = catalog.mode(&wanted.mode) else {
-        return refused(format!("There is no mode {}.", wanted.mode));
-    };
-    let result =
-        Changed { success: true, mode: &mode.key, branch: wanted.branch, reason: &wanted.reason };
+    if catalog.mode(&change.mode).is_none() {
+        return refused(format!("There is no mode {}.", change.mode));
+    }
+    change.success = true;
     // Serializing plain members cannot fail.
-    let text = serde_json::to_string(&result).unwrap_or_default();
+    let result = serde_json::to_string(&change).unwrap_or_default();
     // The conversation keeps the whole reason.
-    let mut reason = wanted.reason;
-    reason.truncate(reason.floor_char_boundary(MAX_REASON_BYTES));
-    (ToolOutcome::Result(text), Some(RequestedMode { key: mode.key.clone(), reason }))
+    change.reason.truncate(change.reason.floor_char_boundary(MAX_REASON_BYTES));
+    let requested = RequestedMode { key: change.mode, reason: change.reason };
+    (ToolOutcome::Result(result), Some(requested))
 }
 
 /// Key, display name and use of every mode.
