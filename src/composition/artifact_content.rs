@@ -1,33 +1,26 @@
-//! What an artifact is to the model: text, an image, a document, or nothing it can read.
+//! The form in which the model gets an artifact: text, an image, a document, or not at all.
 
 use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::general_purpose::STANDARD;
 
 use crate::contract::{ArtifactContent, InputArtifact};
-
-/// Standard alphabet; padding may be missing, as the contract allows.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
+use crate::encoding::essence;
 
 /// How an artifact is shown to the model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ArtifactKind {
+pub(super) enum ArtifactKind {
     /// A chunk of the context block.
     Text(String),
     /// An `input_image`, as a data URL.
     Image(String),
     /// An `input_file`, as a data URL.
     Document(String),
-    /// Left out, and named in a user warning.
+    /// Left out; a user warning names it.
     Binary,
 }
 
-/// Decides by encoding, then by MIME type, then by extension; what says nothing is text when it is
-/// UTF-8 without NUL.
-pub fn classify(artifact: &InputArtifact) -> ArtifactKind {
+/// Decides by encoding, then by MIME type, then by extension. When none of them decides, bytes are text
+/// if they are UTF-8 without NUL.
+pub(super) fn classify(artifact: &InputArtifact) -> ArtifactKind {
     let encoded = match &artifact.content {
         ArtifactContent::Text(text) => return ArtifactKind::Text(text.clone()),
         ArtifactContent::Base64(encoded) => encoded,
@@ -40,7 +33,7 @@ pub fn classify(artifact: &InputArtifact) -> ArtifactKind {
         "application/pdf" => return ArtifactKind::Document(data_url(&mime, encoded)),
         _ => {}
     }
-    let decoded = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let decoded = STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     match decoded {
         Some(text) if !text.contains('\0') => ArtifactKind::Text(text),
         _ => ArtifactKind::Binary,
@@ -53,24 +46,17 @@ pub(super) fn data_url(mime: &str, encoded: &str) -> String {
 }
 
 fn media_type(artifact: &InputArtifact) -> String {
-    let given = artifact
-        .mime_type
-        .as_deref()
-        .map(|mime| mime.split(';').next().unwrap_or(mime).trim().to_ascii_lowercase());
-    match given.as_deref() {
-        Some("image/jpg") => "image/jpeg".to_owned(),
-        None | Some("" | "application/octet-stream") => {
-            let name = artifact.file_name.to_ascii_lowercase();
-            let by_extension = match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
-                "png" => "image/png",
-                "jpg" | "jpeg" => "image/jpeg",
-                "webp" => "image/webp",
-                "gif" => "image/gif",
-                "pdf" => "application/pdf",
-                _ => "application/octet-stream",
-            };
-            by_extension.to_owned()
-        }
-        Some(given) => given.to_owned(),
-    }
+    let given = essence(artifact.mime_type.as_deref().unwrap_or_default()).to_ascii_lowercase();
+    let name = artifact.file_name.to_ascii_lowercase();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let known = match (given.as_str(), extension) {
+        ("image/jpg", _) => "image/jpeg",
+        ("" | "application/octet-stream", "png") => "image/png",
+        ("" | "application/octet-stream", "jpg" | "jpeg") => "image/jpeg",
+        ("" | "application/octet-stream", "webp") => "image/webp",
+        ("" | "application/octet-stream", "gif") => "image/gif",
+        ("" | "application/octet-stream", "pdf") => "application/pdf",
+        _ => return given,
+    };
+    known.to_owned()
 }

@@ -5,11 +5,19 @@ use std::fmt::Write;
 use crate::retrieval::Chunk;
 
 /// Renders the block; empty when there are no chunks.
-pub fn context_block(chunks: &[Chunk]) -> String {
+pub(super) fn context_block(chunks: &[Chunk]) -> String {
     let mut block = String::new();
-    for (index, chunk) in chunks.iter().enumerate() {
-        block.push_str(if index == 0 { "[CONTEXT]\n\n" } else { "\n" });
-        write_chunk(&mut block, index + 1, chunk);
+    for (number, chunk) in (1..).zip(chunks) {
+        let opening = if number == 1 { "[CONTEXT]\n\n" } else { "\n" };
+        let longest_run = chunk.text.split(|c: char| c != '`').map(str::len).max();
+        let fence = "`".repeat(3.max(longest_run.unwrap_or_default() + 1));
+        let text = chunk.text.strip_suffix('\n').unwrap_or(&chunk.text);
+        let Chunk { path, start_line, end_line, language, .. } = chunk;
+        // Writing to a String cannot fail.
+        let _ = write!(
+            block,
+            "{opening}=== CHUNK {number} ===\nId: ctx_{number}\nPath: {path}\nLines: {start_line}-{end_line}\nLanguage: {language}\n{fence}{language}\n{text}\n{fence}\n",
+        );
     }
     block
 }
@@ -17,37 +25,11 @@ pub fn context_block(chunks: &[Chunk]) -> String {
 /// The file's path: the relative path with the file name appended, unless it already ends so.
 pub(super) fn chunk_path(relative_path: &str, file_name: &str) -> String {
     let folder = relative_path.trim_end_matches(['/', '\\']);
-    let already_named = folder
-        .strip_suffix(file_name)
-        .is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']));
-    if already_named {
-        folder.to_owned()
-    } else if folder.is_empty() {
-        file_name.to_owned()
-    } else {
-        format!("{folder}/{file_name}")
+    match folder.strip_suffix(file_name) {
+        Some(rest) if rest.is_empty() || rest.ends_with(['/', '\\']) => folder.to_owned(),
+        _ if folder.is_empty() => file_name.to_owned(),
+        _ => format!("{folder}/{file_name}"),
     }
-}
-
-fn write_chunk(block: &mut String, number: usize, chunk: &Chunk) {
-    let fence = "`".repeat(3.max(longest_run_of_backticks(&chunk.text) + 1));
-    let text = chunk.text.strip_suffix('\n').unwrap_or(&chunk.text);
-    // Writing to a String cannot fail.
-    let _ = write!(
-        block,
-        "=== CHUNK {number} ===\nId: ctx_{number}\nPath: {}\nLines: {}-{}\nLanguage: {}\n{fence}{}\n{text}\n{fence}\n",
-        chunk.path, chunk.start_line, chunk.end_line, chunk.language, chunk.language,
-    );
-}
-
-fn longest_run_of_backticks(text: &str) -> usize {
-    let mut longest = 0;
-    let mut run = 0;
-    for byte in text.bytes() {
-        run = if byte == b'`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
 }
 
 #[cfg(test)]

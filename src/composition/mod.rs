@@ -3,6 +3,9 @@
 //!
 //! Architecture Invariant: pure. Nothing here calls, executes, loops, retries or stores; and no
 //! other layer writes prompts, tools, tool outputs or context (AGN-027 §3.1.1).
+//!
+//! Every fallible function fails with `internal`: stored text is unreadable, or a value has no JSON
+//! form.
 
 mod artifact_content;
 mod context_block;
@@ -12,14 +15,14 @@ mod tool_list;
 mod tool_output;
 mod trace;
 mod turn;
+mod turn_material;
 mod user_message;
 
-pub use artifact_content::{ArtifactKind, classify};
-pub use context_block::context_block;
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
-pub use tool_definition::{ToolDefinition, server_tool_definitions};
-pub use tool_list::{MergedTools, ToolList, merge_tools};
-pub use tool_output::{GivenUp, NoResult, refused_output, stand_in, tool_outputs};
+pub use tool_list::{OfferedTool, ToolList};
+pub use tool_output::tool_outputs;
+pub(crate) use tool_output::{GivenUp, NoResult, refused_output, stand_in};
 pub use trace::Block;
-pub use turn::{ComposedTurn, TurnMaterial, compose_turn};
-pub use user_message::{ComposedMessages, MessageMaterial, compose_messages};
+pub use turn::{ComposedTurn, compose_turn};
+pub use turn_material::TurnMaterial;
+pub use user_message::ComposedMessages;

@@ -20,7 +20,7 @@ pub struct ModelRequest<'a> {
     pub tools: Option<&'a ToolList>,
     /// On the turn's first call only.
     pub tool_choice: Option<&'a str>,
-    /// Where the chain goes on; `None` when `input` is the whole conversation.
+    /// The response that the call continues; `None` when `input` is the whole conversation.
     pub previous_response_id: Option<&'a str>,
     /// Whether the service keeps the response.
     pub store: bool,
@@ -36,56 +36,40 @@ pub struct ComposedRequest {
 }
 
 /// Writes the body of a model call; always as a stream.
-///
-/// # Errors
-/// `internal` if it cannot be written as JSON.
 pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fault> {
-    let tools = match request.tools {
-        Some(tools) if !tools.0.is_empty() => {
-            let definitions: Vec<&RawValue> =
-                tools.0.iter().map(|tool| tool.definition.as_ref()).collect();
-            Some(
-                to_raw_value(&definitions)
-                    .map_err(|_| Fault::unwritable("The request to the model service"))?,
-            )
-        }
-        _ => None,
-    };
+    let unwritable = |_| Fault::unwritable("The request to the model service");
+    let instructions = Some(request.instructions).filter(|text| !text.is_empty());
+    let offered = request.tools.filter(|tools| !tools.0.is_empty());
+    let definitions = offered.map(|tools| {
+        to_raw_value(&tools.0.iter().map(|tool| &tool.definition).collect::<Vec<_>>())
+    });
+    let tools = definitions.transpose().map_err(unwritable)?;
     let input_bytes = request.input.iter().map(|item| item.get().len()).sum();
     let trace = vec![
-        match request.instructions {
-            "" => Block::left_out("instructions", "Mode.Instructions", "the mode has none"),
-            text => Block::sent("instructions", "Mode.Instructions", text.len()),
-        },
+        Block::of("instructions", "Mode.Instructions", instructions, "the mode has none"),
         Block::sent("input", format!("conversation: {} items", request.input.len()), input_bytes),
-        match &tools {
-            Some(tools) => Block::sent("tools", "Turn.Tools", tools.get().len()),
-            None => Block::left_out(
-                "tools",
-                "Turn.Tools",
-                "none, or unchanged since they were last sent",
-            ),
-        },
-        match request.tool_choice {
-            Some(name) => Block::sent("tool_choice", "ToolChoiceName", name.len()),
-            None => Block::left_out(
-                "tool_choice",
-                "ToolChoiceName",
-                "not given, or sent with the turn's first call",
-            ),
-        },
-        match request.previous_response_id {
-            Some(id) => Block::sent("previous_response_id", "Session", id.len()),
-            None => Block::left_out(
-                "previous_response_id",
-                "Session",
-                "the input is the whole conversation",
-            ),
-        },
+        Block::of(
+            "tools",
+            "Turn.Tools",
+            tools.as_ref().map(|tools| tools.get()),
+            "none, or unchanged since they were last sent",
+        ),
+        Block::of(
+            "tool_choice",
+            "ToolChoiceName",
+            request.tool_choice,
+            "not given, or sent with the turn's first call",
+        ),
+        Block::of(
+            "previous_response_id",
+            "Session",
+            request.previous_response_id,
+            "the input is the whole conversation",
+        ),
     ];
     let body = ResponsesRequest {
         model: request.model,
-        instructions: Some(request.instructions).filter(|text| !text.is_empty()),
+        instructions,
         input: request.input.clone(),
         tools: tools.as_deref(),
         tool_choice: request.tool_choice.map(|name| ToolChoice { name }),
@@ -93,8 +77,6 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         include: if request.store { &[] } else { &[ENCRYPTED_REASONING] },
         store: request.store,
         stream: true,
-    }
-    .to_json()
-    .map_err(|_| Fault::unwritable("The request to the model service"))?;
-    Ok(ComposedRequest { body, trace })
+    };
+    Ok(ComposedRequest { body: body.to_json().map_err(unwritable)?, trace })
 }

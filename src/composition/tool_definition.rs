@@ -1,6 +1,7 @@
 //! Tools as the model service takes them (AGN-003 §5): flat, `strict` always explicit. The client's,
 //! the operator's, and the two that are built in.
 
+use serde::Serialize;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -9,65 +10,47 @@ use crate::contract::{ClientTool, Fault};
 use crate::responses_api::FunctionTool;
 
 /// A tool's name and its definition.
-pub type ToolDefinition = (String, Box<RawValue>);
+pub(super) type ToolDefinition = (String, Box<RawValue>);
 
-/// The tools of `ToolsJson`, in their order.
-pub(super) fn client_tool_definitions(tools: &[ClientTool]) -> Result<Vec<ToolDefinition>, Fault> {
-    // The service wants `parameters` of a tool that takes nothing, too.
-    let none = to_raw_value(&json!({ "type": "object", "properties": {} }))
-        .map_err(|_| Fault::unwritable("A tool definition"))?;
-    tools
-        .iter()
-        .map(|tool| {
-            let parameters = tool.parameters.as_ref().map_or(none.as_ref(), |given| given.as_raw());
-            let strict = tool.strict.unwrap_or(false);
-            definition(&tool.name, tool.description.as_deref(), parameters, strict)
-        })
-        .collect()
+/// A tool of `ToolsJson`.
+pub(super) fn client_tool(tool: &ClientTool) -> Result<ToolDefinition, Fault> {
+    let description = tool.description.as_deref();
+    let strict = tool.strict.unwrap_or(false);
+    match &tool.parameters {
+        Some(parameters) => definition(&tool.name, description, parameters, strict),
+        // The service requires `parameters` even of a tool that takes nothing.
+        None => {
+            let none = json!({ "type": "object", "properties": {} });
+            definition(&tool.name, description, &none, strict)
+        }
+    }
 }
 
-/// The default tools of a conversation context, for sessions whose client never sent any.
-pub(super) fn default_tool_definitions(
-    tools: &[ClientToolDefinition],
-) -> Result<Vec<ToolDefinition>, Fault> {
-    tools
-        .iter()
-        .map(|tool| {
-            let parameters = to_raw_value(&tool.parameters)
-                .map_err(|_| Fault::unwritable("A tool definition"))?;
-            definition(&tool.name, tool.description.as_deref(), &parameters, tool.strict)
-        })
-        .collect()
+/// A tool that a conversation context offers in sessions whose client never sent any.
+pub(super) fn default_tool(tool: &ClientToolDefinition) -> Result<ToolDefinition, Fault> {
+    definition(&tool.name, tool.description.as_deref(), &tool.parameters, tool.strict)
 }
 
 /// A mode's server tools, in the mode's order; `agent_change_mode` always, last unless the mode
 /// places it.
-///
-/// # Errors
-/// `internal` if a definition cannot be written as JSON.
-pub fn server_tool_definitions(
-    catalog: &Catalog,
-    mode: &Mode,
-) -> Result<Vec<ToolDefinition>, Fault> {
+pub(super) fn server_tools(catalog: &Catalog, mode: &Mode) -> Result<Vec<ToolDefinition>, Fault> {
     let names = mode.tools.iter().map(String::as_str);
     let always =
         (!mode.tools.iter().any(|name| name == AGENT_CHANGE_MODE)).then_some(AGENT_CHANGE_MODE);
     let definitions = names.chain(always).filter_map(|name| match name {
-        AGENT_CHANGE_MODE => Some(change_mode_definition(catalog)),
-        AGENT_LIST_MODES => Some(list_modes_definition()),
+        AGENT_CHANGE_MODE => Some(change_mode(catalog)),
+        AGENT_LIST_MODES => Some(list_modes()),
         // The catalog was checked as a whole: a mode names known tools only.
-        _ => catalog.server_tool(name).map(|tool| {
-            let parameters = to_raw_value(&tool.parameters)
-                .map_err(|_| Fault::unwritable("A tool definition"))?;
-            definition(name, Some(&tool.description), &parameters, tool.strict)
-        }),
+        _ => catalog
+            .server_tool(name)
+            .map(|tool| definition(name, Some(&tool.description), &tool.parameters, tool.strict)),
     });
     definitions.collect()
 }
 
-fn change_mode_definition(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
+fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
     let keys: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
-    let parameters = to_raw_value(&json!({
+    let parameters = json!({
         "type": "object",
         "properties": {
             "mode": { "type": "string", "enum": keys, "description": "Key of the mode to change to." },
@@ -79,8 +62,7 @@ fn change_mode_definition(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
         },
         "required": ["mode", "branch", "reason"],
         "additionalProperties": false
-    }))
-    .map_err(|_| Fault::unwritable("A tool definition"))?;
+    });
     let uses: Vec<String> = catalog
         .modes()
         .iter()
@@ -93,11 +75,8 @@ fn change_mode_definition(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
     definition(AGENT_CHANGE_MODE, Some(&description), &parameters, false)
 }
 
-fn list_modes_definition() -> Result<ToolDefinition, Fault> {
-    let parameters = to_raw_value(&json!({
-        "type": "object", "properties": {}, "additionalProperties": false
-    }))
-    .map_err(|_| Fault::unwritable("A tool definition"))?;
+fn list_modes() -> Result<ToolDefinition, Fault> {
+    let parameters = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     let description = "Lists the modes of this service: key, display name, and when to use each.";
     definition(AGENT_LIST_MODES, Some(description), &parameters, false)
 }
@@ -105,9 +84,11 @@ fn list_modes_definition() -> Result<ToolDefinition, Fault> {
 fn definition(
     name: &str,
     description: Option<&str>,
-    parameters: &RawValue,
+    parameters: &impl Serialize,
     strict: bool,
 ) -> Result<ToolDefinition, Fault> {
-    let tool = FunctionTool { name, description, parameters, strict };
-    Ok((name.to_owned(), to_raw_value(&tool).map_err(|_| Fault::unwritable("A tool definition"))?))
+    let written = to_raw_value(parameters).and_then(|parameters| {
+        to_raw_value(&FunctionTool { name, description, parameters: &parameters, strict })
+    });
+    Ok((name.to_owned(), written.map_err(|_| Fault::unwritable("A tool definition"))?))
 }

@@ -6,12 +6,12 @@ use serde_json::value::RawValue;
 use super::tool_definition::ToolDefinition;
 use crate::contract::Warning;
 
-/// A tool's name, its definition as the model service takes it, and who runs it.
+/// A tool that a turn offers to the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OfferedTool {
     /// Unique within the list.
     pub name: String,
-    /// The product runs it itself.
+    /// The server runs it; otherwise the client does.
     pub on_server: bool,
     /// `{type:"function", name, description?, parameters, strict}`.
     pub definition: Box<RawValue>,
@@ -29,18 +29,12 @@ impl ToolList {
     }
 }
 
-/// A tool list and what had to give way in it.
-#[derive(Clone, Debug)]
-pub struct MergedTools {
-    /// The list.
-    pub list: ToolList,
-    /// One for each client tool that a server tool replaced.
-    pub warnings: Vec<Warning>,
-}
-
-/// Client tools in their order, then server tools. One name, one tool: the server's wins, because
-/// what it does has been approved by the operator.
-pub fn merge_tools(client: Vec<ToolDefinition>, server: Vec<ToolDefinition>) -> MergedTools {
+/// Client tools in their order, then server tools. When both have a tool of one name, the server's
+/// is offered, because the operator has approved it; a warning names each client tool that it replaces.
+pub(super) fn merge_tools(
+    client: Vec<ToolDefinition>,
+    server: Vec<ToolDefinition>,
+) -> (ToolList, Vec<Warning>) {
     let mut warnings = Vec::new();
     let mut list = Vec::with_capacity(client.len() + server.len());
     for (name, definition) in client {
@@ -60,5 +54,5 @@ pub fn merge_tools(client: Vec<ToolDefinition>, server: Vec<ToolDefinition>) -> 
             list.push(OfferedTool { name, on_server: true, definition });
         }
     }
-    MergedTools { list: ToolList(list), warnings }
+    (ToolList(list), warnings)
 }

@@ -1,25 +1,22 @@
-//! The outputs of tool calls as the model reads them, and the texts that stand where a tool gave no
-//! result. The service wants an output for each call, whatever became of the tool.
+//! The outputs of tool calls as the model reads them, and the stand-ins for missing results. The service
+//! requires an output for every call.
+
+use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::contract::{ErrorCode, Fault, ToolOutcome};
-use crate::responses_api::{array_of, function_call_output};
+use crate::contract::{Fault, ToolOutcome};
+use crate::responses_api::function_call_output;
 
 /// Why a call has no result of its tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoResult<'a> {
-    /// The turn offers no tool of that name.
+pub(crate) enum NoResult<'a> {
     UnknownTool(&'a str),
-    /// The client is given JSON or nothing.
     MalformedArguments,
-    /// The call was still open when nobody waited for it any more.
+    /// The wait for the result ended. `may_have_run` when a server tool may have worked on the call.
     GivenUp {
-        /// A server tool may have been at work.
         may_have_run: bool,
-        /// What ended the wait.
         why: GivenUp,
     },
     /// The model service refused the result as input.
@@ -27,28 +24,26 @@ pub enum NoResult<'a> {
 }
 
 /// What ended the wait for a tool result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GivenUp {
-    /// The client cancelled the turn.
+#[derive(Clone, Copy)]
+pub(crate) enum GivenUp {
     Cancelled,
-    /// The turn ended otherwise, and a new one begins.
+    /// The turn ended, and a new one begins.
     Ended,
     /// The turn is resumed after another turn.
     Overtaken,
 }
 
-/// The outcome that stands in the place of a result.
-pub fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
+/// The outcome of a call that has no result.
+pub(crate) fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
     ToolOutcome::Error(match missing {
         NoResult::UnknownTool(name) => format!("There is no tool {name}. Use an offered one."),
         NoResult::MalformedArguments => {
             "The arguments are not valid JSON. Write the call again.".to_owned()
         }
         NoResult::GivenUp { may_have_run, why } => {
-            let what = if may_have_run {
-                "It is not known whether the tool was executed"
-            } else {
-                "The tool was not executed"
+            let what = match may_have_run {
+                true => "It is not known whether the tool was executed",
+                false => "The tool was not executed",
             };
             let why = match why {
                 GivenUp::Cancelled => "the turn was cancelled",
@@ -61,42 +56,34 @@ pub fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
     })
 }
 
-/// The outputs of calls, each given by the model's id for it and its outcome: a JSON array of
-/// `function_call_output`, in the order given.
-///
-/// # Errors
-/// `internal` when an output cannot be written as JSON.
+/// The outputs of calls, given by the model's ids and the outcomes: a JSON array of
+/// `function_call_output`, in the same order.
 pub fn tool_outputs<'a>(
     outcomes: impl IntoIterator<Item = (&'a str, &'a ToolOutcome)>,
 ) -> Result<String, Fault> {
     let outputs: Result<Vec<_>, Fault> =
         outcomes.into_iter().map(|(call_id, outcome)| output(call_id, outcome)).collect();
-    Ok(array_of(&outputs?))
+    serde_json::to_string(&outputs?).map_err(|_| Fault::unwritable("A tool output"))
 }
 
 /// The output that replaces one which the model service refused.
-///
-/// # Errors
-/// `internal` when the stored output cannot be read, or the new one cannot be written.
-pub fn refused_output(refused: &RawValue) -> Result<Box<RawValue>, Fault> {
+pub(crate) fn refused_output(refused: &RawValue) -> Result<Box<RawValue>, Fault> {
     #[derive(Deserialize)]
     struct Output {
         call_id: String,
     }
     let Output { call_id } = serde_json::from_str(refused.get())
-        .map_err(|_| Fault::new(ErrorCode::Internal, "A stored tool output is unreadable."))?;
+        .map_err(|_| Fault::internal("A stored tool output is unreadable."))?;
     output(&call_id, &stand_in(NoResult::Refused))
 }
 
-/// A result goes out as it is, an error as `{"error":"…"}`.
+/// Writes a result as it is, an error as `{"error":"…"}`.
 fn output(call_id: &str, outcome: &ToolOutcome) -> Result<Box<RawValue>, Fault> {
-    let written = match outcome {
-        ToolOutcome::Result(json) => function_call_output(call_id, json),
-        ToolOutcome::Error(message) => {
-            function_call_output(call_id, &json!({ "error": message }).to_string())
-        }
+    let text = match outcome {
+        ToolOutcome::Result(json) => Cow::from(json),
+        ToolOutcome::Error(message) => json!({ "error": message }).to_string().into(),
     };
-    written.map_err(|_| Fault::unwritable("A tool output"))
+    function_call_output(call_id, &text).map_err(|_| Fault::unwritable("A tool output"))
 }
 
 #[cfg(test)]

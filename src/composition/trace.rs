@@ -2,36 +2,50 @@
 //!
 //! Architecture Invariant: sizes and sources, never content.
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use serde::Serialize;
 
 /// One block of a request, or one that was left out of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Block {
     /// What it is: `system`, `mode`, `instruction`, `chunk`, `solution_context`, `image`, …
-    pub block: String,
+    pub block: &'static str,
     /// Where it came from: a request member, the session, a catalog entry.
-    pub source: String,
+    pub source: Cow<'static, str>,
     /// Size in bytes as sent; 0 when it was left out.
     pub bytes: usize,
     /// Why it was left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<String>,
+    pub left_out: Option<&'static str>,
 }
 
 impl Block {
     /// A block that is sent.
-    pub fn sent(block: &str, source: impl Into<String>, bytes: usize) -> Self {
-        Self { block: block.to_owned(), source: source.into(), bytes, left_out: None }
+    pub fn sent(block: &'static str, source: impl Into<Cow<'static, str>>, bytes: usize) -> Self {
+        Self { block, source: source.into(), bytes, left_out: None }
     }
 
     /// A block that is not sent, and why.
-    pub fn left_out(block: &str, source: impl Into<String>, why: &str) -> Self {
-        Self {
-            block: block.to_owned(),
-            source: source.into(),
-            bytes: 0,
-            left_out: Some(why.to_owned()),
+    pub fn left_out(
+        block: &'static str,
+        source: impl Into<Cow<'static, str>>,
+        why: &'static str,
+    ) -> Self {
+        Self { block, source: source.into(), bytes: 0, left_out: Some(why) }
+    }
+
+    /// A block that is sent when there is a text for it, and otherwise left out for the reason `why`.
+    pub(super) fn of(
+        block: &'static str,
+        source: &'static str,
+        text: Option<&str>,
+        why: &'static str,
+    ) -> Self {
+        match text {
+            Some(text) => Self::sent(block, source, text.len()),
+            None => Self::left_out(block, source, why),
         }
     }
 }

@@ -6,26 +6,14 @@ use serde_json::value::RawValue;
 use super::artifact_content::{ArtifactKind, classify, data_url};
 use super::context_block::{chunk_path, context_block};
 use super::trace::Block;
+use super::turn_material::TurnMaterial;
 use crate::contract::{Fault, UserTurn};
 use crate::responses_api::{ContentPart, system_message, user_message};
-use crate::retrieval::{Chunk, LeftOut, Retrieved, language_of};
+use crate::retrieval::{Chunk, Retrieved, language_of};
 
-/// What the user reads when nothing could be retrieved.
+/// A user warning: retrieval failed.
 const RETRIEVAL_FAILED: &str =
     "Nothing could be retrieved from the workspace; the answer was given without it.";
-
-/// What the messages are composed from, besides the request.
-#[derive(Clone, Copy, Debug)]
-pub struct MessageMaterial<'a> {
-    /// Key of the session's mode.
-    pub mode: &'a str,
-    /// The conversation context's boot prompt, on the session's first turn only.
-    pub boot_prompt: Option<&'a str>,
-    /// The session's solution context, when it has to be shown (again).
-    pub solution_context: Option<&'a str>,
-    /// What retrieval found for the turn.
-    pub retrieved: &'a Retrieved,
-}
 
 /// The messages of a user turn.
 #[derive(Debug)]
@@ -41,136 +29,121 @@ pub struct ComposedMessages {
 }
 
 /// Composes the messages of a user turn. Blocks without content are omitted.
-///
-/// # Errors
-/// `internal` if a message cannot be written as JSON.
-pub fn compose_messages(
+pub(super) fn compose_messages(
     turn: &UserTurn,
-    material: &MessageMaterial<'_>,
+    material: &TurnMaterial<'_>,
 ) -> Result<ComposedMessages, Fault> {
-    let mut trace = vec![boot_prompt_block(material.boot_prompt)];
-    let mut parts = vec![ContentPart::text(opening(turn, material.mode, &mut trace))];
-    let mut artifacts = sort_artifacts(turn, &mut trace);
-    add_retrieved(&mut artifacts, material.retrieved, &mut trace);
-    if !artifacts.chunks.is_empty() {
-        parts.push(ContentPart::text(context_block(&artifacts.chunks)));
-    }
-    if let Some(context) = material.solution_context.filter(|context| !context.is_empty()) {
-        trace.push(Block::sent("solution_context", "Session.SolutionContextText", context.len()));
-        parts.push(ContentPart::text(format!("[SOLUTION CONTEXT]\n{context}")));
-    } else {
-        trace.push(Block::left_out(
-            "solution_context",
-            "Session.SolutionContextText",
-            "none, or unchanged since it was last sent",
-        ));
-    }
-    parts.extend(artifacts.images.into_iter().map(ContentPart::image));
+    let boot_prompt = Some(material.conversation.boot_prompt.as_str())
+        .filter(|prompt| material.is_first && !prompt.is_empty());
+    let why = if material.is_first { "empty" } else { "sent with the session's first turn" };
+    let opening = format!("[MODE: {}]", material.mode.key);
+    let mut blocks = Blocks::default();
+    blocks.trace.extend([
+        Block::of("system", "ConversationContext.BootPrompt", boot_prompt, why),
+        Block::sent("mode", "Session.Mode", opening.len()),
+        Block::of("instruction", "Instruction", turn.instruction.as_deref(), "not given"),
+    ]);
+    blocks.add_artifacts(turn);
+    blocks.add_retrieved(material.retrieved);
+    let solution_context = material.solution_context.filter(|context| !context.is_empty());
+    blocks.trace.push(Block::of(
+        "solution_context",
+        "Session.SolutionContextText",
+        solution_context,
+        "none, or unchanged since it was last sent",
+    ));
     for image in &turn.clipboard_images {
         let url = data_url(image.mime_type.as_str(), &image.data_base64);
-        trace.push(Block::sent("image", format!("ClipboardImages: {}", image.id), url.len()));
-        parts.push(ContentPart::image(url));
+        blocks.add_image(format!("ClipboardImages: {}", image.id), url);
     }
-    for (name, url) in artifacts.documents {
-        parts.push(ContentPart::file(name, url));
+
+    let mut parts = vec![ContentPart::text(match &turn.instruction {
+        Some(instruction) => format!("{opening}\n\n[INSTRUCTION]\n{instruction}"),
+        None => opening,
+    })];
+    if !blocks.chunks.is_empty() {
+        parts.push(ContentPart::text(context_block(&blocks.chunks)));
     }
-    let boot_prompt = material.boot_prompt.filter(|prompt| !prompt.is_empty());
+    if let Some(context) = solution_context {
+        parts.push(ContentPart::text(format!("[SOLUTION CONTEXT]\n{context}")));
+    }
+    parts.extend(blocks.images.into_iter().map(ContentPart::image));
+    parts.extend(blocks.documents.into_iter().map(|(name, url)| ContentPart::file(name, url)));
+    let unwritable = |_| Fault::unwritable("A message to the model");
     Ok(ComposedMessages {
-        system: boot_prompt
-            .map(system_message)
-            .transpose()
-            .map_err(|_| Fault::unwritable("A message to the model"))?,
-        user: user_message(&parts).map_err(|_| Fault::unwritable("A message to the model"))?,
-        user_warnings: artifacts.warnings,
-        trace,
+        system: boot_prompt.map(system_message).transpose().map_err(unwritable)?,
+        user: user_message(&parts).map_err(unwritable)?,
+        user_warnings: blocks.user_warnings,
+        trace: blocks.trace,
     })
 }
 
-fn boot_prompt_block(boot_prompt: Option<&str>) -> Block {
-    const SOURCE: &str = "ConversationContext.BootPrompt";
-    match boot_prompt {
-        None => Block::left_out("system", SOURCE, "sent with the session's first turn"),
-        Some("") => Block::left_out("system", SOURCE, "empty"),
-        Some(prompt) => Block::sent("system", SOURCE, prompt.len()),
-    }
-}
-
-/// The first part of the user message: the mode, and the instruction.
-fn opening(turn: &UserTurn, mode: &str, trace: &mut Vec<Block>) -> String {
-    let mut opening = format!("[MODE: {mode}]");
-    trace.push(Block::sent("mode", "Session.Mode", opening.len()));
-    match &turn.instruction {
-        Some(instruction) => {
-            opening.push_str("\n\n[INSTRUCTION]\n");
-            opening.push_str(instruction);
-            trace.push(Block::sent("instruction", "Instruction", instruction.len()));
-        }
-        None => trace.push(Block::left_out("instruction", "Instruction", "not given")),
-    }
-    opening
-}
-
-/// Adds retrieval's chunks behind the request's own, and its warning.
-fn add_retrieved(artifacts: &mut Artifacts, retrieved: &Retrieved, trace: &mut Vec<Block>) {
-    for chunk in &retrieved.chunks {
-        trace.push(Block::sent("chunk", format!("retrieval: {}", chunk.path), chunk.text.len()));
-        artifacts.chunks.push(chunk.clone());
-    }
-    for LeftOut { path, why } in &retrieved.left_out {
-        let source = match path {
-            Some(path) => format!("retrieval: {path}"),
-            None => "retrieval".to_owned(),
-        };
-        trace.push(Block::left_out("chunk", source, why));
-    }
-    if retrieved.failed {
-        artifacts.warnings.push(RETRIEVAL_FAILED.to_owned());
-    }
-}
-
+/// The blocks of a user message while they are gathered, and what the trace says of each.
 #[derive(Default)]
-struct Artifacts {
+struct Blocks<'a> {
     chunks: Vec<Chunk>,
     images: Vec<String>,
-    documents: Vec<(String, String)>,
-    warnings: Vec<String>,
+    /// Names and data URLs.
+    documents: Vec<(&'a str, String)>,
+    user_warnings: Vec<String>,
+    trace: Vec<Block>,
 }
 
-fn sort_artifacts(turn: &UserTurn, trace: &mut Vec<Block>) -> Artifacts {
-    let mut artifacts = Artifacts::default();
-    for artifact in &turn.input_artifacts {
-        let path = chunk_path(&artifact.relative_path, &artifact.file_name);
-        let source = format!("InputArtifacts: {path}");
-        match classify(artifact) {
-            ArtifactKind::Text(text) => {
-                trace.push(Block::sent("chunk", source, text.len()));
-                artifacts.chunks.push(Chunk {
-                    language: language_of(artifact.language.as_deref(), &path),
-                    path,
-                    start_line: 1,
-                    end_line: text.lines().count().max(1),
-                    text,
-                });
-            }
-            ArtifactKind::Image(url) => {
-                trace.push(Block::sent("image", source, url.len()));
-                artifacts.images.push(url);
-            }
-            ArtifactKind::Document(url) => {
-                trace.push(Block::sent("file", source, url.len()));
-                artifacts.documents.push((artifact.file_name.clone(), url));
-            }
-            ArtifactKind::Binary => {
-                trace.push(Block::left_out(
-                    "chunk",
+impl<'a> Blocks<'a> {
+    fn add_artifacts(&mut self, turn: &'a UserTurn) {
+        for artifact in &turn.input_artifacts {
+            let path = chunk_path(&artifact.relative_path, &artifact.file_name);
+            let source = format!("InputArtifacts: {path}");
+            match classify(artifact) {
+                ArtifactKind::Text(text) => self.add_chunk(
                     source,
-                    "binary content the model cannot read",
-                ));
-                artifacts.warnings.push(format!(
-                    "{path} was left out: it is neither text nor an image (PNG, JPEG, WebP, GIF) nor a PDF."
-                ));
+                    Chunk {
+                        language: language_of(artifact.language.as_deref(), &path),
+                        path,
+                        start_line: 1,
+                        end_line: text.lines().count().max(1),
+                        text,
+                    },
+                ),
+                ArtifactKind::Image(url) => self.add_image(source, url),
+                ArtifactKind::Document(url) => {
+                    self.trace.push(Block::sent("file", source, url.len()));
+                    self.documents.push((&artifact.file_name, url));
+                }
+                ArtifactKind::Binary => {
+                    let why = "binary content the model cannot read";
+                    self.trace.push(Block::left_out("chunk", source, why));
+                    self.user_warnings.push(format!(
+                        "{path} was left out: it is neither text nor an image (PNG, JPEG, WebP, GIF) nor a PDF."
+                    ));
+                }
             }
         }
     }
-    artifacts
+
+    /// Adds retrieval's chunks after the request's own, and its warning.
+    fn add_retrieved(&mut self, retrieved: &Retrieved) {
+        for chunk in &retrieved.chunks {
+            self.add_chunk(format!("retrieval: {}", chunk.path), chunk.clone());
+        }
+        for left_out in &retrieved.left_out {
+            let path = left_out.path.as_ref();
+            let source =
+                path.map_or_else(|| "retrieval".to_owned(), |path| format!("retrieval: {path}"));
+            self.trace.push(Block::left_out("chunk", source, left_out.why));
+        }
+        if retrieved.failed {
+            self.user_warnings.push(RETRIEVAL_FAILED.to_owned());
+        }
+    }
+
+    fn add_chunk(&mut self, source: String, chunk: Chunk) {
+        self.trace.push(Block::sent("chunk", source, chunk.text.len()));
+        self.chunks.push(chunk);
+    }
+
+    fn add_image(&mut self, source: String, url: String) {
+        self.trace.push(Block::sent("image", source, url.len()));
+        self.images.push(url);
+    }
 }

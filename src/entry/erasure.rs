@@ -131,7 +131,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         loop {
             let running = self.live.borrow().clone();
             let Some(running) = running else { return };
-            running.cancellation.request();
+            running.cancellation.abort();
             running.text.ended_with().await;
         }
     }

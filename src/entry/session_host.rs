@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use futures_util::future::AbortHandle;
 use serde_json::json;
 
 use super::admission::{Admission, no_session, no_turn};
@@ -14,7 +15,7 @@ use super::alarm::Alarm;
 use crate::contract::{Fault, SessionId, TurnId};
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
-use crate::reasoner::{Cancellation, LiveText, Reasoner};
+use crate::reasoner::{LiveText, Reasoner};
 use crate::retrieval::Retrieved;
 
 /// The object that owns a session.
@@ -35,7 +36,7 @@ pub struct SessionHost<P, D> {
 pub(super) struct LiveTurn {
     ordinal: u64,
     pub(super) text: Rc<LiveText>,
-    pub(super) cancellation: Rc<Cancellation>,
+    pub(super) cancellation: AbortHandle,
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -57,14 +58,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &AdmissionContext,
         turn: &Turn,
     ) -> Result<Rc<LiveText>, Fault> {
-        let live = LiveTurn {
-            ordinal: turn.ordinal,
-            text: Rc::new(LiveText::default()),
-            cancellation: Rc::new(Cancellation::default()),
-        };
+        let (cancellation, registration) = AbortHandle::new_pair();
+        let text = Rc::new(LiveText::default());
+        let live = LiveTurn { ordinal: turn.ordinal, text: Rc::clone(&text), cancellation };
         self.live.replace(Some(live.clone()));
         self.runs.set(self.runs.get() + 1);
-        let text = Rc::clone(&live.text);
         let host = Rc::clone(self);
         let reasoner = Reasoner {
             platform: Rc::clone(&self.platform),
@@ -76,7 +74,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let turn_id = turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
-            let mut outcome = reasoner.run(live.ordinal, &live.text, &live.cancellation).await;
+            let mut outcome = reasoner.run(live.ordinal, &live.text, registration).await;
             // The outcome is durable before any client gets it.
             let ended_at = host.platform.now_ms();
             host.platform.durable().await;

@@ -103,7 +103,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<(Session, Turn), Fault> {
         match (turn.status, self.live_turn(&turn)) {
             (TurnStatus::Running, Some(live)) => {
-                live.cancellation.request();
+                live.cancellation.abort();
                 live.text.ended_with().await;
             }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {

@@ -10,14 +10,14 @@ use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore};
 use crate::ports::Database;
 use crate::responses_api::for_replay;
 
-/// What a call sends from the conversation.
+/// The entries that a call sends.
 pub(super) struct Input {
     pub(super) entries: Vec<Entry>,
-    /// The chain that it continues; `None` when it is the whole conversation.
+    /// The response that it continues; `None` when it is the whole conversation.
     pub(super) previous_response_id: Option<String>,
-    /// It is the whole conversation because an earlier call of this step failed.
+    /// A remedy replaced the owed entries by the whole conversation.
     pub(super) rebuilt: bool,
-    /// Entries that are left out because the service may have refused them.
+    /// Entries that this call leaves out because the service may have refused them.
     pub(super) withheld: Vec<EntrySeq>,
 }
 
@@ -28,47 +28,38 @@ impl Input {
         store: &SessionStore<D>,
         running: &RunningTurn<'_>,
     ) -> Result<Self, Fault> {
-        match (running.agent.continuation, &running.session.chain_head) {
-            (Continuation::Stored, Some(head)) => Ok(Self {
-                entries: store.entries_after(running.session.acknowledged)?,
-                previous_response_id: Some(head.clone()),
-                rebuilt: false,
-                withheld: Vec::new(),
-            }),
-            (Continuation::Stored, None) | (Continuation::Replay, _) => {
-                Self::whole_conversation(store, false)
-            }
-        }
+        let is_chained = running.agent.continuation == Continuation::Stored;
+        let previous_response_id = running.session.chain_head.clone().filter(|_| is_chained);
+        let seen = match previous_response_id {
+            Some(_) => running.session.acknowledged,
+            None => EntrySeq::START,
+        };
+        let entries = store.entries_after(seen)?;
+        Ok(Self { entries, previous_response_id, rebuilt: false, withheld: Vec::new() })
     }
 
-    /// The whole conversation, which needs no chain.
-    pub(super) fn whole_conversation<D: Database>(
-        store: &SessionStore<D>,
-        rebuilt: bool,
-    ) -> Result<Self, Fault> {
+    /// The whole conversation, which continues no response.
+    pub(super) fn rebuilt<D: Database>(store: &SessionStore<D>) -> Result<Self, Fault> {
         let entries = store.entries_after(EntrySeq::START)?;
-        Ok(Self { entries, previous_response_id: None, rebuilt, withheld: Vec::new() })
+        Ok(Self { entries, previous_response_id: None, rebuilt: true, withheld: Vec::new() })
     }
 
-    /// The entries that the service can refuse now: the turn's own, and those of earlier turns that
-    /// the model has not responded to.
+    /// The entries that the service may have refused: the turn's own, and those of earlier turns to
+    /// which the model has not responded.
     pub(super) fn refusable(&self, running: &RunningTurn<'_>) -> (Vec<EntrySeq>, Vec<EntrySeq>) {
         let refusable = |entry: &&Entry| {
             entry.seq > running.session.acknowledged
                 && !entry.withheld
                 && matches!(entry.kind, EntryKind::User | EntryKind::ToolOutputs)
         };
-        let (own, others): (Vec<&Entry>, Vec<&Entry>) = self
-            .entries
-            .iter()
-            .filter(refusable)
+        let (own, others): (Vec<&Entry>, Vec<&Entry>) = (self.entries.iter().filter(refusable))
             .partition(|entry| entry.turn == running.turn.ordinal);
-        let places = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.seq).collect();
-        (places(own), places(others))
+        let seqs = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.seq).collect();
+        (seqs(own), seqs(others))
     }
 
-    /// It holds stand-ins for outputs that were refused before.
-    pub(super) fn stands_in(&self) -> bool {
+    /// Whether it holds stand-ins for tool outputs that the service refused before.
+    pub(super) fn holds_stand_ins(&self) -> bool {
         self.entries.iter().any(|entry| entry.withheld && entry.kind == EntryKind::ToolOutputs)
     }
 
@@ -81,8 +72,8 @@ impl Input {
         self
     }
 
-    /// The items that are sent: the model's own outputs in the form in which they go back, and
-    /// withheld entries in a form that the service takes.
+    /// The items to send: model outputs in the form that the service takes back, and stand-ins for
+    /// withheld tool outputs.
     pub(super) fn items(&self) -> Result<Vec<Box<RawValue>>, Fault> {
         let mut items = Vec::new();
         for entry in &self.entries {

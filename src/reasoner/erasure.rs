@@ -1,17 +1,17 @@
-//! Deletes what the model service has stored of an erased session.
+//! Deletes an erased session's responses at the model service.
 
 use futures_util::future::join_all;
 
-use super::endpoint::endpoint;
+use super::exchange::endpoint;
 use crate::catalog::AgentContext;
 use crate::llm_call::delete_response;
 use crate::ports::{Deployment, Platform};
 
-/// Responses that are deleted at the same time: the runtime opens six connections at once.
+/// Deletions at the same time; the runtime opens at most six connections at once.
 const AT_ONCE: usize = 5;
 
-/// Has the model service delete responses, and gives the ids of those that it holds no longer.
-pub async fn delete_responses<P: Platform>(
+/// Asks the model service to delete responses, and returns the ids of those that it no longer holds.
+pub(crate) async fn delete_responses<P: Platform>(
     platform: &P,
     deployment: &Deployment,
     agent: &AgentContext,

@@ -1,23 +1,30 @@
-//! One model call with its retries: the request is composed, sent, and sent again while the failure can
-//! pass.
+//! One model call with its retries (interface §3; AGN-027 §3.1.3): the request is composed, sent, and
+//! sent again while the failure may be temporary.
+//!
+//! Two retries for 408, 409, 429, 5xx and connections that failed; the service's `Retry-After` up
+//! to a minute, else a backoff with jitter, as the service's own clients do.
 
 use serde::Serialize;
 
 use super::conversation_input::Input;
-use super::endpoint::endpoint;
 use super::live_segment::LiveSegment;
-use super::retry;
 use super::turn_loop::{Reasoner, RunningTurn};
-use crate::catalog::Continuation;
+use crate::catalog::{AgentContext, Continuation};
 use crate::composition::{Block, ComposedRequest, ModelRequest, compose_request};
-use crate::contract::{ErrorCode, Fault, Usage};
+use crate::contract::{Fault, Usage};
 use crate::encoding::sha256_hex;
-use crate::llm_call::{self, CallFailure, UsableOutput};
+use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
 use crate::persistence::EntrySeq;
-use crate::ports::{Database, Platform};
+use crate::ports::{Database, Deployment, Platform};
 
-/// The transcript of one model call: its input by place in the conversation, how it went, and what it
-/// cost. The content itself stands in the conversation, once.
+/// The most calls for one request, the first included.
+const MAX_ATTEMPTS: u32 = 3;
+
+/// The longest wait that a service can ask for, in milliseconds.
+const MAX_RETRY_AFTER_MS: u64 = 60_000;
+
+/// The transcript of one model call: its input by place in the conversation, its course and its cost.
+/// The conversation alone holds the content.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Transcript {
@@ -46,43 +53,20 @@ pub(super) struct Retry {
     waited_ms: u64,
 }
 
-/// A model call that has ended, one way or the other.
+/// A model call that has succeeded, or failed for good.
 pub(super) struct Exchange {
     pub(super) transcript: Transcript,
     pub(super) ending: Result<UsableOutput, CallFailure>,
-    /// Text of it has been shown.
+    /// The live text holds text of it.
     shown: bool,
-    /// The welcome message stands before the text already.
+    /// The live text holds the welcome message before it.
     pub(super) welcomed: bool,
 }
 
 impl Transcript {
-    /// The transcript of a call that begins now, in the turn's next segment.
-    fn of(running: &RunningTurn<'_>, input: &Input, composed: &ComposedRequest, now: u64) -> Self {
-        Self {
-            segment: running.turn.progress.next_segment,
-            started_at: now,
-            duration_ms: 0,
-            body_sha256: sha256_hex(composed.body.as_bytes()),
-            body_bytes: composed.body.len(),
-            previous_response_id: input.previous_response_id.clone(),
-            first_entry: input.entries.first().map(|entry| entry.seq),
-            last_entry: input.entries.last().map(|entry| entry.seq),
-            rebuilt: input.rebuilt,
-            withheld: input.withheld.clone(),
-            composition: composed.trace.clone(),
-            retries: Vec::new(),
-            response_id: None,
-            usage: None,
-            fault: None,
-        }
-    }
-
     /// The text that is stored.
     pub(super) fn to_json(&self) -> Result<String, Fault> {
-        serde_json::to_string(self).map_err(|_| {
-            Fault::new(ErrorCode::Internal, "The transcript could not be written as JSON.")
-        })
+        serde_json::to_string(self).map_err(|_| Fault::unwritable("The transcript"))
     }
 }
 
@@ -97,34 +81,51 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let composed = self.compose(running, input)?;
         self.report.borrow_mut().timings.compose += self.since(composing_since);
         let started_at = self.platform.now_ms();
-        let mut transcript = Transcript::of(running, input, &composed, started_at);
-        let endpoint = endpoint(self.platform.as_ref(), &self.deployment, running.agent);
-        let welcome = self.welcome(running);
-        let mut live = LiveSegment::new(running.live_text, transcript.segment, welcome);
+        let platform = self.platform.as_ref();
+        let endpoint = endpoint(platform, &self.deployment, running.agent);
+        let segment = running.turn.progress.next_segment;
+        let mut live = LiveSegment::new(running.live_text, segment, self.welcome(running));
+        let mut retries = Vec::new();
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
-            let ending =
-                llm_call::call(self.platform.as_ref(), &endpoint, composed.body.clone(), &mut live)
-                    .await;
+            let body = composed.body.clone();
+            let ending = llm_call::call(platform, &endpoint, body, &mut live).await;
             let Err(failure) = &ending else { break ending };
-            let wait = retry::wait_ms(failure, attempts, self.platform.random())
-                // A wait that outlasts the turn would only hide why it failed.
-                .filter(|wait| self.platform.now_ms().saturating_add(*wait) < running.deadline_ms);
-            let Some(wait) = wait else { break ending };
-            transcript.retries.push(Retry { http_status: failure.http_status(), waited_ms: wait });
-            self.platform.sleep(wait).await;
+            let wait = wait_ms(failure, attempts, platform.random())
+                // A wait past the turn's deadline would replace the real failure by a timeout.
+                .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms);
+            let Some(waited_ms) = wait else { break ending };
+            retries.push(Retry { http_status: failure.http_status(), waited_ms });
+            platform.sleep(waited_ms).await;
         };
-        transcript.segment = live.segment;
-        transcript.duration_ms = self.since(started_at);
+        let duration_ms = self.since(started_at);
         let mut report = self.report.borrow_mut();
-        report.timings.model += transcript.duration_ms;
+        report.timings.model += duration_ms;
         report.retries += attempts - 1;
         drop(report);
+        let transcript = Transcript {
+            segment: live.segment,
+            started_at,
+            duration_ms,
+            body_sha256: sha256_hex(composed.body.as_bytes()),
+            body_bytes: composed.body.len(),
+            previous_response_id: input.previous_response_id.clone(),
+            first_entry: input.entries.first().map(|entry| entry.seq),
+            last_entry: input.entries.last().map(|entry| entry.seq),
+            rebuilt: input.rebuilt,
+            withheld: input.withheld.clone(),
+            composition: composed.trace,
+            retries,
+            response_id: None,
+            usage: None,
+            fault: None,
+        };
         Ok(Exchange { transcript, ending, shown: live.shown, welcomed: live.welcomed })
     }
 
-    /// Makes a failed call again with another input. Text that the failed call has shown is taken back.
+    /// Makes a failed call again with another input, and discards the text that the failed call has
+    /// shown.
     pub(super) async fn exchange_again(
         &self,
         running: &mut RunningTurn<'_>,
@@ -140,11 +141,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
     /// The welcome message of a mode that was entered in this turn.
     pub(super) fn welcome(&self, running: &RunningTurn<'_>) -> Option<&str> {
-        let key = running.turn.progress.welcome.as_ref()?;
-        self.catalog
-            .mode(key)
-            .map(|mode| mode.welcome_message.as_str())
-            .filter(|text| !text.is_empty())
+        let mode = self.catalog.mode(running.turn.progress.welcome.as_ref()?)?;
+        Some(mode.welcome_message.as_str()).filter(|text| !text.is_empty())
     }
 
     fn compose(&self, running: &RunningTurn<'_>, input: &Input) -> Result<ComposedRequest, Fault> {
@@ -169,5 +167,83 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             previous_response_id: input.previous_response_id.as_deref(),
             store: running.agent.continuation == Continuation::Stored,
         })
+    }
+}
+
+/// The address and the key of an agent context's model service: the catalog's, or else the
+/// deployment's.
+pub(super) fn endpoint<P: Platform>(
+    platform: &P,
+    deployment: &Deployment,
+    agent: &AgentContext,
+) -> Endpoint {
+    Endpoint {
+        base_url: agent.base_url.clone().unwrap_or_else(|| deployment.base_url.clone()),
+        api_key: agent.api_key_secret.as_deref().and_then(|name| platform.secret(name)),
+        idle_timeout_ms: deployment.upstream_idle_timeout_ms,
+    }
+}
+
+/// The wait before the next attempt; `None` when there is none. `random` is in `[0, 1)`.
+fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) -> Option<u64> {
+    if attempts_made >= MAX_ATTEMPTS || !failure.retryable() {
+        return None;
+    }
+    if let Some(asked) = failure.retry_after_ms().filter(|ms| *ms <= MAX_RETRY_AFTER_MS) {
+        return Some(asked);
+    }
+    let full = 500_u64 << attempts_made.saturating_sub(1).min(4);
+    // 75 to 100 per cent of it, so that sessions that failed at the same moment retry at different ones.
+    Some((full as f64 * (1.0 - 0.25 * random)) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm_call::{Cause, Refusal};
+    use crate::responses_api::ErrorBody;
+
+    fn refused(status: u16, retry_after_ms: Option<u64>, code: Option<&str>) -> CallFailure {
+        let body = ErrorBody { code: code.map(str::to_owned), ..ErrorBody::default() };
+        Cause::Refused(Box::new(Refusal { status, body, retry_after_ms, is_final: false })).into()
+    }
+
+    #[test]
+    fn what_can_pass_is_tried_twice_again_with_growing_waits() {
+        for failure in [
+            Cause::Unreachable.into(),
+            refused(408, None, None),
+            refused(409, None, None),
+            refused(429, None, None),
+            refused(500, None, None),
+            refused(503, None, None),
+        ] {
+            assert_eq!(wait_ms(&failure, 1, 0.0), Some(500));
+            assert_eq!(wait_ms(&failure, 2, 0.0), Some(1000));
+            assert_eq!(wait_ms(&failure, 2, 0.999), Some(750));
+            assert_eq!(wait_ms(&failure, 3, 0.0), None);
+        }
+    }
+
+    #[test]
+    fn the_service_s_own_wait_is_honoured_up_to_a_minute() {
+        assert_eq!(wait_ms(&refused(429, Some(60_000), None), 1, 0.0), Some(60_000));
+        assert_eq!(wait_ms(&refused(429, Some(0), None), 1, 0.0), Some(0));
+        assert_eq!(wait_ms(&refused(429, Some(60_001), None), 1, 0.0), Some(500));
+    }
+
+    #[test]
+    fn what_cannot_pass_is_not_tried_again() {
+        for failure in [
+            refused(400, None, None),
+            refused(401, Some(1), None),
+            refused(404, None, None),
+            refused(429, Some(1), Some("insufficient_quota")),
+            Cause::Silent { after_ms: 1 }.into(),
+            Cause::BrokenOff.into(),
+            Cause::Incomplete { reason: None }.into(),
+        ] {
+            assert_eq!(wait_ms(&failure, 1, 0.0), None, "{failure:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The segment of a [`LiveText`] that one model call writes while its text comes.
+//! The segment of a [`LiveText`] that one model call writes while its text arrives.
 
 use std::task::{Context, Poll};
 
@@ -6,21 +6,20 @@ use super::live_text::LiveText;
 use crate::llm_call::Audience;
 use crate::responses_api::TextProgress;
 
-/// A segment that is being written.
+/// The segment that a model call writes.
 pub(super) struct LiveSegment<'a> {
     live_text: &'a LiveText,
-    /// Its number; it moves on when the model service replaces the text.
+    /// Its number, which grows when the model service replaces the text.
     pub(super) segment: u32,
-    /// Stands before the text.
+    /// The welcome message to show before the text.
     welcome: Option<&'a str>,
-    /// Text of the call has been shown.
+    /// The live text holds text of the call.
     pub(super) shown: bool,
-    /// The welcome message stands before the text already.
+    /// The live text holds the welcome message before it.
     pub(super) welcomed: bool,
 }
 
 impl<'a> LiveSegment<'a> {
-    /// A segment of which nothing is shown yet.
     pub(super) fn new(live_text: &'a LiveText, segment: u32, welcome: Option<&'a str>) -> Self {
         Self { live_text, segment, welcome, shown: false, welcomed: false }
     }

@@ -3,7 +3,7 @@
 //!
 //! Architecture Invariant: memory only. Everything here can be built again from the persistence layer.
 
-use std::cell::{Ref, RefCell};
+use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -12,13 +12,13 @@ use super::run_report::Timings;
 
 /// What a submission ended with: the body of JSON delivery, and the data of `event: result`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// HTTP status of JSON delivery.
-    pub http_status: u16,
+    pub(crate) http_status: u16,
     /// The `InvokeResult`, as JSON text.
-    pub body: Rc<str>,
-    /// The time that the run took, by part; zero for a stored outcome.
-    pub timings: Timings,
+    pub(crate) body: Rc<str>,
+    /// Where the run's time went; zero for a stored outcome.
+    pub(crate) timings: Timings,
 }
 
 /// The text of one model call.
@@ -37,25 +37,25 @@ pub(super) struct Growth {
     pub(super) outcome: Option<Outcome>,
     /// Grows with every change.
     pub(super) version: u64,
-    /// Watchers that wait for the next change.
+    /// Tasks that wait for the next change.
     watching: Vec<Waker>,
     /// Tasks that wait for the end only.
     waiting: Vec<Waker>,
-    /// Somebody watches, or has watched.
+    /// A client watches, or has watched.
     watched: bool,
-    /// The writer, while it waits for somebody to watch.
+    /// The writer, while it waits for a watcher.
     writer: Option<Waker>,
 }
 
 /// The growing text of one submission.
 #[derive(Debug, Default)]
-pub struct LiveText {
-    growth: RefCell<Growth>,
+pub(crate) struct LiveText {
+    pub(super) growth: RefCell<Growth>,
 }
 
 impl LiveText {
-    /// The text of a submission that has ended, built from its stored outcome.
-    pub fn ended(kept: Option<(u32, String)>, outcome: Outcome) -> Self {
+    /// The text of a submission that ended before: the segment that its stored outcome holds.
+    pub(crate) fn ended(kept: Option<(u32, String)>, outcome: Outcome) -> Self {
         let live_text = Self::default();
         if let Some((segment, text)) = kept {
             live_text.append(segment, &text);
@@ -65,7 +65,7 @@ impl LiveText {
     }
 
     /// Appends text to a segment, opening the segment when it is new.
-    pub fn append(&self, segment: u32, text: &str) {
+    pub(crate) fn append(&self, segment: u32, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -79,13 +79,13 @@ impl LiveText {
         });
     }
 
-    /// The segment has been opened.
-    pub fn holds(&self, segment: u32) -> bool {
+    /// Whether the segment has been opened.
+    pub(crate) fn holds(&self, segment: u32) -> bool {
         self.growth.borrow().segments.iter().any(|known| known.number == segment)
     }
 
-    /// Takes a segment back: its text is not the final one.
-    pub fn discard(&self, segment: u32) {
+    /// Discards a segment: its text is not part of the response.
+    pub(crate) fn discard(&self, segment: u32) {
         self.change(|growth| {
             for known in growth.segments.iter_mut().filter(|known| known.number == segment) {
                 known.discarded = true;
@@ -96,30 +96,23 @@ impl LiveText {
     }
 
     /// Ends the submission. Only the first end counts.
-    pub fn end(&self, outcome: Outcome) {
+    pub(crate) fn end(&self, outcome: Outcome) {
         self.change(|growth| {
             growth.outcome.get_or_insert(outcome);
         });
-        let waiting = std::mem::take(&mut self.growth.borrow_mut().waiting);
-        for waker in waiting {
-            waker.wake();
-        }
     }
 
-    /// Notes that somebody watches the text from here on.
-    pub fn watch(&self) {
-        let writer = {
-            let mut growth = self.growth.borrow_mut();
-            growth.watched = true;
-            growth.writer.take()
-        };
+    /// Notes that a client watches the text from here on.
+    pub(crate) fn watch(&self) {
+        self.growth.borrow_mut().watched = true;
+        let writer = self.growth.borrow_mut().writer.take();
         if let Some(writer) = writer {
             writer.wake();
         }
     }
 
-    /// Ready when somebody watches, or has watched.
-    pub fn poll_watched(&self, context: &mut Context<'_>) -> Poll<()> {
+    /// Ready when a client watches, or has watched.
+    pub(crate) fn poll_watched(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut growth = self.growth.borrow_mut();
         if growth.watched {
             return Poll::Ready(());
@@ -128,13 +121,8 @@ impl LiveText {
         Poll::Pending
     }
 
-    /// How the submission ended, once it has.
-    pub fn outcome(&self) -> Option<Outcome> {
-        self.growth.borrow().outcome.clone()
-    }
-
-    /// The text that has not been taken back.
-    pub fn text(&self) -> String {
+    /// The text that has not been discarded.
+    pub(crate) fn text(&self) -> String {
         let growth = self.growth.borrow();
         growth
             .segments
@@ -144,13 +132,8 @@ impl LiveText {
             .collect()
     }
 
-    /// The state, for a cursor.
-    pub(super) fn growth(&self) -> Ref<'_, Growth> {
-        self.growth.borrow()
-    }
-
     /// Completes when the submission has ended.
-    pub fn ended_with(&self) -> impl Future<Output = Outcome> + '_ {
+    pub(crate) fn ended_with(&self) -> impl Future<Output = Outcome> + '_ {
         std::future::poll_fn(|context| {
             let mut growth = self.growth.borrow_mut();
             if let Some(outcome) = &growth.outcome {
@@ -164,7 +147,7 @@ impl LiveText {
     }
 
     /// Completes when the text's version is no longer `seen`, and gives the version.
-    pub fn changed_since(&self, seen: u64) -> impl Future<Output = u64> + '_ {
+    pub(crate) fn changed_since(&self, seen: u64) -> impl Future<Output = u64> + '_ {
         std::future::poll_fn(move |context| {
             let mut growth = self.growth.borrow_mut();
             if growth.version != seen {
@@ -176,13 +159,17 @@ impl LiveText {
     }
 
     fn change(&self, change: impl FnOnce(&mut Growth)) {
-        let watching = {
+        let woken = {
             let mut growth = self.growth.borrow_mut();
             change(&mut growth);
             growth.version += 1;
-            std::mem::take(&mut growth.watching)
+            let mut woken = std::mem::take(&mut growth.watching);
+            if growth.outcome.is_some() {
+                woken.append(&mut growth.waiting);
+            }
+            woken
         };
-        for waker in watching {
+        for waker in woken {
             waker.wake();
         }
     }

@@ -1,4 +1,5 @@
-//! One step of the loop: the model is called with what it is owed, and its output is stored.
+//! One step of the loop: it calls the model with the entries that the model has not got yet, and stores
+//! the output.
 
 use serde_json::value::RawValue;
 
@@ -12,10 +13,10 @@ use crate::contract::{ErrorCode, Fault, Usage, Warning};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome};
 use crate::ports::{Database, Platform};
-use crate::responses_api::{FunctionCall, ModelOutput, TokenCounts, array_of};
+use crate::responses_api::{FunctionCall, ModelOutput, TokenCounts};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// Calls the model and stores its output. `None` when the output holds calls: they are run next.
+    /// Calls the model and stores its output. `None` when the output holds calls, which run next.
     pub(super) async fn call_model(
         &self,
         running: &mut RunningTurn<'_>,
@@ -46,7 +47,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
     }
 
-    /// Stores an output: as the turn's end when it is the final text, else with its calls open.
+    /// Stores an output: a final text ends the turn, calls become open.
     fn store_output(
         &self,
         running: &mut RunningTurn<'_>,
@@ -56,10 +57,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<Option<StoredOutcome>, Fault> {
         let UsableOutput { output, cut_off } = usable;
         let segment = transcript.segment;
-        let usage = output.usage.map(usage);
-        transcript.usage = usage;
+        transcript.usage = output.usage.map(usage);
         let calls = self.calls_of(running, &output)?;
-        let ends = calls.is_empty();
         let mode_changes = calls.iter().filter(|call| call.name == AGENT_CHANGE_MODE).count();
 
         if running.agent.continuation == Continuation::Stored {
@@ -77,28 +76,28 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 "The model asked for more than one mode change at once; the last one that is possible holds.",
             ));
         }
-        if let Some(usage) = usage {
+        if let Some(usage) = transcript.usage {
             progress.usage = Some(progress.usage.unwrap_or_default().saturating_add(usage));
         }
-        let record = ModelOutputRecord {
-            items: &array_of(&output.items),
-            calls: &calls,
-            record: &transcript.to_json()?,
-        };
-        if ends {
+        let items = serde_json::to_string(&output.items)
+            .map_err(|_| Fault::unwritable("The model output"))?;
+        let record =
+            ModelOutputRecord { items: &items, calls: &calls, record: &transcript.to_json()? };
+        if calls.is_empty() {
             warn_of_flaws(&mut progress.user_warnings, &output, cut_off.as_deref());
             let text = self.final_text(running, segment, output.text, welcomed);
             return self.complete(running, segment, text, &record).map(Some);
         }
         let waits = calls.iter().any(|call| call.runs_on == RunsOn::Client);
         progress.said_with_calls = None;
-        if welcomed || !waits || output.text.is_empty() {
+        let is_shown = waits && !output.text.is_empty();
+        if welcomed || !is_shown {
             running.live_text.discard(segment);
         }
-        if waits && !output.text.is_empty() {
+        if is_shown {
             let mut segment = segment;
             if welcomed {
-                // The welcome belongs to the final text: this text is shown again without it.
+                // The welcome belongs to the final text, so a new segment shows this text without it.
                 segment += 1;
                 running.live_text.append(segment, &output.text);
                 progress.next_segment = segment + 1;
@@ -110,7 +109,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         Ok(None)
     }
 
-    /// The calls of an output, and who runs each. A call that nobody can run gets a stand-in at once.
+    /// The calls of an output, and who runs each. A call that nobody can run gets a stand-in result.
     fn calls_of(
         &self,
         running: &RunningTurn<'_>,
@@ -124,13 +123,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let calls = output.calls.iter().zip(0..).map(|(made, position): (&FunctionCall, u32)| {
             let tool_call_id = match known.contains(&made.call_id) {
                 false => made.call_id.clone(),
-                // The service numbers the calls of each response anew.
+                // Some services number the calls of each response from the start.
                 true => format!("{}.{model_call}.{position}", made.call_id),
             };
             let (runs_on, why) = match running.tools.get(&made.name) {
                 None => (RunsOn::Nobody, Some(NoResult::UnknownTool(&made.name))),
                 Some(tool) if tool.on_server => (RunsOn::Server, None),
-                Some(_) if !is_json(&made.arguments) => {
+                Some(_) if !are_readable(&made.arguments) => {
                     (RunsOn::Nobody, Some(NoResult::MalformedArguments))
                 }
                 Some(_) => (RunsOn::Client, None),
@@ -166,28 +165,26 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 welcome.to_owned()
             }
             Some(welcome) => {
-                debug_assert!(welcomed, "text was shown, so the welcome before it was too");
+                debug_assert!(welcomed, "the live text shows the welcome before any text");
                 format!("{welcome}\n\n{text}")
             }
         }
     }
 }
 
-/// A client is given JSON, or no arguments at all.
-fn is_json(arguments: &str) -> bool {
+/// Whether a client can read the arguments: JSON, or none at all.
+fn are_readable(arguments: &str) -> bool {
     arguments.trim().is_empty() || serde_json::from_str::<&RawValue>(arguments).is_ok()
 }
 
 fn warn_of_flaws(warnings: &mut Vec<String>, output: &ModelOutput, cut_off: Option<&str>) {
-    match cut_off {
-        None => {}
-        Some("max_output_tokens") => {
-            warnings.push("The answer is incomplete: it reached its length limit.".to_owned());
-        }
-        Some("content_filter") => {
-            warnings.push("The answer is incomplete: a content filter stopped it.".to_owned());
-        }
-        Some(_) => warnings.push("The answer is incomplete: it was cut off.".to_owned()),
+    if let Some(reason) = cut_off {
+        let what = match reason {
+            "max_output_tokens" => "it reached its length limit",
+            "content_filter" => "a content filter stopped it",
+            _ => "it was cut off",
+        };
+        warnings.push(format!("The answer is incomplete: {what}."));
     }
     if output.refusal {
         warnings.push("The model declined to answer this request, or a part of it.".to_owned());

@@ -1,4 +1,5 @@
-//! Closes calls that nobody waits for any more, so that the model's chain never waits for them.
+//! Closes the open calls that will never get a result, because the model's chain goes on only after
+//! every call has an output.
 
 use crate::composition::{GivenUp, NoResult, stand_in, tool_outputs};
 use crate::contract::{ErrorCode, Fault, ToolResult, TurnStatus};
@@ -6,10 +7,8 @@ use crate::persistence::{Call, RunsOn, Session, SessionStore, StoredOutcome, Tur
 use crate::ports::Database;
 
 /// Ends a turn as aborted, and closes the calls that it made.
-///
-/// # Errors
-/// `internal` when the storage fails; then nothing was written.
-pub fn abort<D: Database>(
+/// Nothing is written when the storage fails.
+pub(crate) fn abort<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     turn: &mut Turn,
@@ -24,12 +23,12 @@ pub fn abort<D: Database>(
 }
 
 /// The fault of a turn that was cancelled.
-pub fn turn_aborted() -> Fault {
+pub(crate) fn turn_aborted() -> Fault {
     Fault::new(ErrorCode::TurnAborted, "The turn was cancelled. Start another one.")
 }
 
-/// Gives every call that is still open a stand-in for its result, and hands the outputs of all calls
-/// back to the conversation. Does nothing when no call is open.
+/// Gives each open call a stand-in for its result, and hands the outputs of all calls back to the
+/// conversation. Does nothing when no call is open.
 pub(super) fn settle_open_calls<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
@@ -48,12 +47,11 @@ pub(super) fn outputs_of(calls: &[Call]) -> Result<String, Fault> {
         .iter()
         .map(|call| Some((call.call_id.as_str(), &call.result.as_ref()?.outcome)))
         .collect();
-    tool_outputs(outcomes.ok_or_else(|| {
-        Fault::new(ErrorCode::Internal, "A call was handed back without an answer.")
-    })?)
+    let missing = || Fault::internal("A call was handed back without an answer.");
+    tool_outputs(outcomes.ok_or_else(missing)?)
 }
 
-/// What stands for the result of a call that has none.
+/// A stand-in for the result of a call that has none.
 pub(super) fn no_result(tool_call_id: &str, why: NoResult<'_>) -> ToolResult {
     ToolResult { tool_call_id: tool_call_id.to_owned(), execution_ms: 0, outcome: stand_in(why) }
 }
@@ -63,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_without_an_answer_has_no_output() {
+    fn a_call_without_a_result_has_no_output() {
         let open = Call {
             model_call: 0,
             position: 0,

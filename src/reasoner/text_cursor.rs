@@ -1,41 +1,41 @@
-//! A watcher's place in a submission's text, and the events that it has not had (interface §2, Delivery).
+//! A watcher's place in a submission's text, and the events that it has not received yet (interface §2,
+//! Delivery).
 //!
-//! A cursor holds a position, not a queue: text that comes while a watcher is busy goes out together, a
-//! slow watcher holds up nobody, and its memory is constant. An event's id is a position in the text,
+//! A cursor holds a position, not a queue. Text that arrives while a watcher is busy becomes one event,
+//! a slow watcher delays nobody, and its memory is constant. An event's id is a position in the text,
 //! never a counter.
 
 use super::live_text::LiveText;
-use super::position::Position;
 use crate::contract::event_frames;
 
 /// One watcher's place in a [`LiveText`].
 #[derive(Debug)]
-pub struct TextCursor {
+pub(crate) struct TextCursor {
     position: Option<Position>,
     seen: u64,
     finished: bool,
 }
 
 impl TextCursor {
-    /// A watcher that has everything up to `position`, or nothing yet.
-    pub fn new(position: Option<Position>) -> Self {
+    /// A watcher that has everything up to `position`, or nothing.
+    pub(crate) fn new(position: Option<Position>) -> Self {
         Self { position, seen: 0, finished: false }
     }
 
-    /// The `result` event has been handed out; nothing will follow.
-    pub fn finished(&self) -> bool {
+    /// Whether [`Self::frames`] has returned the `result` event; nothing follows it.
+    pub(crate) fn finished(&self) -> bool {
         self.finished
     }
 
     /// Completes when the text has changed since the last [`Self::frames`].
-    pub async fn growth(&self, live_text: &LiveText) {
+    pub(crate) async fn growth(&self, live_text: &LiveText) {
         live_text.changed_since(self.seen).await;
     }
 
-    /// Everything that this watcher does not have yet, as server-sent events; empty when it is up
-    /// to date. Whatever came since the last time is one delta.
-    pub fn frames(&mut self, live_text: &LiveText) -> String {
-        let growth = live_text.growth();
+    /// Everything that this watcher does not have yet, as server-sent events; empty when it has all.
+    /// All text of a segment since the last call is one delta.
+    pub(crate) fn frames(&mut self, live_text: &LiveText) -> String {
+        let growth = live_text.growth.borrow();
         self.seen = growth.version;
         let mut frames = String::new();
         if self.finished {
@@ -47,14 +47,14 @@ impl TextCursor {
                 .iter()
                 .any(|segment| segment.number == held.segment && !segment.discarded)
         {
-            // The watcher has text of a segment that was taken back, or of an attempt or a submission
-            // that is no longer held here.
+            // The watcher has text of a segment that was discarded, or of an attempt or a submission
+            // that this instance no longer holds.
             let passed = growth.segments.iter().any(|segment| segment.number >= held.segment);
             if passed || growth.outcome.is_some() {
                 if held.offset > 0 {
                     frames.push_str(&event_frames::discard(held.segment));
                 }
-                // A segment that never was tells nothing about those before it.
+                // A segment that never existed here says nothing about the segments before it.
                 self.position = passed.then_some(Position { segment: held.segment, offset: 0 });
             }
         }
@@ -65,7 +65,8 @@ impl TextCursor {
                 _ => 0,
             };
             let rest = segment.text.get(held..).unwrap_or_else(|| {
-                // The offset is no place in this text: the watcher has to drop all of the segment.
+                // The offset lies outside this text or within a character, so the watcher's text is
+                // another one.
                 frames.push_str(&event_frames::discard(segment.number));
                 &segment.text
             });
@@ -80,6 +81,24 @@ impl TextCursor {
             self.finished = true;
         }
         frames
+    }
+}
+
+/// A place in a submission's text: `{segment}.{byte offset}`, as `id:` and `Last-Event-ID` write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Number of the model call within the turn.
+    pub segment: u32,
+    /// The UTF-8 bytes of that segment that the watcher has.
+    pub offset: usize,
+}
+
+impl Position {
+    /// Reads `Last-Event-ID`; `None` when this service did not write it. The watcher then starts from
+    /// the beginning.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (segment, offset) = text.trim().split_once('.')?;
+        Some(Self { segment: segment.parse().ok()?, offset: offset.parse().ok()? })
     }
 }
 
@@ -200,7 +219,7 @@ mod tests {
                 client.take(&cursor.frames(stream));
                 assert_eq!(client.text(), text, "{offset}");
                 assert_eq!(client.discards, usize::from(held.is_none()), "{offset}");
-                assert_eq!(client.result.is_some(), stream.outcome().is_some());
+                assert_eq!(client.result.is_some(), stream.growth.borrow().outcome.is_some());
                 assert_eq!(cursor.frames(stream), "");
             }
         }
@@ -351,7 +370,7 @@ mod tests {
             for (client, cursor) in &mut watchers {
                 client.take(&cursor.frames(&stream));
                 prop_assert_eq!(client.text(), stream.text());
-                prop_assert_eq!(client.result.clone(), stream.outcome().map(|end| end.body.to_string()));
+                prop_assert_eq!(client.result.clone(), stream.growth.borrow().outcome.as_ref().map(|end| end.body.to_string()));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! One step of the loop: the open calls of a model call. The server's run one after the other; the
-//! client's wait for it.
+//! One step of the loop: the open calls of a model call. Server tools run one after the other; the
+//! other calls wait for the client.
 
 use super::settlement::outputs_of;
 use super::turn_loop::{Reasoner, RunningTurn};
@@ -9,12 +9,12 @@ use crate::persistence::{NewMode, OpenCalls, RunsOn, StoredOutcome};
 use crate::ports::{Database, Platform};
 use crate::server_tools::{self, RequestedMode, ToolInvocation};
 
-/// The most files of one turn: its row names all of them.
+/// The most files of one turn; its row lists all of them.
 const MAX_FILES: usize = 1_000;
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Runs the server's open calls in the model's order, and stores each result before the next call
-    /// runs. `None` when all outputs are handed back: the model is called next.
+    /// runs. `None` when the outputs are handed back, so that the model is called next.
     pub(super) async fn run_calls(
         &self,
         running: &mut RunningTurn<'_>,
@@ -26,22 +26,19 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 continue;
             }
             let started_at = self.platform.now_ms();
-            let run = server_tools::run(
-                self.platform.as_ref(),
-                &self.catalog,
-                FileLinks {
-                    origin: &running.turn.progress.origin,
-                    ttl_s: self.deployment.file_ttl_s,
-                },
-                ToolInvocation {
-                    session_id: &running.session.session_id,
-                    turn_id: &running.turn.turn_id,
-                    call_id: &call.tool_call_id,
-                    name: &call.name,
-                    arguments: &call.arguments,
-                },
-            )
-            .await;
+            let links = FileLinks {
+                origin: &running.turn.progress.origin,
+                ttl_s: self.deployment.file_ttl_s,
+            };
+            let invocation = ToolInvocation {
+                session_id: &running.session.session_id,
+                turn_id: &running.turn.turn_id,
+                tool_call_id: &call.tool_call_id,
+                name: &call.name,
+                arguments: &call.arguments,
+            };
+            let run =
+                server_tools::run(self.platform.as_ref(), &self.catalog, links, invocation).await;
             self.report.borrow_mut().timings.tools += self.since(started_at);
             let run = run?;
             if running.turn.progress.files.len() + run.files.len() > MAX_FILES {
@@ -55,14 +52,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             call.result = Some(run.result);
             let new_mode = run.new_mode.and_then(|requested| self.change_mode(running, requested));
             let now = self.platform.now_ms();
-            self.store.record_tool_result(
-                &mut running.session,
-                &mut running.turn,
-                call,
-                run.files,
-                new_mode,
-                now,
-            )?;
+            let RunningTurn { session, turn, .. } = running;
+            self.store.record_tool_result(session, turn, call, run.files, new_mode, now)?;
         }
         if calls.iter().any(|call| call.result.is_none()) {
             return self.pause(running, &calls).map(Some);
@@ -75,14 +66,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     fn change_mode(
         &self,
         running: &mut RunningTurn<'_>,
-        requested: RequestedMode,
+        RequestedMode { key, reason }: RequestedMode,
     ) -> Option<NewMode> {
-        if requested.key == running.session.mode {
+        if key == running.session.mode {
             return None;
         }
-        let welcome = self.catalog.mode(&requested.key).map(|mode| mode.welcome_message.as_str());
-        running.turn.progress.welcome =
-            welcome.filter(|text| !text.is_empty()).map(|_| requested.key.clone());
-        Some(NewMode { key: requested.key, reason: requested.reason })
+        let mode = self.catalog.mode(&key).filter(|mode| !mode.welcome_message.is_empty());
+        running.turn.progress.welcome = mode.map(|mode| mode.key.clone());
+        Some(NewMode { key, reason })
     }
 }

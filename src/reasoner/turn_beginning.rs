@@ -2,7 +2,10 @@
 //! it is resumed after a failure or a lost instance.
 //!
 //! Admission has judged the submission before. Each function is one durable step without an await, so
-//! that the second of two equal submissions always meets what the first one stored.
+//! that the second of two equal submissions always finds what the first one stored. A function that
+//! fails has written nothing; it fails with `internal` when the storage does.
+
+use serde::Serialize;
 
 use super::settlement::{outputs_of, settle_open_calls};
 use crate::catalog::{Catalog, ConversationContext};
@@ -11,49 +14,37 @@ use crate::contract::{Fault, UserTurn};
 use crate::encoding::sha256_hex;
 use crate::persistence::{Call, EntryKind, NewTurn, Session, SessionStore, Turn, TurnProgress};
 use crate::ports::Database;
-use crate::responses_api::array_of;
 use crate::retrieval::Retrieved;
 
-/// The most segments that an attempt shows between two durable steps: the text of a model call, what
-/// replaces it, and what was said beside the calls without a mode's welcome.
+/// The most segments that an attempt shows between two durable steps: the text of a model call, its
+/// replacement, and the text beside calls once more without a mode's welcome.
 const SEGMENTS_OF_AN_ATTEMPT: u32 = 3;
 
 /// A new user turn, and what it is composed from besides the session.
 #[derive(Debug)]
-pub struct NewUserTurn<'a> {
-    /// The request.
-    pub request: &'a UserTurn,
-    /// SHA-256 of the canonical request.
-    pub fingerprint: &'a str,
-    /// One more than the newest turn of the session has.
-    pub ordinal: u64,
-    /// The operator's tools and modes.
-    pub catalog: &'a Catalog,
-    /// The session's conversation context.
-    pub conversation: &'a ConversationContext,
-    /// What retrieval found for the turn.
-    pub retrieved: &'a Retrieved,
+pub(crate) struct NewUserTurn<'a> {
+    pub(crate) request: &'a UserTurn,
+    pub(crate) fingerprint: &'a str,
+    pub(crate) ordinal: u64,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) conversation: &'a ConversationContext,
+    pub(crate) retrieved: &'a Retrieved,
     /// Where the client reached the deployment, scheme and authority.
-    pub origin: &'a str,
-    /// Milliseconds since the epoch.
-    pub now_ms: u64,
+    pub(crate) origin: &'a str,
+    pub(crate) now_ms: u64,
 }
 
 /// A new turn that is composed, and not stored yet.
 #[derive(Debug)]
-pub struct PreparedTurn<'a> {
+pub(crate) struct PreparedTurn<'a> {
     session: Session,
     new: NewUserTurn<'a>,
     composed: ComposedTurn,
 }
 
-/// Composes a new turn, unless admission found `faults` already: these are taken along so that the
-/// client hears of all faults at once.
-///
-/// # Errors
-/// `faults`, and behind them a tool choice that the turn does not offer; `internal` when the storage
-/// fails. Nothing is written either way.
-pub fn prepare_turn<'a, D: Database>(
+/// Composes a new turn. `faults` are those that admission found: the client gets them together with
+/// the fault of a tool choice that the turn does not offer.
+pub(crate) fn prepare_turn<'a, D: Database>(
     store: &SessionStore<D>,
     mut session: Session,
     new: NewUserTurn<'a>,
@@ -85,31 +76,65 @@ pub fn prepare_turn<'a, D: Database>(
 }
 
 impl PreparedTurn<'_> {
-    /// Stores the turn as `running`.
-    ///
-    /// # Errors
-    /// `internal` when the storage fails; then nothing was written.
-    pub fn begin<D: Database>(mut self, store: &SessionStore<D>) -> Result<Turn, Fault> {
-        store.step(|| store_new_turn(store, &mut self.session, &self.new, self.composed))
+    /// Latches what the request brought, closes the calls of the turn before, and stores the turn as
+    /// `running`.
+    pub(crate) fn begin<D: Database>(self, store: &SessionStore<D>) -> Result<Turn, Fault> {
+        let Self { mut session, new, composed } = self;
+        let messages = composed.messages;
+        store.step(|| {
+            if let Some(received) = &composed.received_tools {
+                session.client_tools = Some(store.keep_text(received)?);
+            }
+            if let Some(text) = &new.request.solution_context_text {
+                session.solution_context = match text.as_str() {
+                    "" => None,
+                    text => Some(store.keep_text(text)?),
+                };
+            }
+            session.solution_context_sent.clone_from(&session.solution_context);
+            settle_open_calls(store, &mut session, GivenUp::Ended)?;
+            let mut entries = Vec::with_capacity(2);
+            if let Some(system) = &messages.system {
+                entries.push((EntryKind::System, to_json(&[system])?));
+            }
+            entries.push((EntryKind::User, to_json(&[&messages.user])?));
+            store.begin_turn(
+                &mut session,
+                NewTurn {
+                    ordinal: new.ordinal,
+                    turn_id: &new.request.turn_id,
+                    fingerprint: new.fingerprint,
+                    tools: &to_json(&composed.tools)?,
+                    entries: &entries,
+                    composition: &to_json(&messages.trace)?,
+                    progress: TurnProgress {
+                        streaming: new.request.streaming,
+                        tool_choice: new.request.tool_choice_name.clone(),
+                        user_warnings: messages.user_warnings,
+                        warnings: composed.warnings,
+                        origin: new.origin.to_owned(),
+                        ..TurnProgress::default()
+                    },
+                    now_ms: new.now_ms,
+                },
+            )
+        })
     }
 }
 
-/// Stores a continuation, and hands the outputs back when every call has its result. `answered` are
-/// the calls among `calls` whose results the client sent.
-///
-/// # Errors
-/// `internal` when the storage fails; then nothing was written.
-pub fn begin_continuation<D: Database>(
+/// Stores a continuation, and hands the outputs back when every one of `calls` has its result.
+/// `with_results` are those whose results the client sent.
+pub(crate) fn begin_continuation<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     turn: &mut Turn,
     fingerprint: &str,
     calls: &[Call],
-    answered: &[Call],
+    with_results: &[Call],
     now: u64,
 ) -> Result<(), Fault> {
     store.step(|| {
-        store.begin_continuation(session, turn, fingerprint, answered, now)?;
+        store.begin_continuation(session, turn, fingerprint, with_results, now)?;
         match session.open_calls {
             Some(open) if calls.iter().all(|call| call.result.is_some()) => {
                 store.hand_back(session, open, &outputs_of(calls)?)
@@ -119,12 +144,9 @@ pub fn begin_continuation<D: Database>(
     })
 }
 
-/// Lets a turn go on from its last durable step. When later turns have brought the model up to date,
-/// nothing is owed to it any more: the turn's own message is sent again.
-///
-/// # Errors
-/// `internal` when the storage fails; then nothing was written.
-pub fn resume_turn<D: Database>(
+/// Lets a turn go on from its last durable step. The model service may have got the turn's own message
+/// with a later turn's call; then the message is added to the conversation again.
+pub(crate) fn resume_turn<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     turn: &mut Turn,
@@ -141,14 +163,14 @@ pub fn resume_turn<D: Database>(
         let said_again = if own_calls || owes_its_own {
             None
         } else {
-            store.said_by(turn.ordinal)?.map(|entry| array_of(&entry.items))
+            store.said_by(turn.ordinal)?.map(|entry| to_json(&entry.items)).transpose()?
         };
         store.take_up(session, turn, SEGMENTS_OF_AN_ATTEMPT, said_again.as_deref(), now)
     })
 }
 
-/// The solution context that the turn shows: the request's, else the session's; none when the
-/// conversation showed the same one last.
+/// The solution context that the turn shows: the request's, else the session's; none when it is the
+/// one that the conversation showed last.
 fn unshown_solution_context<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
@@ -156,62 +178,15 @@ fn unshown_solution_context<D: Database>(
 ) -> Result<Option<String>, Fault> {
     let shown = session.solution_context_sent.as_ref();
     match (&request.solution_context_text, &session.solution_context) {
-        // Storage names a kept text by this hash.
-        (Some(text), _) if shown.is_some_and(|hash| *hash == sha256_hex(text.as_bytes())) => {
-            Ok(None)
-        }
+        // Storage names a text by this hash.
+        (Some(text), _) if shown == Some(&sha256_hex(text.as_bytes())) => Ok(None),
         (Some(text), _) => Ok(Some(text.clone())),
         (None, Some(latched)) if shown != Some(latched) => store.text(latched).map(Some),
         (None, _) => Ok(None),
     }
 }
 
-/// Latches what the request brought, closes the calls of the turn before, and stores the turn.
-fn store_new_turn<D: Database>(
-    store: &SessionStore<D>,
-    session: &mut Session,
-    new: &NewUserTurn<'_>,
-    composed: ComposedTurn,
-) -> Result<Turn, Fault> {
-    let ComposedTurn { messages, tools, received_tools, .. } = composed;
-    if let Some(received) = received_tools {
-        session.client_tools = Some(store.keep_text(&received)?);
-    }
-    if let Some(text) = &new.request.solution_context_text {
-        session.solution_context = match text.as_str() {
-            "" => None,
-            text => Some(store.keep_text(text)?),
-        };
-    }
-    session.solution_context_sent.clone_from(&session.solution_context);
-    settle_open_calls(store, session, GivenUp::Ended)?;
-    let mut entries = Vec::with_capacity(2);
-    if let Some(system) = &messages.system {
-        entries.push((EntryKind::System, array_of(std::slice::from_ref(system))));
-    }
-    entries.push((EntryKind::User, array_of(std::slice::from_ref(&messages.user))));
-    store.begin_turn(
-        session,
-        NewTurn {
-            ordinal: new.ordinal,
-            turn_id: &new.request.turn_id,
-            fingerprint: new.fingerprint,
-            tools: &to_json(&tools.list)?,
-            entries: &entries,
-            composition: &to_json(&messages.trace)?,
-            progress: TurnProgress {
-                streaming: new.request.streaming,
-                tool_choice: new.request.tool_choice_name.clone(),
-                user_warnings: messages.user_warnings,
-                warnings: tools.warnings,
-                origin: new.origin.to_owned(),
-                ..TurnProgress::default()
-            },
-            now_ms: new.now_ms,
-        },
-    )
-}
-
-fn to_json(value: &impl serde::Serialize) -> Result<String, Fault> {
+/// JSON for storage.
+fn to_json(value: &impl Serialize) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(|_| Fault::unwritable("A part of the turn"))
 }

@@ -17,7 +17,7 @@ use crate::ports::{Database, Platform};
 const EMBEDDED_CONTENTS: &str = "The answer carries the contents of a file in its text. They may be cut or changed; ask for the file itself.";
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// Ends the turn with its final text. `last` is recorded in the same step.
+    /// Ends the turn with its final text, and records `last` in the same durable step.
     pub(super) fn complete(
         &self,
         running: &mut RunningTurn<'_>,
@@ -44,17 +44,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             user_warnings,
             usage: progress.usage,
         });
-        let result = InvokeResult::success(&response, progress.warnings.clone());
-        let stored = StoredOutcome::of(&result, Some(segment));
-        running.turn.status = TurnStatus::Completed;
         running.turn.progress.welcome = None;
-        let now = self.platform.now_ms();
-        self.store.end(&mut running.session, &mut running.turn, Some(last), &stored, now)?;
-        self.report_end(&running.turn);
-        Ok(stored)
+        self.succeed(running, TurnStatus::Completed, &response, Some(segment), Some(last))
     }
 
-    /// Stops for the client's tools. Everything that a continuation needs is stored by now.
+    /// Pauses for the client's tools. The earlier steps have stored all that a continuation needs.
     pub(super) fn pause(
         &self,
         running: &mut RunningTurn<'_>,
@@ -62,12 +56,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<StoredOutcome, Fault> {
         let waiting = calls.iter().filter(|call| call.is_pending());
         let tool_calls = ToolCalls::new(waiting.map(tool_call).collect())
-            .ok_or_else(|| Fault::new(ErrorCode::Internal, "There is no call to wait for."))?;
+            .ok_or_else(|| Fault::internal("There is no call to wait for."))?;
         let said = running.turn.progress.said_with_calls.clone();
         if let Some((segment, text)) = &said
             && !running.live_text.holds(*segment)
         {
-            // An earlier attempt said it; that attempt's watchers are gone.
+            // The text comes from an earlier attempt, whose watchers are gone.
             running.live_text.append(*segment, text);
         }
         let response = AgentExecuteResponse::ClientToolContinuation(ToolContinuationResponse {
@@ -77,16 +71,28 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             tool_calls,
             tool_continuation_message: said.as_ref().map(|(_, text)| text.clone()),
         });
-        let result = InvokeResult::success(&response, running.turn.progress.warnings.clone());
-        let stored = StoredOutcome::of(&result, said.map(|(segment, _)| segment));
-        running.turn.status = TurnStatus::AwaitingTools;
-        let now = self.platform.now_ms();
-        self.store.end(&mut running.session, &mut running.turn, None, &stored, now)?;
-        self.report_end(&running.turn);
+        let kept_segment = said.map(|(segment, _)| segment);
+        self.succeed(running, TurnStatus::AwaitingTools, &response, kept_segment, None)
+    }
+
+    fn succeed(
+        &self,
+        running: &mut RunningTurn<'_>,
+        status: TurnStatus,
+        response: &AgentExecuteResponse,
+        kept_segment: Option<u32>,
+        last: Option<&ModelOutputRecord<'_>>,
+    ) -> Result<StoredOutcome, Fault> {
+        let RunningTurn { session, turn, .. } = running;
+        let result = InvokeResult::success(response, turn.progress.warnings.clone());
+        let stored = StoredOutcome::of(&result, kept_segment);
+        turn.status = status;
+        self.store.end(session, turn, last, &stored, self.platform.now_ms())?;
+        self.report_end(turn);
         Ok(stored)
     }
 
-    /// Fails (or aborts) the turn from its last durable step; the session stays usable.
+    /// Ends the turn as failed or aborted after its last durable step. The session stays usable.
     pub(super) fn fail(&self, ordinal: u64, fault: Fault, live_text: &LiveText) -> StoredOutcome {
         let aborted = fault.code == ErrorCode::TurnAborted;
         self.report.borrow_mut().code = Some(fault.code);
@@ -106,7 +112,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         });
         match kept {
             Ok(()) => stored,
-            // The turn stays `running` in storage and is resumed later; the client hears of the failure.
+            // Storage still says `running`, so the turn is resumed later. The client gets the failure.
             Err(fault) => StoredOutcome::of(&fault.into(), None),
         }
     }
@@ -120,8 +126,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         report.usage = turn.progress.usage;
     }
 
-    /// The server tools' results, without the mode tools': these name mode keys, which no client sees.
-    /// Their effect shows as `ModeDisplayName`.
+    /// The server tools' results. The mode tools' name mode keys, which clients must not see;
+    /// `ModeDisplayName` shows their effect.
     fn shown_results(&self, turn: u64) -> Result<Vec<ToolResult>, Fault> {
         let shown = self.store.turn_calls(turn)?.into_iter().filter(|call| {
             call.runs_on == RunsOn::Server && !BUILT_IN_TOOLS.contains(&call.name.as_str())
@@ -131,11 +137,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 }
 
 /// A call as the client sees it.
-pub fn tool_call(call: &Call) -> ToolCall {
+pub(crate) fn tool_call(call: &Call) -> ToolCall {
     ToolCall {
         tool_call_id: call.tool_call_id.clone(),
         name: call.name.clone(),
-        // Some services write nothing for a call without arguments.
+        // Some services write no text for a call without arguments.
         arguments_json: match call.arguments.trim() {
             "" => "{}".to_owned(),
             _ => call.arguments.clone(),

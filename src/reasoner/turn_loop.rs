@@ -1,38 +1,33 @@
-//! The loop: what is stored decides whether calls are run or the model is called, until the turn ends or
+//! The loop: while calls are open it runs them, otherwise it calls the model, until the turn ends or
 //! waits for its client.
 
 use std::cell::RefCell;
 use std::pin::pin;
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
-use super::cancellation::Cancellation;
 use super::live_text::{LiveText, Outcome};
 use super::run_report::RunReport;
 use super::settlement::turn_aborted;
 use crate::catalog::{AgentContext, Catalog, ConversationContext};
 use crate::composition::ToolList;
 use crate::contract::{ErrorCode, Fault};
-use crate::persistence::{OpenCalls, Session, SessionStore, StoredOutcome, Turn};
+use crate::persistence::{Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 
-/// Everything that a turn runs with.
+/// Runs the turns of one session (AGN-027 E).
 #[derive(Debug)]
 pub struct Reasoner<P, D> {
-    /// The machine.
-    pub platform: Rc<P>,
-    /// The session's storage.
-    pub store: Rc<SessionStore<D>>,
-    /// The catalog as it was when the submission was accepted.
-    pub catalog: Rc<Catalog>,
-    /// The deployment's settings.
-    pub deployment: Rc<Deployment>,
-    /// The operator's report of this run.
-    pub report: RefCell<RunReport>,
+    pub(crate) platform: Rc<P>,
+    pub(crate) store: Rc<SessionStore<D>>,
+    /// The catalog at the time when the submission was accepted.
+    pub(crate) catalog: Rc<Catalog>,
+    pub(crate) deployment: Rc<Deployment>,
+    pub(crate) report: RefCell<RunReport>,
 }
 
-/// The working copy of a running turn.
+/// A running turn: its rows as the last durable step left them, and its surroundings.
 #[derive(Debug)]
 pub(super) struct RunningTurn<'a> {
     pub(super) session: Session,
@@ -40,25 +35,19 @@ pub(super) struct RunningTurn<'a> {
     pub(super) tools: ToolList,
     pub(super) agent: &'a AgentContext,
     pub(super) conversation: &'a ConversationContext,
-    /// When the run ends at the latest, in milliseconds since the epoch.
+    /// When the run times out, in milliseconds since the epoch.
     pub(super) deadline_ms: u64,
     pub(super) live_text: &'a LiveText,
 }
 
-impl RunningTurn<'_> {
-    fn open_calls(&self) -> Option<OpenCalls> {
-        self.session.open_calls_of(self.turn.ordinal)
-    }
-}
-
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// Runs the turn until it ends or waits for its client, stores its outcome and gives it. Text goes
-    /// to `live_text` as it comes. The turn must be stored as `running`.
-    pub async fn run(
+    /// Runs a turn that is stored as `running` until it ends or waits for its client, and stores the
+    /// outcome. `live_text` receives the text while it arrives.
+    pub(crate) async fn run(
         &self,
         ordinal: u64,
         live_text: &LiveText,
-        cancellation: &Cancellation,
+        cancellation: AbortRegistration,
     ) -> Outcome {
         let stored = self
             .run_in_time(ordinal, live_text, cancellation)
@@ -72,27 +61,26 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         &self,
         ordinal: u64,
         live_text: &LiveText,
-        cancellation: &Cancellation,
+        cancellation: AbortRegistration,
     ) -> Result<StoredOutcome, Fault> {
-        // Dropping the loop at an await aborts what it waits for; every durable step is complete.
-        // The stop is polled first, so that a cancelled turn calls nobody any more.
-        let cancelled = pin!(cancellation.requested());
+        // Dropping the loop at an await aborts what it waits for, and never cuts a durable step.
+        // A cancelled turn is not polled again, so it sends no further request.
         let timed_out = pin!(self.platform.sleep(self.deployment.turn_timeout_ms));
-        let stopped = select(cancelled, timed_out);
-        match select(stopped, pin!(self.advance(ordinal, live_text))).await {
-            Either::Left((Either::Left(_), _)) => Err(turn_aborted()),
-            Either::Left((Either::Right(_), _)) => Err(Fault::new(
+        let advancing = pin!(self.advance(ordinal, live_text));
+        match Abortable::new(select(timed_out, advancing), cancellation).await {
+            Err(Aborted) => Err(turn_aborted()),
+            Ok(Either::Left(_)) => Err(Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The turn did not end within {} ms.", self.deployment.turn_timeout_ms),
             )),
-            Either::Right((outcome, _)) => outcome,
+            Ok(Either::Right((outcome, _))) => outcome,
         }
     }
 
     async fn advance(&self, ordinal: u64, live_text: &LiveText) -> Result<StoredOutcome, Fault> {
         let mut running = self.load(ordinal, live_text)?;
         loop {
-            if let Some(open) = running.open_calls() {
+            if let Some(open) = running.session.open_calls_of(running.turn.ordinal) {
                 if let Some(outcome) = self.run_calls(&mut running, open).await? {
                     return Ok(outcome);
                 }
@@ -106,23 +94,19 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let session = self.stored_session()?;
         let turn = self.store.turn_at(ordinal)?;
         let tools = serde_json::from_str(&self.store.text(&turn.tools)?)
-            .map_err(|_| Fault::new(ErrorCode::Internal, "The turn's tool list is unreadable."))?;
-        let agent = self
-            .catalog
-            .agent_context(&session.agent_context)
-            .ok_or_else(|| context_gone("AgentContext", &session.agent_context))?;
-        let conversation = self
-            .catalog
-            .conversation_context(&session.conversation_context)
-            .ok_or_else(|| context_gone("ConversationContext", &session.conversation_context))?;
+            .map_err(|_| Fault::internal("The turn's tool list is unreadable."))?;
+        let (agent, conversation) = (&session.agent_context, &session.conversation_context);
+        let agent = (self.catalog.agent_context(agent))
+            .ok_or_else(|| context_gone("AgentContext", agent))?;
+        let conversation = (self.catalog.conversation_context(conversation))
+            .ok_or_else(|| context_gone("ConversationContext", conversation))?;
         let deadline_ms = self.platform.now_ms().saturating_add(self.deployment.turn_timeout_ms);
         Ok(RunningTurn { session, turn, tools, agent, conversation, deadline_ms, live_text })
     }
 
     pub(super) fn stored_session(&self) -> Result<Session, Fault> {
-        self.store.session()?.ok_or_else(|| {
-            Fault::new(ErrorCode::Internal, "The session's storage lost the session.")
-        })
+        let session = self.store.session()?;
+        session.ok_or_else(|| Fault::internal("The session's storage lost the session."))
     }
 
     /// Milliseconds since `earlier`.

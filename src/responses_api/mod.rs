@@ -28,7 +28,7 @@ pub use output_item::FunctionCall;
 pub use replay_item::for_replay;
 pub use request::{
     ContentPart, ENCRYPTED_REASONING, FunctionTool, ImageDetail, ResponsesRequest, ToolChoice,
-    array_of, function_call_output, system_message, user_message,
+    function_call_output, system_message, user_message,
 };
 pub use response_end::{ModelOutput, ResponseEnd, TokenCounts, end_of_json};
 pub use sse::{SseDecoder, SseEvent, SseFault, SseLimits};

@@ -139,12 +139,6 @@ pub fn function_call_output(call_id: &str, output: &str) -> serde_json::Result<B
     to_raw_value(&FunctionCallOutput { call_id, output })
 }
 
-/// The JSON text of an array of items, each written as it is.
-pub fn array_of(items: &[Box<RawValue>]) -> String {
-    let texts: Vec<&str> = items.iter().map(|item| item.get()).collect();
-    format!("[{}]", texts.join(","))
-}
-
 #[derive(Serialize)]
 struct Message<'a> {
     role: &'static str,

@@ -2,21 +2,40 @@
 //!
 //! A tool's address, headers and secrets never appear in a failure: the client may see it.
 
-use serde::Serialize;
+use serde::ser::Error;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::invocation::ToolInvocation;
 use crate::catalog::ServerTool;
+use crate::contract::{SessionId, TurnId};
 use crate::files::FileFailure;
 use crate::outbound::{ServiceFailure, post};
 use crate::ports::Platform;
 
-/// The largest response of a tool, in bytes: a result, and files that are kept apart from it.
+/// The largest response of a tool, in bytes: a result, and files that are stored apart from it.
 const MAX_RESPONSE_BYTES: usize = 16_000_000;
 
-/// Why a tool gave no result. The client and the model may read the text.
+/// A call of a server tool, as its service receives it.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ToolInvocation<'a> {
+    /// The id by which the tool knows the call.
+    pub tool_call_id: &'a str,
+    /// The tool's name.
+    pub name: &'a str,
+    /// JSON text as the model wrote it.
+    #[serde(serialize_with = "as_json")]
+    pub arguments: &'a str,
+    /// The session that makes the call.
+    pub session_id: &'a SessionId,
+    /// The turn that makes the call.
+    pub turn_id: &'a TurnId,
+}
+
+/// Why a tool gave no result. Clients and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ToolFailure {
+    /// The model wrote the call wrong; the tool itself did not fail.
     #[error("its arguments are not valid JSON")]
     Arguments,
     #[error(transparent)]
@@ -25,45 +44,22 @@ pub(crate) enum ToolFailure {
     Files(#[from] FileFailure),
 }
 
-impl ToolFailure {
-    /// The model called wrongly; the tool itself did not fail.
-    pub(super) fn caused_by_model(&self) -> bool {
-        matches!(self, Self::Arguments)
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct ToolRequest<'a> {
-    tool_call_id: &'a str,
-    name: &'a str,
-    arguments: &'a RawValue,
-    session_id: &'a str,
-    turn_id: &'a str,
-}
-
-/// Calls the tool and gives the JSON text of its response.
+/// Calls the tool and returns the JSON text of its response.
 pub(super) async fn call<P: Platform>(
     platform: &P,
     tool: &ServerTool,
     invocation: ToolInvocation<'_>,
 ) -> Result<String, ToolFailure> {
-    let body = body(invocation)?;
+    let body = serde_json::to_string(&invocation).map_err(|_| ToolFailure::Arguments)?;
     Ok(post(platform, &tool.http, body, MAX_RESPONSE_BYTES).await?)
 }
 
-fn body(invocation: ToolInvocation<'_>) -> Result<String, ToolFailure> {
-    let arguments = match invocation.arguments.trim() {
-        // Some services write nothing for a call without arguments.
-        "" => "{}",
-        arguments => arguments,
-    };
-    serde_json::to_string(&ToolRequest {
-        tool_call_id: invocation.call_id,
-        name: invocation.name,
-        arguments: serde_json::from_str(arguments).map_err(|_| ToolFailure::Arguments)?,
-        session_id: invocation.session_id.as_str(),
-        turn_id: invocation.turn_id.as_str(),
-    })
-    .map_err(|_| ToolFailure::Arguments)
+fn as_json<S: Serializer>(text: &&str, serializer: S) -> Result<S::Ok, S::Error> {
+    let json: &RawValue = match text.trim() {
+        // Some services write no text for a call without arguments.
+        "" => serde_json::from_str("{}"),
+        text => serde_json::from_str(text),
+    }
+    .map_err(S::Error::custom)?;
+    json.serialize(serializer)
 }

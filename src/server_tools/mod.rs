@@ -1,11 +1,10 @@
-//! Layer 3, Server Tools: runs what the server runs, one call at a time (AGN-027 §4, layer 3;
+//! Layer 3, Server Tools: runs the calls of server tools, one at a time (AGN-027 §4, layer 3;
 //! interface §6).
 //!
 //! Architecture Invariant: it knows neither the model service nor the store. It requests a mode change;
 //! the reasoner applies it.
 
 mod http_tool;
-mod invocation;
 mod mode_tools;
 
 use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog, OnError, ServerTool};
@@ -15,10 +14,10 @@ use crate::outbound::ServiceFailure;
 use crate::ports::Platform;
 use http_tool::ToolFailure;
 
-pub use invocation::ToolInvocation;
+pub use http_tool::ToolInvocation;
 pub use mode_tools::RequestedMode;
 
-/// The largest result, in bytes. It goes to the model and into the transcript.
+/// The largest result, in bytes; the model's input and the transcript hold it.
 const MAX_RESULT_BYTES: usize = 1_000_000;
 
 /// The result of a call, and its effects beside the result.
@@ -44,47 +43,36 @@ pub async fn run<P: Platform>(
 ) -> Result<ToolRun, Fault> {
     let started = platform.now_ms();
     let mut files = Vec::new();
-    let (outcome, new_mode) = match invocation.name {
-        AGENT_CHANGE_MODE => mode_tools::change_mode(catalog, invocation.arguments),
-        AGENT_LIST_MODES => (mode_tools::list_modes(catalog), None),
-        name => match catalog.server_tool(name) {
-            None => {
-                let gone = format!("The tool {name} is no longer available.");
-                (ToolOutcome::Error(gone), None)
+    let (outcome, new_mode) = match (invocation.name, catalog.server_tool(invocation.name)) {
+        (AGENT_CHANGE_MODE, _) => mode_tools::change_mode(catalog, invocation.arguments),
+        (AGENT_LIST_MODES, _) => (mode_tools::list_modes(catalog), None),
+        (name, None) => {
+            (ToolOutcome::Error(format!("The tool {name} is no longer available.")), None)
+        }
+        (name, Some(tool)) => match call_http_tool(platform, tool, links, invocation).await {
+            Ok((result, made)) => {
+                files = made;
+                (ToolOutcome::Result(result), None)
             }
-            Some(tool) => match call_http_tool(platform, tool, links, invocation).await {
-                Ok((result, made)) => {
-                    files = made;
-                    (ToolOutcome::Result(result), None)
-                }
-                Err(failure)
-                    if tool.on_error == OnError::ReportToModel || failure.caused_by_model() =>
-                {
-                    (ToolOutcome::Error(failure.to_string()), None)
-                }
-                Err(failure) => {
-                    return Err(Fault::new(
-                        ErrorCode::ServerToolFailed,
-                        format!("The server tool {name} failed: {failure}"),
-                    )
+            Err(failure)
+                if tool.on_error == OnError::ReportToModel || failure == ToolFailure::Arguments =>
+            {
+                (ToolOutcome::Error(failure.to_string()), None)
+            }
+            Err(failure) => {
+                let message = format!("The server tool {name} failed: {failure}");
+                return Err(Fault::new(ErrorCode::ServerToolFailed, message)
                     .with("ToolName", name)
-                    .with("ToolCallId", invocation.call_id));
-                }
-            },
+                    .with("ToolCallId", invocation.tool_call_id));
+            }
         },
     };
-    Ok(ToolRun {
-        result: ToolResult {
-            tool_call_id: invocation.call_id.to_owned(),
-            execution_ms: platform.now_ms().saturating_sub(started),
-            outcome,
-        },
-        files,
-        new_mode,
-    })
+    let execution_ms = platform.now_ms().saturating_sub(started);
+    let tool_call_id = invocation.tool_call_id.to_owned();
+    Ok(ToolRun { result: ToolResult { tool_call_id, execution_ms, outcome }, files, new_mode })
 }
 
-/// Calls an HTTP tool, and keeps the files in its response.
+/// Calls an HTTP tool, and stores the files in its response.
 async fn call_http_tool<P: Platform>(
     platform: &P,
     tool: &ServerTool,

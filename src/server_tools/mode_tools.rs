@@ -1,5 +1,5 @@
 //! The tools built into the product: `agent_change_mode` (AGN-011 §5, TUL-007) and
-//! `agent_list_modes`. Composition defines them to the model.
+//! `agent_list_modes`. Composition describes them to the model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::contract::ToolOutcome;
 /// The longest reason that the history keeps, in bytes.
 const MAX_REASON_BYTES: usize = 4096;
 
-/// A possible mode change that the model asked for.
+/// A mode change that the model asked for and that is possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedMode {
     /// Mode key.
@@ -19,8 +19,11 @@ pub struct RequestedMode {
     pub reason: String,
 }
 
-#[derive(Deserialize)]
-struct ChangeMode {
+/// The arguments of `agent_change_mode`, and its result with `success` before them.
+#[derive(Serialize, Deserialize)]
+struct ModeChange {
+    #[serde(skip_deserializing)]
+    success: bool,
     mode: String,
     #[serde(default)]
     branch: bool,
@@ -28,15 +31,7 @@ struct ChangeMode {
     reason: String,
 }
 
-#[derive(Serialize)]
-struct Changed<'a> {
-    success: bool,
-    mode: &'a str,
-    branch: bool,
-    reason: &'a str,
-}
-
-/// Checks a requested mode. For an unknown one, the result lists the valid keys and nothing changes.
+/// Checks a requested mode. For an unknown one the result lists the valid keys, and the mode stays.
 pub(super) fn change_mode(
     catalog: &Catalog,
     arguments: &str,
@@ -46,27 +41,19 @@ pub(super) fn change_mode(
         let result = json!({ "success": false, "error": why, "validModes": valid });
         (ToolOutcome::Result(result.to_string()), None)
     };
-    let Ok(wanted) = serde_json::from_str::<ChangeMode>(arguments) else {
+    let Ok(mut change) = serde_json::from_str::<ModeChange>(arguments) else {
         return refused("The arguments must be an object with mode, branch and reason.".to_owned());
     };
-    let Some(mode) = catalog.mode(&wanted.mode) else {
-        return refused(format!("There is no mode {}.", wanted.mode));
-    };
-    let result =
-        Changed { success: true, mode: &mode.key, branch: wanted.branch, reason: &wanted.reason };
-    match serde_json::to_string(&result) {
-        Ok(text) => (
-            ToolOutcome::Result(text),
-            Some(RequestedMode { key: mode.key.clone(), reason: shortened(wanted.reason) }),
-        ),
-        Err(_) => refused("The answer could not be written.".to_owned()),
+    if catalog.mode(&change.mode).is_none() {
+        return refused(format!("There is no mode {}.", change.mode));
     }
-}
-
-/// Cuts a reason for the history; the conversation keeps the whole.
-fn shortened(mut reason: String) -> String {
-    reason.truncate(reason.floor_char_boundary(MAX_REASON_BYTES));
-    reason
+    change.success = true;
+    // Serializing plain members cannot fail.
+    let result = serde_json::to_string(&change).unwrap_or_default();
+    // The conversation keeps the whole reason.
+    change.reason.truncate(change.reason.floor_char_boundary(MAX_REASON_BYTES));
+    let requested = RequestedMode { key: change.mode, reason: change.reason };
+    (ToolOutcome::Result(result), Some(requested))
 }
 
 /// Key, display name and use of every mode.
@@ -110,8 +97,8 @@ mod tests {
     }
 
     #[test]
-    fn a_known_mode_is_confirmed_and_asked_for() {
-        for (arguments, answer, reason) in [
+    fn a_known_mode_is_confirmed_and_requested() {
+        for (arguments, result, reason) in [
             (
                 r#"{"mode":"ddr","branch":true,"reason":"Say \"why\"."}"#,
                 r#"{"success":true,"mode":"ddr","branch":true,"reason":"Say \"why\"."}"#,
@@ -124,12 +111,12 @@ mod tests {
             ),
         ] {
             let mode = RequestedMode { key: "ddr".to_owned(), reason: reason.to_owned() };
-            assert_eq!(changed(arguments), (answer.to_owned(), Some(mode)));
+            assert_eq!(changed(arguments), (result.to_owned(), Some(mode)));
         }
     }
 
     #[test]
-    fn what_names_no_mode_is_answered_with_the_valid_ones_and_changes_nothing() {
+    fn arguments_that_name_no_mode_get_the_valid_keys_and_request_no_change() {
         let shape = "The arguments must be an object with mode, branch and reason.";
         for (arguments, why) in [
             (r#"{"mode":"DDR","branch":false,"reason":""}"#, "There is no mode DDR."),
@@ -140,17 +127,17 @@ mod tests {
             (r#"{"mode":null}"#, shape),
             (r#"{"mode":["ddr"]}"#, shape),
         ] {
-            let (answer, mode) = changed(arguments);
+            let (result, mode) = changed(arguments);
             assert_eq!(mode, None, "{arguments}");
             assert_eq!(
-                serde_json::from_str::<Value>(&answer).unwrap(),
+                serde_json::from_str::<Value>(&result).unwrap(),
                 json!({ "success": false, "error": why, "validModes": ["general", "ddr"] })
             );
         }
     }
 
     #[test]
-    fn the_list_of_modes_says_of_each_when_to_use_it() {
+    fn the_list_of_modes_says_when_to_use_each() {
         let ToolOutcome::Result(list) = list_modes(&catalog()) else { panic!("no list") };
         assert_eq!(
             serde_json::from_str::<Value>(&list).unwrap(),

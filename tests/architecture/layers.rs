@@ -4,7 +4,7 @@ use super::assert_only;
 use super::sources::sources;
 
 /// What writes a request to the model service.
-const WRITERS: [&str; 8] = [
+const WRITERS: [&str; 7] = [
     "system_message",
     "user_message",
     "function_call_output",
@@ -12,7 +12,6 @@ const WRITERS: [&str; 8] = [
     "ResponsesRequest",
     "ToolChoice",
     "ContentPart",
-    "array_of",
 ];
 
 /// What a session's mode is set with.

@@ -1,25 +1,26 @@
-//! What the model service is sent (the interface, section 4): one golden body for each variant, made
-//! through the public interface from what a client would send.
+//! The requests that the model service receives (interface §4): one golden body for each variant,
+//! composed through the public functions from a client's request.
 
 // A test fails by panicking, in its helper functions too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod golden;
 
-use aptix_edge::catalog::Catalog;
+use std::sync::LazyLock;
+
+use aptix_edge::catalog::{Catalog, ConversationContext, Mode};
 use aptix_edge::composition::{
-    Block, ComposedMessages, ComposedRequest, MergedTools, MessageMaterial, ModelRequest, ToolList,
-    TurnMaterial, compose_messages, compose_request, compose_turn, merge_tools,
-    server_tool_definitions, tool_outputs,
+    Block, ComposedMessages, ComposedRequest, ComposedTurn, ModelRequest, ToolList, TurnMaterial,
+    compose_request, compose_turn, tool_outputs,
 };
 use aptix_edge::contract::{ErrorCode, ExecuteRequest, ToolOutcome, UserTurn, Warning, parse};
-use aptix_edge::responses_api::{FunctionTool, for_replay};
+use aptix_edge::responses_api::for_replay;
 use aptix_edge::retrieval::{Chunk, Retrieved};
 use golden::assert_golden;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// A user turn from the members that matter; the rest of a valid request is added.
+/// A user turn with those members and the required ones.
 fn user_turn(mut members: Value) -> UserTurn {
     members["SessionId"] = json!("s");
     members["TurnId"] = json!("t");
@@ -46,22 +47,33 @@ fn base64_artifact(name: &str, mime: Option<&str>, contents: &str) -> Value {
     artifact
 }
 
-/// A later turn of a session in general mode, with nothing but what the request holds.
-const LATER: MessageMaterial<'static> = MessageMaterial {
-    mode: "general",
-    boot_prompt: None,
-    solution_context: None,
-    retrieved: &NOTHING_FOUND,
-};
+static CATALOG: LazyLock<Catalog> = LazyLock::new(catalog);
+
+/// The material of a later turn of a session in general mode: only the request has content.
+fn later() -> TurnMaterial<'static> {
+    TurnMaterial {
+        catalog: &CATALOG,
+        conversation: CATALOG.conversation_context("default").unwrap(),
+        mode: mode("general"),
+        is_first: false,
+        latched_tools: None,
+        solution_context: None,
+        retrieved: const { &NOTHING_FOUND },
+    }
+}
+
+fn mode(key: &str) -> &'static Mode {
+    CATALOG.mode(key).unwrap()
+}
 
 const NOTHING_FOUND: Retrieved =
     Retrieved { chunks: Vec::new(), left_out: Vec::new(), failed: false };
 
-fn composed(turn: &UserTurn, material: &MessageMaterial<'_>) -> ComposedMessages {
-    compose_messages(turn, material).unwrap()
+fn composed(turn: &UserTurn, material: &TurnMaterial<'_>) -> ComposedMessages {
+    compose_turn(turn, material).unwrap().messages
 }
 
-/// A call that continues a chain with what `turn` adds, with no tools and no mode layer.
+/// A call that continues a chain with the messages of a turn, without tools or instructions.
 fn continued(turn: &ComposedMessages) -> ModelRequest<'_> {
     ModelRequest {
         model: "gpt-5.1",
@@ -104,18 +116,22 @@ fn catalog() -> Catalog {
     .unwrap()
 }
 
-fn client_tool(name: &str, strict: bool) -> (String, Box<RawValue>) {
+/// `ToolsJson` with tools of those names, each strict or not.
+fn tools_json(tools: &[(&str, bool)]) -> Value {
     // Text, so that the properties' order is the client's.
     let parameters = r#"{"type":"object","properties":{"title":{},"body":{}}}"#;
-    let parameters = RawValue::from_string(parameters.to_owned()).unwrap();
-    let tool = FunctionTool { name, description: Some("Writes."), parameters: &parameters, strict };
-    (name.to_owned(), to_raw_value(&tool).unwrap())
+    let tool = |(name, strict): &(&str, bool)| {
+        format!(
+            r#"{{"type":"function","name":"{name}","description":"Writes.","parameters":{parameters},"strict":{strict}}}"#
+        )
+    };
+    json!(format!("[{}]", tools.iter().map(tool).collect::<Vec<_>>().join(",")))
 }
 
-/// The client's tools and those of a mode.
-fn tools_of(mode: &str, client: Vec<(String, Box<RawValue>)>) -> MergedTools {
-    let catalog = catalog();
-    merge_tools(client, server_tool_definitions(&catalog, catalog.mode(mode).unwrap()).unwrap())
+/// The tools of a mode, for a turn whose client sends none.
+fn tools_of(key: &str) -> ToolList {
+    let material = TurnMaterial { mode: mode(key), ..later() };
+    compose_turn(&instruction("Hello"), &material).unwrap().tools
 }
 
 fn names(tools: &ToolList) -> Vec<(&str, bool)> {
@@ -134,24 +150,16 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
         "ClipboardImages": [
             { "Id": "shot-1", "MimeType": "image/png", "DataBase64": "iVBORw0KGgo=" }
         ],
+        "ToolsJson": tools_json(&[("ddr_document", false)]),
     }));
-    let catalog = catalog();
-    let mode = catalog.mode("general").unwrap();
-    let turn = composed(
-        &turn,
-        &MessageMaterial {
-            mode: &mode.key,
-            boot_prompt: Some("Be useful."),
-            solution_context: Some("A workspace of two crates."),
-            retrieved: &NOTHING_FOUND,
-        },
-    );
-    let tools = tools_of("general", vec![client_tool("ddr_document", false)]);
+    let context = Some("A workspace of two crates.");
+    let material = TurnMaterial { is_first: true, solution_context: context, ..later() };
+    let ComposedTurn { messages: turn, tools, .. } = compose_turn(&turn, &material).unwrap();
     let request = sent(
         "first_call",
         &ModelRequest {
-            instructions: &mode.instructions,
-            tools: Some(&tools.list),
+            instructions: &material.mode.instructions,
+            tools: Some(&tools),
             tool_choice: Some("ddr_document"),
             previous_response_id: None,
             ..continued(&turn)
@@ -173,7 +181,7 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
     let body: Value = serde_json::from_str(&request.body).unwrap();
     let bytes = |item: &Value| item.to_string().len();
     let input = bytes(&body["input"][0]) + bytes(&body["input"][1]);
-    let tools_sent = tools.list.0.iter().map(|tool| tool.definition.get().len() + 1).sum::<usize>();
+    let tools_sent = tools.0.iter().map(|tool| tool.definition.get().len() + 1).sum::<usize>();
     assert_eq!(
         request.trace,
         [
@@ -193,7 +201,7 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
 #[test]
 fn a_turn_without_an_instruction_opens_with_its_mode_alone() {
     let turn = user_turn(json!({ "InputArtifacts": [artifact("", "a.rs", "")] }));
-    let turn = composed(&turn, &MessageMaterial { boot_prompt: Some("Be useful."), ..LATER });
+    let turn = composed(&turn, &TurnMaterial { is_first: true, ..later() });
     sent(
         "without_an_instruction",
         &ModelRequest { previous_response_id: None, ..continued(&turn) },
@@ -202,7 +210,10 @@ fn a_turn_without_an_instruction_opens_with_its_mode_alone() {
 
 #[test]
 fn blocks_without_content_are_left_out_and_the_trace_says_why() {
-    let material = MessageMaterial { boot_prompt: Some(""), solution_context: Some(""), ..LATER };
+    let conversation =
+        &ConversationContext { boot_prompt: String::new(), ..later().conversation.clone() };
+    let material =
+        TurnMaterial { conversation, is_first: true, solution_context: Some(""), ..later() };
     let turn = composed(&instruction("Hello"), &material);
     let request = sent(
         "without_blocks",
@@ -216,7 +227,7 @@ fn blocks_without_content_are_left_out_and_the_trace_says_why() {
         .trace
         .iter()
         .chain(&request.trace)
-        .filter_map(|block| Some((block.block.as_str(), block.left_out.as_deref()?)))
+        .filter_map(|block| Some((block.block, block.left_out?)))
         .collect();
     assert_eq!(
         left_out,
@@ -233,15 +244,15 @@ fn blocks_without_content_are_left_out_and_the_trace_says_why() {
 
 #[test]
 fn a_later_call_has_no_system_message_and_continues_the_chain() {
-    let turn = composed(&instruction("And now?"), &MessageMaterial { mode: "ddr", ..LATER });
+    let turn = composed(&instruction("And now?"), &TurnMaterial { mode: mode("ddr"), ..later() });
     assert!(turn.system.is_none());
-    let tools = tools_of("ddr", vec![]);
-    sent("later_call", &ModelRequest { tools: Some(&tools.list), ..continued(&turn) });
+    let tools = tools_of("ddr");
+    sent("later_call", &ModelRequest { tools: Some(&tools), ..continued(&turn) });
 }
 
 #[test]
 fn a_solution_context_that_has_changed_is_sent_again() {
-    let material = MessageMaterial { solution_context: Some("Three crates now."), ..LATER };
+    let material = TurnMaterial { solution_context: Some("Three crates now."), ..later() };
     let turn = composed(&instruction("And now?"), &material);
     sent("solution_context_changed", &continued(&turn));
 }
@@ -262,7 +273,7 @@ fn each_kind_of_artifact_goes_out_in_the_form_that_the_model_can_read() {
         base64_artifact("vector.svg", Some("image/svg+xml"), "PHN2Zy8+"),
         base64_artifact("scan.tiff", Some("image/tiff"), "SUkqAP8="),
     ] }));
-    let turn = composed(&turn, &LATER);
+    let turn = composed(&turn, &later());
     sent("artifact_kinds", &continued(&turn));
 
     let why = "it is neither text nor an image (PNG, JPEG, WebP, GIF) nor a PDF.";
@@ -306,7 +317,7 @@ fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
         },
     ];
     let retrieved = Retrieved { chunks, ..NOTHING_FOUND };
-    let turn = composed(&turn, &MessageMaterial { retrieved: &retrieved, ..LATER });
+    let turn = composed(&turn, &TurnMaterial { retrieved: &retrieved, ..later() });
     sent("chunks_and_fences", &continued(&turn));
     assert_eq!(
         turn.trace[3..7],
@@ -321,11 +332,12 @@ fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
 
 #[test]
 fn a_server_tool_takes_the_place_of_a_client_tool_of_its_name_with_a_warning() {
-    let client =
-        vec![client_tool("zip", true), client_tool("lookup", false), client_tool("build", false)];
-    let tools = tools_of("general", client);
+    let tools = tools_json(&[("zip", true), ("lookup", false), ("build", false)]);
+    let turn = user_turn(json!({ "Instruction": "Build.", "ToolsJson": tools }));
+    let ComposedTurn { messages: turn, tools, warnings, .. } =
+        compose_turn(&turn, &later()).unwrap();
     assert_eq!(
-        names(&tools.list),
+        names(&tools),
         [
             ("zip", false),
             ("build", false),
@@ -335,49 +347,36 @@ fn a_server_tool_takes_the_place_of_a_client_tool_of_its_name_with_a_warning() {
         ]
     );
     assert_eq!(
-        tools.warnings,
+        warnings,
         [Warning::new(
             "tool_replaced",
             "The client's tool lookup was replaced by the server's tool of the same name."
         )]
     );
-    let turn = composed(&instruction("Build."), &LATER);
-    sent("merged_tools", &ModelRequest { tools: Some(&tools.list), ..continued(&turn) });
+    sent("merged_tools", &ModelRequest { tools: Some(&tools), ..continued(&turn) });
 }
 
 #[test]
 fn a_mode_can_place_the_tool_that_changes_modes_and_it_is_offered_once() {
-    assert_eq!(
-        names(&tools_of("ddr", vec![]).list),
-        [("agent_change_mode", true), ("lookup", true)]
-    );
+    assert_eq!(names(&tools_of("ddr")), [("agent_change_mode", true), ("lookup", true)]);
 }
 
 #[test]
 fn a_turn_offers_the_tools_of_its_request_or_those_received_last_and_chooses_among_them() {
-    let catalog = catalog();
-    let material = TurnMaterial {
-        catalog: &catalog,
-        conversation: catalog.conversation_context("default").unwrap(),
-        mode: catalog.mode("ddr").unwrap(),
-        is_first: true,
-        latched_tools: None,
-        solution_context: None,
-        retrieved: &NOTHING_FOUND,
-    };
+    let material = TurnMaterial { mode: mode("ddr"), is_first: true, ..later() };
     let zip = r#"[{"type":"function","name":"zip","description":"Packs.","parameters":{"type":"object"}}]"#;
     let with_tools =
         user_turn(json!({ "Instruction": "Pack.", "ToolsJson": zip, "ToolChoiceName": "zip" }));
     let first = compose_turn(&with_tools, &material).unwrap();
     let offered = [("zip", false), ("agent_change_mode", true), ("lookup", true)];
-    assert_eq!(names(&first.tools.list), offered);
+    assert_eq!(names(&first.tools), offered);
     assert_eq!(first.unoffered_choice, None);
     assert!(first.messages.system.is_some());
 
     let latched_tools = first.received_tools.as_deref();
     let later = TurnMaterial { is_first: false, latched_tools, ..material };
     let second = compose_turn(&instruction("And again."), &later).unwrap();
-    assert_eq!(names(&second.tools.list), offered);
+    assert_eq!(names(&second.tools), offered);
     assert_eq!(second.received_tools, None);
     assert!(second.messages.system.is_none());
 
@@ -392,7 +391,7 @@ fn a_turn_offers_the_tools_of_its_request_or_those_received_last_and_chooses_amo
 
 #[test]
 fn tools_that_the_service_still_has_are_not_sent_again() {
-    let turn = composed(&instruction("And now?"), &LATER);
+    let turn = composed(&instruction("And now?"), &later());
     let request =
         sent("tools_not_resent", &ModelRequest { instructions: "Write.", ..continued(&turn) });
     assert_eq!(
@@ -410,14 +409,14 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
     ])
     .unwrap();
     let outputs = items(&outputs);
-    let tools = tools_of("ddr", vec![]);
+    let tools = tools_of("ddr");
     sent(
         "tool_outputs",
         &ModelRequest {
             model: "gpt-5.1",
             instructions: "",
             input: outputs.iter().map(AsRef::as_ref).collect(),
-            tools: Some(&tools.list),
+            tools: Some(&tools),
             tool_choice: None,
             previous_response_id: Some("resp_2"),
             store: true,
@@ -427,21 +426,19 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
 
 #[test]
 fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back() {
-    let first = composed(
-        &instruction("Write it down."),
-        &MessageMaterial { boot_prompt: Some("Be useful."), ..LATER },
-    );
-    let answer = items(
+    let first =
+        composed(&instruction("Write it down."), &TurnMaterial { is_first: true, ..later() });
+    let output = items(
         r#"[{"id":"rs_1","type":"reasoning","status":"completed","summary":[],"encrypted_content":"e"},
         {"id":"ws_1","type":"web_search_call","status":"completed"},
         {"id":"msg_1","type":"message","status":"completed","role":"assistant",
          "content":[{"type":"output_text","text":"I will.","annotations":[],"logprobs":[]}]},
         {"id":"fc_1","type":"function_call","status":"completed","call_id":"call_a","name":"ddr_document","arguments":"{}"}]"#,
     );
-    let answer: Vec<_> = answer.iter().filter_map(|item| for_replay(item)).collect();
+    let output: Vec<_> = output.iter().filter_map(|item| for_replay(item)).collect();
     let outputs = tool_outputs([("call_a", &ToolOutcome::Result("true".to_owned()))]).unwrap();
     let outputs = items(&outputs);
-    let input = first.system.iter().chain([&first.user]).chain(&answer).chain(&outputs);
+    let input = first.system.iter().chain([&first.user]).chain(&output).chain(&outputs);
     sent(
         "replay",
         &ModelRequest {

@@ -1,4 +1,4 @@
-//! HTTP tools (interface §6): what is posted, and what is taken for a result.
+//! HTTP tools (interface §6): the request that the server posts, and the responses that it accepts.
 
 use std::fmt::Display;
 
@@ -13,18 +13,18 @@ use super::ran_of;
 
 const ADDRESS: &str = "https://tools.example:8443/lookup?v=1";
 
-/// The most that is read of a service's response, in bytes: a result, and files that are kept apart.
+/// The largest response that is read, in bytes: a result, and files that are stored apart from it.
 const MAX_RESPONSE_BYTES: usize = 16_000_000;
 
 /// The largest result, in bytes.
 const MAX_RESULT_BYTES: usize = 1_000_000;
 
-/// How a tool whose failures fail the turn gave no result.
+/// Why a tool gave no result, when its failures fail the turn.
 #[derive(Debug, PartialEq)]
 enum Failure {
     /// The tool failed, and the turn with it.
     OfTheTool(String),
-    /// The model did something wrong and is told so.
+    /// The model wrote the call wrong, and reads why.
     OfTheModel(String),
 }
 
@@ -50,11 +50,11 @@ fn called_with(step: &LoneStep, arguments: &str) -> Result<String, Failure> {
     match ran_of(&catalog, step, "lookup", arguments) {
         Ok(run) => match run.result.outcome {
             ToolOutcome::Result(result) => Ok(result),
-            ToolOutcome::Error(told) => Err(Failure::OfTheModel(told)),
+            ToolOutcome::Error(message) => Err(Failure::OfTheModel(message)),
         },
         Err(fault) => {
-            let told = fault.message;
-            let why = told.strip_prefix("The server tool lookup failed: ").unwrap();
+            let message = fault.message;
+            let why = message.strip_prefix("The server tool lookup failed: ").unwrap();
             Err(Failure::OfTheTool(why.to_owned()))
         }
     }
@@ -69,12 +69,12 @@ fn of_the_tool(failure: impl Display) -> Failure {
     Failure::OfTheTool(failure.to_string())
 }
 
-fn answering(answers: impl IntoIterator<Item = HttpReply>) -> LoneStep {
-    LoneStep::replying(answers).with_secret("LOOKUP_KEY", "sk-tool")
+fn service_with(replies: impl IntoIterator<Item = HttpReply>) -> LoneStep {
+    LoneStep::replying(replies).with_secret("LOOKUP_KEY", "sk-tool")
 }
 
-fn answered(answer: HttpReply) -> Result<String, Failure> {
-    called_with(&answering([answer]), "{}")
+fn result_from(reply: HttpReply) -> Result<String, Failure> {
+    called_with(&service_with([reply]), "{}")
 }
 
 fn request_to(url: &str, arguments: &str) -> HttpRequest {
@@ -93,19 +93,19 @@ fn a_call_is_posted_with_its_arguments_as_written_and_its_secrets_filled_in() {
     for (arguments, sent) in
         [(r#" {"q": 1.50, "a": "é"} "#, r#"{"q": 1.50, "a": "é"}"#), ("", "{}"), (" \n", "{}")]
     {
-        let step = answering([HttpReply::new(200, " { \"b\":1, \"a\":2.0 }\n")]);
+        let step = service_with([HttpReply::new(200, " { \"b\":1, \"a\":2.0 }\n")]);
         assert_eq!(called_with(&step, arguments).unwrap(), r#"{ "b":1, "a":2.0 }"#);
         assert_eq!(step.sent(), [request_to(ADDRESS, sent)]);
     }
 }
 
 #[test]
-fn arguments_that_are_no_json_are_the_model_s_fault_and_are_not_sent() {
+fn arguments_that_are_not_json_are_the_model_s_fault_and_are_not_sent() {
     for arguments in ["{", "{} {}", "nothing", "{\"q\":01}"] {
-        let step = answering([HttpReply::new(200, "{}")]);
+        let step = service_with([HttpReply::new(200, "{}")]);
         let failure = called_with(&step, arguments).unwrap_err();
-        let told = "its arguments are not valid JSON".to_owned();
-        assert_eq!(failure, Failure::OfTheModel(told), "{arguments}");
+        let why = "its arguments are not valid JSON".to_owned();
+        assert_eq!(failure, Failure::OfTheModel(why), "{arguments}");
         assert_eq!(step.sent(), []);
     }
 }
@@ -127,7 +127,7 @@ fn a_redirect_that_keeps_the_method_is_followed_with_the_same_call() {
         to(307, "/c"),
         HttpReply::new(200, "1"),
     ];
-    let step = answering(hops);
+    let step = service_with(hops);
     assert_eq!(called_with(&step, "{}").unwrap(), "1");
     let urls = [
         ADDRESS,
@@ -143,19 +143,19 @@ fn a_redirect_to_elsewhere_in_circles_or_to_a_get_is_not_followed() {
     let elsewhere = HttpReply::new(307, "").with("location", "https://evil.example/lookup");
     let circle = HttpReply::new(308, "").with("location", "/lookup");
     let found = HttpReply::new(302, "").with("location", "/lookup");
-    for (answer, failure, requests) in [
+    for (reply, failure, requests) in [
         (elsewhere, ServiceFailure::RedirectedAway, 1),
         (HttpReply::new(307, ""), ServiceFailure::RedirectedAway, 1),
         (circle, ServiceFailure::Unreachable, 4),
         (found, ServiceFailure::Status(302), 1),
     ] {
-        let step = answering(std::iter::repeat_n(answer, 9));
+        let step = service_with(std::iter::repeat_n(reply, 9));
         assert_eq!(called_with(&step, "{}"), failed(failure));
         assert_eq!(step.sent().len(), requests);
     }
 }
 
-/// A JSON text of so many bytes, in two pieces, of which each is small enough.
+/// A JSON text of that many bytes, in two pieces that each stay below the caps.
 fn large(bytes: usize) -> HttpReply {
     let text = format!("\"{}\"", "x".repeat(bytes - 2));
     let (first, rest) = text.split_at(bytes / 2);
@@ -163,14 +163,14 @@ fn large(bytes: usize) -> HttpReply {
 }
 
 #[test]
-fn an_answer_may_be_as_large_as_the_cap_and_no_larger() {
-    // What was read whole is too large for a result.
+fn a_response_may_be_as_large_as_the_cap_and_no_larger() {
+    // A response at the cap is read whole, and is too large for a result.
     assert_eq!(
-        answered(large(MAX_RESPONSE_BYTES)),
+        result_from(large(MAX_RESPONSE_BYTES)),
         failed(ServiceFailure::TooLarge(MAX_RESULT_BYTES))
     );
     assert_eq!(
-        answered(large(MAX_RESPONSE_BYTES + 1)),
+        result_from(large(MAX_RESPONSE_BYTES + 1)),
         failed(ServiceFailure::TooLarge(MAX_RESPONSE_BYTES))
     );
     let posted = |bytes| {
@@ -186,32 +186,35 @@ fn an_answer_may_be_as_large_as_the_cap_and_no_larger() {
 
 #[test]
 fn a_result_may_be_as_large_as_its_cap_and_no_larger() {
-    assert_eq!(answered(large(MAX_RESULT_BYTES)).map(|result| result.len()), Ok(MAX_RESULT_BYTES));
     assert_eq!(
-        answered(large(MAX_RESULT_BYTES + 1)),
+        result_from(large(MAX_RESULT_BYTES)).map(|result| result.len()),
+        Ok(MAX_RESULT_BYTES)
+    );
+    assert_eq!(
+        result_from(large(MAX_RESULT_BYTES + 1)),
         failed(ServiceFailure::TooLarge(MAX_RESULT_BYTES))
     );
 }
 
 #[test]
-fn the_time_out_holds_for_the_whole_exchange() {
+fn the_time_out_covers_the_whole_exchange() {
     let late_body = |ms| {
         let pieces = [Piece::text("{"), Piece::Silence(ms), Piece::text("}")];
         HttpReply::in_pieces(200, pieces).after(250)
     };
-    assert_eq!(answered(late_body(250)).as_deref(), Ok("{}"));
-    assert_eq!(answered(late_body(251)), failed(ServiceFailure::TimedOut(500)));
+    assert_eq!(result_from(late_body(250)).as_deref(), Ok("{}"));
+    assert_eq!(result_from(late_body(251)), failed(ServiceFailure::TimedOut(500)));
     assert_eq!(
-        answered(HttpReply::new(200, "{}").after(501)),
+        result_from(HttpReply::new(200, "{}").after(501)),
         failed(ServiceFailure::TimedOut(500))
     );
 }
 
 #[test]
-fn what_is_no_json_under_a_success_status_is_no_result() {
+fn only_json_under_a_success_status_is_a_result() {
     let broken = HttpReply::in_pieces(200, [Piece::text("{"), Piece::Broken]);
     let latin = HttpReply::in_pieces(200, [Piece::Bytes(b"\"\xe9\"".to_vec())]);
-    for (answer, failure) in [
+    for (reply, failure) in [
         (HttpReply::new(200, "<html>"), ServiceFailure::NotJson),
         (HttpReply::new(204, ""), ServiceFailure::NotJson),
         (HttpReply::new(200, "{} {}"), ServiceFailure::NotJson),
@@ -220,7 +223,7 @@ fn what_is_no_json_under_a_success_status_is_no_result() {
         (HttpReply::new(404, "{}"), ServiceFailure::Status(404)),
         (HttpReply::new(500, "{}"), ServiceFailure::Status(500)),
     ] {
-        assert_eq!(answered(answer), failed(failure));
+        assert_eq!(result_from(reply), failed(failure));
     }
-    assert_eq!(called_with(&answering([]), "{}"), failed(ServiceFailure::Unreachable));
+    assert_eq!(called_with(&service_with([]), "{}"), failed(ServiceFailure::Unreachable));
 }

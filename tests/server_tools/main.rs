@@ -1,5 +1,5 @@
-//! Running what the server runs (AGN-027 §4, layer 3; interface §5): results, failures,
-//! and the tools that are built in.
+//! Runs of server tools (AGN-027 §4, layer 3; interface §5 and §6): results, failures, and the tools
+//! that are built in.
 
 #![allow(
     clippy::unwrap_used,
@@ -50,7 +50,7 @@ fn ran_of(
     let invocation = ToolInvocation {
         session_id: &SessionId::parse("s").unwrap(),
         turn_id: &TurnId::parse("t").unwrap(),
-        call_id: "call_1",
+        tool_call_id: "call_1",
         name,
         arguments,
     };
@@ -93,7 +93,7 @@ fn a_failing_tool_fails_the_turn_unless_its_definition_reports_it_to_the_model()
 }
 
 #[test]
-fn what_the_model_did_wrong_never_fails_the_turn() {
+fn a_call_that_the_model_wrote_wrong_never_fails_the_turn() {
     for name in ["strict", "lenient"] {
         assert_eq!(
             ran(&LoneStep::default(), name, "{"),

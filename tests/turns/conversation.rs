@@ -1,4 +1,5 @@
-//! What the model service is told: all that was said, once, and nothing that it refused (the interface, sections 2 and 4).
+//! The conversation that the model service receives: each entry once, and none that it refused
+//! (interface §2 and §4).
 
 use serde_json::json;
 
@@ -26,7 +27,7 @@ fn in_replay_mode_the_whole_conversation_is_sent_each_time_and_nothing_is_stored
 }
 
 #[test]
-fn a_lost_chain_is_built_again_from_what_is_kept() {
+fn a_lost_chain_is_rebuilt_from_the_stored_conversation() {
     let bed = Bed::new();
     bed.post(&turn("t1", "One")).final_text();
     let asked = bed.post(&turn("t2", "Two [plan: mixed]")).calls();
@@ -41,7 +42,7 @@ fn a_lost_chain_is_built_again_from_what_is_kept() {
 }
 
 #[test]
-fn refused_words_leave_the_conversation_and_nothing_else_does() {
+fn only_refused_words_leave_the_conversation() {
     let bed = Bed::new();
     let no =
         || http_error(400, json!({ "param": "input[0].content[0]", "code": "invalid_value" }), &[]);
@@ -55,7 +56,7 @@ fn refused_words_leave_the_conversation_and_nothing_else_does() {
         bed.world.model.script([no()]);
         assert_eq!(bed.post(&guilty).failure(), (502, "upstream_rejected"));
         bed.settle();
-        // Whatever of the script was not needed.
+        // The replies of the script that no call took.
         while bed.world.model.drop_scripted() {}
     }
     assert_eq!(bed.post(&turn("t4", "Next")).final_text(), "Answer to Next.");
@@ -67,8 +68,8 @@ fn refused_words_leave_the_conversation_and_nothing_else_does() {
 }
 
 #[test]
-fn words_that_were_never_answered_and_are_then_refused_do_not_block_the_session() {
-    // The service refuses whatever holds these words; they come with a turn that is cancelled first.
+fn refused_words_of_a_cancelled_turn_do_not_block_the_session() {
+    // The service refuses every input with these words, and the turn that brings them is cancelled first.
     let bed = Bed::new();
     let refuse = |conversation: &Conversation| match conversation.heard("Poison") {
         0 => planned(conversation),
@@ -80,7 +81,7 @@ fn words_that_were_never_answered_and_are_then_refused_do_not_block_the_session(
     bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
     bed.try_cancel("t1").unwrap();
     bed.wait(&running).unwrap();
-    // The call is made again without them, and so it is known whose words they were.
+    // The call is repeated without them, which shows whose words were refused.
     assert_eq!(bed.post(&turn("t2", "Two")).final_text(), "Answer to Two.");
     assert_eq!(bed.world.model.requests(), 3);
     bed.world.model.forget();
@@ -129,7 +130,7 @@ fn a_tool_result_that_the_service_refuses_is_withheld_and_the_session_goes_on() 
 }
 
 #[test]
-fn words_of_a_failed_turn_are_carried_by_the_next() {
+fn the_next_turn_carries_the_words_of_a_failed_turn() {
     let bed = Bed::new();
     bed.world.model.spoil_after(0, http_error(500, json!({}), &[]));
     for id in ["t1", "t2"] {
@@ -150,7 +151,7 @@ fn words_of_a_failed_turn_are_carried_by_the_next() {
 }
 
 #[test]
-fn a_failed_turn_can_be_repeated_after_others_and_says_its_words_again() {
+fn a_failed_turn_that_is_repeated_after_others_sends_its_words_again() {
     let bed = Bed::new();
     let request = turn("t1", "Late [plan: server]");
     bed.world.model.spoil_after(1, failed("server_error"));

@@ -1,4 +1,4 @@
-//! What a turn's client gets: the answer, as JSON or as a stream, once or again (the interface, section 2).
+//! Delivery of a turn's outcome: as JSON or as a stream, at once or later (interface §2, Delivery).
 
 use aptix_edge::reasoner::Position;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn a_plain_turn_is_one_call_and_a_follow_up_continues_it() {
 }
 
 #[test]
-fn a_streamed_turn_says_the_same_as_json_delivery_however_it_is_cut() {
+fn a_streamed_turn_gives_the_same_text_as_json_delivery_wherever_it_is_cut() {
     for bytes in [1, 7, 4096] {
         let bed = Bed::new();
         bed.world
@@ -56,7 +56,7 @@ fn a_streamed_turn_says_the_same_as_json_delivery_however_it_is_cut() {
 }
 
 #[test]
-fn a_watcher_of_an_attempt_that_was_lost_or_failed_is_made_right_by_the_next() {
+fn a_watcher_of_a_lost_or_failed_attempt_ends_with_the_text_of_the_next() {
     for restarted in [false, true] {
         let bed = Bed::new();
         let request = with(turn("t1", "Hello"), json!({ "Streaming": true }));
@@ -72,7 +72,7 @@ fn a_watcher_of_an_attempt_that_was_lost_or_failed_is_made_right_by_the_next() {
         } else {
             assert!(bed.wait(&first).unwrap().frames.unwrap().contains("id: 0.8"));
         }
-        // The watcher has eight bytes of text that nobody will finish.
+        // The watcher has eight bytes of a text that will never be completed.
         let heard = bed.wait(&bed.send_from(&request, Position::parse("0.8"))).unwrap();
         let frames = heard.frames.as_ref().unwrap();
         assert!(

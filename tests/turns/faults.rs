@@ -1,15 +1,15 @@
-//! Everything that the model service can do wrong, at the first and at a later call of a turn; and
-//! that the session outlives it (the interface, sections 2 and 3).
+//! Every fault of the model service, at the first and at a later call of a turn: the turn fails as the
+//! dictionary says, and the session stays usable (interface §2 and §3).
 
 use bed::*;
 use serde_json::{Value, json};
 
-/// What the service does, and what becomes of the turn.
+/// A fault of the service, and the failure that the client gets.
 struct Fault {
     name: &'static str,
     reply: Reply,
     expected: (u16, &'static str),
-    /// Calls that are made before the turn fails.
+    /// Calls that the turn makes before it fails.
     calls: usize,
     /// The service blames the input.
     blames_input: bool,
@@ -137,7 +137,7 @@ enum Then {
     NextTurnAndRepeat,
 }
 
-/// A fault in one call of a turn, for as long as the service is asked, and what comes after.
+/// Runs a turn in which every attempt at one call meets the fault, and then what `then` says.
 fn fail(fault: &Fault, later_call: bool, context: &str, then: Then) {
     let case = format!("{}, later call: {later_call}, {context}, then {then:?}", fault.name);
     let bed = Bed::new();
@@ -163,7 +163,7 @@ fn fail(fault: &Fault, later_call: bool, context: &str, then: Then) {
         assert_eq!(bed.world.model.conversation().heard("Words"), carried, "{case}");
     } else {
         assert_eq!(bed.post(&request).final_text(), "Answer to Words.", "{case}");
-        // After another turn was answered they are said again.
+        // Once another turn has completed, the repeat sends the words of this one again.
         let again = usize::from(then == Then::NextTurnAndRepeat || carried == 0);
         assert_eq!(bed.world.model.conversation().heard("Words"), carried + again, "{case}");
     }
@@ -174,7 +174,7 @@ fn fail(fault: &Fault, later_call: bool, context: &str, then: Then) {
 }
 
 #[test]
-fn a_fault_of_the_model_service_fails_the_turn_and_never_harms_the_session() {
+fn a_fault_of_the_model_service_fails_the_turn_and_the_session_stays_usable() {
     for fault in faults() {
         for later_call in [false, true] {
             for then in [Then::NextTurn, Then::Repeat, Then::NextTurnAndRepeat] {
@@ -186,7 +186,7 @@ fn a_fault_of_the_model_service_fails_the_turn_and_never_harms_the_session() {
 }
 
 #[test]
-fn a_fault_that_passes_is_not_seen_by_the_client() {
+fn the_client_does_not_see_a_temporary_fault() {
     let passing = [
         http_error(500, json!({}), &[]),
         http_error(429, json!({ "code": "rate_limit_exceeded" }), &[("retry-after", "7")]),
@@ -204,7 +204,7 @@ fn a_fault_that_passes_is_not_seen_by_the_client() {
 }
 
 #[test]
-fn a_wait_that_the_service_asks_for_is_kept() {
+fn the_next_attempt_waits_as_long_as_the_service_asks() {
     let bed = Bed::new();
     let limited =
         http_error(429, json!({ "code": "rate_limit_exceeded" }), &[("retry-after", "7")]);
@@ -215,7 +215,7 @@ fn a_wait_that_the_service_asks_for_is_kept() {
 }
 
 #[test]
-fn answers_that_are_unusual_are_answers() {
+fn unusual_model_outputs_are_used() {
     let text = |text: &str| Item::Text(vec![text.to_owned()]);
     for (reply, expected, warnings) in [
         (say("As JSON.").in_one_json().into(), "As JSON.", 0),
@@ -243,7 +243,7 @@ fn answers_that_are_unusual_are_answers() {
 }
 
 #[test]
-fn a_service_that_forgets_again_and_again_is_told_everything_again_and_again() {
+fn a_service_that_loses_every_chain_gets_the_whole_conversation_each_time() {
     let bed = Bed::new();
     for number in 1..=5 {
         bed.world.model.forget();
@@ -259,7 +259,7 @@ fn a_service_that_forgets_again_and_again_is_told_everything_again_and_again() {
 }
 
 #[test]
-fn a_fault_of_a_server_tool_fails_the_turn_and_never_harms_the_session() {
+fn a_fault_of_a_server_tool_fails_the_turn_and_the_session_stays_usable() {
     for answer in [ToolAnswer::Status(500), ToolAnswer::Status(404), ToolAnswer::Never] {
         for plan in ["server", "two-servers", "mixed", "server, two-servers"] {
             let bed = Bed::new();

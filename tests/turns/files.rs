@@ -1,4 +1,4 @@
-//! Files that server tools answer with (the interface, section 8; AGN-033 §6).
+//! Files in the results of server tools (interface §8; AGN-033 §6).
 
 use aptix_edge::files::PresentedLink;
 use aptix_edge::ports::FileFault;
@@ -8,7 +8,7 @@ use bed::*;
 
 const CONTENTS: &str = "canary-contents";
 
-/// Every call makes a file of its own, and one that all of them make.
+/// Each call makes a file of its own, and the one file that every call makes.
 fn making_files(bed: Bed) -> Bed {
     bed.world.tools.think(|call| {
         let own = format!("{CONTENTS} of {}", call["ToolCallId"].as_str().unwrap());
@@ -31,7 +31,7 @@ fn behind(bed: &Bed, file: &Value) -> Vec<u8> {
 }
 
 #[test]
-fn files_of_all_tools_and_iterations_are_handed_out_in_order_and_equal_ones_once() {
+fn the_response_lists_files_of_all_tools_and_iterations_in_order_and_equal_ones_once() {
     let bed = making_files(Bed::new());
     let heard = bed.post(&turn("t1", "Make [plan: two-servers, client, server]"));
     assert_eq!(heard.result().get("Files"), None, "a continuation hands out none");
@@ -65,7 +65,7 @@ fn files_of_all_tools_and_iterations_are_handed_out_in_order_and_equal_ones_once
 }
 
 #[test]
-fn no_cut_loses_a_file_or_hands_one_out_twice() {
+fn no_interruption_loses_a_file_or_lists_one_twice() {
     let names = |heard: &Heard| -> Vec<Value> {
         heard.result()["Files"]
             .as_array()
@@ -93,7 +93,7 @@ fn no_cut_loses_a_file_or_hands_one_out_twice() {
 }
 
 #[test]
-fn a_file_that_cannot_be_kept_fails_the_tool_and_repeating_the_turn_makes_it_good() {
+fn a_file_that_cannot_be_stored_fails_the_tool_and_the_repeated_turn_stores_it() {
     let bed = making_files(Bed::new());
     bed.world.file_fault.set(Some(FileFault::Failed));
     let request = turn("t1", "Make [plan: server]");
@@ -108,7 +108,7 @@ fn a_file_that_cannot_be_kept_fails_the_tool_and_repeating_the_turn_makes_it_goo
 }
 
 #[test]
-fn an_erased_session_s_files_are_gone_and_counted_and_no_other_s() {
+fn erasing_a_session_deletes_and_counts_its_files_and_no_others() {
     let bed = making_files(Bed::new());
     bed.world.files.borrow_mut().insert("another/file".to_owned(), Vec::new());
     bed.post(&turn("t1", "Make [plan: server, server]")).final_text();
@@ -147,7 +147,7 @@ fn a_file_that_is_made_while_its_session_is_erased_is_erased_too() {
 }
 
 #[test]
-fn contents_in_the_answer_s_text_are_told_to_the_user() {
+fn file_contents_in_the_final_text_bring_a_user_warning() {
     let bed = Bed::new();
     let data = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2w0".repeat(6);
     bed.world.model.script([

@@ -1,4 +1,4 @@
-//! Turns that are repeated, cancelled, interrupted or late (the interface, section 2, Turns).
+//! Turns that are repeated, cancelled, interrupted or late (interface §2, Turns).
 
 use serde_json::json;
 
@@ -96,7 +96,7 @@ fn a_cancelled_turn_takes_no_results_and_no_repeat_and_blocks_nothing() {
 }
 
 #[test]
-fn a_running_turn_is_cancelled_wherever_it_is_and_gives_up_what_it_waits_for() {
+fn a_running_turn_can_be_cancelled_at_each_wait_and_drops_what_it_waits_for() {
     // While the model speaks.
     let bed = Bed::new();
     bed.world.model.script([say("Much to say.").silent_after(6).into()]);
@@ -119,7 +119,7 @@ fn a_running_turn_is_cancelled_wherever_it_is_and_gives_up_what_it_waits_for() {
     assert_eq!(bed.post(&turn("t2", "Next")).final_text(), "Answer to Next.");
     assert_eq!(bed.world.model.conversation().heard("Talk"), 1);
 
-    // While a server tool works: nobody knows what became of it.
+    // While a server tool works, so that its effect stays unknown.
     bed.world.tools.script([ToolAnswer::Never]);
     let running = bed.send(&turn("t3", "Look [plan: two-servers]"));
     bed.run_until(|bed| bed.world.tools.calls().len() == 1, "the tool is called");
@@ -148,7 +148,7 @@ fn a_repeat_of_an_older_turn_closes_the_calls_that_another_failed_turn_left_open
 }
 
 #[test]
-fn an_interrupted_turn_is_taken_up_once_by_itself_then_it_fails_and_can_be_repeated() {
+fn an_interrupted_turn_resumes_once_by_itself_then_it_fails_and_can_be_repeated() {
     let bed = Bed::new();
     bed.world.model.spoil_after(0, say("Never.").silent_after(3).into());
     let request = turn("t1", "Hello");
@@ -159,7 +159,7 @@ fn an_interrupted_turn_is_taken_up_once_by_itself_then_it_fails_and_can_be_repea
     bed.run_until(|bed| bed.world.model.requests() == 2, "the turn is taken up");
     assert_eq!(bed.turn("t1").result()["Attempts"], 2);
     bed.restart();
-    // The repeat finds it running, and hears how that ended.
+    // The repeat attaches to the running turn, and gets its outcome.
     let heard = bed.post(&request);
     assert_eq!((heard.failure(), heard.replayed), ((500, "turn_interrupted"), false));
     assert_eq!(bed.status("t1"), "failed");
@@ -188,7 +188,7 @@ fn a_turn_interrupted_for_good_frees_the_session() {
 }
 
 #[test]
-fn a_turn_that_takes_too_long_is_ended() {
+fn a_turn_that_takes_too_long_times_out() {
     let bed = Bed::new();
     bed.deploy("TURN_TIMEOUT_MS", "1000");
     bed.world.model.script([say("Very slow indeed.").paced(300).into()]);
@@ -197,7 +197,7 @@ fn a_turn_that_takes_too_long_is_ended() {
 }
 
 #[test]
-fn an_outcome_is_told_only_when_it_is_durable_and_a_late_cancel_does_not_change_it() {
+fn an_outcome_is_delivered_only_once_durable_and_a_late_cancel_does_not_change_it() {
     for seed in 0..200 {
         let bed = Bed::new();
         bed.world.shake(seed);
@@ -232,7 +232,7 @@ fn a_turn_that_begins_while_the_last_outcome_is_made_durable_runs_once() {
         );
         let second = bed.send(&turn("t2", "Two"));
         bed.wait(&first).unwrap().final_text();
-        // Any request looks for turns that nobody runs.
+        // Every request looks for turns that no instance runs.
         bed.session();
         bed.wait(&second).unwrap().final_text();
         bed.settle();

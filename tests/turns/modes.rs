@@ -1,4 +1,4 @@
-//! Mode changes (the interface, section 5; AGN-011).
+//! Mode changes (interface §5; AGN-011).
 
 use aptix_edge::reasoner::Position;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ fn a_mode_change_shows_at_once_and_its_tools_with_the_next_turn() {
 }
 
 #[test]
-fn what_the_model_says_beside_client_calls_is_told_without_the_welcome_of_a_mode() {
+fn text_beside_client_calls_is_shown_without_the_welcome_of_a_mode() {
     let bed = Bed::new();
     let asks = vec![
         Item::Text(vec!["I need ".to_owned(), "the file.".to_owned()]),
@@ -60,7 +60,7 @@ fn what_the_model_says_beside_client_calls_is_told_without_the_welcome_of_a_mode
 }
 
 #[test]
-fn of_several_mode_changes_each_is_answered_and_the_last_good_one_holds() {
+fn each_of_several_mode_changes_gets_a_result_and_the_last_possible_one_holds() {
     let bed = Bed::new();
     let heard = bed.post(&turn("t1", "Change [plan: modes]"));
     assert_eq!(heard.final_text(), "Welcome to records.\n\nAnswer to Change.");
@@ -85,7 +85,7 @@ fn an_unknown_mode_changes_nothing() {
     assert_eq!(bed.modes().result()["History"], json!([]));
 }
 
-/// An answer whose end gives other text than its deltas, in two chunks.
+/// A response whose terminal event has other text than its deltas, in two chunks.
 fn contradicted(delta: &str, text: &str, calls: &[&str]) -> Reply {
     let message = json!({ "type": "message", "role": "assistant",
         "content": [{ "type": "output_text", "text": text }] });
@@ -107,7 +107,7 @@ fn change() -> Reply {
 }
 
 #[test]
-fn an_answer_whose_end_takes_all_its_text_back_leaves_one_welcome() {
+fn a_response_whose_end_withdraws_all_its_text_leaves_one_welcome() {
     let bed = Bed::new();
     bed.world.model.script([change(), contradicted("Hmm ", "", &[])]);
     let heard = bed.post(&with(turn("t1", "Change"), json!({ "Streaming": true })));
@@ -116,7 +116,7 @@ fn an_answer_whose_end_takes_all_its_text_back_leaves_one_welcome() {
 }
 
 #[test]
-fn who_saw_every_segment_of_an_attempt_that_was_lost_is_made_right_by_the_next() {
+fn a_watcher_of_every_segment_of_a_lost_attempt_ends_with_the_text_of_the_next() {
     let mut lost = 0;
     for write in 1..60 {
         let bed = Bed::new();

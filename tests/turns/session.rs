@@ -1,4 +1,4 @@
-//! What a session keeps between turns, and whom it takes them from (the interface, sections 2 and 4).
+//! What a session keeps between turns, and when it refuses a turn (interface §2 and §4).
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::names;
 use bed::*;
 
 #[test]
-fn a_busy_session_says_which_turn_it_is_busy_with() {
+fn a_busy_session_names_its_live_turn() {
     let bed = Bed::new();
     bed.world.model.script([say("Slow.").paced(100).into()]);
     let running = bed.send(&turn("t1", "Hello"));
@@ -64,7 +64,7 @@ fn the_first_turn_binds_the_contexts() {
 }
 
 #[test]
-fn what_a_later_turn_brings_for_the_session_is_kept_even_when_its_instance_ends_as_it_begins() {
+fn tools_and_context_of_a_later_turn_survive_the_loss_of_its_instance() {
     let tools = r#"[{"type":"function","name":"latched","parameters":{"type":"object"}}]"#;
     for (brought, kept) in [
         (json!({ "ToolsJson": tools }), (Some("latched"), None)),
@@ -89,7 +89,7 @@ fn what_a_later_turn_brings_for_the_session_is_kept_even_when_its_instance_ends_
 }
 
 #[test]
-fn the_solution_context_is_sent_when_it_has_changed() {
+fn the_solution_context_is_sent_again_only_when_it_has_changed() {
     let bed = Bed::new();
     let sent = |request: Value| {
         bed.post(&request).final_text();
@@ -109,7 +109,7 @@ fn the_solution_context_is_sent_when_it_has_changed() {
 }
 
 #[test]
-fn client_tools_are_latched_and_the_server_s_win() {
+fn client_tools_are_latched_and_server_tools_replace_those_of_their_names() {
     let bed = Bed::new();
     let offered = |request: Value| {
         let heard = bed.post(&request);
@@ -142,13 +142,13 @@ fn tools_are_sent_again_only_when_they_changed_if_the_context_says_so() {
     bed.post(&turn("t4", "Four")).final_text();
     let sent: Vec<bool> =
         bed.world.model.bodies().iter().map(|body| body["tools"].is_array()).collect();
-    // t1 and its second call; t2 in another mode; t3; t4 in vain, then anew.
+    // t1 and its second call; t2 in another mode; t3; t4, which fails and is repeated.
     assert_eq!(sent, [true, false, true, false, false, true]);
     bed.assert_chain_held();
 }
 
 #[test]
-fn a_spoilt_catalog_stops_what_would_run_and_nothing_else() {
+fn an_invalid_catalog_stops_runs_and_nothing_else() {
     let bed = Bed::new();
     let done = bed.post(&turn("t1", "Hello"));
     bed.world.model.script([failed("server_error")]);
@@ -208,7 +208,7 @@ fn a_turn_that_lost_its_instance_can_be_cancelled_without_a_catalog() {
 }
 
 #[test]
-fn a_session_whose_context_left_the_catalog_fails_its_turn_and_says_why() {
+fn a_turn_fails_with_the_reason_when_its_context_has_left_the_catalog() {
     let bed = Bed::new();
     bed.send_to_silence(&with(turn("t1", "Hello"), json!({ "ConversationContextId": "frugal" })));
     bed.configure(|document| {

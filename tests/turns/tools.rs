@@ -1,4 +1,4 @@
-//! Calls of server and client tools, and their results (the interface, sections 4 and 5).
+//! Calls of server and client tools, and their results (interface §4 and §5).
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn a_server_tool_runs_once_and_its_result_goes_to_the_model_and_to_the_client() 
 }
 
 #[test]
-fn client_tools_pause_the_turn_until_their_results_come() {
+fn client_tools_pause_the_turn_until_their_results_arrive() {
     let bed = Bed::new();
     let request = turn("t1", "Ask [plan: client, client]");
     let first = bed.post(&request);
@@ -65,7 +65,7 @@ fn calls_of_server_and_client_go_back_together_in_the_model_s_order() {
 }
 
 #[test]
-fn a_tool_that_was_not_offered_is_answered_to_the_model_and_counts() {
+fn a_call_of_a_tool_that_was_not_offered_gets_an_error_result_and_counts() {
     let bed = Bed::new();
     let heard = bed.post(&turn("t1", "Try [plan: unoffered]"));
     assert_eq!(heard.final_text(), "Answer to Try.");
@@ -75,7 +75,7 @@ fn a_tool_that_was_not_offered_is_answered_to_the_model_and_counts() {
 }
 
 #[test]
-fn a_failing_server_tool_fails_the_turn_unless_it_is_to_be_reported() {
+fn a_failing_server_tool_fails_the_turn_unless_its_definition_reports_it() {
     let bed = Bed::new();
     bed.world.tools.script([ToolAnswer::Status(500), ToolAnswer::Status(500)]);
     let request = turn("t1", "Look [plan: server]");
@@ -86,7 +86,7 @@ fn a_failing_server_tool_fails_the_turn_unless_it_is_to_be_reported() {
     let outputs = bed.world.model.conversation().outputs();
     assert!(outputs[0].1.contains("error"), "the first call is answered as well: {outputs:?}");
     assert_eq!(outputs[1].1, r#"{"error":"it answered with status 500"}"#);
-    // The turn that failed says its words again, and its tool works now.
+    // The repeat of the failed turn sends its words again, and its tool works now.
     assert_eq!(bed.post(&request).final_text(), "Answer to Look.");
     bed.assert_chain_held();
 }
@@ -106,7 +106,7 @@ fn a_turn_that_only_calls_tools_ends_at_the_limit_and_can_go_on() {
 }
 
 #[test]
-fn results_that_do_not_match_change_nothing_and_the_right_ones_are_still_taken() {
+fn results_that_do_not_match_change_nothing_and_matching_ones_are_accepted_afterwards() {
     let bed = Bed::new();
     let asked = bed.post(&turn("t1", "Both [plan: mixed]")).calls();
     let (one, two) = (asked[0].as_str(), asked[1].as_str());

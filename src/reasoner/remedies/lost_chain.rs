@@ -1,7 +1,5 @@
 //! The service does not know, or does not support, the response that the call continues. The session
-//! holds the whole conversation itself: the call sends it, and begins a new chain.
-//!
-//! It cannot be tried for ever: the new input continues no chain, so none can be lost.
+//! itself holds the whole conversation, so the call sends all of it and begins a new chain.
 
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
@@ -9,10 +7,11 @@ use crate::persistence::SessionStore;
 use crate::ports::Database;
 use crate::reasoner::conversation_input::Input;
 
-pub(super) fn is_meant_for(failure: &CallFailure, input: &Input) -> bool {
-    input.previous_response_id.is_some() && failure.lost_chain()
-}
-
-pub(super) fn input<D: Database>(store: &SessionStore<D>) -> Result<Input, Fault> {
-    Input::whole_conversation(store, true)
+pub(super) fn new_input<D: Database>(
+    store: &SessionStore<D>,
+    failure: &CallFailure,
+    input: &Input,
+) -> Result<Option<Input>, Fault> {
+    let applies = input.previous_response_id.is_some() && failure.lost_chain();
+    applies.then(|| Input::rebuilt(store)).transpose()
 }

@@ -1,8 +1,6 @@
 //! The service refuses an input that holds stand-ins for tool outputs that it refused before. The calls
-//! leave the conversation together with their outputs, the chain that waits for them is given up, and
-//! the call sends what remains.
-//!
-//! It cannot be tried for ever: no stand-in remains in the conversation.
+//! leave the conversation together with their outputs, the chain that waits for the outputs ends, and
+//! the call sends the rest of the conversation.
 
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
@@ -10,14 +8,15 @@ use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
 use crate::reasoner::conversation_input::Input;
 
-pub(super) fn is_meant_for(failure: &CallFailure, input: &Input) -> bool {
-    failure.refused_input() && input.stands_in()
-}
-
-pub(super) fn input<D: Database>(
+pub(super) fn new_input<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
-) -> Result<Input, Fault> {
+    failure: &CallFailure,
+    input: &Input,
+) -> Result<Option<Input>, Fault> {
+    if !failure.refused_input() || !input.holds_stand_ins() {
+        return Ok(None);
+    }
     store.forget_refused_calls(session)?;
-    Input::whole_conversation(store, true)
+    Input::rebuilt(store).map(Some)
 }

@@ -1,0 +1,23 @@
+//! What a user turn is composed from.
+
+use crate::catalog::{Catalog, ConversationContext, Mode};
+use crate::retrieval::Retrieved;
+
+/// What a turn is composed from, besides the request.
+#[derive(Clone, Copy, Debug)]
+pub struct TurnMaterial<'a> {
+    /// The operator's tools and modes.
+    pub catalog: &'a Catalog,
+    /// The session's conversation context.
+    pub conversation: &'a ConversationContext,
+    /// The session's mode.
+    pub mode: &'a Mode,
+    /// The turn is the session's first, so its messages begin with the boot prompt.
+    pub is_first: bool,
+    /// The client tools that the session received last, as `ComposedTurn::received_tools` gave them.
+    pub latched_tools: Option<&'a str>,
+    /// The session's solution context, when it has to be shown (again).
+    pub solution_context: Option<&'a str>,
+    /// What retrieval found for the turn.
+    pub retrieved: &'a Retrieved,
+}
