@@ -1,6 +1,5 @@
-//! Erasing a session (interface §1): everything in one durable step. Only the receipt and the ids of
-//! responses that the model service still has to delete outlive that step; when those responses are
-//! deleted, nothing is left.
+//! Erasing a session (interface §1) in one durable step. Only the receipt and the ids of responses
+//! that the model service still has to delete outlive the step, until those responses are deleted.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +10,10 @@ use crate::contract::{Fault, SessionId};
 use crate::encoding::timestamp;
 use crate::ports::Database;
 
-/// How often the model service is asked to delete what it refuses to delete.
+/// How often the model service is asked to delete responses that it refuses to delete.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// What was erased: the response to `DELETE /sessions/{SessionId}`.
+/// The response to `DELETE /sessions/{SessionId}`: the number of rows and files that were erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct ErasureReceipt {
@@ -22,7 +21,7 @@ pub struct ErasureReceipt {
     pub session_id: SessionId,
     /// When its rows were erased: ISO 8601, UTC.
     pub erased_at: String,
-    /// Turns.
+    /// Accepted user turns.
     pub turns: u64,
     /// Submissions of the turns, with their outcomes.
     pub submissions: u64,
@@ -42,33 +41,33 @@ pub struct ErasureReceipt {
     pub stored_responses: Option<StoredResponses>,
 }
 
-/// What became of the responses that the model service had stored.
+/// The number of responses that the model service had stored, by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct StoredResponses {
-    /// The service has deleted them, or had them no more.
+    /// Deleted, or unknown to the service.
     pub deleted: u64,
-    /// Still to be deleted; this goes on by itself.
+    /// Still to be deleted; the session's alarm sees to it.
     pub pending: u64,
-    /// The service refused to delete them, to the end.
+    /// Given up, because the service refused to delete them every time.
     pub refused: u64,
 }
 
-/// An erasure whose last part is under way.
+/// An erasure of whose stored responses some are still to be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingErasure {
     /// The receipt as it stands.
     pub receipt: ErasureReceipt,
     /// The agent context that names the model service.
     pub agent_context: String,
-    /// How often the model service was asked and did not delete everything.
+    /// How often the model service did not delete all that it was asked to.
     pub attempts: u32,
     /// Responses still to be deleted.
     pub responses: Vec<String>,
 }
 
 impl<D: Database> SessionStore<D> {
-    /// Ids of the responses that the model service has stored of the session.
+    /// Ids of the session's responses at the model service.
     pub fn stored_responses(&self) -> Result<Vec<String>, Fault> {
         let mut ids = Vec::new();
         for ordinal in 1..=self.newest_ordinal()? {
@@ -79,8 +78,8 @@ impl<D: Database> SessionStore<D> {
         Ok(ids)
     }
 
-    /// Erases the session, whose files are deleted already. `responses`, when the model service is to
-    /// delete any, stay behind with the receipt; so do those of an earlier erasure under the same id.
+    /// Erases the session, whose files are deleted already. `responses`, which the model service is to
+    /// delete, stay with the receipt; so do those of an earlier erasure under the same id.
     pub fn erase(
         &self,
         session_id: &SessionId,
@@ -123,7 +122,7 @@ impl<D: Database> SessionStore<D> {
             for table in session_tables() {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
-            self.forget_tables();
+            self.memory.take();
             self.keep_erasure(&erasure)
         })?;
         Ok(erasure)
@@ -131,25 +130,23 @@ impl<D: Database> SessionStore<D> {
 
     /// The erasure that is under way.
     pub fn pending_erasure(&self) -> Result<Option<PendingErasure>, Fault> {
-        if !self.has_table("erasure")? {
+        let table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'erasure'";
+        if self.first(table, &[])?.is_none() {
             return Ok(None);
         }
         let Some(row) = self.first("SELECT * FROM erasure", &[])? else { return Ok(None) };
-        let responses =
-            self.database.query("SELECT response_id FROM stored_responses ORDER BY number", &[])?;
+        let ids = "SELECT response_id FROM stored_responses ORDER BY number";
+        let ids = self.database.query(ids, &[])?;
         Ok(Some(PendingErasure {
-            receipt: from_json("receipt", &row.text("receipt")?)?,
-            agent_context: row.text("agent_context")?,
-            attempts: row.number("attempts")?,
-            responses: responses
-                .iter()
-                .map(|row| row.text("response_id"))
-                .collect::<Result<_, _>>()?,
+            receipt: from_json("receipt", &row.get::<String>("receipt")?)?,
+            agent_context: row.get("agent_context")?,
+            attempts: row.get("attempts")?,
+            responses: ids.iter().map(|row| row.get("response_id")).collect::<Result<_, _>>()?,
         }))
     }
 
-    /// Records which responses the model service has `deleted` of the `asked` ones. The erasure is
-    /// forgotten when none is left, or when the service has refused the rest too often.
+    /// Records that the model service has `deleted` responses when it was asked to delete `asked`. The
+    /// erasure ends when none is left, or when the service has refused the rest too often.
     pub fn settle_erasure(
         &self,
         asked: usize,
@@ -159,16 +156,16 @@ impl<D: Database> SessionStore<D> {
         let Some(mut erasure) = self.pending_erasure()? else { return Ok(None) };
         let before = erasure.responses.len();
         erasure.responses.retain(|id| !deleted.contains(id));
-        let told = erasure.receipt.stored_responses.get_or_insert_default();
-        told.deleted += (before - erasure.responses.len()) as u64;
+        let counts = erasure.receipt.stored_responses.get_or_insert_default();
+        counts.deleted += (before - erasure.responses.len()) as u64;
         if deleted.len() < asked {
             erasure.attempts += 1;
         }
         if erasure.attempts >= MAX_ATTEMPTS {
-            told.refused = erasure.responses.len() as u64;
+            counts.refused = erasure.responses.len() as u64;
             erasure.responses.clear();
         }
-        told.pending = erasure.responses.len() as u64;
+        counts.pending = erasure.responses.len() as u64;
         self.keep_erasure(&erasure)?;
         Ok(Some(erasure.receipt))
     }
@@ -195,7 +192,7 @@ impl<D: Database> SessionStore<D> {
             for (number, response) in erasure.responses.iter().enumerate() {
                 self.database.execute(
                     "INSERT INTO stored_responses (number, response_id) VALUES (?, ?)",
-                    &[number.into(), response.into()],
+                    &[number.into(), response.as_str().into()],
                 )?;
             }
             Ok(())

@@ -1,8 +1,8 @@
-//! Layer 5, Persistence: what is kept of a session, and the turn's life cycle (AGN-027 §4, layer 5).
+//! Layer 5, Persistence: a session's storage, and the turn's life cycle (AGN-027 §4, layer 5).
 //!
 //! Every public write of [`SessionStore`] is one durable step, and [`SessionStore::step`] makes one
-//! step of several writes. After each step the turn can go on from what is stored, so a failure
-//! fails the turn, never the session.
+//! step of several writes. After each step the turn can continue from its rows, so a failure fails
+//! the turn, never the session.
 //!
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.

@@ -10,7 +10,7 @@ use worker::{State, console_error};
 
 use super::bindings::storage::{Cursor, RuntimeStorage, Sql};
 use crate::contract::Fault;
-use crate::ports::{Database, DatabaseFault, Row, Value};
+use crate::ports::{Database, Row, Value, storage_failed};
 
 /// Rows that the object's statements touched since the last line of the log: what storage costs.
 #[derive(Default)]
@@ -40,27 +40,27 @@ impl ObjectStorage {
         Self { storage, sql, rows }
     }
 
-    fn exec(&self, statement: &str, parameters: &[Value]) -> Result<Cursor, DatabaseFault> {
+    fn exec(&self, statement: &str, parameters: &[Value]) -> Result<Cursor, Fault> {
         let bindings = parameters.iter().map(binding).collect();
         self.sql.exec(statement, bindings).map_err(|fault| database_fault(&fault))
     }
 }
 
 impl Database for ObjectStorage {
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
         let cursor = self.exec(statement, parameters)?;
         let rows = rows_of(&cursor);
         self.rows.count(&cursor);
         rows
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
         // A statement without rows is done when `exec` returns: its cursor need not be read.
         self.rows.count(&self.exec(statement, parameters)?);
         Ok(())
     }
 
-    fn execute_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
+    fn execute_all(&self, statements: &[&str]) -> Result<(), Fault> {
         self.execute(&statements.join(";"), &[])
     }
 
@@ -76,13 +76,13 @@ impl Database for ObjectStorage {
         match (committed, failure) {
             (Ok(_), None) => Ok(()),
             (_, Some(fault)) => Err(fault),
-            (Err(fault), None) => Err(logged(format!("{fault:?}")).into()),
+            (Err(fault), None) => Err(database_fault(&fault)),
         }
     }
 }
 
-/// The rows of a result, which cross as one text.
-fn rows_of(cursor: &Cursor) -> Result<Vec<Row>, DatabaseFault> {
+/// The rows of a result, which come from JavaScript as one text.
+fn rows_of(cursor: &Cursor) -> Result<Vec<Row>, Fault> {
     let rows = cursor.to_array().map_err(|fault| database_fault(&fault))?;
     let text = JSON::stringify(&rows).map_err(|fault| database_fault(&fault))?;
     serde_json::from_str(&String::from(text)).map_err(|fault| logged(fault.to_string()))
@@ -96,12 +96,12 @@ fn binding(value: &Value) -> JsValue {
     }
 }
 
-fn database_fault(fault: &JsValue) -> DatabaseFault {
+fn database_fault(fault: &JsValue) -> Fault {
     logged(format!("{fault:?}"))
 }
 
-/// The database's words are for the operator; statements carry no content, values are bound.
-fn logged(text: String) -> DatabaseFault {
+/// Logs the database's message, which holds no content, because values are bound.
+fn logged(text: String) -> Fault {
     console_error!("{}", json!({ "event": "storage_failed", "fault": text }));
-    DatabaseFault(text)
+    storage_failed()
 }

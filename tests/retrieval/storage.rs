@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use aptix_edge::contract::Fault;
-use aptix_edge::ports::{Database, DatabaseFault, Row, Value};
+use aptix_edge::ports::{Database, Row, Value, storage_failed};
 use rusqlite::{Connection, types};
 
 /// A database of its own.
@@ -63,11 +63,11 @@ impl Storage {
 }
 
 impl Database for &Storage {
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
         (**self).query(statement, parameters)
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
         (**self).execute(statement, parameters)
     }
 
@@ -77,13 +77,13 @@ impl Database for &Storage {
 }
 
 impl Database for Storage {
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
-        let fault = |fault: rusqlite::Error| DatabaseFault(fault.to_string());
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
+        let fault = |_: rusqlite::Error| storage_failed();
         let mut prepared = self.connection.prepare_cached(statement).map_err(fault)?;
         if !prepared.readonly() {
             self.writes.set(self.writes.get() + 1);
             if self.fails_now() {
-                return Err(DatabaseFault("disk I/O error".to_owned()));
+                return Err(storage_failed());
             }
         }
         let bound = parameters.iter().map(|value| match value {
@@ -96,9 +96,9 @@ impl Database for Storage {
         let mut given = Vec::new();
         while let Some(row) = rows.next().map_err(fault)? {
             let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
-                types::Value::Null => Value::Null,
-                types::Value::Integer(number) => Value::Integer(number),
-                types::Value::Text(text) => Value::Text(text),
+                types::Value::Null => serde_json::Value::Null,
+                types::Value::Integer(number) => number.into(),
+                types::Value::Text(text) => text.into(),
                 other => panic!("{other:?} is read, only text and integers are"),
             };
             let cells = names.iter().enumerate().map(|(place, name)| (name.clone(), cell(place)));
@@ -108,7 +108,7 @@ impl Database for Storage {
         Ok(given)
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
         let given = self.query(statement, parameters)?;
         assert!(given.is_empty(), "these rows would be lost: {statement}");
         Ok(())
