@@ -16,59 +16,49 @@ const MAX_ATTEMPTS: u32 = 10;
 /// The response to `DELETE /sessions/{SessionId}`: the number of rows and files that were erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct ErasureReceipt {
-    /// The session that is gone.
-    pub session_id: SessionId,
+pub(crate) struct ErasureReceipt {
+    pub(crate) session_id: SessionId,
     /// When its rows were erased: ISO 8601, UTC.
-    pub erased_at: String,
-    /// Accepted user turns.
-    pub turns: u64,
-    /// Submissions of the turns, with their outcomes.
-    pub submissions: u64,
-    /// Entries of the conversation.
-    pub conversation_entries: u64,
-    /// Transcripts of model calls.
-    pub model_calls: u64,
-    /// Tool calls, with their results.
-    pub tool_calls: u64,
-    /// Mode changes.
-    pub mode_changes: u64,
+    pub(crate) erased_at: String,
+    pub(crate) turns: u64,
+    pub(crate) submissions: u64,
+    pub(crate) conversation_entries: u64,
+    pub(crate) model_calls: u64,
+    pub(crate) tool_calls: u64,
+    pub(crate) mode_changes: u64,
     /// Files that server tools made, equal ones once.
     #[serde(default)]
-    pub files: u64,
+    pub(crate) files: u64,
     /// Responses at the model service; absent when the context does not say `DeleteStored`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stored_responses: Option<StoredResponses>,
+    pub(crate) stored_responses: Option<StoredResponses>,
 }
 
 /// The number of responses that the model service had stored, by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct StoredResponses {
+pub(crate) struct StoredResponses {
     /// Deleted, or unknown to the service.
-    pub deleted: u64,
+    pub(crate) deleted: u64,
     /// Still to be deleted; the session's alarm sees to it.
-    pub pending: u64,
+    pub(crate) pending: u64,
     /// Given up, because the service refused to delete them every time.
-    pub refused: u64,
+    pub(crate) refused: u64,
 }
 
 /// An erasure of whose stored responses some are still to be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PendingErasure {
-    /// The receipt as it stands.
-    pub receipt: ErasureReceipt,
-    /// The agent context that names the model service.
-    pub agent_context: String,
+pub(crate) struct PendingErasure {
+    pub(crate) receipt: ErasureReceipt,
+    pub(crate) agent_context: String,
     /// How often the model service did not delete all that it was asked to.
-    pub attempts: u32,
-    /// Responses still to be deleted.
-    pub responses: Vec<String>,
+    pub(crate) attempts: u32,
+    pub(crate) responses: Vec<String>,
 }
 
 impl<D: Database> SessionStore<D> {
     /// Ids of the session's responses at the model service.
-    pub fn stored_responses(&self) -> Result<Vec<String>, Fault> {
+    pub(crate) fn stored_responses(&self) -> Result<Vec<String>, Fault> {
         let mut ids = Vec::new();
         for ordinal in 1..=self.newest_ordinal()? {
             let calls = self.model_calls(ordinal)?;
@@ -80,7 +70,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Erases the session, whose files are deleted already. `responses`, which the model service is to
     /// delete, stay with the receipt; so do those of an earlier erasure under the same id.
-    pub fn erase(
+    pub(crate) fn erase(
         &self,
         session_id: &SessionId,
         agent_context: &str,
@@ -129,7 +119,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The erasure that is under way.
-    pub fn pending_erasure(&self) -> Result<Option<PendingErasure>, Fault> {
+    pub(crate) fn pending_erasure(&self) -> Result<Option<PendingErasure>, Fault> {
         let table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'erasure'";
         if self.first(table, &[])?.is_none() {
             return Ok(None);
@@ -147,7 +137,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Records that the model service has `deleted` responses when it was asked to delete `asked`. The
     /// erasure ends when none is left, or when the service has refused the rest too often.
-    pub fn settle_erasure(
+    pub(crate) fn settle_erasure(
         &self,
         asked: usize,
         deleted: &[String],

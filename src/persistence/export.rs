@@ -16,7 +16,7 @@ use crate::ports::{Database, Row};
 /// The session's own part.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct ExportedSession {
+pub(crate) struct ExportedSession {
     session_id: SessionId,
     created_at: String,
     updated_at: String,
@@ -38,7 +38,7 @@ pub struct ExportedSession {
 /// A turn with all that belongs to it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct ExportedTurn {
+pub(crate) struct ExportedTurn {
     turn_id: TurnId,
     status: TurnStatus,
     streaming: bool,
@@ -105,7 +105,7 @@ struct ExportedEntry {
 
 impl<D: Database> SessionStore<D> {
     /// The session's own part of its export.
-    pub fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
+    pub(crate) fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
         let tools = session.client_tools.map(|hash| -> Result<_, Fault> {
             let named: Vec<(String, Box<RawValue>)> =
                 from_json("client_tools", &self.text(&hash)?)?;
@@ -129,7 +129,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// A turn's part of the export.
-    pub fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
+    pub(crate) fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
         let turn_is = &[turn.ordinal.into()];
         let earlier = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
         let mut submissions = self.rows_of_calls(earlier, turn_is)?;

@@ -18,11 +18,11 @@ mod session_store;
 mod texts;
 mod turn_life_cycle;
 
-pub use erasure::{ErasureReceipt, PendingErasure, StoredResponses};
-pub use export::{ExportedSession, ExportedTurn};
+pub(crate) use erasure::{ErasureReceipt, PendingErasure};
 pub use records::{
-    Call, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls, RunsOn, Session, StoredOutcome,
-    Submission, Turn, TurnProgress,
+    Call, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls, RunsOn, Session, StoredOutcome, Turn,
+    TurnProgress,
 };
 pub use session_store::SessionStore;
-pub use turn_life_cycle::{ModelOutputRecord, NewMode, NewTurn};
+pub use turn_life_cycle::NewMode;
+pub(crate) use turn_life_cycle::{ModelOutputRecord, NewTurn};

@@ -126,11 +126,11 @@ pub struct TurnProgress {
 
 /// A submission of a turn: the user turn or one of its tool continuations.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Submission {
+pub(crate) struct Submission {
     /// No other submission has followed it.
-    pub latest: bool,
+    pub(crate) latest: bool,
     /// `None` while it runs.
-    pub outcome: Option<StoredOutcome>,
+    pub(crate) outcome: Option<StoredOutcome>,
 }
 
 /// What a submission ended with, as the client received it.

@@ -45,20 +45,13 @@ impl<D: Database> SessionStore<D> {
         if self.in_step.replace(true) {
             return writes();
         }
-        let (mut writes, mut done) = (Some(writes), None);
-        let kept = self.database.atomically(&mut || {
-            if let Some(writes) = writes.take() {
-                done = Some(writes()?);
-            }
-            Ok(())
-        });
+        let done = self.database.transaction(writes);
         self.in_step.set(false);
-        if kept.is_err() {
+        if done.is_err() {
             // The tables themselves may not have been kept.
             self.memory.take();
         }
-        kept?;
-        done.ok_or_else(|| Fault::internal("The session's storage ran no write."))
+        done
     }
 
     /// The session, or `None` when no turn was ever accepted. Brings older tables up to date, and
@@ -113,7 +106,11 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// A submission of a turn by the fingerprint of its request.
-    pub fn submission(&self, turn: &Turn, fingerprint: &str) -> Result<Option<Submission>, Fault> {
+    pub(crate) fn submission(
+        &self,
+        turn: &Turn,
+        fingerprint: &str,
+    ) -> Result<Option<Submission>, Fault> {
         if turn.fingerprint == fingerprint {
             return Ok(Some(Submission { latest: true, outcome: self.outcome(turn.ordinal)? }));
         }

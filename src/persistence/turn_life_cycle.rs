@@ -14,34 +14,32 @@ use crate::ports::Database;
 
 /// A user turn that was accepted.
 #[derive(Debug)]
-pub struct NewTurn<'a> {
+pub(crate) struct NewTurn<'a> {
     /// One more than the newest turn of the session has.
-    pub ordinal: u64,
-    /// The client's id.
-    pub turn_id: &'a TurnId,
+    pub(crate) ordinal: u64,
+    pub(crate) turn_id: &'a TurnId,
     /// SHA-256 of the canonical request.
-    pub fingerprint: &'a str,
+    pub(crate) fingerprint: &'a str,
     /// The merged tool list, a JSON array.
-    pub tools: &'a str,
+    pub(crate) tools: &'a str,
     /// Its entries of the conversation: kind, and a JSON array of items.
-    pub entries: &'a [(EntryKind, String)],
+    pub(crate) entries: &'a [(EntryKind, String)],
     /// The composition trace of its messages, JSON.
-    pub composition: &'a str,
+    pub(crate) composition: &'a str,
     /// Delivery, and all that is known before the first model call.
-    pub progress: super::TurnProgress,
+    pub(crate) progress: super::TurnProgress,
     /// When it was accepted, in milliseconds since the epoch.
-    pub now_ms: u64,
+    pub(crate) now_ms: u64,
 }
 
 /// A model call's output, with its transcript.
 #[derive(Debug)]
-pub struct ModelOutputRecord<'a> {
+pub(crate) struct ModelOutputRecord<'a> {
     /// The output items, a JSON array.
-    pub items: &'a str,
-    /// The calls among them.
-    pub calls: &'a [Call],
+    pub(crate) items: &'a str,
+    pub(crate) calls: &'a [Call],
     /// The transcript, JSON.
-    pub record: &'a str,
+    pub(crate) record: &'a str,
 }
 
 /// A mode change, which takes effect with the result of the call that asked for it.
@@ -55,7 +53,11 @@ pub struct NewMode {
 
 impl<D: Database> SessionStore<D> {
     /// Accepts a user turn: from here on it is `running`.
-    pub fn begin_turn(&self, session: &mut Session, new: NewTurn<'_>) -> Result<Turn, Fault> {
+    pub(crate) fn begin_turn(
+        &self,
+        session: &mut Session,
+        new: NewTurn<'_>,
+    ) -> Result<Turn, Fault> {
         self.step(|| {
             self.ensure_tables()?;
             let ordinal = new.ordinal;
@@ -165,7 +167,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Records a model output with calls, which are open from here on.
-    pub fn record_output(
+    pub(crate) fn record_output(
         &self,
         session: &mut Session,
         turn: &mut Turn,
@@ -224,7 +226,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Ends the running submission; the caller has set `turn.status`. `last`, the model output with
     /// the final text, is recorded in the same step.
-    pub fn end(
+    pub(crate) fn end(
         &self,
         session: &mut Session,
         turn: &mut Turn,

@@ -23,6 +23,18 @@ pub trait Database {
     }
 
     /// Runs `writes` as one transaction: all of it is kept or, when it fails, nothing.
+    fn transaction<T>(&self, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        let (mut writes, mut done) = (Some(writes), None);
+        self.atomically(&mut || {
+            if let Some(writes) = writes.take() {
+                done = Some(writes()?);
+            }
+            Ok(())
+        })?;
+        done.ok_or_else(storage_failed)
+    }
+
+    /// [`Database::transaction`] as an implementation provides it. It calls `writes` once.
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault>;
 }
 

@@ -76,16 +76,18 @@ impl<D: Database> ChunkIndex<D> {
 
     /// Stores documents in one step, each in place of the document that had its path.
     pub fn upsert(&self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
-        let mut upserted = Vec::new();
-        let done = self.database.atomically(&mut || {
-            self.ensure_tables()?;
-            // Deletes before it inserts, so that FTS5 writes what is inserted in one piece.
+        let done = self.database.transaction(|| {
+            if !self.find_tables()? {
+                self.migrate(0)?;
+            }
+            // All deletions come first, so that FTS5 writes all insertions in one piece.
             let mut replaced = documents
                 .iter()
                 .map(|document| self.replace(document))
                 .collect::<Result<Vec<_>, _>>()?;
             if replaced.iter().any(|(upserted, _)| upserted.changed) {
-                let mut next = self.next_chunk()?;
+                let rows = "SELECT COALESCE(MAX(id), 0) + 1 AS id FROM chunks";
+                let mut next = first(self.database.query(rows, &[])?)?.get("id")?;
                 for (document, (upserted, whole_hash)) in documents.iter().zip(&mut replaced) {
                     if upserted.changed {
                         let hashes = [upserted.content_hash.as_str(), whole_hash];
@@ -94,30 +96,28 @@ impl<D: Database> ChunkIndex<D> {
                     }
                 }
             }
-            upserted = replaced.into_iter().map(|(upserted, _)| upserted).collect();
             self.ready.set(true);
-            Ok(())
+            Ok(replaced.into_iter().map(|(upserted, _)| upserted).collect())
         });
         if done.is_err() {
             // The transaction that failed may have created the tables.
             self.ready.set(false);
         }
-        done.map(|()| upserted)
+        done
     }
 
     /// Removes the document at `path`, or all documents under it when it ends in `/`.
     pub fn remove(&self, path: &str) -> Result<Counts, Fault> {
-        let mut removed = Counts::default();
         if !self.find_tables()? {
-            return Ok(removed);
+            return Ok(Counts::default());
         }
         // `0` follows `/` in ASCII, so the paths below `a/` are those from `a/` up to `a0`.
         let folder = path.strip_suffix('/').map(|folder| format!("{folder}0"));
         let range =
             if folder.is_some() { "path >= ? AND path < ?" } else { "path >= ? AND path <= ?" };
         let bounds: [Value; 2] = [path.into(), folder.unwrap_or_else(|| path.to_owned()).into()];
-        self.database.atomically(&mut || {
-            removed = Counts::default();
+        self.database.transaction(|| {
+            let mut removed = Counts::default();
             let rows = self.database.query(
                 &format!("SELECT first_chunk, chunks, bytes FROM documents WHERE {range}"),
                 &bounds,
@@ -128,12 +128,11 @@ impl<D: Database> ChunkIndex<D> {
                 removed.chunks += row.get::<usize>("chunks")?;
                 removed.bytes += row.get::<usize>("bytes")?;
             }
-            if removed.documents == 0 {
-                return Ok(());
+            if removed.documents > 0 {
+                self.database.execute(&format!("DELETE FROM documents WHERE {range}"), &bounds)?;
             }
-            self.database.execute(&format!("DELETE FROM documents WHERE {range}"), &bounds)
-        })?;
-        Ok(removed)
+            Ok(removed)
+        })
     }
 
     /// The size of the index.
@@ -156,7 +155,7 @@ impl<D: Database> ChunkIndex<D> {
 
     /// Deletes the whole index with its tables.
     pub fn erase(&self) -> Result<(), Fault> {
-        self.database.atomically(&mut || {
+        self.database.transaction(|| {
             ["terms", "chunks", "documents", "index_state"].iter().try_for_each(|table| {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])
             })
@@ -236,7 +235,10 @@ impl<D: Database> ChunkIndex<D> {
             for row in &rows {
                 let path: String = row.get("path")?;
                 let language: String = row.get("language")?;
-                let properties = properties(&row.get::<String>("properties")?)?;
+                let properties: Properties =
+                    serde_json::from_str(&row.get::<String>("properties")?).map_err(|_| {
+                        Fault::internal("The workspace's storage holds unreadable properties.")
+                    })?;
                 let chunks: usize = row.get("chunks")?;
                 if chunks > 0 && permits(scope, &path, &language, &properties) {
                     let first: usize = row.get("first_chunk")?;
@@ -342,15 +344,6 @@ impl<D: Database> ChunkIndex<D> {
         .try_for_each(|statement| self.database.execute(statement, &bounds))
     }
 
-    fn next_chunk(&self) -> Result<usize, Fault> {
-        let rows = self.database.query("SELECT COALESCE(MAX(id), 0) + 1 AS id FROM chunks", &[])?;
-        first(rows)?.get("id")
-    }
-
-    fn ensure_tables(&self) -> Result<(), Fault> {
-        if self.find_tables()? { Ok(()) } else { self.migrate(0) }
-    }
-
     /// Looks for the tables, and brings older ones to the present form.
     fn find_tables(&self) -> Result<bool, Fault> {
         if self.ready.get() {
@@ -381,7 +374,7 @@ impl<D: Database> ChunkIndex<D> {
         if version == VERSIONS.len() {
             return Ok(());
         }
-        self.database.atomically(&mut || {
+        self.database.transaction(|| {
             for statement in VERSIONS.iter().skip(version).copied().flatten() {
                 self.database.execute(statement, &[])?;
             }
@@ -411,11 +404,6 @@ fn push_span(spans: &mut String, begin: usize, end: usize) {
 fn properties_column(document: &Document) -> Result<String, Fault> {
     serde_json::to_string(&document.properties)
         .map_err(|_| Fault::internal("A document's properties cannot be written."))
-}
-
-fn properties(column: &str) -> Result<Properties, Fault> {
-    serde_json::from_str(column)
-        .map_err(|_| Fault::internal("The workspace's storage holds unreadable properties."))
 }
 
 fn first(rows: Vec<Row>) -> Result<Row, Fault> {
