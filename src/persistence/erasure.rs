@@ -162,15 +162,12 @@ impl<D: Database> SessionStore<D> {
 
     fn keep_erasure(&self, erasure: &PendingErasure) -> Result<(), Fault> {
         self.step(|| {
-            for (table, columns) in ERASURE_TABLES {
-                self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
-                if !erasure.responses.is_empty() {
-                    self.database.execute(&format!("CREATE TABLE {table} ({columns})"), &[])?;
-                }
-            }
+            let dropped = ["DROP TABLE IF EXISTS erasure", "DROP TABLE IF EXISTS stored_responses"];
+            self.database.execute_all(&dropped)?;
             if erasure.responses.is_empty() {
                 return Ok(());
             }
+            self.database.execute_all(ERASURE_TABLES)?;
             self.database.execute(
                 "INSERT INTO erasure (receipt, agent_context, attempts) VALUES (?, ?, ?)",
                 &[

@@ -103,7 +103,7 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// Accepts the client's tool results: they are never asked for again.
+    /// Accepts the client's tool results, which are stored from here on.
     pub fn begin_continuation(
         &self,
         session: &mut Session,

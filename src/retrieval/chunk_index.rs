@@ -258,8 +258,8 @@ impl<D: Database> ChunkIndex<D> {
         }
     }
 
-    /// Compares a document with the stored one, whose chunks it deletes when they differ. Returns the
-    /// document's `whole_hash`, too.
+    /// Compares a document with the stored one and, when they differ, deletes the chunks of the stored
+    /// one. Returns the document's `whole_hash`, too.
     fn replace(&self, document: &Document) -> Result<(Upserted, String), Fault> {
         let (content_hash, whole_hash) = content_hashes_of_text(&document.contents);
         let rows = self.database.query(

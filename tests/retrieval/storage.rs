@@ -1,4 +1,4 @@
-//! SQLite in memory behind `Database`, for an index alone: it counts what statements cost.
+//! SQLite in memory behind `Database`, for an index alone. It counts statements and rows.
 
 use std::cell::{Cell, RefCell};
 
@@ -12,9 +12,9 @@ pub(crate) struct Storage {
     depth: Cell<u32>,
     /// Writing statements so far.
     writes: Cell<u64>,
-    /// Rows given back so far.
+    /// Rows returned so far.
     rows_returned: Cell<u64>,
-    /// The writing statement that fails, counted down.
+    /// The number of writing statements before the one that fails.
     failing_in: RefCell<Option<u64>>,
 }
 
@@ -29,22 +29,22 @@ impl Storage {
         }
     }
 
-    /// Writing statements, rows written (those of FTS5's own tables included) and rows given back.
+    /// Writing statements, rows written (those of FTS5's own tables included) and rows returned.
     pub(crate) fn cost(&self) -> (u64, u64, u64) {
         (self.writes.get(), self.connection.total_changes(), self.rows_returned.get())
     }
 
-    /// Lets the writing statement fail that comes after so many others.
+    /// Makes a writing statement fail, the one after `others` more.
     pub(crate) fn fail_after(&self, others: u64) {
         *self.failing_in.borrow_mut() = Some(others);
     }
 
-    /// One number out of the storage, behind the product's back.
+    /// One number out of the storage, read without the product.
     pub(crate) fn number(&self, statement: &str) -> i64 {
         self.connection.query_row(statement, [], |row| row.get(0)).unwrap()
     }
 
-    /// Spoils the storage behind the product's back.
+    /// Writes to the storage without the product.
     pub(crate) fn write(&self, statement: &str) {
         self.connection.execute_batch(statement).unwrap();
     }

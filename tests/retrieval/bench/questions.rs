@@ -1,10 +1,10 @@
-//! What users ask, and where the answer stands: the file, and a text that the right chunk holds.
+//! Questions of users, each labelled with the file and a text of the right chunk.
 //!
-//! Written from what a user wants to know, not from the texts: a label is robust against edits as
-//! long as its symbol is not renamed, and the bench says which label has lost its chunk.
+//! Their words are those of a user, not of the texts. A label survives edits as long as its symbol is
+//! not renamed, and the bench names the labels that have lost their chunk.
 
-/// A question and its answers, one of which must be found: a file and a text in the right chunk. The
-/// empty text is for a question that the file answers as a whole.
+/// A question and its labels, one of which must be found: a file and a text in the right chunk. With
+/// an empty text any chunk of the file is right.
 pub(crate) type Question = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// About this project's own `src` and `tests`.
