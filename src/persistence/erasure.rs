@@ -121,10 +121,10 @@ impl<D: Database> SessionStore<D> {
     /// The erasure that is under way.
     pub(crate) fn pending_erasure(&self) -> Result<Option<PendingErasure>, Fault> {
         let table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'erasure'";
-        if self.first(table, &[])?.is_none() {
+        if self.database.first(table, &[])?.is_none() {
             return Ok(None);
         }
-        let Some(row) = self.first("SELECT * FROM erasure", &[])? else { return Ok(None) };
+        let Some(row) = self.database.first("SELECT * FROM erasure", &[])? else { return Ok(None) };
         let ids = "SELECT response_id FROM stored_responses ORDER BY number";
         let ids = self.database.query(ids, &[])?;
         Ok(Some(PendingErasure {

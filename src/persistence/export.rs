@@ -106,11 +106,9 @@ struct ExportedEntry {
 impl<D: Database> SessionStore<D> {
     /// The session's own part of its export.
     pub(crate) fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
-        let tools = session.client_tools.map(|hash| -> Result<_, Fault> {
-            let named: Vec<(String, Box<RawValue>)> =
-                from_json("client_tools", &self.text(&hash)?)?;
-            Ok(named.into_iter().map(|(_, definition)| definition).collect())
-        });
+        let text = |hash: Option<String>| hash.map(|hash| self.text(&hash)).transpose();
+        let tools = text(session.client_tools)?.map(|tools| from_json("client_tools", &tools));
+        let tools: Option<Vec<(String, Box<RawValue>)>> = tools.transpose()?;
         Ok(ExportedSession {
             created_at: timestamp(session.created_at),
             updated_at: timestamp(session.updated_at),
@@ -118,11 +116,8 @@ impl<D: Database> SessionStore<D> {
             agent_context_id: session.agent_context,
             conversation_context_id: session.conversation_context,
             mode: session.mode,
-            client_tools: tools.transpose()?,
-            solution_context_text: session
-                .solution_context
-                .map(|hash| self.text(&hash))
-                .transpose()?,
+            client_tools: tools.map(|named| named.into_iter().map(|(_, tool)| tool).collect()),
+            solution_context_text: text(session.solution_context)?,
             response_continuation_id: session.chain_head,
             mode_history: self.mode_history()?,
         })

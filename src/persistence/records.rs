@@ -10,7 +10,7 @@ use crate::contract::{
     Fault, InvokeResult, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning,
 };
 use crate::files::OutputFile;
-use crate::ports::{Value, unreadable};
+use crate::ports::unreadable;
 
 /// The session's one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,12 +173,6 @@ pub struct EntrySeq(pub(super) u64);
 impl EntrySeq {
     /// The place before the first entry.
     pub const START: Self = Self(0);
-}
-
-impl From<EntrySeq> for Value {
-    fn from(EntrySeq(seq): EntrySeq) -> Self {
-        seq.into()
-    }
 }
 
 /// An entry of the conversation.

@@ -80,7 +80,7 @@ impl<D: Database> SessionStore<D> {
                 session.solution_context_sent.as_deref().into(),
                 session.tools_sent.as_deref().into(),
                 session.chain_head.as_deref().into(),
-                session.acknowledged.into(),
+                session.acknowledged.0.into(),
                 session.live_turn.into(),
                 session.open_calls.map(|open| open.turn).into(),
                 session.open_calls.map(|open| open.model_call).into(),

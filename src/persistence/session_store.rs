@@ -85,7 +85,9 @@ impl<D: Database> SessionStore<D> {
 
     /// The composition trace of a turn's message, JSON.
     pub fn composition(&self, turn: u64) -> Result<Box<RawValue>, Fault> {
-        let row = self.first("SELECT composition FROM turns WHERE ordinal = ?", &[turn.into()])?;
+        let row = self
+            .database
+            .first("SELECT composition FROM turns WHERE ordinal = ?", &[turn.into()])?;
         self.json(&row.ok_or_else(lost_turn)?, "composition")
     }
 
@@ -125,7 +127,7 @@ impl<D: Database> SessionStore<D> {
 
     /// The outcome of a turn's latest submission; `None` while it runs.
     pub fn outcome(&self, turn: u64) -> Result<Option<StoredOutcome>, Fault> {
-        let row = self.first(
+        let row = self.database.first(
             "SELECT http_status, outcome, kept_segment FROM turns WHERE ordinal = ?",
             &[turn.into()],
         )?;
@@ -141,7 +143,7 @@ impl<D: Database> SessionStore<D> {
         self.entries(
             "WHERE seq > ? AND (standing = 'kept' OR (standing = 'withheld' AND kind = 'tool_outputs'))
              ORDER BY seq",
-            &[seq.into()],
+            &[seq.0.into()],
         )
     }
 
@@ -264,7 +266,7 @@ impl<D: Database> SessionStore<D> {
 
     fn find_session(&self) -> Result<(), Fault> {
         // The step that creates the tables writes the session.
-        let Some(row) = self.first(Session::SELECT, &[])? else { return Ok(()) };
+        let Some(row) = self.database.first(Session::SELECT, &[])? else { return Ok(()) };
         let version: usize = row.get("schema_version")?;
         if version > schema::VERSION {
             return Err(Fault::internal(
@@ -287,16 +289,8 @@ impl<D: Database> SessionStore<D> {
 
     /// The column `number` of a statement's one row; 0 for NULL.
     pub(super) fn number(&self, statement: &str) -> Result<u64, Fault> {
-        let row = self.first(statement, &[])?;
+        let row = self.database.first(statement, &[])?;
         Ok(row.map_or(Ok(None), |row| row.get("number"))?.unwrap_or(0))
-    }
-
-    pub(super) fn first(
-        &self,
-        statement: &str,
-        parameters: &[Value],
-    ) -> Result<Option<Row>, Fault> {
-        Ok(self.database.query(statement, parameters)?.into_iter().next())
     }
 
     fn turns(&self, which: &str, parameters: &[Value]) -> Result<Vec<Turn>, Fault> {

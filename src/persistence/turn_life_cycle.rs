@@ -197,7 +197,6 @@ impl<D: Database> SessionStore<D> {
         new_mode: Option<NewMode>,
         now_ms: u64,
     ) -> Result<(), Fault> {
-        let previous = session.mode.clone();
         let changes_turn = new_mode.is_some() || !files.is_empty();
         for file in files {
             file.collect(&mut turn.progress.files);
@@ -210,7 +209,7 @@ impl<D: Database> SessionStore<D> {
                      VALUES (?, ?, ?, ?, ?)",
                     &[
                         turn.ordinal.into(),
-                        previous.as_str().into(),
+                        session.mode.as_str().into(),
                         new_mode.key.as_str().into(),
                         new_mode.reason.as_str().into(),
                         now_ms.into(),
@@ -260,7 +259,7 @@ impl<D: Database> SessionStore<D> {
             for seq in entries {
                 self.database.execute(
                     "UPDATE conversation SET standing = 'withheld' WHERE seq = ?",
-                    &[(*seq).into()],
+                    &[seq.0.into()],
                 )?;
             }
             self.save_session(session)
@@ -312,15 +311,15 @@ impl<D: Database> SessionStore<D> {
         items: &str,
     ) -> Result<EntrySeq, Fault> {
         let known = self.memory.borrow().newest_entry;
-        let EntrySeq(newest) = match known {
-            Some(known) => known,
-            None => EntrySeq(self.number("SELECT MAX(seq) AS number FROM conversation")?),
+        let newest = match known {
+            Some(EntrySeq(known)) => known,
+            None => self.number("SELECT MAX(seq) AS number FROM conversation")?,
         };
         let seq = EntrySeq(newest + 1);
         let column = texts::to_column(&self.database, items)?;
         self.database.execute(
             "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
-            &[seq.into(), turn.into(), kind.as_str().into(), column.into()],
+            &[seq.0.into(), turn.into(), kind.as_str().into(), column.into()],
         )?;
         self.memory.borrow_mut().add_entry(seq, turn, kind, items)?;
         Ok(seq)

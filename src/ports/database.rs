@@ -14,6 +14,11 @@ pub trait Database {
     /// Runs one statement and returns its rows.
     fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault>;
 
+    /// Runs one statement and returns its first row.
+    fn first(&self, statement: &str, parameters: &[Value]) -> Result<Option<Row>, Fault> {
+        Ok(self.query(statement, parameters)?.into_iter().next())
+    }
+
     /// Runs one statement that returns no rows.
     fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault>;
 

@@ -6,7 +6,6 @@
 //! one row read.
 
 use std::cell::Cell;
-use std::fmt::Write;
 
 use serde::Serialize;
 
@@ -87,7 +86,7 @@ impl<D: Database> ChunkIndex<D> {
                 .collect::<Result<Vec<_>, _>>()?;
             if replaced.iter().any(|(upserted, _)| upserted.changed) {
                 let rows = "SELECT COALESCE(MAX(id), 0) + 1 AS id FROM chunks";
-                let mut next = first(self.database.query(rows, &[])?)?.get("id")?;
+                let mut next = self.row(rows)?.get("id")?;
                 for (document, (upserted, whole_hash)) in documents.iter().zip(&mut replaced) {
                     if upserted.changed {
                         let hashes = [upserted.content_hash.as_str(), whole_hash];
@@ -140,12 +139,10 @@ impl<D: Database> ChunkIndex<D> {
         if !self.find_tables()? {
             return Ok(Counts::default());
         }
-        let rows = self.database.query(
+        let row = self.row(
             "SELECT COUNT(*) AS documents, COALESCE(SUM(chunks), 0) AS chunks,
                 COALESCE(SUM(bytes), 0) AS bytes FROM documents",
-            &[],
         )?;
-        let row = first(rows)?;
         Ok(Counts {
             documents: row.get("documents")?,
             chunks: row.get("chunks")?,
@@ -222,9 +219,7 @@ impl<D: Database> ChunkIndex<D> {
 
     /// The ids of the chunks that a scope permits, as a JSON array of spans `[first, last]`.
     fn permitted(&self, scope: &RagScope) -> Result<String, Fault> {
-        let mut spans = String::from("[");
-        // The span under construction: its first id, and the id after its last.
-        let (mut begin, mut end) = (0, 0);
+        let mut spans: Vec<[usize; 2]> = Vec::new();
         let mut after = String::new();
         loop {
             let rows = self.database.query(
@@ -242,18 +237,15 @@ impl<D: Database> ChunkIndex<D> {
                 let chunks: usize = row.get("chunks")?;
                 if chunks > 0 && permits(scope, &path, &language, &properties) {
                     let first: usize = row.get("first_chunk")?;
-                    if first != end {
-                        push_span(&mut spans, begin, end);
-                        begin = first;
+                    match spans.last_mut() {
+                        Some([_, last]) if *last + 1 == first => *last += chunks,
+                        _ => spans.push([first, first + chunks - 1]),
                     }
-                    end = first + chunks;
                 }
                 after = path;
             }
             if rows.len() < SCOPE_PAGE {
-                push_span(&mut spans, begin, end);
-                spans.push(']');
-                return Ok(spans);
+                return serde_json::to_string(&spans).map_err(|_| Fault::unwritable("A scope"));
             }
         }
     }
@@ -262,14 +254,14 @@ impl<D: Database> ChunkIndex<D> {
     /// one. Returns the document's `whole_hash`, too.
     fn replace(&self, document: &Document) -> Result<(Upserted, String), Fault> {
         let (content_hash, whole_hash) = content_hashes_of_text(&document.contents);
-        let rows = self.database.query(
+        let stored = self.database.first(
             "SELECT language, properties, content_hash, whole_hash, rules, first_chunk, chunks
             FROM documents WHERE path = ?",
             &[document.path.as_str().into()],
         )?;
         let mut upserted =
             Upserted { path: document.path.clone(), chunks: 0, content_hash, changed: true };
-        if let Some(row) = rows.first() {
+        if let Some(row) = &stored {
             let differs = |column, text: &str| Ok::<_, Fault>(row.get::<String>(column)? != text);
             upserted.changed = differs("content_hash", &upserted.content_hash)?
                 || differs("whole_hash", &whole_hash)?
@@ -329,6 +321,12 @@ impl<D: Database> ChunkIndex<D> {
         Ok(pieces.len())
     }
 
+    /// The one row of a statement that always has one.
+    fn row(&self, statement: &str) -> Result<Row, Fault> {
+        let row = self.database.first(statement, &[])?;
+        row.ok_or_else(|| Fault::internal("The workspace's storage lost a row."))
+    }
+
     /// Deletes the chunks of a document by its row.
     fn delete_chunks(&self, document: &Row) -> Result<(), Fault> {
         let first: usize = document.get("first_chunk")?;
@@ -349,16 +347,12 @@ impl<D: Database> ChunkIndex<D> {
         if self.ready.get() {
             return Ok(true);
         }
-        let tables = self.database.query(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'index_state'",
-            &[],
-        )?;
-        if tables.is_empty() {
+        let table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'index_state'";
+        if self.database.first(table, &[])?.is_none() {
             return Ok(false);
         }
-        let rows =
-            self.database.query("SELECT schema_version FROM index_state WHERE id = 1", &[])?;
-        let version: usize = first(rows)?.get("schema_version")?;
+        let row = self.row("SELECT schema_version FROM index_state WHERE id = 1")?;
+        let version: usize = row.get("schema_version")?;
         if version > VERSIONS.len() {
             return Err(Fault::internal(
                 "The workspace was written by a newer version of the service. Deploy that version again.",
@@ -393,19 +387,7 @@ fn language(document: &Document) -> String {
     language_of(document.language.as_deref(), &document.path)
 }
 
-fn push_span(spans: &mut String, begin: usize, end: usize) {
-    if begin < end {
-        let comma = if spans.len() > 1 { "," } else { "" };
-        // Writing to a String cannot fail.
-        let _ = write!(spans, "{comma}[{begin},{}]", end - 1);
-    }
-}
-
 fn properties_column(document: &Document) -> Result<String, Fault> {
     serde_json::to_string(&document.properties)
         .map_err(|_| Fault::internal("A document's properties cannot be written."))
-}
-
-fn first(rows: Vec<Row>) -> Result<Row, Fault> {
-    rows.into_iter().next().ok_or_else(|| Fault::internal("The workspace's storage lost a row."))
 }
