@@ -62,8 +62,8 @@ pub(super) const TABLES: &[&str] = &[
     )",
     // Each row also holds the turn's latest submission and the transcript of its latest model call.
     // `accepted_at`: time of the submission; `outcome`: byte for byte, NULL while it runs;
-    // `kept_segment`: the segment whose text the outcome carries; `model_call`: request (its input by
-    // reference to `conversation`), output, attempts and times.
+    // `kept_segment`: the segment whose text the outcome carries; `composition`: the composition
+    // trace; `model_call`: request (its input by reference to `conversation`), output, attempts, times.
     "CREATE TABLE turns (
         ordinal INTEGER PRIMARY KEY,
         turn_id TEXT NOT NULL UNIQUE,

@@ -42,16 +42,17 @@ impl ObjectStorage {
 
     fn exec(&self, statement: &str, parameters: &[Value]) -> Result<Cursor, Fault> {
         let bindings = parameters.iter().map(binding).collect();
-        self.sql.exec(statement, bindings).map_err(|fault| database_fault(&fault))
+        self.sql.exec(statement, bindings).map_err(failed)
     }
 }
 
 impl Database for ObjectStorage {
     fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
         let cursor = self.exec(statement, parameters)?;
-        let rows = rows_of(&cursor);
+        // The rows cross from JavaScript as one text.
+        let rows = cursor.to_array().and_then(|rows| JSON::stringify(&rows)).map_err(failed);
         self.rows.count(&cursor);
-        rows
+        serde_json::from_str(&String::from(rows?)).map_err(|fault| logged(&fault.to_string()))
     }
 
     fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
@@ -76,16 +77,9 @@ impl Database for ObjectStorage {
         match (committed, failure) {
             (Ok(_), None) => Ok(()),
             (_, Some(fault)) => Err(fault),
-            (Err(fault), None) => Err(database_fault(&fault)),
+            (Err(fault), None) => Err(failed(fault)),
         }
     }
-}
-
-/// The rows of a result, which come from JavaScript as one text.
-fn rows_of(cursor: &Cursor) -> Result<Vec<Row>, Fault> {
-    let rows = cursor.to_array().map_err(|fault| database_fault(&fault))?;
-    let text = JSON::stringify(&rows).map_err(|fault| database_fault(&fault))?;
-    serde_json::from_str(&String::from(text)).map_err(|fault| logged(fault.to_string()))
 }
 
 fn binding(value: &Value) -> JsValue {
@@ -96,12 +90,12 @@ fn binding(value: &Value) -> JsValue {
     }
 }
 
-fn database_fault(fault: &JsValue) -> Fault {
-    logged(format!("{fault:?}"))
+fn failed(fault: JsValue) -> Fault {
+    logged(&format!("{fault:?}"))
 }
 
 /// Logs the database's message, which holds no content, because values are bound.
-fn logged(text: String) -> Fault {
+fn logged(text: &str) -> Fault {
     console_error!("{}", json!({ "event": "storage_failed", "fault": text }));
     storage_failed()
 }

@@ -43,8 +43,8 @@ pub trait Database {
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault>;
 }
 
-/// A value that a statement binds. There are no others, because the object's storage binds a bool as
-/// the text `'true'` and does not read integers above 2^53 back.
+/// A value that a statement binds: no bool, which the object's storage binds as the text `'true'`, and
+/// no integer above 2^53, which it does not read back.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// SQL NULL.

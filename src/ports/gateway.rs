@@ -59,8 +59,8 @@ pub trait Gateway {
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> u64;
 
-    /// Counts a request against the rate of `key`; `false` when it is above it. Without a rate limiter
-    /// every request is within.
+    /// Counts a request against the rate of `key` and returns whether it is within the rate. Without a
+    /// rate limiter every request is.
     fn is_within_rate(&self, key: &str) -> impl Future<Output = Result<bool, HttpFault>>;
 
     /// Reads the request's body. With `length_is_known` the runtime enforces the announced length.

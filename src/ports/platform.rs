@@ -1,7 +1,7 @@
 //! The seam between an object and the machine it runs on: clock, randomness, HTTP, secrets and
 //! background tasks. In production `crate::platform` implements it, in tests the bed.
 //!
-//! Architecture Invariant: besides [`super::Gateway`] no other trait of the crate is asynchronous.
+//! Architecture Invariant: besides [`super::Gateway`] no trait outside this file is asynchronous.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -107,8 +107,8 @@ pub trait ResponseBody {
     /// Ends waiting with `arrived`: from here on the body is read as it comes.
     fn attend(&mut self);
 
-    /// Reads the rest and discards it, so that the connection can be used again. Dropping the body
-    /// would close the connection.
+    /// Discards the end of a body, which is about to come, so that the connection can be used again.
+    /// Dropping the body would abort the request.
     fn finish(self);
 }
 

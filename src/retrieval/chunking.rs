@@ -11,7 +11,7 @@ use crate::encoding::first_line;
 /// The best length of a chunk, in bytes: a function or a section with its comment.
 const TARGET_BYTES: usize = 1_400;
 
-/// The fewest bytes of a chunk, the last one aside.
+/// A cut before this many bytes is no candidate, while more text follows.
 const LEAST_BYTES: usize = 300;
 
 /// The most bytes of a chunk, the ending of an overlong line aside. Eight such chunks fit into 24,576

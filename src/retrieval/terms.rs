@@ -1,8 +1,8 @@
 //! The terms of texts and queries: words, and the parts of identifiers (interface §7).
 //!
 //! FTS5 itself folds case, diacritics and English endings (`porter` over `unicode61`, which splits
-//! words at everything but letters and digits). This file splits identifiers into words, in texts and
-//! queries alike: `InvoiceManager` and `HTTPServer2` have two each.
+//! words at everything but letters and digits). This file splits identifiers such as `InvoiceManager`
+//! and `HTTPServer2` into their words, in texts and queries alike.
 //!
 //! A query is anything a user writes, a megabyte of log included. Its FTS5 expression is bounded, and
 //! cannot be a syntax error, because it quotes nothing but letters and digits.
