@@ -43,4 +43,4 @@ macro_rules! closed_list {
     };
 }
 
-pub(super) use closed_list;
+pub(crate) use closed_list;

@@ -58,6 +58,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &AdmissionContext,
         turn: &Turn,
     ) -> Result<Rc<LiveText>, Fault> {
+        let catalog = Rc::clone(context.catalog()?);
         let (cancellation, registration) = AbortHandle::new_pair();
         let text = Rc::new(LiveText::default());
         let live = LiveTurn { ordinal: turn.ordinal, text: Rc::clone(&text), cancellation };
@@ -67,7 +68,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let reasoner = Reasoner {
             platform: Rc::clone(&self.platform),
             store: Rc::clone(&self.store),
-            catalog: Rc::clone(context.catalog()?),
+            catalog,
             deployment: Rc::clone(&context.deployment),
             report: RefCell::default(),
         };

@@ -14,7 +14,7 @@ use crate::contract::{
     ErrorCode, Fault, InvokeResult, SearchRequest, Warning, parse_documents, parse_search,
 };
 use crate::ports::{Database, HttpFault, Platform};
-use crate::retrieval::{Chunk, ChunkIndex, Counts, Question, Upserted, retrieve};
+use crate::retrieval::{Chunk, ChunkIndex, Question, Upserted, retrieve};
 
 /// Where a session's object asks for a search of the index itself. It is no endpoint, so that no
 /// client comes here.
@@ -30,42 +30,14 @@ pub struct WorkspaceHost<D> {
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct UpsertView {
-    documents: Vec<UpsertedView>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct UpsertedView {
-    path: String,
-    chunks: usize,
-    content_hash: String,
-    changed: bool,
-}
-
-/// What a workspace holds, or what was taken from it.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct CountsView {
-    documents: usize,
-    chunks: usize,
-    bytes: usize,
+    documents: Vec<Upserted>,
 }
 
 /// `POST …/search`
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct SearchView {
-    chunks: Vec<ChunkView>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct ChunkView {
-    path: String,
-    start_line: usize,
-    end_line: usize,
-    language: String,
-    text: String,
+    chunks: Vec<Chunk>,
 }
 
 impl<D: Database> WorkspaceHost<D> {
@@ -102,7 +74,7 @@ impl<D: Database> WorkspaceHost<D> {
             let search = parse_search(&body.await.map_err(|_| object_failed())?)?;
             // The turn that asks keeps its own bound in bytes.
             let found = self.found(&search, search.limit.unwrap_or(usize::MAX), usize::MAX)?;
-            return Ok(shown(&SearchView::of(found)));
+            return Ok(shown(&SearchView { chunks: found }));
         }
         let Route::Workspace(workspace, route) = Route::find(head.method, head.target())? else {
             let message = "A workspace does not answer this.";
@@ -114,13 +86,12 @@ impl<D: Database> WorkspaceHost<D> {
         };
         match route {
             WorkspaceRoute::Upsert => {
-                let upserted = self.index.upsert(&parse_documents(&body)?)?;
-                let documents = upserted.into_iter().map(UpsertedView::from).collect();
+                let documents = self.index.upsert(&parse_documents(&body)?)?;
                 Ok(shown(&UpsertView { documents }))
             }
             WorkspaceRoute::Remove(path, as_form) => {
                 let removed = self.index.remove(&path)?;
-                Ok(counted(match as_form {
+                Ok(shown(&match as_form {
                     Some(path) if removed.documents == 0 => self.index.remove(&path)?,
                     _ => removed,
                 }))
@@ -129,14 +100,14 @@ impl<D: Database> WorkspaceHost<D> {
                 let catalog = source.catalog(platform).await?;
                 self.search(platform, &catalog, &workspace, &body).await
             }
-            WorkspaceRoute::Counts => Ok(counted(self.index.counts()?)),
+            WorkspaceRoute::Counts => Ok(shown(&self.index.counts()?)),
             WorkspaceRoute::Erase => {
                 let erased = self.index.counts()?;
                 self.index.erase()?;
                 // Frees what the erased tables took. Nothing came in between.
-                platform.free_storage().await.map_err(Fault::from)?;
+                platform.free_storage().await?;
                 self.index.forget();
-                Ok(counted(erased))
+                Ok(shown(&erased))
             }
         }
     }
@@ -157,7 +128,7 @@ impl<D: Database> WorkspaceHost<D> {
         if retrieval.source == RetrievalSource::Index {
             let limit = search.limit.unwrap_or(retrieval.limit as usize);
             let found = self.found(&search, limit, retrieval.max_bytes as usize)?;
-            return Ok(shown(&SearchView::of(found)));
+            return Ok(shown(&SearchView { chunks: found }));
         }
         let question = Question {
             query: &search.query,
@@ -172,7 +143,7 @@ impl<D: Database> WorkspaceHost<D> {
         } else {
             Vec::new()
         };
-        Ok(InvokeResult::success(SearchView::of(retrieved.chunks), warnings))
+        Ok(InvokeResult::success(SearchView { chunks: retrieved.chunks }, warnings))
     }
 
     /// What the workspace's own index finds.
@@ -184,34 +155,6 @@ impl<D: Database> WorkspaceHost<D> {
     ) -> Result<Vec<Chunk>, Fault> {
         self.index.search(&search.query, search.rag_scope.as_ref(), limit, max_bytes)
     }
-}
-
-impl From<Upserted> for UpsertedView {
-    fn from(upserted: Upserted) -> Self {
-        Self {
-            path: upserted.path,
-            chunks: upserted.chunks,
-            content_hash: upserted.content_hash,
-            changed: upserted.changed,
-        }
-    }
-}
-
-impl SearchView {
-    fn of(chunks: Vec<Chunk>) -> Self {
-        Self { chunks: chunks.into_iter().map(ChunkView::from).collect() }
-    }
-}
-
-impl From<Chunk> for ChunkView {
-    fn from(chunk: Chunk) -> Self {
-        let Chunk { path, start_line, end_line, language, text } = chunk;
-        Self { path, start_line, end_line, language, text }
-    }
-}
-
-fn counted(counts: Counts) -> InvokeResult {
-    shown(&CountsView { documents: counts.documents, chunks: counts.chunks, bytes: counts.bytes })
 }
 
 fn shown(view: &impl Serialize) -> InvokeResult {

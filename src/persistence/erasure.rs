@@ -1,6 +1,5 @@
-//! Erasing a session (interface §1): everything in one durable step. Only the receipt and the ids of
-//! responses that the model service still has to delete outlive that step; when those responses are
-//! deleted, nothing is left.
+//! Erasing a session (interface §1) in one durable step. Only the receipt and the ids of responses
+//! that the model service still has to delete outlive the step, until those responses are deleted.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,65 +10,55 @@ use crate::contract::{Fault, SessionId};
 use crate::encoding::timestamp;
 use crate::ports::Database;
 
-/// How often the model service is asked to delete what it refuses to delete.
+/// How often the model service is asked to delete responses that it refuses to delete.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// What was erased: the response to `DELETE /sessions/{SessionId}`.
+/// The response to `DELETE /sessions/{SessionId}`: the number of rows and files that were erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct ErasureReceipt {
-    /// The session that is gone.
-    pub session_id: SessionId,
+pub(crate) struct ErasureReceipt {
+    pub(crate) session_id: SessionId,
     /// When its rows were erased: ISO 8601, UTC.
-    pub erased_at: String,
-    /// Turns.
-    pub turns: u64,
-    /// Submissions of the turns, with their outcomes.
-    pub submissions: u64,
-    /// Entries of the conversation.
-    pub conversation_entries: u64,
-    /// Transcripts of model calls.
-    pub model_calls: u64,
-    /// Tool calls, with their results.
-    pub tool_calls: u64,
-    /// Mode changes.
-    pub mode_changes: u64,
+    pub(crate) erased_at: String,
+    pub(crate) turns: u64,
+    pub(crate) submissions: u64,
+    pub(crate) conversation_entries: u64,
+    pub(crate) model_calls: u64,
+    pub(crate) tool_calls: u64,
+    pub(crate) mode_changes: u64,
     /// Files that server tools made, equal ones once.
     #[serde(default)]
-    pub files: u64,
+    pub(crate) files: u64,
     /// Responses at the model service; absent when the context does not say `DeleteStored`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stored_responses: Option<StoredResponses>,
+    pub(crate) stored_responses: Option<StoredResponses>,
 }
 
-/// What became of the responses that the model service had stored.
+/// The number of responses that the model service had stored, by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct StoredResponses {
-    /// The service has deleted them, or had them no more.
-    pub deleted: u64,
-    /// Still to be deleted; this goes on by itself.
-    pub pending: u64,
-    /// The service refused to delete them, to the end.
-    pub refused: u64,
+pub(crate) struct StoredResponses {
+    /// Deleted, or unknown to the service.
+    pub(crate) deleted: u64,
+    /// Still to be deleted; the session's alarm sees to it.
+    pub(crate) pending: u64,
+    /// Given up, because the service refused to delete them every time.
+    pub(crate) refused: u64,
 }
 
-/// An erasure whose last part is under way.
+/// An erasure of whose stored responses some are still to be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PendingErasure {
-    /// The receipt as it stands.
-    pub receipt: ErasureReceipt,
-    /// The agent context that names the model service.
-    pub agent_context: String,
-    /// How often the model service was asked and did not delete everything.
-    pub attempts: u32,
-    /// Responses still to be deleted.
-    pub responses: Vec<String>,
+pub(crate) struct PendingErasure {
+    pub(crate) receipt: ErasureReceipt,
+    pub(crate) agent_context: String,
+    /// How often the model service did not delete all that it was asked to.
+    pub(crate) attempts: u32,
+    pub(crate) responses: Vec<String>,
 }
 
 impl<D: Database> SessionStore<D> {
-    /// Ids of the responses that the model service has stored of the session.
-    pub fn stored_responses(&self) -> Result<Vec<String>, Fault> {
+    /// Ids of the session's responses at the model service.
+    pub(crate) fn stored_responses(&self) -> Result<Vec<String>, Fault> {
         let mut ids = Vec::new();
         for ordinal in 1..=self.newest_ordinal()? {
             let calls = self.model_calls(ordinal)?;
@@ -79,9 +68,9 @@ impl<D: Database> SessionStore<D> {
         Ok(ids)
     }
 
-    /// Erases the session, whose files are deleted already. `responses`, when the model service is to
-    /// delete any, stay behind with the receipt; so do those of an earlier erasure under the same id.
-    pub fn erase(
+    /// Erases the session, whose files are deleted already. `responses`, which the model service is to
+    /// delete, stay with the receipt; so do those of an earlier erasure under the same id.
+    pub(crate) fn erase(
         &self,
         session_id: &SessionId,
         agent_context: &str,
@@ -123,34 +112,32 @@ impl<D: Database> SessionStore<D> {
             for table in session_tables() {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
-            self.forget_tables();
+            self.memory.take();
             self.keep_erasure(&erasure)
         })?;
         Ok(erasure)
     }
 
     /// The erasure that is under way.
-    pub fn pending_erasure(&self) -> Result<Option<PendingErasure>, Fault> {
-        if !self.has_table("erasure")? {
+    pub(crate) fn pending_erasure(&self) -> Result<Option<PendingErasure>, Fault> {
+        let table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'erasure'";
+        if self.database.first(table, &[])?.is_none() {
             return Ok(None);
         }
-        let Some(row) = self.first("SELECT * FROM erasure", &[])? else { return Ok(None) };
-        let responses =
-            self.database.query("SELECT response_id FROM stored_responses ORDER BY number", &[])?;
+        let Some(row) = self.database.first("SELECT * FROM erasure", &[])? else { return Ok(None) };
+        let ids = "SELECT response_id FROM stored_responses ORDER BY number";
+        let ids = self.database.query(ids, &[])?;
         Ok(Some(PendingErasure {
-            receipt: from_json("receipt", &row.text("receipt")?)?,
-            agent_context: row.text("agent_context")?,
-            attempts: row.number("attempts")?,
-            responses: responses
-                .iter()
-                .map(|row| row.text("response_id"))
-                .collect::<Result<_, _>>()?,
+            receipt: from_json("receipt", &row.get::<String>("receipt")?)?,
+            agent_context: row.get("agent_context")?,
+            attempts: row.get("attempts")?,
+            responses: ids.iter().map(|row| row.get("response_id")).collect::<Result<_, _>>()?,
         }))
     }
 
-    /// Records which responses the model service has `deleted` of the `asked` ones. The erasure is
-    /// forgotten when none is left, or when the service has refused the rest too often.
-    pub fn settle_erasure(
+    /// Records that the model service has `deleted` responses when it was asked to delete `asked`. The
+    /// erasure ends when none is left, or when the service has refused the rest too often.
+    pub(crate) fn settle_erasure(
         &self,
         asked: usize,
         deleted: &[String],
@@ -159,31 +146,28 @@ impl<D: Database> SessionStore<D> {
         let Some(mut erasure) = self.pending_erasure()? else { return Ok(None) };
         let before = erasure.responses.len();
         erasure.responses.retain(|id| !deleted.contains(id));
-        let told = erasure.receipt.stored_responses.get_or_insert_default();
-        told.deleted += (before - erasure.responses.len()) as u64;
+        let counts = erasure.receipt.stored_responses.get_or_insert_default();
+        counts.deleted += (before - erasure.responses.len()) as u64;
         if deleted.len() < asked {
             erasure.attempts += 1;
         }
         if erasure.attempts >= MAX_ATTEMPTS {
-            told.refused = erasure.responses.len() as u64;
+            counts.refused = erasure.responses.len() as u64;
             erasure.responses.clear();
         }
-        told.pending = erasure.responses.len() as u64;
+        counts.pending = erasure.responses.len() as u64;
         self.keep_erasure(&erasure)?;
         Ok(Some(erasure.receipt))
     }
 
     fn keep_erasure(&self, erasure: &PendingErasure) -> Result<(), Fault> {
         self.step(|| {
-            for (table, columns) in ERASURE_TABLES {
-                self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
-                if !erasure.responses.is_empty() {
-                    self.database.execute(&format!("CREATE TABLE {table} ({columns})"), &[])?;
-                }
-            }
+            let dropped = ["DROP TABLE IF EXISTS erasure", "DROP TABLE IF EXISTS stored_responses"];
+            self.database.execute_all(&dropped)?;
             if erasure.responses.is_empty() {
                 return Ok(());
             }
+            self.database.execute_all(ERASURE_TABLES)?;
             self.database.execute(
                 "INSERT INTO erasure (receipt, agent_context, attempts) VALUES (?, ?, ?)",
                 &[
@@ -195,7 +179,7 @@ impl<D: Database> SessionStore<D> {
             for (number, response) in erasure.responses.iter().enumerate() {
                 self.database.execute(
                     "INSERT INTO stored_responses (number, response_id) VALUES (?, ?)",
-                    &[number.into(), response.into()],
+                    &[number.into(), response.as_str().into()],
                 )?;
             }
             Ok(())

@@ -1,5 +1,5 @@
-//! Everything that is kept of a session, in the form of `GET …/export` (interface §1): the session's
-//! own part, and one part for each turn, so that no export has to fit into memory.
+//! The export of a session, `GET …/export` (interface §1): the session's own part, and one part for
+//! each turn, so that no export has to fit into memory.
 //!
 //! Each part is read without an await, so it is consistent in itself.
 
@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 
 use super::SessionStore;
 use super::records::{Call, EntrySeq, ModeChange, Session, Turn, from_json};
-use crate::contract::{Fault, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning};
+use crate::contract::{Fault, SessionId, TurnId, TurnStatus, Usage, Warning};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Row};
 
 /// The session's own part.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct ExportedSession {
+pub(crate) struct ExportedSession {
     session_id: SessionId,
     created_at: String,
     updated_at: String,
@@ -38,7 +38,7 @@ pub struct ExportedSession {
 /// A turn with all that belongs to it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct ExportedTurn {
+pub(crate) struct ExportedTurn {
     turn_id: TurnId,
     status: TurnStatus,
     streaming: bool,
@@ -47,11 +47,11 @@ pub struct ExportedTurn {
     attempts: u32,
     /// The tool list, fixed when the turn began.
     tools: Vec<ExportedTool>,
-    /// What the turn's message was made of, and what was left out.
+    /// The composition trace of the turn's message.
     composition: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice_name: Option<String>,
-    /// What the model said beside the calls that it made last.
+    /// The text beside the calls that the model made last.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_with_calls: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,7 @@ pub struct ExportedTurn {
     submissions: Vec<ExportedSubmission>,
     conversation: Vec<ExportedEntry>,
     model_calls: Vec<Map<String, Value>>,
-    tool_calls: Vec<ExportedCall>,
+    tool_calls: Vec<Call>,
 }
 
 /// A tool of a turn's list; it is stored with other names.
@@ -86,12 +86,11 @@ struct ExportedSubmission {
     accepted_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     http_status: Option<u16>,
-    /// The `InvokeResult` as it was given.
+    /// The `InvokeResult` as the client received it.
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<Box<RawValue>>,
 }
 
-/// What was added to the conversation at one time.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct ExportedEntry {
@@ -104,29 +103,12 @@ struct ExportedEntry {
     items: Box<RawValue>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct ExportedCall {
-    model_call: u32,
-    call_id: String,
-    tool_call_id: String,
-    name: String,
-    /// As the model wrote them.
-    arguments_json: String,
-    /// `server`, `client` or `nobody`.
-    runs_on: &'static str,
-    #[serde(rename = "Answer", skip_serializing_if = "Option::is_none")]
-    result: Option<ToolResult>,
-}
-
 impl<D: Database> SessionStore<D> {
     /// The session's own part of its export.
-    pub fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
-        let tools = session.client_tools.map(|hash| -> Result<_, Fault> {
-            let named: Vec<(String, Box<RawValue>)> =
-                from_json("client_tools", &self.text(&hash)?)?;
-            Ok(named.into_iter().map(|(_, definition)| definition).collect())
-        });
+    pub(crate) fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
+        let text = |hash: Option<String>| hash.map(|hash| self.text(&hash)).transpose();
+        let tools = text(session.client_tools)?.map(|tools| from_json("client_tools", &tools));
+        let tools: Option<Vec<(String, Box<RawValue>)>> = tools.transpose()?;
         Ok(ExportedSession {
             created_at: timestamp(session.created_at),
             updated_at: timestamp(session.updated_at),
@@ -134,18 +116,15 @@ impl<D: Database> SessionStore<D> {
             agent_context_id: session.agent_context,
             conversation_context_id: session.conversation_context,
             mode: session.mode,
-            client_tools: tools.transpose()?,
-            solution_context_text: session
-                .solution_context
-                .map(|hash| self.text(&hash))
-                .transpose()?,
+            client_tools: tools.map(|named| named.into_iter().map(|(_, tool)| tool).collect()),
+            solution_context_text: text(session.solution_context)?,
             response_continuation_id: session.chain_head,
             mode_history: self.mode_history()?,
         })
     }
 
     /// A turn's part of the export.
-    pub fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
+    pub(crate) fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
         let turn_is = &[turn.ordinal.into()];
         let earlier = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
         let mut submissions = self.rows_of_calls(earlier, turn_is)?;
@@ -154,6 +133,22 @@ impl<D: Database> SessionStore<D> {
         submissions.extend(self.database.query(latest, turn_is)?);
         let entries = "SELECT * FROM conversation WHERE turn = ? ORDER BY seq";
         let entries = self.database.query(entries, turn_is)?;
+        let submission = |row: &Row| {
+            Ok(ExportedSubmission {
+                fingerprint: row.get("fingerprint")?,
+                accepted_at: timestamp(row.get("accepted_at")?),
+                http_status: row.get("http_status")?,
+                outcome: self.json(row, "outcome")?,
+            })
+        };
+        let entry = |row: &Row| {
+            Ok(ExportedEntry {
+                sequence: row.get("seq")?,
+                kind: row.get("kind")?,
+                standing: row.get("standing")?,
+                items: self.json(row, "items")?,
+            })
+        };
         let progress = turn.progress;
         Ok(ExportedTurn {
             status: turn.status,
@@ -169,49 +164,11 @@ impl<D: Database> SessionStore<D> {
             usage: progress.usage,
             user_warnings: progress.user_warnings,
             warnings: progress.warnings,
-            submissions: submissions
-                .iter()
-                .map(|row| self.exported_submission(row))
-                .collect::<Result<_, _>>()?,
-            conversation: entries
-                .iter()
-                .map(|row| self.exported_entry(row))
-                .collect::<Result<_, _>>()?,
+            submissions: submissions.iter().map(submission).collect::<Result<_, Fault>>()?,
+            conversation: entries.iter().map(entry).collect::<Result<_, Fault>>()?,
             model_calls: self.model_calls(turn.ordinal)?,
-            tool_calls: self.turn_calls(turn.ordinal)?.into_iter().map(exported_call).collect(),
+            tool_calls: self.turn_calls(turn.ordinal)?,
             turn_id: turn.turn_id,
         })
-    }
-
-    fn exported_submission(&self, row: &Row) -> Result<ExportedSubmission, Fault> {
-        let outcome =
-            row.optional_text("outcome")?.map(|_| self.json(row, "outcome")).transpose()?;
-        Ok(ExportedSubmission {
-            fingerprint: row.text("fingerprint")?,
-            accepted_at: timestamp(row.number("accepted_at")?),
-            http_status: row.optional_number("http_status")?,
-            outcome,
-        })
-    }
-
-    fn exported_entry(&self, row: &Row) -> Result<ExportedEntry, Fault> {
-        Ok(ExportedEntry {
-            sequence: row.number("seq")?,
-            kind: row.text("kind")?,
-            standing: row.text("standing")?,
-            items: self.json(row, "items")?,
-        })
-    }
-}
-
-fn exported_call(call: Call) -> ExportedCall {
-    ExportedCall {
-        model_call: call.model_call,
-        call_id: call.call_id,
-        tool_call_id: call.tool_call_id,
-        name: call.name,
-        arguments_json: call.arguments,
-        runs_on: call.runs_on.as_str(),
-        result: call.result,
     }
 }

@@ -5,29 +5,38 @@
 //! Architecture Invariant: it holds one session, one turn, one tool list, and a bounded end of the
 //! conversation, because the objects of many sessions share one memory.
 
-use std::cell::{Cell, RefCell};
-
 use super::records::{Entry, EntryKind, EntrySeq, Session, Turn, from_json};
 use crate::contract::Fault;
 
 /// What is known without a query.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// The session's row.
-    pub(super) session: RefCell<Option<Session>>,
-    /// The row of the turn read or written last.
-    pub(super) turn: RefCell<Option<Turn>>,
+    pub(super) tables: Tables,
+    pub(super) session: Option<Session>,
+    /// The turn read or written last.
+    pub(super) turn: Option<Turn>,
     /// Hash and text of the tool list kept last.
-    pub(super) tools: RefCell<Option<(String, String)>>,
+    pub(super) tools: Option<(String, String)>,
     /// The ordinal of the newest turn.
-    pub(super) newest_turn: Cell<Option<u64>>,
-    /// The sequence number of the newest entry of the conversation.
-    pub(super) newest_entry: Cell<Option<EntrySeq>>,
+    pub(super) newest_turn: Option<u64>,
+    pub(super) newest_entry: Option<EntrySeq>,
     /// The entries after the newest model output.
-    pub(super) owed: RefCell<Option<OwedEntries>>,
+    pub(super) owed: Option<OwedEntries>,
 }
 
-/// The end of the conversation that the model service is still owed. None of it is withheld.
+/// Which tables the database has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Tables {
+    #[default]
+    Unknown,
+    Absent,
+    /// In their present form, with or without [`super::schema::CALL_TABLES`].
+    Present {
+        calls: bool,
+    },
+}
+
+/// The end of the conversation that the model service has not received. None of it is withheld.
 #[derive(Debug)]
 pub(super) struct OwedEntries {
     /// The place of the entry before them.
@@ -48,16 +57,16 @@ impl OwedEntries {
 const OWED_BYTES: usize = 32 * 1024;
 
 impl Memory {
-    /// An entry was added to the conversation, `items` being a JSON array.
-    pub(super) fn entry_added(
-        &self,
+    /// Remembers an entry that was added to the conversation, `items` being a JSON array.
+    pub(super) fn add_entry(
+        &mut self,
         seq: EntrySeq,
         turn: u64,
         kind: EntryKind,
         items: &str,
     ) -> Result<(), Fault> {
-        self.newest_entry.set(Some(seq));
-        let owed = match self.owed.take() {
+        self.newest_entry = Some(seq);
+        self.owed = match self.owed.take() {
             _ if kind == EntryKind::ModelOutput => Some(OwedEntries::none_after(seq)),
             Some(mut known) if known.bytes + items.len() <= OWED_BYTES => {
                 known.bytes += items.len();
@@ -67,17 +76,6 @@ impl Memory {
             }
             Some(_) | None => None,
         };
-        self.owed.replace(owed);
         Ok(())
-    }
-
-    /// Forgets everything.
-    pub(super) fn forget(&self) {
-        self.session.replace(None);
-        self.turn.replace(None);
-        self.tools.replace(None);
-        self.newest_turn.set(None);
-        self.newest_entry.set(None);
-        self.owed.replace(None);
     }
 }

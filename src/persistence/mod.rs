@@ -1,8 +1,8 @@
-//! Layer 5, Persistence: what is kept of a session, and the turn's life cycle (AGN-027 §4, layer 5).
+//! Layer 5, Persistence: a session's storage, and the turn's life cycle (AGN-027 §4, layer 5).
 //!
 //! Every public write of [`SessionStore`] is one durable step, and [`SessionStore::step`] makes one
-//! step of several writes. After each step the turn can go on from what is stored, so a failure
-//! fails the turn, never the session.
+//! step of several writes. After each step the turn can continue from its rows, so a failure fails
+//! the turn, never the session.
 //!
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.
@@ -18,11 +18,11 @@ mod session_store;
 mod texts;
 mod turn_life_cycle;
 
-pub use erasure::{ErasureReceipt, PendingErasure, StoredResponses};
-pub use export::{ExportedSession, ExportedTurn};
+pub(crate) use erasure::{ErasureReceipt, PendingErasure};
 pub use records::{
-    Call, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls, RunsOn, Session, StoredOutcome,
-    Submission, Turn, TurnProgress,
+    Call, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls, RunsOn, Session, StoredOutcome, Turn,
+    TurnProgress,
 };
 pub use session_store::SessionStore;
-pub use turn_life_cycle::{ModelOutputRecord, NewMode, NewTurn};
+pub use turn_life_cycle::NewMode;
+pub(crate) use turn_life_cycle::{ModelOutputRecord, NewTurn};

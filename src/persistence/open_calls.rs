@@ -1,10 +1,10 @@
 //! The calls that the model made: their rows, their results, and their settlement.
 //!
-//! Calls without a result are *open*. The model's chain goes on only after each of them has one, so
-//! [`SessionStore::hand_back`] puts the outputs of all calls into the conversation at once. The words
-//! of results and outputs come from the caller.
+//! A call without a result is *open*. The model's chain continues only after every call has one, so
+//! [`SessionStore::hand_back`] adds the outputs of all calls to the conversation at once. The words of
+//! results and outputs come from the caller.
 
-use super::records::{Call, EntryKind, OpenCalls, RunsOn, Session};
+use super::records::{Call, EntryKind, OpenCalls, Session};
 use super::session_store::SessionStore;
 use crate::contract::{Fault, ToolResult};
 use crate::ports::{Database, Row, Value};
@@ -24,21 +24,20 @@ impl<D: Database> SessionStore<D> {
 
     /// The calls of the turn's last model call that made any.
     pub fn latest_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
-        let statement = "SELECT MAX(model_call) AS newest FROM calls WHERE turn = ?";
-        let rows = self.rows_of_calls(statement, &[turn.into()])?;
-        let newest = rows.first().map_or(Ok(None), |row| row.optional_number("newest"))?;
-        newest.map_or(Ok(Vec::new()), |model_call| self.calls(OpenCalls { turn, model_call }))
+        let statement = "SELECT * FROM calls WHERE turn = ?
+            AND model_call = (SELECT MAX(model_call) FROM calls WHERE turn = ?) ORDER BY position";
+        self.calls_by(statement, &[turn.into(), turn.into()])
     }
 
     /// The ids by which clients and tools know the calls of a turn.
     pub fn tool_call_ids(&self, turn: u64) -> Result<Vec<String>, Fault> {
         let statement = "SELECT tool_call_id FROM calls WHERE turn = ?";
         let rows = self.rows_of_calls(statement, &[turn.into()])?;
-        rows.iter().map(|row| row.text("tool_call_id")).collect()
+        rows.iter().map(|row| row.get("tool_call_id")).collect()
     }
 
-    /// Hands the outputs of all open calls, a JSON array of items, back to the conversation; they
-    /// are owed to the model.
+    /// Adds the outputs of all open calls, a JSON array of items, to the conversation, from which the
+    /// next model call sends them.
     pub fn hand_back(
         &self,
         session: &mut Session,
@@ -52,11 +51,8 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// Closes the calls that nobody will run any more, each with the result that `result_of` gives
-    /// it, and hands the outputs of all calls back. Does nothing when no call is open.
-    ///
-    /// # Errors
-    /// Whatever `outputs_of` fails with.
+    /// Closes the calls that nobody will run any more with the results of `result_of`, and hands the
+    /// outputs of all calls back. Does nothing when no call is open. Fails as `outputs_of` does, too.
     pub fn settle_open_calls(
         &self,
         session: &mut Session,
@@ -84,23 +80,21 @@ impl<D: Database> SessionStore<D> {
                 turn.into(),
                 call.model_call.into(),
                 call.position.into(),
-                (&call.call_id).into(),
-                (&call.tool_call_id).into(),
-                (&call.name).into(),
+                call.call_id.as_str().into(),
+                call.tool_call_id.as_str().into(),
+                call.name.as_str().into(),
                 self.json_column("arguments", &call.arguments)?,
                 call.runs_on.as_str().into(),
                 self.result_column(call)?,
             ],
-        )?;
-        Ok(())
+        )
     }
 
     pub(super) fn save_result(&self, turn: u64, call: &Call) -> Result<(), Fault> {
         self.database.execute(
             "UPDATE calls SET answer = ? WHERE turn = ? AND model_call = ? AND position = ?",
             &[self.result_column(call)?, turn.into(), call.model_call.into(), call.position.into()],
-        )?;
-        Ok(())
+        )
     }
 
     fn result_column(&self, call: &Call) -> Result<Value, Fault> {
@@ -110,22 +104,18 @@ impl<D: Database> SessionStore<D> {
 
     fn calls_by(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Call>, Fault> {
         let rows = self.rows_of_calls(statement, parameters)?;
-        rows.iter().map(|row| self.call_from_row(row)).collect()
-    }
-
-    fn call_from_row(&self, row: &Row) -> Result<Call, Fault> {
-        Ok(Call {
-            model_call: row.number("model_call")?,
-            position: row.number("position")?,
-            call_id: row.text("call_id")?,
-            tool_call_id: row.text("tool_call_id")?,
-            name: row.text("name")?,
-            arguments: self.json(row, "arguments")?,
-            runs_on: RunsOn::parse(&row.text("runs_on")?)?,
-            result: match row.optional_text("answer")? {
-                None => None,
-                Some(_) => Some(self.json(row, "answer")?),
-            },
-        })
+        let call = |row: &Row| {
+            Ok(Call {
+                model_call: row.get("model_call")?,
+                position: row.get("position")?,
+                call_id: row.get("call_id")?,
+                tool_call_id: row.get("tool_call_id")?,
+                name: row.get("name")?,
+                arguments: self.json(row, "arguments")?,
+                runs_on: row.get("runs_on")?,
+                result: self.json(row, "answer")?,
+            })
+        };
+        rows.iter().map(call).collect()
     }
 }

@@ -1,26 +1,25 @@
-//! What is kept of a session: one type per table, with the exact form of each row.
-
-use std::num::TryFromIntError;
+//! What is kept of a session: one type per table, with the form of its columns. Times are
+//! milliseconds since the epoch.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::contract::closed_list::closed_list;
 use crate::contract::{
     Fault, InvokeResult, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning,
 };
-use crate::encoding::timestamp;
 use crate::files::OutputFile;
-use crate::ports::{Row, Value, unreadable};
+use crate::ports::unreadable;
 
 /// The session's one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
     /// The client's id.
     pub session_id: SessionId,
-    /// Milliseconds since the epoch.
+    /// When its first turn was accepted.
     pub created_at: u64,
-    /// Milliseconds since the epoch.
+    /// When a turn last changed it.
     pub updated_at: u64,
     /// Bound by the first turn.
     pub agent_context: String,
@@ -36,18 +35,18 @@ pub struct Session {
     pub solution_context_sent: Option<String>,
     /// Hash of the tool list that the model service was last sent.
     pub tools_sent: Option<String>,
-    /// Id of the model's last response: where the chain goes on.
+    /// Id of the model's last response, which the next one continues.
     pub chain_head: Option<String>,
-    /// The last conversation entry that the model service has; later ones are owed.
+    /// The last conversation entry that the model service has received.
     pub acknowledged: EntrySeq,
     /// Ordinal of the turn that is running or awaiting tools.
     pub live_turn: Option<u64>,
-    /// The calls whose outputs the model has not been given yet.
+    /// The calls whose outputs the model has not received yet.
     pub open_calls: Option<OpenCalls>,
 }
 
 impl Session {
-    /// The open calls, when they belong to that turn.
+    /// The open calls of a turn.
     pub fn open_calls_of(&self, turn: u64) -> Option<OpenCalls> {
         self.open_calls.filter(|open| open.turn == turn)
     }
@@ -69,50 +68,32 @@ pub struct Turn {
     pub ordinal: u64,
     /// The client's id.
     pub turn_id: TurnId,
-    /// Where the turn stands.
+    /// Its status, as clients see it.
     pub status: TurnStatus,
-    /// Milliseconds since the epoch.
+    /// When it was accepted.
     pub started_at: u64,
-    /// Milliseconds since the epoch.
+    /// When its row last changed.
     pub updated_at: u64,
-    /// How often the current submission was taken up.
+    /// How often the latest submission was run.
     pub attempts: u32,
     /// Hash of the tool list, frozen when the turn began (AGN-011 §4.4).
     pub tools: String,
     /// How far the turn has come.
     pub progress: TurnProgress,
-    /// SHA-256 of the canonical request that is its latest submission.
+    /// SHA-256 of its latest submission, in canonical form.
     pub fingerprint: String,
-    /// When that was accepted, in milliseconds since the epoch.
+    /// When that submission was accepted.
     pub accepted_at: u64,
     /// Whether the row holds the transcript of a model call.
     pub(super) has_transcript: bool,
 }
 
-impl Turn {
-    pub(super) fn from_row(row: &Row, progress: TurnProgress) -> Result<Self, Fault> {
-        Ok(Self {
-            ordinal: row.number("ordinal")?,
-            turn_id: TurnId::parse(&row.text("turn_id")?)?,
-            status: TurnStatus::parse(&row.text("status")?).ok_or_else(|| unreadable("status"))?,
-            started_at: row.number("started_at")?,
-            updated_at: row.number("updated_at")?,
-            attempts: row.number("attempts")?,
-            tools: row.text("tools")?,
-            progress,
-            fingerprint: row.text("fingerprint")?,
-            accepted_at: row.number("accepted_at")?,
-            has_transcript: row.number::<u8>("has_transcript")? != 0,
-        })
-    }
-}
-
-/// How far a turn has come: what the reasoner needs to go on besides the conversation and the calls.
-/// A new member needs a default, so that older rows stay readable.
+/// How far a turn has come: what the reasoner needs to continue it, besides the conversation and the
+/// calls. A new member needs a default, so that older rows stay readable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TurnProgress {
-    /// The turn is delivered as a stream, its continuations too.
+    /// The turn and its continuations are delivered as a stream.
     pub streaming: bool,
     /// Number of the latest submission.
     pub submission: u32,
@@ -121,11 +102,11 @@ pub struct TurnProgress {
     /// Model calls of the latest submission that gave an output.
     pub iterations: u32,
     /// Number of the segment that the next model call writes. It grows with every attempt, so that
-    /// text of an attempt that was lost is never taken for text of another.
+    /// watchers never take the text of a lost attempt for that of another.
     pub next_segment: u32,
     /// Sent on the turn's first model call only.
     pub tool_choice: Option<String>,
-    /// What the model said beside the calls it made last, and in which segment.
+    /// The text beside the calls that the model made last, with its segment.
     pub said_with_calls: Option<(u32, String)>,
     /// Key of the mode whose welcome message stands before the final text.
     pub welcome: Option<String>,
@@ -135,24 +116,24 @@ pub struct TurnProgress {
     pub user_warnings: Vec<String>,
     /// For the `InvokeResult`.
     pub warnings: Vec<Warning>,
-    /// What server tools made, for the final response.
+    /// Files that server tools made, for the final response.
     pub files: Vec<OutputFile>,
-    /// Where the client reached the deployment, scheme and authority: links begin with it.
+    /// Scheme and authority of the client's URL, with which links to files begin.
     pub origin: String,
-    /// What the model had said when the turn was aborted.
+    /// The model's text when the turn was aborted.
     pub text_so_far: Option<String>,
 }
 
 /// A submission of a turn: the user turn or one of its tool continuations.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Submission {
+pub(crate) struct Submission {
     /// No other submission has followed it.
-    pub latest: bool,
-    /// What it ended with; `None` while it runs.
-    pub outcome: Option<StoredOutcome>,
+    pub(crate) latest: bool,
+    /// `None` while it runs.
+    pub(crate) outcome: Option<StoredOutcome>,
 }
 
-/// What a submission ended with, as the client was given it.
+/// What a submission ended with, as the client received it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredOutcome {
     /// HTTP status of JSON delivery.
@@ -164,66 +145,34 @@ pub struct StoredOutcome {
 }
 
 impl StoredOutcome {
-    /// The outcome that an `InvokeResult` is. `kept_segment` is the segment whose text it carries.
+    /// The outcome of a submission that ends with this `InvokeResult`.
     pub fn of(result: &InvokeResult, kept_segment: Option<u32>) -> Self {
         Self { http_status: result.http_status(), body: result.to_json(), kept_segment }
     }
 }
 
-/// Why an entry stands in the conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryKind {
-    /// The boot prompt, on the session's first turn.
-    System,
-    /// What a user turn said.
-    User,
-    /// A model call's output items.
-    ModelOutput,
-    /// Outputs of tool calls, in the model's order.
-    ToolOutputs,
-}
-
-impl EntryKind {
-    /// The spelling in the `kind` column.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::ModelOutput => "answer",
-            Self::ToolOutputs => "tool_outputs",
-        }
-    }
-
-    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
-        [Self::System, Self::User, Self::ModelOutput, Self::ToolOutputs]
-            .into_iter()
-            .find(|kind| kind.as_str() == text)
-            .ok_or_else(|| unreadable("kind"))
+closed_list! {
+    /// Why an entry stands in the conversation.
+    pub enum EntryKind {
+        /// The boot prompt, on the session's first turn.
+        System = "system",
+        /// The message of a user turn.
+        User = "user",
+        /// A model call's output items.
+        ModelOutput = "answer",
+        /// Outputs of tool calls, in the model's order.
+        ToolOutputs = "tool_outputs",
     }
 }
 
 /// The place of an entry in the conversation, counted from 1; entries are never moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntrySeq(pub(super) u64);
 
 impl EntrySeq {
     /// The place before the first entry.
     pub const START: Self = Self(0);
-}
-
-impl From<EntrySeq> for Value {
-    fn from(EntrySeq(seq): EntrySeq) -> Self {
-        seq.into()
-    }
-}
-
-impl TryFrom<i64> for EntrySeq {
-    type Error = TryFromIntError;
-
-    fn try_from(number: i64) -> Result<Self, TryFromIntError> {
-        u64::try_from(number).map(Self)
-    }
 }
 
 /// An entry of the conversation.
@@ -235,48 +184,33 @@ pub struct Entry {
     pub turn: u64,
     /// Why it is there.
     pub kind: EntryKind,
-    /// The model service refused it as input. What a user said is then not sent any more; for tool
-    /// outputs, which the calls before them need, stand-ins are sent.
+    /// The model service refused it as input. A user's message is then not sent any more; stand-ins
+    /// replace tool outputs, because the calls before them need some.
     pub withheld: bool,
     /// Responses API items.
     pub items: Vec<Box<RawValue>>,
 }
 
-/// Who runs a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunsOn {
-    /// A server tool.
-    Server,
-    /// The client.
-    Client,
-    /// Nobody: the call cannot be run, and its result tells the model why.
-    Nobody,
-}
-
-impl RunsOn {
-    /// The spelling in the `runs_on` column.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Server => "server",
-            Self::Client => "client",
-            Self::Nobody => "nobody",
-        }
-    }
-
-    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
-        [Self::Server, Self::Client, Self::Nobody]
-            .into_iter()
-            .find(|place| place.as_str() == text)
-            .ok_or_else(|| unreadable("runs_on"))
+closed_list! {
+    /// Who runs a call.
+    pub enum RunsOn {
+        /// A server tool.
+        Server = "server",
+        /// The client.
+        Client = "client",
+        /// Nobody: the call cannot be run, and its result tells the model why.
+        Nobody = "nobody",
     }
 }
 
-/// A call that the model made.
-#[derive(Clone, Debug, PartialEq)]
+/// A call that the model made. Its JSON is that of the export.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct Call {
     /// The model call of the turn that made it, from 0.
     pub model_call: u32,
     /// Its place among that model call's calls, from 0.
+    #[serde(skip)]
     pub position: u32,
     /// The model's id for it.
     pub call_id: String,
@@ -285,10 +219,12 @@ pub struct Call {
     /// Tool name.
     pub name: String,
     /// JSON text as the model wrote it.
+    #[serde(rename = "ArgumentsJson")]
     pub arguments: String,
     /// Who runs it.
     pub runs_on: RunsOn,
     /// `None` while the call is open.
+    #[serde(rename = "Answer", skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
 }
 
@@ -315,19 +251,7 @@ pub struct ModeChange {
     pub turn_id: TurnId,
 }
 
-impl ModeChange {
-    pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
-        Ok(Self {
-            previous_mode: row.text("previous_mode")?,
-            new_mode: row.text("new_mode")?,
-            timestamp: timestamp(row.number("changed_at")?),
-            reason: row.text("reason")?,
-            turn_id: TurnId::parse(&row.text("turn_id")?)?,
-        })
-    }
-}
-
-/// Reads JSON that we wrote ourselves.
+/// Reads a column's JSON.
 pub(super) fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, Fault> {
     serde_json::from_str(text).map_err(|_| unreadable(column))
 }

@@ -1,4 +1,4 @@
-//! The tables of a session's object, and the path from every older form to this one.
+//! The tables of a session's object, and the migrations of older forms.
 //!
 //! Architecture Invariant: a migration once published is never edited; a change is a new entry.
 
@@ -32,15 +32,15 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
         "DELETE FROM model_calls
          WHERE (turn, number) IN (SELECT turn, MAX(number) FROM model_calls GROUP BY turn)",
     ],
-    // Version 3 may leave `live_turn` unwritten (`session_row.rs`). Version 2 would take that session
-    // for idle, so it must refuse to read it.
+    // Version 3 may leave `live_turn` unwritten (`session_row.rs`). Version 2 would then read the
+    // session as idle, so it must refuse it.
     &[],
 ];
 
 /// The tables that every session has.
 pub(super) const TABLES: &[&str] = &[
-    // One row. Every turn reads and writes it, so it is kept small: long texts are named by their
-    // hash and stand in `texts`. `live_turn` may lag behind (`session_row.rs`).
+    // One row. Every turn reads and writes it, so it is kept small: long texts stand in `texts` and
+    // are referred to by hash. `live_turn` may lag behind (`session_row.rs`).
     "CREATE TABLE session (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         schema_version INTEGER NOT NULL,
@@ -60,10 +60,10 @@ pub(super) const TABLES: &[&str] = &[
         open_calls_turn INTEGER,
         open_calls_model_call INTEGER
     )",
-    // Each row also holds the turn's latest submission (when it was accepted; its outcome, byte for
-    // byte, NULL while it runs; in `kept_segment` the segment whose text the outcome carries) and the
-    // transcript of its latest model call: what was sent (its input by reference to `conversation`),
-    // what came back, attempts, times, and the composition trace.
+    // Each row also holds the turn's latest submission and the transcript of its latest model call.
+    // `accepted_at`: time of the submission; `outcome`: byte for byte, NULL while it runs;
+    // `kept_segment`: the segment whose text the outcome carries; `composition`: the composition
+    // trace; `model_call`: request (its input by reference to `conversation`), output, attempts, times.
     "CREATE TABLE turns (
         ordinal INTEGER PRIMARY KEY,
         turn_id TEXT NOT NULL UNIQUE,
@@ -81,10 +81,10 @@ pub(super) const TABLES: &[&str] = &[
         kept_segment INTEGER,
         model_call TEXT
     )",
-    // The conversation as the model service knows it or is still owed it: one row for each time
-    // something is added, `items` being a JSON array of Responses API items. `standing` is `kept`,
-    // `withheld` (refused by the model service: not sent any more, tool outputs as a stand-in) or
-    // `forgotten` (calls whose outputs the model service never took, with those outputs).
+    // The conversation, sent to the model service or still to be sent: one row for each addition,
+    // `items` being a JSON array of Responses API items. `standing` is `kept`, `withheld` (refused by
+    // the model service: not sent any more, tool outputs as a stand-in) or `forgotten` (calls whose
+    // outputs the model service never accepted, with those outputs).
     "CREATE TABLE conversation (
         seq INTEGER PRIMARY KEY,
         turn INTEGER NOT NULL,
@@ -101,8 +101,8 @@ pub(super) const TABLES: &[&str] = &[
     ) WITHOUT ROWID",
 ];
 
-/// The tables that a session has once a turn of it took more than one model call. SQLite compiles
-/// every table when a database is opened, and many sessions need none of these.
+/// The tables that a session has once one of its turns took more than one model call. SQLite compiles
+/// every table when it opens a database, and many sessions need none of these.
 pub(super) const CALL_TABLES: &[&str] = &[
     // The calls that the model made. `answer` holds the result, NULL while the call is open.
     // `call_id` is the model's, `tool_call_id` the one that clients and tools know: some services
@@ -154,11 +154,11 @@ pub(super) fn session_tables() -> impl Iterator<Item = &'static str> {
     TABLES.iter().chain(CALL_TABLES).filter_map(|table| table.split_whitespace().nth(2))
 }
 
-/// Tables that exist only while an erased session's responses are still to be deleted at the model
-/// service, and their columns.
-pub(super) const ERASURE_TABLES: [(&str, &str); 2] = [
-    ("erasure", "receipt TEXT NOT NULL, agent_context TEXT NOT NULL, attempts INTEGER NOT NULL"),
-    ("stored_responses", "number INTEGER PRIMARY KEY, response_id TEXT NOT NULL"),
+/// The tables that exist only while the model service still has to delete responses of an erased
+/// session.
+pub(super) const ERASURE_TABLES: &[&str] = &[
+    "CREATE TABLE erasure (receipt TEXT NOT NULL, agent_context TEXT NOT NULL, attempts INTEGER NOT NULL)",
+    "CREATE TABLE stored_responses (number INTEGER PRIMARY KEY, response_id TEXT NOT NULL)",
 ];
 
 #[cfg(test)]

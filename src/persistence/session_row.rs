@@ -1,9 +1,9 @@
-//! The session's one row: how it is read, how it is written, and when that is left out.
+//! Reading and writing the session's one row, and the one case in which it is left unwritten.
 
 use super::records::{OpenCalls, Session};
 use super::schema;
 use super::session_store::SessionStore;
-use crate::contract::{Fault, SessionId};
+use crate::contract::Fault;
 use crate::ports::{Database, Row};
 
 impl Session {
@@ -15,26 +15,23 @@ impl Session {
 
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
         Ok(Self {
-            session_id: SessionId::parse(&row.text("session_id")?)?,
-            created_at: row.number("created_at")?,
-            updated_at: row.number("updated_at")?,
-            agent_context: row.text("agent_context")?,
-            conversation_context: row.text("conversation_context")?,
-            mode: row.text("mode")?,
-            client_tools: row.optional_text("client_tools")?,
-            solution_context: row.optional_text("solution_context")?,
-            solution_context_sent: row.optional_text("solution_context_sent")?,
-            tools_sent: row.optional_text("tools_sent")?,
-            chain_head: row.optional_text("chain_head")?,
-            acknowledged: row.number("acknowledged")?,
-            live_turn: match row.optional_number("live_turn")? {
-                None => row.optional_number("running_turn")?,
-                stored => stored,
-            },
-            open_calls: match row.optional_number("open_calls_turn")? {
+            session_id: row.get("session_id")?,
+            created_at: row.get("created_at")?,
+            updated_at: row.get("updated_at")?,
+            agent_context: row.get("agent_context")?,
+            conversation_context: row.get("conversation_context")?,
+            mode: row.get("mode")?,
+            client_tools: row.get("client_tools")?,
+            solution_context: row.get("solution_context")?,
+            solution_context_sent: row.get("solution_context_sent")?,
+            tools_sent: row.get("tools_sent")?,
+            chain_head: row.get("chain_head")?,
+            acknowledged: row.get("acknowledged")?,
+            live_turn: row.get::<Option<_>>("live_turn")?.or(row.get("running_turn")?),
+            open_calls: match row.get("open_calls_turn")? {
                 None => None,
                 Some(turn) => {
-                    Some(OpenCalls { turn, model_call: row.number("open_calls_model_call")? })
+                    Some(OpenCalls { turn, model_call: row.get("open_calls_model_call")? })
                 }
             },
         })
@@ -46,20 +43,20 @@ impl<D: Database> SessionStore<D> {
     ///
     /// When nothing else of the session has changed, its row is left unwritten: the turn row already
     /// says `running`, and [`Session::SELECT`] reads it there. A plain follow-up turn then writes 6
-    /// rows instead of 7 (`tests/rows.rs`), and rows written are what the storage is billed by.
+    /// rows instead of 7 (`tests/turns/rows.rs`), and the storage is billed by rows written.
     pub(super) fn save_begun(
         &self,
         session: &mut Session,
         turn: u64,
         now_ms: u64,
     ) -> Result<(), Fault> {
-        let unchanged = self.memory.session.borrow().as_ref() == Some(&*session);
+        let unchanged = self.memory.borrow().session.as_ref() == Some(&*session);
         session.live_turn = Some(turn);
         session.updated_at = now_ms;
         if !unchanged {
             return self.save_session(session);
         }
-        self.memory.session.replace(Some(session.clone()));
+        self.memory.borrow_mut().session = Some(session.clone());
         Ok(())
     }
 
@@ -75,21 +72,21 @@ impl<D: Database> SessionStore<D> {
                 session.session_id.as_str().into(),
                 session.created_at.into(),
                 session.updated_at.into(),
-                (&session.agent_context).into(),
-                (&session.conversation_context).into(),
-                (&session.mode).into(),
-                session.client_tools.as_ref().into(),
-                session.solution_context.as_ref().into(),
-                session.solution_context_sent.as_ref().into(),
-                session.tools_sent.as_ref().into(),
-                session.chain_head.as_ref().into(),
-                session.acknowledged.into(),
+                session.agent_context.as_str().into(),
+                session.conversation_context.as_str().into(),
+                session.mode.as_str().into(),
+                session.client_tools.as_deref().into(),
+                session.solution_context.as_deref().into(),
+                session.solution_context_sent.as_deref().into(),
+                session.tools_sent.as_deref().into(),
+                session.chain_head.as_deref().into(),
+                session.acknowledged.0.into(),
                 session.live_turn.into(),
                 session.open_calls.map(|open| open.turn).into(),
                 session.open_calls.map(|open| open.model_call).into(),
             ],
         )?;
-        self.memory.session.replace(Some(session.clone()));
+        self.memory.borrow_mut().session = Some(session.clone());
         Ok(())
     }
 }

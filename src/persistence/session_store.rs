@@ -1,46 +1,32 @@
-//! A session's storage: its tables, its durable steps, and what is read of turns and the
-//! conversation. The writes stand in `turn_life_cycle.rs`, calls in `open_calls.rs`.
+//! A session's storage: its tables, its durable steps, and the reads of turns and the conversation.
+//! Writes stand in `turn_life_cycle.rs`, calls in `open_calls.rs`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
-use super::memory::{Memory, OwedEntries};
+use super::memory::{Memory, OwedEntries, Tables};
 use super::records::{
-    Entry, EntryKind, EntrySeq, ModeChange, Session, StoredOutcome, Submission, Turn, from_json,
-    to_json,
+    Entry, EntrySeq, ModeChange, Session, StoredOutcome, Submission, Turn, from_json, to_json,
 };
 use super::{schema, texts};
-use crate::contract::{ErrorCode, Fault, TurnId};
+use crate::contract::{Fault, TurnId};
 use crate::encoding::timestamp;
-use crate::ports::{Database, Row, Value};
+use crate::ports::{Database, Row, Value, unreadable};
 
 /// The storage of one session.
 ///
-/// A method fails with `internal` when the storage fails or lost what it was asked for. A method
-/// that writes is one durable step: when it fails, nothing was written.
+/// A method fails with `internal` when the storage fails or lost a row. A method that writes is one
+/// durable step: when it fails, nothing was written.
 #[derive(Debug)]
 pub struct SessionStore<D> {
     pub(super) database: D,
-    /// What the last look at the tables found.
-    tables: Cell<Tables>,
     /// Whether a step has begun and is not complete.
     in_step: Cell<bool>,
-    pub(super) memory: Memory,
-}
-
-/// What is known of the tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tables {
-    Unknown,
-    Absent,
-    /// In their present form, with or without [`schema::CALL_TABLES`].
-    Present {
-        calls: bool,
-    },
+    pub(super) memory: RefCell<Memory>,
 }
 
 /// The columns of a turn's row that a [`Turn`] is made of.
@@ -50,46 +36,29 @@ const TURN: &str = "ordinal, turn_id, status, started_at, updated_at, attempts, 
 impl<D: Database> SessionStore<D> {
     /// A store over a database, which may be empty. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self {
-            database,
-            tables: Cell::new(Tables::Unknown),
-            in_step: Cell::new(false),
-            memory: Memory::default(),
-        }
+        Self { database, in_step: Cell::default(), memory: RefCell::default() }
     }
 
     /// Makes everything that `writes` does one durable step: all of it is kept or, when it fails,
     /// nothing. A step within a step is part of it, so its failure has to fail the whole.
-    ///
-    /// # Errors
-    /// Whatever `writes` fails with.
     pub fn step<T>(&self, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         if self.in_step.replace(true) {
             return writes();
         }
-        let (mut writes, mut done) = (Some(writes), None);
-        let kept = self.database.atomically(&mut || {
-            if let Some(writes) = writes.take() {
-                done = Some(writes()?);
-            }
-            Ok(())
-        });
+        let done = self.database.transaction(writes);
         self.in_step.set(false);
-        if kept.is_err() {
-            // What was not kept may have been the tables themselves.
-            self.forget_tables();
+        if done.is_err() {
+            // The tables themselves may not have been kept.
+            self.memory.take();
         }
-        kept?;
-        done.ok_or_else(|| Fault::new(ErrorCode::Internal, "The session's storage ran no write."))
+        done
     }
 
-    /// The session, or `None` when no turn was ever accepted. Brings older tables up to date.
-    ///
-    /// # Errors
-    /// `internal`, too, when a newer version of the product wrote the storage.
+    /// The session, or `None` when no turn was ever accepted. Brings older tables up to date, and
+    /// fails when a newer version of the product wrote them.
     pub fn session(&self) -> Result<Option<Session>, Fault> {
         self.find_tables()?;
-        Ok(self.memory.session.borrow().clone())
+        Ok(self.memory.borrow().session.clone())
     }
 
     /// A turn by the client's id.
@@ -99,15 +68,14 @@ impl<D: Database> SessionStore<D> {
 
     /// A turn by its ordinal.
     pub fn turn_at(&self, ordinal: u64) -> Result<Turn, Fault> {
-        if let Some(turn) =
-            self.memory.turn.borrow().as_ref().filter(|turn| turn.ordinal == ordinal)
-        {
-            return Ok(turn.clone());
+        let known = self.memory.borrow().turn.clone();
+        if let Some(turn) = known.filter(|turn| turn.ordinal == ordinal) {
+            return Ok(turn);
         }
         self.turns("WHERE ordinal = ?", &[ordinal.into()])?.pop().ok_or_else(lost_turn)
     }
 
-    /// Turns after one, oldest first; from the first without it.
+    /// The turns after `ordinal`, or from the first, oldest first.
     pub fn turns_after(&self, ordinal: Option<u64>, limit: u32) -> Result<Vec<Turn>, Fault> {
         self.turns(
             "WHERE ordinal > ? ORDER BY ordinal LIMIT ?",
@@ -115,12 +83,12 @@ impl<D: Database> SessionStore<D> {
         )
     }
 
-    /// What a turn's message was made of: the composition trace, JSON.
+    /// The composition trace of a turn's message, JSON.
     pub fn composition(&self, turn: u64) -> Result<Box<RawValue>, Fault> {
         let row = self
-            .first("SELECT composition FROM turns WHERE ordinal = ?", &[turn.into()])?
-            .ok_or_else(lost_turn)?;
-        self.json(&row, "composition")
+            .database
+            .first("SELECT composition FROM turns WHERE ordinal = ?", &[turn.into()])?;
+        self.json(&row.ok_or_else(lost_turn)?, "composition")
     }
 
     /// The newest turn.
@@ -130,16 +98,21 @@ impl<D: Database> SessionStore<D> {
 
     /// The ordinal of the newest turn; 0 before the first.
     pub fn newest_ordinal(&self) -> Result<u64, Fault> {
-        let newest = match self.memory.newest_turn.get() {
+        let known = self.memory.borrow().newest_turn;
+        let newest = match known {
             Some(known) => known,
             None => self.number("SELECT MAX(ordinal) AS number FROM turns")?,
         };
-        self.memory.newest_turn.set(Some(newest));
+        self.memory.borrow_mut().newest_turn = Some(newest);
         Ok(newest)
     }
 
     /// A submission of a turn by the fingerprint of its request.
-    pub fn submission(&self, turn: &Turn, fingerprint: &str) -> Result<Option<Submission>, Fault> {
+    pub(crate) fn submission(
+        &self,
+        turn: &Turn,
+        fingerprint: &str,
+    ) -> Result<Option<Submission>, Fault> {
         if turn.fingerprint == fingerprint {
             return Ok(Some(Submission { latest: true, outcome: self.outcome(turn.ordinal)? }));
         }
@@ -148,46 +121,36 @@ impl<D: Database> SessionStore<D> {
              WHERE turn = ? AND fingerprint = ? ORDER BY number LIMIT 1",
             &[turn.ordinal.into(), fingerprint.into()],
         )?;
-        rows.first()
-            .map(|row| Ok(Submission { latest: false, outcome: self.outcome_from_row(row)? }))
-            .transpose()
+        let Some(row) = rows.first() else { return Ok(None) };
+        Ok(Some(Submission { latest: false, outcome: self.outcome_from_row(row)? }))
     }
 
-    /// What a turn's latest submission ended with; `None` while it runs.
+    /// The outcome of a turn's latest submission; `None` while it runs.
     pub fn outcome(&self, turn: u64) -> Result<Option<StoredOutcome>, Fault> {
-        let row = self.first(
+        let row = self.database.first(
             "SELECT http_status, outcome, kept_segment FROM turns WHERE ordinal = ?",
             &[turn.into()],
         )?;
         self.outcome_from_row(&row.ok_or_else(lost_turn)?)
     }
 
-    /// The entries of the conversation after `seq`, oldest first. What a user said and the model
-    /// service refused is left out; of refused tool outputs a stand-in is sent, so they are not.
+    /// The entries of the conversation after `seq`, oldest first. Of those that the model service
+    /// refused only tool outputs are among them, because stand-ins replace these.
     pub fn entries_after(&self, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
-        if let Some(known) = self.memory.owed.borrow().as_ref().filter(|known| known.after == seq) {
+        if let Some(known) = self.memory.borrow().owed.as_ref().filter(|known| known.after == seq) {
             return Ok(known.entries.clone());
         }
-        self.database
-            .query(
-                "SELECT * FROM conversation
-                 WHERE seq > ? AND (standing = 'kept' OR (standing = 'withheld' AND kind = 'tool_outputs'))
-                 ORDER BY seq",
-                &[seq.into()],
-            )?
-            .iter()
-            .map(|row| self.entry_from_row(row))
-            .collect()
+        self.entries(
+            "WHERE seq > ? AND (standing = 'kept' OR (standing = 'withheld' AND kind = 'tool_outputs'))
+             ORDER BY seq",
+            &[seq.0.into()],
+        )
     }
 
-    /// The entry with what a user turn said, withheld or not.
+    /// The entry with the message of a user turn, withheld or not.
     pub fn said_by(&self, turn: u64) -> Result<Option<Entry>, Fault> {
-        self.first(
-            "SELECT * FROM conversation WHERE turn = ? AND kind = 'user' ORDER BY seq LIMIT 1",
-            &[turn.into()],
-        )?
-        .map(|row| self.entry_from_row(&row))
-        .transpose()
+        let which = "WHERE turn = ? AND kind = 'user' ORDER BY seq LIMIT 1";
+        Ok(self.entries(which, &[turn.into()])?.pop())
     }
 
     /// The session's mode changes, oldest first.
@@ -195,7 +158,16 @@ impl<D: Database> SessionStore<D> {
         let statement =
             "SELECT previous_mode, new_mode, reason, turn_id, changed_at FROM mode_history
              JOIN turns ON turns.ordinal = mode_history.turn ORDER BY seq";
-        self.rows_of_calls(statement, &[])?.iter().map(ModeChange::from_row).collect()
+        let change = |row: &Row| {
+            Ok(ModeChange {
+                previous_mode: row.get("previous_mode")?,
+                new_mode: row.get("new_mode")?,
+                timestamp: timestamp(row.get("changed_at")?),
+                reason: row.get("reason")?,
+                turn_id: row.get("turn_id")?,
+            })
+        };
+        self.rows_of_calls(statement, &[])?.iter().map(change).collect()
     }
 
     /// The transcript of a turn's model calls, oldest first, as clients read it.
@@ -218,13 +190,13 @@ impl<D: Database> SessionStore<D> {
 
     /// A long text by its hash.
     pub fn text(&self, hash: &str) -> Result<String, Fault> {
-        match self.memory.tools.borrow().as_ref() {
+        match &self.memory.borrow().tools {
             Some((known, text)) if known == hash => Ok(text.clone()),
             _ => texts::load(&self.database, hash),
         }
     }
 
-    /// Keeps a long text and gives its hash.
+    /// Keeps a long text and returns its hash.
     pub fn keep_text(&self, text: &str) -> Result<String, Fault> {
         self.step(|| {
             self.ensure_tables()?;
@@ -235,11 +207,14 @@ impl<D: Database> SessionStore<D> {
     /// Creates the tables of a new session.
     pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
         if self.find_tables()? == Tables::Absent {
-            self.step(|| Ok(self.database.execute_all(schema::TABLES)?))?;
-            self.memory.newest_turn.set(Some(0));
-            self.memory.newest_entry.set(Some(EntrySeq::START));
-            self.memory.owed.replace(Some(OwedEntries::none_after(EntrySeq::START)));
-            self.tables.set(Tables::Present { calls: false });
+            self.step(|| self.database.execute_all(schema::TABLES))?;
+            self.memory.replace(Memory {
+                tables: Tables::Present { calls: false },
+                newest_turn: Some(0),
+                newest_entry: Some(EntrySeq::START),
+                owed: Some(OwedEntries::none_after(EntrySeq::START)),
+                ..Memory::default()
+            });
         }
         Ok(())
     }
@@ -247,8 +222,8 @@ impl<D: Database> SessionStore<D> {
     /// Creates [`schema::CALL_TABLES`] when they are not there.
     pub(super) fn ensure_call_tables(&self) -> Result<(), Fault> {
         if !self.has_call_tables()? {
-            self.step(|| Ok(self.database.execute_all(schema::CALL_TABLES)?))?;
-            self.tables.set(Tables::Present { calls: true });
+            self.step(|| self.database.execute_all(schema::CALL_TABLES))?;
+            self.memory.borrow_mut().tables = Tables::Present { calls: true };
         }
         Ok(())
     }
@@ -264,7 +239,7 @@ impl<D: Database> SessionStore<D> {
         parameters: &[Value],
     ) -> Result<Vec<Row>, Fault> {
         if self.has_call_tables()? {
-            Ok(self.database.query(statement, parameters)?)
+            self.database.query(statement, parameters)
         } else {
             Ok(Vec::new())
         }
@@ -272,46 +247,29 @@ impl<D: Database> SessionStore<D> {
 
     /// Looks for the tables and the session, once, and brings older ones up to date.
     fn find_tables(&self) -> Result<Tables, Fault> {
-        if self.tables.get() == Tables::Unknown {
-            let found = self.database.query(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('session', 'calls')",
-                &[],
-            )?;
-            if !found.is_empty() {
-                self.find_session()?;
-            }
-            self.tables.set(match found.len() {
-                0 => Tables::Absent,
-                1 => Tables::Present { calls: false },
-                _ => Tables::Present { calls: true },
-            });
+        let known = self.memory.borrow().tables;
+        if known != Tables::Unknown {
+            return Ok(known);
         }
-        Ok(self.tables.get())
-    }
-
-    /// Forgets what is known of the tables, after they were dropped or a step failed.
-    pub(super) fn forget_tables(&self) {
-        self.memory.forget();
-        self.tables.set(Tables::Unknown);
-    }
-
-    pub(super) fn has_table(&self, name: &str) -> Result<bool, Fault> {
-        let table = self.first(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?",
-            &[name.into()],
-        )?;
-        Ok(table.is_some())
+        let statement =
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('session', 'calls')";
+        let tables = match self.database.query(statement, &[])?.len() {
+            0 => Tables::Absent,
+            found => {
+                self.find_session()?;
+                Tables::Present { calls: found > 1 }
+            }
+        };
+        self.memory.borrow_mut().tables = tables;
+        Ok(tables)
     }
 
     fn find_session(&self) -> Result<(), Fault> {
         // The step that creates the tables writes the session.
-        let Some(row) = self.first(Session::SELECT, &[])? else {
-            return Ok(());
-        };
-        let version: usize = row.number("schema_version")?;
+        let Some(row) = self.database.first(Session::SELECT, &[])? else { return Ok(()) };
+        let version: usize = row.get("schema_version")?;
         if version > schema::VERSION {
-            return Err(Fault::new(
-                ErrorCode::Internal,
+            return Err(Fault::internal(
                 "The session was written by a newer version of the service. Deploy that version again.",
             ));
         }
@@ -322,37 +280,65 @@ impl<D: Database> SessionStore<D> {
                     self.database.execute(statement, &[])?;
                 }
                 let present = &[schema::VERSION.into()];
-                self.database.execute("UPDATE session SET schema_version = ?", present)?;
-                Ok(())
+                self.database.execute("UPDATE session SET schema_version = ?", present)
             })?;
         }
-        self.memory.session.replace(Some(Session::from_row(&row)?));
+        self.memory.borrow_mut().session = Some(Session::from_row(&row)?);
         Ok(())
     }
 
-    /// The number that a statement gives as `number`; 0 when there is none.
+    /// The column `number` of a statement's one row; 0 for NULL.
     pub(super) fn number(&self, statement: &str) -> Result<u64, Fault> {
-        let row = self.first(statement, &[])?;
-        Ok(row.map_or(Ok(None), |row| row.optional_number("number"))?.unwrap_or(0))
-    }
-
-    pub(super) fn first(
-        &self,
-        statement: &str,
-        parameters: &[Value],
-    ) -> Result<Option<Row>, Fault> {
-        Ok(self.database.query(statement, parameters)?.into_iter().next())
+        let row = self.database.first(statement, &[])?;
+        Ok(row.map_or(Ok(None), |row| row.get("number"))?.unwrap_or(0))
     }
 
     fn turns(&self, which: &str, parameters: &[Value]) -> Result<Vec<Turn>, Fault> {
         let statement = format!("SELECT {TURN} FROM turns {which}");
         let rows = self.database.query(&statement, parameters)?;
-        rows.iter().map(|row| Turn::from_row(row, self.json(row, "progress")?)).collect()
+        let turn = |row: &Row| {
+            Ok(Turn {
+                ordinal: row.get("ordinal")?,
+                turn_id: row.get("turn_id")?,
+                status: row.get("status")?,
+                started_at: row.get("started_at")?,
+                updated_at: row.get("updated_at")?,
+                attempts: row.get("attempts")?,
+                tools: row.get("tools")?,
+                progress: self.json(row, "progress")?,
+                fingerprint: row.get("fingerprint")?,
+                accepted_at: row.get("accepted_at")?,
+                has_transcript: row.get::<u8>("has_transcript")? != 0,
+            })
+        };
+        rows.iter().map(turn).collect()
     }
 
-    /// The value in a JSON column, wherever [`texts::to_column`] put its text.
+    fn entries(&self, which: &str, parameters: &[Value]) -> Result<Vec<Entry>, Fault> {
+        let statement = format!("SELECT * FROM conversation {which}");
+        let rows = self.database.query(&statement, parameters)?;
+        let entry = |row: &Row| {
+            Ok(Entry {
+                seq: row.get("seq")?,
+                turn: row.get("turn")?,
+                kind: row.get("kind")?,
+                withheld: match row.get::<String>("standing")?.as_str() {
+                    "kept" => false,
+                    "withheld" => true,
+                    _ => return Err(unreadable("standing")),
+                },
+                items: self.json(row, "items")?,
+            })
+        };
+        rows.iter().map(entry).collect()
+    }
+
+    /// The value in a JSON column, wherever [`texts::to_column`] put its text; NULL is `null`.
     pub(super) fn json<T: DeserializeOwned>(&self, row: &Row, column: &str) -> Result<T, Fault> {
-        from_json(column, &texts::from_column(&self.database, row.text(column)?)?)
+        match row.get::<Option<String>>(column)? {
+            Some(held) => from_json(column, &texts::from_column(&self.database, held)?),
+            None => from_json(column, "null"),
+        }
     }
 
     /// What a JSON column holds for a value.
@@ -361,29 +347,15 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn outcome_from_row(&self, row: &Row) -> Result<Option<StoredOutcome>, Fault> {
-        let Some(outcome) = row.optional_text("outcome")? else { return Ok(None) };
+        let Some(outcome) = row.get("outcome")? else { return Ok(None) };
         Ok(Some(StoredOutcome {
-            http_status: row.number("http_status")?,
+            http_status: row.get("http_status")?,
             body: texts::from_column(&self.database, outcome)?,
-            kept_segment: row.optional_number("kept_segment")?,
+            kept_segment: row.get("kept_segment")?,
         }))
-    }
-
-    fn entry_from_row(&self, row: &Row) -> Result<Entry, Fault> {
-        Ok(Entry {
-            seq: row.number("seq")?,
-            turn: row.number("turn")?,
-            kind: EntryKind::parse(&row.text("kind")?)?,
-            withheld: match row.text("standing")?.as_str() {
-                "kept" => false,
-                "withheld" => true,
-                _ => return Err(crate::ports::unreadable("standing")),
-            },
-            items: self.json(row, "items")?,
-        })
     }
 }
 
 fn lost_turn() -> Fault {
-    Fault::new(ErrorCode::Internal, "The session's storage lost a turn.")
+    Fault::internal("The session's storage lost a turn.")
 }

@@ -1,9 +1,9 @@
 //! Long texts: kept once, by the hash of their content, in parts that fit a row.
 //!
-//! The object's storage limits a row to 2 MB; a value above [`INLINE_BYTES`] leaves its column and
-//! is named there instead.
+//! The object's storage limits a row to 2 MB, so a column holds only a reference to a text above
+//! [`INLINE_BYTES`].
 
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::Fault;
 use crate::encoding::sha256_hex;
 use crate::ports::Database;
 
@@ -13,11 +13,11 @@ const INLINE_BYTES: usize = 450_000;
 /// The longest part of a kept text, in bytes.
 const PART_BYTES: usize = 500_000;
 
-/// Marks a column that names a kept text. Columns that may hold one hold JSON, or are NULL; no JSON
-/// text begins with this.
+/// Begins a reference to a kept text. The columns that may hold one hold JSON, and no JSON text
+/// begins with this.
 const REFERENCE: char = '@';
 
-/// Keeps a text and gives its hash. Keeping it again writes nothing.
+/// Keeps a text and returns its hash. Keeping it again writes nothing.
 pub(super) fn keep(database: &impl Database, text: &str) -> Result<String, Fault> {
     let hash = sha256_hex(text.as_bytes());
     for (number, part) in parts(text, PART_BYTES).enumerate() {
@@ -29,17 +29,17 @@ pub(super) fn keep(database: &impl Database, text: &str) -> Result<String, Fault
     Ok(hash)
 }
 
-/// Gives a kept text back.
+/// Reads a kept text.
 pub(super) fn load(database: &impl Database, hash: &str) -> Result<String, Fault> {
     let rows =
         database.query("SELECT text FROM texts WHERE hash = ? ORDER BY part", &[hash.into()])?;
     if rows.is_empty() {
-        return Err(Fault::new(ErrorCode::Internal, "The session's storage lost a text."));
+        return Err(Fault::internal("The session's storage lost a text."));
     }
-    rows.iter().map(|row| row.text("text")).collect()
+    rows.iter().map(|row| row.get::<String>("text")).collect()
 }
 
-/// What a column holds for a JSON text: the text itself, or its name when it is too long.
+/// What a column holds for a JSON text: the text itself, or a reference when it is too long.
 pub(super) fn to_column(database: &impl Database, json: &str) -> Result<String, Fault> {
     if json.len() <= INLINE_BYTES {
         return Ok(json.to_owned());
@@ -47,7 +47,7 @@ pub(super) fn to_column(database: &impl Database, json: &str) -> Result<String, 
     Ok(format!("{REFERENCE}{}", keep(database, json)?))
 }
 
-/// The JSON text that [`to_column`] put there.
+/// The JSON text of which [`to_column`] made the column.
 pub(super) fn from_column(database: &impl Database, column: String) -> Result<String, Fault> {
     match column.strip_prefix(REFERENCE) {
         Some(hash) => load(database, hash),

@@ -12,39 +12,37 @@ use crate::contract::{Fault, TurnId, TurnStatus};
 use crate::files::OutputFile;
 use crate::ports::Database;
 
-/// A user turn that is accepted.
+/// A user turn that was accepted.
 #[derive(Debug)]
-pub struct NewTurn<'a> {
+pub(crate) struct NewTurn<'a> {
     /// One more than the newest turn of the session has.
-    pub ordinal: u64,
-    /// The client's id.
-    pub turn_id: &'a TurnId,
+    pub(crate) ordinal: u64,
+    pub(crate) turn_id: &'a TurnId,
     /// SHA-256 of the canonical request.
-    pub fingerprint: &'a str,
+    pub(crate) fingerprint: &'a str,
     /// The merged tool list, a JSON array.
-    pub tools: &'a str,
-    /// What it adds to the conversation: kind, and a JSON array of items.
-    pub entries: &'a [(EntryKind, String)],
-    /// What the messages were made of: the composition trace, JSON.
-    pub composition: &'a str,
-    /// Where the turn starts from.
-    pub progress: super::TurnProgress,
-    /// Milliseconds since the epoch.
-    pub now_ms: u64,
+    pub(crate) tools: &'a str,
+    /// Its entries of the conversation: kind, and a JSON array of items.
+    pub(crate) entries: &'a [(EntryKind, String)],
+    /// The composition trace of its messages, JSON.
+    pub(crate) composition: &'a str,
+    /// Delivery, and all that is known before the first model call.
+    pub(crate) progress: super::TurnProgress,
+    /// When it was accepted, in milliseconds since the epoch.
+    pub(crate) now_ms: u64,
 }
 
-/// What a model call gave, with its transcript.
+/// A model call's output, with its transcript.
 #[derive(Debug)]
-pub struct ModelOutputRecord<'a> {
+pub(crate) struct ModelOutputRecord<'a> {
     /// The output items, a JSON array.
-    pub items: &'a str,
-    /// The calls among them.
-    pub calls: &'a [Call],
+    pub(crate) items: &'a str,
+    pub(crate) calls: &'a [Call],
     /// The transcript, JSON.
-    pub record: &'a str,
+    pub(crate) record: &'a str,
 }
 
-/// A mode change that takes effect with the result of the call that asked for it.
+/// A mode change, which takes effect with the result of the call that asked for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMode {
     /// Mode key.
@@ -55,7 +53,11 @@ pub struct NewMode {
 
 impl<D: Database> SessionStore<D> {
     /// Accepts a user turn: from here on it is `running`.
-    pub fn begin_turn(&self, session: &mut Session, new: NewTurn<'_>) -> Result<Turn, Fault> {
+    pub(crate) fn begin_turn(
+        &self,
+        session: &mut Session,
+        new: NewTurn<'_>,
+    ) -> Result<Turn, Fault> {
         self.step(|| {
             self.ensure_tables()?;
             let ordinal = new.ordinal;
@@ -83,10 +85,10 @@ impl<D: Database> SessionStore<D> {
                     new.now_ms.into(),
                     new.now_ms.into(),
                     turn.attempts.into(),
-                    (&turn.tools).into(),
+                    turn.tools.as_str().into(),
                     texts::to_column(&self.database, new.composition)?.into(),
                     self.json_column("progress", &turn.progress)?,
-                    (&turn.fingerprint).into(),
+                    turn.fingerprint.as_str().into(),
                     turn.accepted_at.into(),
                 ],
             )?;
@@ -94,13 +96,14 @@ impl<D: Database> SessionStore<D> {
                 self.append(ordinal, *kind, items)?;
             }
             self.save_begun(session, ordinal, new.now_ms)?;
-            self.memory.newest_turn.set(Some(ordinal));
-            self.memory.turn.replace(Some(turn.clone()));
+            let mut memory = self.memory.borrow_mut();
+            memory.newest_turn = Some(ordinal);
+            memory.turn = Some(turn.clone());
             Ok(turn)
         })
     }
 
-    /// Accepts the client's tool results: they are never asked for again.
+    /// Accepts the client's tool results, which are stored from here on.
     pub fn begin_continuation(
         &self,
         session: &mut Session,
@@ -136,8 +139,8 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Starts another attempt at a turn that failed or lost its instance. `segments` is the most
-    /// segments that the lost attempt can have shown since its last durable step: the new attempt
-    /// numbers its text from behind them, so that no watcher takes it for more of the lost text.
+    /// segments that the lost attempt can have shown since its last durable step. The new attempt
+    /// skips their numbers, so that no watcher takes its text for more of the lost text.
     pub fn take_up(
         &self,
         session: &mut Session,
@@ -146,7 +149,7 @@ impl<D: Database> SessionStore<D> {
         said_again: Option<&str>,
         now_ms: u64,
     ) -> Result<(), Fault> {
-        // A failure ends the count of attempts.
+        // A repeat after a failure counts anew.
         turn.attempts = if turn.status == TurnStatus::Running { turn.attempts + 1 } else { 1 };
         turn.status = TurnStatus::Running;
         turn.updated_at = now_ms;
@@ -163,8 +166,8 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// Records a model output that holds calls: they are open from here on.
-    pub fn record_output(
+    /// Records a model output with calls, which are open from here on.
+    pub(crate) fn record_output(
         &self,
         session: &mut Session,
         turn: &mut Turn,
@@ -184,7 +187,7 @@ impl<D: Database> SessionStore<D> {
         self.step(|| self.save_turn(turn, None, Some(record)))
     }
 
-    /// Records the result of one call, and the mode change that it brought.
+    /// Records the result of one call, with its files and its mode change.
     pub fn record_tool_result(
         &self,
         session: &mut Session,
@@ -194,7 +197,6 @@ impl<D: Database> SessionStore<D> {
         new_mode: Option<NewMode>,
         now_ms: u64,
     ) -> Result<(), Fault> {
-        let previous = session.mode.clone();
         let changes_turn = new_mode.is_some() || !files.is_empty();
         for file in files {
             file.collect(&mut turn.progress.files);
@@ -207,7 +209,7 @@ impl<D: Database> SessionStore<D> {
                      VALUES (?, ?, ?, ?, ?)",
                     &[
                         turn.ordinal.into(),
-                        previous.as_str().into(),
+                        session.mode.as_str().into(),
                         new_mode.key.as_str().into(),
                         new_mode.reason.as_str().into(),
                         now_ms.into(),
@@ -221,9 +223,9 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// Ends the running submission, `turn.status` being the turn's status from here on. `last`, the
-    /// model output that holds the final text, is recorded in the same step.
-    pub fn end(
+    /// Ends the running submission; the caller has set `turn.status`. `last`, the model output with
+    /// the final text, is recorded in the same step.
+    pub(crate) fn end(
         &self,
         session: &mut Session,
         turn: &mut Turn,
@@ -245,31 +247,30 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// Keeps entries that the model service refused as input from being sent again.
+    /// Marks entries that the model service refused as input, so that they are not sent again.
     pub fn withhold(&self, session: &mut Session, entries: &[EntrySeq]) -> Result<(), Fault> {
         if entries.is_empty() {
             return Ok(());
         }
         // The solution context may be among them, so the next turn sends it again.
         session.solution_context_sent = None;
-        self.memory.owed.replace(None);
+        self.memory.borrow_mut().owed = None;
         self.step(|| {
             for seq in entries {
                 self.database.execute(
                     "UPDATE conversation SET standing = 'withheld' WHERE seq = ?",
-                    &[(*seq).into()],
+                    &[seq.0.into()],
                 )?;
             }
             self.save_session(session)
         })
     }
 
-    /// Gives up the chain when the model service refuses even the stand-ins for refused tool outputs.
-    /// The calls leave the conversation with their outputs, and the next model call sends all that
-    /// remains.
+    /// Gives up the chain after the model service refused even the stand-ins for tool outputs. The
+    /// calls leave the conversation with their outputs, and the next model call sends all that remains.
     pub fn forget_refused_calls(&self, session: &mut Session) -> Result<(), Fault> {
         session.chain_head = None;
-        self.memory.owed.replace(None);
+        self.memory.borrow_mut().owed = None;
         self.step(|| {
             self.database.execute(
                 "UPDATE conversation SET standing = 'forgotten' WHERE seq IN (
@@ -309,34 +310,35 @@ impl<D: Database> SessionStore<D> {
         kind: EntryKind,
         items: &str,
     ) -> Result<EntrySeq, Fault> {
-        let EntrySeq(newest) = match self.memory.newest_entry.get() {
-            Some(known) => known,
-            None => EntrySeq(self.number("SELECT MAX(seq) AS number FROM conversation")?),
+        let known = self.memory.borrow().newest_entry;
+        let newest = match known {
+            Some(EntrySeq(known)) => known,
+            None => self.number("SELECT MAX(seq) AS number FROM conversation")?,
         };
         let seq = EntrySeq(newest + 1);
         let column = texts::to_column(&self.database, items)?;
         self.database.execute(
             "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
-            &[seq.into(), turn.into(), kind.as_str().into(), column.into()],
+            &[seq.0.into(), turn.into(), kind.as_str().into(), column.into()],
         )?;
-        self.memory.entry_added(seq, turn, kind, items)?;
+        self.memory.borrow_mut().add_entry(seq, turn, kind, items)?;
         Ok(seq)
     }
 
-    /// Keeps a turn's tool list and gives its hash; mostly it is the list of the turn before.
+    /// Keeps a turn's tool list, which mostly is that of the turn before, and returns its hash.
     fn keep_tools(&self, tools: &str) -> Result<String, Fault> {
-        if let Some((hash, known)) = self.memory.tools.borrow().as_ref()
+        if let Some((hash, known)) = &self.memory.borrow().tools
             && known == tools
         {
             return Ok(hash.clone());
         }
         let hash = texts::keep(&self.database, tools)?;
-        self.memory.tools.replace(Some((hash.clone(), tools.to_owned())));
+        self.memory.borrow_mut().tools = Some((hash.clone(), tools.to_owned()));
         Ok(hash)
     }
 
     /// Saves a turn, the outcome of its latest submission (`None` while it runs), and the transcript
-    /// of a model call that has just ended.
+    /// of the model call that has just ended. An earlier transcript moves to `model_calls`.
     fn save_turn(
         &self,
         turn: &mut Turn,
@@ -366,7 +368,7 @@ impl<D: Database> SessionStore<D> {
                 turn.updated_at.into(),
                 turn.attempts.into(),
                 self.json_column("progress", &turn.progress)?,
-                (&turn.fingerprint).into(),
+                turn.fingerprint.as_str().into(),
                 turn.accepted_at.into(),
                 outcome.map(|outcome| outcome.http_status).into(),
                 body.into(),
@@ -375,7 +377,7 @@ impl<D: Database> SessionStore<D> {
                 turn.ordinal.into(),
             ],
         )?;
-        self.memory.turn.replace(Some(turn.clone()));
+        self.memory.borrow_mut().turn = Some(turn.clone());
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use worker::{State, console_error};
 
 use super::bindings::storage::{Cursor, RuntimeStorage, Sql};
 use crate::contract::Fault;
-use crate::ports::{Database, DatabaseFault, Row, Value};
+use crate::ports::{Database, Row, Value, storage_failed};
 
 /// Rows that the object's statements touched since the last line of the log: what storage costs.
 #[derive(Default)]
@@ -40,27 +40,28 @@ impl ObjectStorage {
         Self { storage, sql, rows }
     }
 
-    fn exec(&self, statement: &str, parameters: &[Value]) -> Result<Cursor, DatabaseFault> {
+    fn exec(&self, statement: &str, parameters: &[Value]) -> Result<Cursor, Fault> {
         let bindings = parameters.iter().map(binding).collect();
-        self.sql.exec(statement, bindings).map_err(|fault| database_fault(&fault))
+        self.sql.exec(statement, bindings).map_err(failed)
     }
 }
 
 impl Database for ObjectStorage {
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
         let cursor = self.exec(statement, parameters)?;
-        let rows = rows_of(&cursor);
+        // The rows cross from JavaScript as one text.
+        let rows = cursor.to_array().and_then(|rows| JSON::stringify(&rows)).map_err(failed);
         self.rows.count(&cursor);
-        rows
+        serde_json::from_str(&String::from(rows?)).map_err(|fault| logged(&fault.to_string()))
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
         // A statement without rows is done when `exec` returns: its cursor need not be read.
         self.rows.count(&self.exec(statement, parameters)?);
         Ok(())
     }
 
-    fn execute_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
+    fn execute_all(&self, statements: &[&str]) -> Result<(), Fault> {
         self.execute(&statements.join(";"), &[])
     }
 
@@ -76,16 +77,9 @@ impl Database for ObjectStorage {
         match (committed, failure) {
             (Ok(_), None) => Ok(()),
             (_, Some(fault)) => Err(fault),
-            (Err(fault), None) => Err(logged(format!("{fault:?}")).into()),
+            (Err(fault), None) => Err(failed(fault)),
         }
     }
-}
-
-/// The rows of a result, which cross as one text.
-fn rows_of(cursor: &Cursor) -> Result<Vec<Row>, DatabaseFault> {
-    let rows = cursor.to_array().map_err(|fault| database_fault(&fault))?;
-    let text = JSON::stringify(&rows).map_err(|fault| database_fault(&fault))?;
-    serde_json::from_str(&String::from(text)).map_err(|fault| logged(fault.to_string()))
 }
 
 fn binding(value: &Value) -> JsValue {
@@ -96,12 +90,12 @@ fn binding(value: &Value) -> JsValue {
     }
 }
 
-fn database_fault(fault: &JsValue) -> DatabaseFault {
-    logged(format!("{fault:?}"))
+fn failed(fault: JsValue) -> Fault {
+    logged(&format!("{fault:?}"))
 }
 
-/// The database's words are for the operator; statements carry no content, values are bound.
-fn logged(text: String) -> DatabaseFault {
+/// Logs the database's message, which holds no content, because values are bound.
+fn logged(text: &str) -> Fault {
     console_error!("{}", json!({ "event": "storage_failed", "fault": text }));
-    DatabaseFault(text)
+    storage_failed()
 }

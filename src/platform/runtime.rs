@@ -18,10 +18,11 @@ use super::file_bucket::FileBucket;
 use super::object_storage::RowCount;
 use super::promise::settled;
 use super::variables::variable;
+use crate::contract::Fault;
 use crate::entry::INDEX_SEARCH;
 use crate::ports::{
-    DatabaseFault, FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectAddress,
-    ObjectClass, ObjectRequest, Platform,
+    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectAddress, ObjectClass,
+    ObjectRequest, Platform, storage_failed,
 };
 
 pub(super) struct Runtime {
@@ -116,15 +117,15 @@ impl Platform for Runtime {
         Ok(text.map_or(KeptCatalog::Absent, KeptCatalog::Document))
     }
 
-    fn set_alarm(&self, at_ms: u64) -> Result<(), DatabaseFault> {
+    fn set_alarm(&self, at_ms: u64) -> Result<(), Fault> {
         let setting = RuntimeStorage::of(&self.state).set_alarm(at_ms as f64);
         // The promise settles with the writes around it; a failure of theirs resets the object.
-        setting.map(|_| ()).map_err(|fault| DatabaseFault(format!("{fault:?}")))
+        setting.map(|_| ()).map_err(|_| storage_failed())
     }
 
-    async fn free_storage(&self) -> Result<(), DatabaseFault> {
+    async fn free_storage(&self) -> Result<(), Fault> {
         let freed = self.state.storage().delete_all().await;
-        freed.map_err(|fault| DatabaseFault(fault.to_string()))
+        freed.map_err(|_| storage_failed())
     }
 
     async fn idle(&self) {

@@ -4,46 +4,48 @@
 //! Architecture Invariant: synchronous throughout. Statements that run without an await between
 //! them are one atomic write of the object.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer};
+use crate::contract::Fault;
 
-use crate::contract::{ErrorCode, Fault};
-
-/// Runs statements. Only text, integers up to 2^53 and NULL are bound: the object's storage binds a
-/// bool as the text `'true'` and does not read larger integers back.
+/// Runs statements. A method fails with [`storage_failed`] when the database refuses one.
 pub trait Database {
-    /// Runs one statement and gives its rows.
-    ///
-    /// # Errors
-    /// The database's own message, for the operator.
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault>;
+    /// Runs one statement and returns its rows.
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault>;
 
-    /// Runs one statement that gives no rows.
-    ///
-    /// # Errors
-    /// The database's own message, for the operator.
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault>;
+    /// Runs one statement and returns its first row.
+    fn first(&self, statement: &str, parameters: &[Value]) -> Result<Option<Row>, Fault> {
+        Ok(self.query(statement, parameters)?.into_iter().next())
+    }
 
-    /// Runs statements that bind nothing and give no rows, one after the other.
-    ///
-    /// # Errors
-    /// The database's own message, for the operator.
-    fn execute_all(&self, statements: &[&str]) -> Result<(), DatabaseFault> {
+    /// Runs one statement that returns no rows.
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault>;
+
+    /// Runs statements that bind nothing and return no rows, one after the other.
+    fn execute_all(&self, statements: &[&str]) -> Result<(), Fault> {
         statements.iter().try_for_each(|statement| self.execute(statement, &[]))
     }
 
     /// Runs `writes` as one transaction: all of it is kept or, when it fails, nothing.
-    ///
-    /// # Errors
-    /// Whatever `writes` fails with.
+    fn transaction<T>(&self, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        let (mut writes, mut done) = (Some(writes), None);
+        self.atomically(&mut || {
+            if let Some(writes) = writes.take() {
+                done = Some(writes()?);
+            }
+            Ok(())
+        })?;
+        done.ok_or_else(storage_failed)
+    }
+
+    /// [`Database::transaction`] as an implementation provides it. It calls `writes` once.
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault>;
 }
 
-/// A value that goes into or comes out of the database.
-#[derive(Clone, Debug, PartialEq)]
+/// A value that a statement binds: no bool, which the object's storage binds as the text `'true'`, and
+/// no integer above 2^53, which it does not read back.
+#[derive(Clone, Debug)]
 pub enum Value {
     /// SQL NULL.
     Null,
@@ -53,48 +55,9 @@ pub enum Value {
     Text(String),
 }
 
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ValueVisitor)
-    }
-}
-
-/// Takes a value out of the JSON in which the runtime gives rows.
-struct ValueVisitor;
-
-impl Visitor<'_> for ValueVisitor {
-    type Value = Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("NULL, a whole number or text")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
-        Ok(Value::Integer(number))
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
-        i64::try_from(number).map(Value::Integer).map_err(E::custom)
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::Text(text.to_owned()))
-    }
-}
-
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
-    }
-}
-
-impl From<&String> for Value {
-    fn from(text: &String) -> Self {
-        Self::Text(text.clone())
     }
 }
 
@@ -122,71 +85,27 @@ macro_rules! from_unsigned {
 from_unsigned!(u16, u32, u64, usize);
 
 /// One row, by column name.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
-pub struct Row(pub BTreeMap<String, Value>);
+pub struct Row(pub serde_json::Map<String, serde_json::Value>);
 
 impl Row {
-    /// The text in a column.
+    /// The value in a column; only an `Option` takes NULL.
     ///
     /// # Errors
-    /// `internal` when the column is absent or holds something else.
-    pub fn text(&self, column: &str) -> Result<String, Fault> {
-        self.optional_text(column)?.ok_or_else(|| unreadable(column))
-    }
-
-    /// The text in a column that may be NULL.
-    ///
-    /// # Errors
-    /// `internal` when the column is absent or holds a number.
-    pub fn optional_text(&self, column: &str) -> Result<Option<String>, Fault> {
-        match self.0.get(column) {
-            Some(Value::Text(text)) => Ok(Some(text.clone())),
-            Some(Value::Null) => Ok(None),
-            _ => Err(unreadable(column)),
-        }
-    }
-
-    /// The whole number in a column.
-    ///
-    /// # Errors
-    /// `internal` when the column is absent or holds something else.
-    pub fn number<N: TryFrom<i64>>(&self, column: &str) -> Result<N, Fault> {
-        self.optional_number(column)?.ok_or_else(|| unreadable(column))
-    }
-
-    /// The whole number in a column that may be NULL.
-    ///
-    /// # Errors
-    /// `internal` when the column is absent, holds something else, or is out of range.
-    pub fn optional_number<N: TryFrom<i64>>(&self, column: &str) -> Result<Option<N>, Fault> {
-        match self.0.get(column) {
-            Some(Value::Null) => Ok(None),
-            Some(Value::Integer(number)) => {
-                N::try_from(*number).map(Some).map_err(|_| unreadable(column))
-            }
-            _ => Err(unreadable(column)),
-        }
+    /// [`unreadable`] when the column is absent or holds something else.
+    pub fn get<T: DeserializeOwned>(&self, column: &str) -> Result<T, Fault> {
+        let held = self.0.get(column).ok_or_else(|| unreadable(column))?;
+        T::deserialize(held).map_err(|_| unreadable(column))
     }
 }
 
-/// A value that we did not write, or not in this form.
+/// `internal`: a column holds a value that we did not write, or not in this form.
 pub fn unreadable(column: &str) -> Fault {
-    Fault::new(
-        ErrorCode::Internal,
-        format!("The storage holds an unreadable value in column {column}."),
-    )
+    Fault::internal(format!("The storage holds an unreadable value in column {column}."))
 }
 
-/// What the database said. For the operator: statements carry no content, values are bound.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("The storage failed: {0}")]
-pub struct DatabaseFault(pub String);
-
-impl From<DatabaseFault> for Fault {
-    fn from(fault: DatabaseFault) -> Self {
-        // What the database said is for the operator, who finds it in the log.
-        let DatabaseFault(_) = fault;
-        Self::new(ErrorCode::Internal, "The storage failed.")
-    }
+/// `internal`: the database refused a statement. Its own message is for the log only.
+pub fn storage_failed() -> Fault {
+    Fault::internal("The storage failed.")
 }

@@ -1,5 +1,5 @@
-//! The deployment's variables (interface §6): what each is called, what it is without being set, and
-//! what it bounds. Read and checked in one place.
+//! The deployment's variables (interface §6): the name, default and meaning of each. They are read
+//! and checked here only.
 
 use crate::contract::Fault;
 
@@ -24,14 +24,14 @@ macro_rules! deployment {
         }
 
         impl Deployment {
-            /// Every variable that is read here, with its default as it stands in the table.
+            /// Every variable, with its default as the table spells it.
             pub const VARIABLES: &'static [(&'static str, &'static str)] =
                 &[$(($text_name, $text_default),)+ $(($name, stringify!($default)),)+];
 
-            /// Reads the variables through `variable`; what is not set keeps its default.
+            /// Reads the variables through `variable`; one that is not set has its default.
             ///
             /// # Errors
-            /// `internal` when a number is not one: a typing error must not silently become a default.
+            /// `internal` when a number is misspelt, which must not silently become a default.
             pub fn from_variables(
                 variable: impl Fn(&str) -> Option<String>,
             ) -> Result<Self, Fault> {
@@ -72,7 +72,7 @@ deployment! {
         keep_alive_ms: u64 = "KEEP_ALIVE_MS", 10_000,
             "the longest silence on a stream before a comment line.";
         turn_alarm_ms: u64 = "TURN_ALARM_MS", 30_000,
-            "how often a running turn is looked after. The runtime evicts an object 70 to 140 s after \
+            "how often the alarm checks a running turn. The runtime evicts an object 70 to 140 s after \
              its last client left, even while it waits for a response; an alarm keeps it.";
         file_ttl_s: u64 = "FILE_TTL_S", 604_800,
             "how long a link to a file is good for, in seconds.";
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_set_has_the_interface_s_default() {
+    fn an_unset_variable_has_the_interface_s_default() {
         let defaults = Deployment {
             base_url: "https://api.openai.com/v1".to_owned(),
             model: "gpt-5.1".to_owned(),

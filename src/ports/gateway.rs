@@ -1,14 +1,14 @@
-//! What the Worker in front of the objects asks of the machine while it responds to one request. In
-//! production `crate::platform` stands behind it, in tests the bed.
+//! The seam between the Worker in front of the objects and its machine, for one request. In
+//! production `crate::platform` implements it, in tests the bed.
 
 use std::future::Future;
 
 use super::{FileFault, HttpFault};
 
-/// The object that a request is for.
+/// Addresses one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectAddress {
-    /// The class that the object is of.
+    /// Session or workspace.
     pub class: ObjectClass,
     /// `{tenant}/{id}`, unique within the class.
     pub name: String,
@@ -26,11 +26,11 @@ pub enum ObjectClass {
 /// A request on its way to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectRequest<'a> {
-    /// The object.
+    /// Where it goes.
     pub object: ObjectAddress,
     /// The client's method.
     pub method: &'a str,
-    /// The client's whole URL: the object finds the same route by it.
+    /// The client's whole URL, from which the object finds the same route.
     pub url: &'a str,
     /// The client's `Last-Event-ID`.
     pub last_event_id: Option<String>,
@@ -47,7 +47,7 @@ pub enum BodyFault {
 
 /// The machine of the Worker in front.
 pub trait Gateway {
-    /// A body where the runtime keeps it: it goes on to an object without being copied.
+    /// A body in the runtime's memory, which goes on to an object without being copied.
     type Body;
 
     /// A file's contents on their way to the client.
@@ -59,11 +59,11 @@ pub trait Gateway {
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> u64;
 
-    /// Counts a request against a rate, and tells whether it is within it. Without a rate limiter
-    /// every request is.
+    /// Counts a request against the rate of `key` and returns whether it is within the rate. Without a
+    /// rate limiter every request is.
     fn is_within_rate(&self, key: &str) -> impl Future<Output = Result<bool, HttpFault>>;
 
-    /// Reads the request's body. With `length_is_known` the runtime holds it to its announced length.
+    /// Reads the request's body. With `length_is_known` the runtime enforces the announced length.
     fn body(
         &self,
         most_bytes: usize,

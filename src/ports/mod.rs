@@ -8,7 +8,7 @@ mod deployment;
 mod gateway;
 mod platform;
 
-pub use database::{Database, DatabaseFault, Row, Value, unreadable};
+pub use database::{Database, Row, Value, storage_failed, unreadable};
 pub use deployment::Deployment;
 pub use gateway::{BodyFault, Gateway, ObjectAddress, ObjectClass, ObjectRequest};
 pub use platform::{

@@ -1,14 +1,14 @@
-//! The only seam between the product and the machine it runs on: clock, randomness, HTTP, secrets
-//! and background tasks. In production `crate::platform` stands behind it, in tests a double.
+//! The seam between an object and the machine it runs on: clock, randomness, HTTP, secrets and
+//! background tasks. In production `crate::platform` implements it, in tests the bed.
 //!
-//! Architecture Invariant: no other trait of the crate is asynchronous.
+//! Architecture Invariant: besides [`super::Gateway`] no trait outside this file is asynchronous.
 
 use std::future::Future;
 use std::pin::Pin;
 
-use super::DatabaseFault;
+use crate::contract::Fault;
 
-/// What the machine gives. Everything that a native test has to control comes through here.
+/// An object's machine: everything that a native test has to control.
 pub trait Platform: 'static {
     /// A response's body as it arrives. Dropping it aborts the request.
     type Body: ResponseBody;
@@ -25,14 +25,14 @@ pub trait Platform: 'static {
     /// Completes after `ms` milliseconds.
     fn sleep(&self, ms: u64) -> impl Future<Output = ()>;
 
-    /// Sends a request and gives the response as soon as its head is there. Dropping the future
+    /// Sends a request and returns the response as soon as its head is there. Dropping the future
     /// aborts the request. Redirects are not followed.
     fn send(
         &self,
         request: HttpRequest,
     ) -> impl Future<Output = Result<HttpResponse<Self::Body>, HttpFault>>;
 
-    /// Posts a search to the index of one of the tenant's workspaces and gives the answer's text.
+    /// Posts a search to the index of one of the tenant's workspaces and returns the response body.
     fn search_workspace(
         &self,
         workspace_id: &str,
@@ -42,37 +42,34 @@ pub trait Platform: 'static {
     /// Names the session's object among all of the deployment: 64 characters of lower-case hex.
     fn object_id(&self) -> String;
 
-    /// Keeps a file. Keeping the same key again is keeping it once.
+    /// Keeps a file, in the place of the one with the same key.
     fn keep_file(
         &self,
         key: &str,
         contents: Vec<u8>,
     ) -> impl Future<Output = Result<(), FileFault>>;
 
-    /// Deletes every file in a folder, and gives their number. What is being kept there is kept
-    /// before.
+    /// Deletes every file in a folder and returns their number. Writes that `keep_file` has begun
+    /// complete first.
     fn erase_files(&self, folder: &str) -> impl Future<Output = Result<u64, FileFault>>;
 
-    /// Runs a task apart from the request that started it.
+    /// Runs a task that outlives the request that started it.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>);
 
     /// Completes when everything that was written to storage is durable.
     fn durable(&self) -> impl Future<Output = ()>;
 
-    /// The catalog that the operator keeps in the place of the built-in one.
+    /// The catalog that the operator keeps instead of the built-in one.
     fn kept_catalog(&self) -> impl Future<Output = Result<KeptCatalog, HttpFault>>;
 
-    /// Sets the object's alarm, in the place of the one that was set. It is kept together with
-    /// whatever is written to storage before or after it without an await in between.
-    ///
-    /// # Errors
-    /// The storage's own message, for the operator.
-    fn set_alarm(&self, at_ms: u64) -> Result<(), DatabaseFault>;
+    /// Sets the object's only alarm. It is kept together with whatever is written to storage before
+    /// or after it without an await in between.
+    fn set_alarm(&self, at_ms: u64) -> Result<(), Fault>;
 
     /// Frees the object's storage: every row, and the alarm.
-    fn free_storage(&self) -> impl Future<Output = Result<(), DatabaseFault>>;
+    fn free_storage(&self) -> impl Future<Output = Result<(), Fault>>;
 
-    /// Completes when nothing else is left to be done at once.
+    /// Completes when no other task of the object is ready to run.
     fn idle(&self) -> impl Future<Output = ()>;
 
     /// Writes one structured line to the operator's log. Never content, never a secret.
@@ -82,9 +79,9 @@ pub trait Platform: 'static {
 /// The operator's own catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeptCatalog {
-    /// The deployment has no place for one.
+    /// The deployment binds no namespace for one.
     NoPlace,
-    /// There is a place, and it is empty.
+    /// The namespace holds none.
     Absent,
     /// The document's text.
     Document(String),
@@ -95,23 +92,23 @@ pub const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A body that is read piece by piece.
 pub trait ResponseBody {
-    /// The next bytes, `None` at the end. A connection that broke is a fault, not an end. It may wait
-    /// until `at_least` bytes have come, which cannot be had before: each reading has its price.
+    /// The next bytes, `None` at the end; a connection that broke is a fault. It may wait for
+    /// `at_least` bytes, so that fewer reads cross into JavaScript.
     fn chunk(
         &mut self,
         at_least: usize,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
 
-    /// Waits for the body to come without reading it, which costs the same for any number of chunks.
-    /// `true` when all of it is there to be read; `false` when [`CHUNK_BYTES`] are, or when it cannot
-    /// be waited for (any more). It may be given up and begun again.
+    /// Waits for the body without reading it, at the same cost for any number of chunks: `true` when
+    /// the whole body has come, `false` when [`CHUNK_BYTES`] have, or when waiting is not possible
+    /// (any more). The future may be dropped and called for again.
     fn arrived(&mut self) -> impl Future<Output = bool>;
 
-    /// From here on the body is read as it comes: it will not be waited for any more.
+    /// Ends waiting with `arrived`: from here on the body is read as it comes.
     fn attend(&mut self);
 
-    /// What is still to come is not wanted, but the request has not to be aborted for it: a connection
-    /// that was read to its end can be used again.
+    /// Discards the end of a body, which is about to come, so that the connection can be used again.
+    /// Dropping the body would abort the request.
     fn finish(self);
 }
 
@@ -127,13 +124,13 @@ pub enum HttpMethod {
 /// An outgoing request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// The method.
+    /// POST or DELETE.
     pub method: HttpMethod,
     /// Absolute URL, http or https.
     pub url: String,
     /// Headers besides `Content-Type: application/json`.
     pub headers: Vec<(String, String)>,
-    /// JSON text; nothing is sent of it with a `Delete`.
+    /// JSON text; not sent with a `Delete`.
     pub body: String,
 }
 
@@ -149,15 +146,14 @@ pub struct HttpResponse<B> {
 }
 
 impl<B> HttpResponse<B> {
-    /// The first header of that name, which is given in lower case.
+    /// The first header of that name, given in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// A request that got no response, or whose response broke off.
-///
-/// The cause is for the operator's log; it can hold addresses and is never shown to a client.
+/// A request that got no response, or whose response broke off. The cause is for the operator's log:
+/// it can hold addresses and is never shown to a client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HttpFault(pub String);
@@ -165,8 +161,8 @@ pub struct HttpFault(pub String);
 /// Why a file could not be kept or erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFault {
-    /// The deployment has no place for files.
+    /// The deployment binds no bucket.
     NoBucket,
-    /// The place for files did not do it.
+    /// The bucket refused, or did not respond.
     Failed,
 }

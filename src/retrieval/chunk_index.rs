@@ -2,11 +2,12 @@
 //!
 //! It owns the statements, and the decision whether a document is unchanged: same `ContentHash`,
 //! language and properties, cut by the same rules, and equal in what the hash does not cover. The
-//! storage is billed by rows: a chunk is a row here and one in FTS5's tables, and an unchanged
-//! document is one row read.
+//! storage is billed by rows: a chunk costs one here and one in FTS5's tables, an unchanged document
+//! one row read.
 
 use std::cell::Cell;
-use std::fmt::Write;
+
+use serde::Serialize;
 
 use super::Chunk;
 use super::chunking::pieces;
@@ -14,7 +15,7 @@ use super::language_of;
 use super::schema::VERSIONS;
 use super::scope::permits;
 use super::terms::{match_expression, searchable};
-use crate::contract::{Document, ErrorCode, Fault, Properties, RagScope};
+use crate::contract::{Document, Fault, Properties, RagScope};
 use crate::encoding::content_hashes_of_text;
 use crate::ports::{Database, Row, Value};
 
@@ -31,12 +32,13 @@ const SCOPE_PAGE: usize = 2_000;
 #[derive(Debug)]
 pub struct ChunkIndex<D> {
     database: D,
-    /// The tables are known to exist in their present form.
+    /// Whether the tables are known to exist in their present form.
     ready: Cell<bool>,
 }
 
-/// What became of a document that was sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A document that was sent, as its client sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct Upserted {
     /// The document's path.
     pub path: String,
@@ -48,8 +50,9 @@ pub struct Upserted {
     pub changed: bool,
 }
 
-/// The size of an index, or of a part of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The size of an index, or of the part that was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct Counts {
     /// Documents.
     pub documents: usize,
@@ -72,16 +75,18 @@ impl<D: Database> ChunkIndex<D> {
 
     /// Stores documents in one step, each in place of the document that had its path.
     pub fn upsert(&self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
-        let mut upserted = Vec::new();
-        let done = self.database.atomically(&mut || {
-            self.ensure_tables()?;
-            // Deletes before it inserts, so that FTS5 writes what is inserted in one piece.
+        let done = self.database.transaction(|| {
+            if !self.find_tables()? {
+                self.migrate(0)?;
+            }
+            // All deletions come first, so that FTS5 writes all insertions in one piece.
             let mut replaced = documents
                 .iter()
                 .map(|document| self.replace(document))
                 .collect::<Result<Vec<_>, _>>()?;
             if replaced.iter().any(|(upserted, _)| upserted.changed) {
-                let mut next = self.next_chunk()?;
+                let rows = "SELECT COALESCE(MAX(id), 0) + 1 AS id FROM chunks";
+                let mut next = self.row(rows)?.get("id")?;
                 for (document, (upserted, whole_hash)) in documents.iter().zip(&mut replaced) {
                     if upserted.changed {
                         let hashes = [upserted.content_hash.as_str(), whole_hash];
@@ -90,32 +95,28 @@ impl<D: Database> ChunkIndex<D> {
                     }
                 }
             }
-            upserted = replaced.into_iter().map(|(upserted, _)| upserted).collect();
             self.ready.set(true);
-            Ok(())
+            Ok(replaced.into_iter().map(|(upserted, _)| upserted).collect())
         });
         if done.is_err() {
-            // The transaction that failed may have made the tables.
+            // The transaction that failed may have created the tables.
             self.ready.set(false);
         }
-        done?;
-        Ok(upserted)
+        done
     }
 
-    /// Removes the document at `path`, or all documents under it when it ends in `/`, and gives the
-    /// size of what was removed.
+    /// Removes the document at `path`, or all documents under it when it ends in `/`.
     pub fn remove(&self, path: &str) -> Result<Counts, Fault> {
-        let mut removed = Counts::default();
         if !self.find_tables()? {
-            return Ok(removed);
+            return Ok(Counts::default());
         }
         // `0` follows `/` in ASCII, so the paths below `a/` are those from `a/` up to `a0`.
         let folder = path.strip_suffix('/').map(|folder| format!("{folder}0"));
         let range =
             if folder.is_some() { "path >= ? AND path < ?" } else { "path >= ? AND path <= ?" };
         let bounds: [Value; 2] = [path.into(), folder.unwrap_or_else(|| path.to_owned()).into()];
-        self.database.atomically(&mut || {
-            removed = Counts::default();
+        self.database.transaction(|| {
+            let mut removed = Counts::default();
             let rows = self.database.query(
                 &format!("SELECT first_chunk, chunks, bytes FROM documents WHERE {range}"),
                 &bounds,
@@ -123,15 +124,14 @@ impl<D: Database> ChunkIndex<D> {
             for row in &rows {
                 self.delete_chunks(row)?;
                 removed.documents += 1;
-                removed.chunks += row.number::<usize>("chunks")?;
-                removed.bytes += row.number::<usize>("bytes")?;
+                removed.chunks += row.get::<usize>("chunks")?;
+                removed.bytes += row.get::<usize>("bytes")?;
             }
             if removed.documents > 0 {
                 self.database.execute(&format!("DELETE FROM documents WHERE {range}"), &bounds)?;
             }
-            Ok(())
-        })?;
-        Ok(removed)
+            Ok(removed)
+        })
     }
 
     /// The size of the index.
@@ -139,33 +139,30 @@ impl<D: Database> ChunkIndex<D> {
         if !self.find_tables()? {
             return Ok(Counts::default());
         }
-        let rows = self.database.query(
+        let row = self.row(
             "SELECT COUNT(*) AS documents, COALESCE(SUM(chunks), 0) AS chunks,
                 COALESCE(SUM(bytes), 0) AS bytes FROM documents",
-            &[],
         )?;
-        let row = first(rows)?;
         Ok(Counts {
-            documents: row.number("documents")?,
-            chunks: row.number("chunks")?,
-            bytes: row.number("bytes")?,
+            documents: row.get("documents")?,
+            chunks: row.get("chunks")?,
+            bytes: row.get("bytes")?,
         })
     }
 
     /// Deletes the whole index with its tables.
     pub fn erase(&self) -> Result<(), Fault> {
-        self.database.atomically(&mut || {
-            for table in ["terms", "chunks", "documents", "index_state"] {
-                self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
-            }
-            Ok(())
+        self.database.transaction(|| {
+            ["terms", "chunks", "documents", "index_state"].iter().try_for_each(|table| {
+                self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])
+            })
         })?;
         self.ready.set(false);
         Ok(())
     }
 
     /// The best chunks for a query within a scope, best first, at most `limit` of them. A chunk that
-    /// would make them longer than `max_bytes` in all is left out.
+    /// does not fit into what is left of `max_bytes` is passed over.
     pub fn search(
         &self,
         query: &str,
@@ -204,27 +201,25 @@ impl<D: Database> ChunkIndex<D> {
         let mut room = max_bytes;
         let mut found = Vec::new();
         for row in &rows {
-            let text = row.text("text")?;
+            let text: String = row.get("text")?;
             if text.len() > room {
                 continue;
             }
             room -= text.len();
             found.push(Chunk {
-                path: row.text("path")?,
-                start_line: row.number("start_line")?,
-                end_line: row.number("end_line")?,
-                language: row.text("language")?,
+                path: row.get("path")?,
+                start_line: row.get("start_line")?,
+                end_line: row.get("end_line")?,
+                language: row.get("language")?,
                 text,
             });
         }
         Ok(found)
     }
 
-    /// The chunks of all documents that a scope permits, as a JSON array of `[first, last]` ids.
+    /// The ids of the chunks that a scope permits, as a JSON array of spans `[first, last]`.
     fn permitted(&self, scope: &RagScope) -> Result<String, Fault> {
-        let mut spans = String::from("[");
-        // The span under construction: its first id, and the id after its last.
-        let (mut begin, mut end) = (0, 0);
+        let mut spans: Vec<[usize; 2]> = Vec::new();
         let mut after = String::new();
         loop {
             let rows = self.database.query(
@@ -233,45 +228,47 @@ impl<D: Database> ChunkIndex<D> {
                 &[after.as_str().into(), SCOPE_PAGE.into()],
             )?;
             for row in &rows {
-                let path = row.text("path")?;
-                let properties = properties(&row.text("properties")?)?;
-                let chunks: usize = row.number("chunks")?;
-                if chunks > 0 && permits(scope, &path, &row.text("language")?, &properties) {
-                    let first: usize = row.number("first_chunk")?;
-                    if first != end {
-                        push_span(&mut spans, begin, end);
-                        begin = first;
+                let path: String = row.get("path")?;
+                let language: String = row.get("language")?;
+                let properties: Properties =
+                    serde_json::from_str(&row.get::<String>("properties")?).map_err(|_| {
+                        Fault::internal("The workspace's storage holds unreadable properties.")
+                    })?;
+                let chunks: usize = row.get("chunks")?;
+                if chunks > 0 && permits(scope, &path, &language, &properties) {
+                    let first: usize = row.get("first_chunk")?;
+                    match spans.last_mut() {
+                        Some([_, last]) if *last + 1 == first => *last += chunks,
+                        _ => spans.push([first, first + chunks - 1]),
                     }
-                    end = first + chunks;
                 }
                 after = path;
             }
             if rows.len() < SCOPE_PAGE {
-                push_span(&mut spans, begin, end);
-                spans.push(']');
-                return Ok(spans);
+                return serde_json::to_string(&spans).map_err(|_| Fault::unwritable("A scope"));
             }
         }
     }
 
-    /// Compares a document with the stored one, whose chunks it deletes when they differ. Gives the
-    /// document's `whole_hash`, too.
+    /// Compares a document with the stored one and, when they differ, deletes the chunks of the stored
+    /// one. Returns the document's `whole_hash`, too.
     fn replace(&self, document: &Document) -> Result<(Upserted, String), Fault> {
         let (content_hash, whole_hash) = content_hashes_of_text(&document.contents);
-        let rows = self.database.query(
+        let stored = self.database.first(
             "SELECT language, properties, content_hash, whole_hash, rules, first_chunk, chunks
             FROM documents WHERE path = ?",
-            &[(&document.path).into()],
+            &[document.path.as_str().into()],
         )?;
         let mut upserted =
             Upserted { path: document.path.clone(), chunks: 0, content_hash, changed: true };
-        if let Some(row) = rows.first() {
-            upserted.changed = row.text("content_hash")? != upserted.content_hash
-                || row.text("whole_hash")? != whole_hash
-                || row.text("language")? != language(document)
-                || row.text("properties")? != properties_column(document)?
-                || row.number::<u32>("rules")? != RULES;
-            upserted.chunks = row.number("chunks")?;
+        if let Some(row) = &stored {
+            let differs = |column, text: &str| Ok::<_, Fault>(row.get::<String>(column)? != text);
+            upserted.changed = differs("content_hash", &upserted.content_hash)?
+                || differs("whole_hash", &whole_hash)?
+                || differs("language", &language(document))?
+                || differs("properties", &properties_column(document)?)?
+                || row.get::<u32>("rules")? != RULES;
+            upserted.chunks = row.get("chunks")?;
             if upserted.changed {
                 self.delete_chunks(row)?;
             }
@@ -279,7 +276,7 @@ impl<D: Database> ChunkIndex<D> {
         Ok((upserted, whole_hash))
     }
 
-    /// Writes a document, its chunks with ids from `first_chunk` on, and gives their number.
+    /// Writes a document and its chunks, with ids from `first_chunk` on. Returns the number of chunks.
     fn insert(
         &self,
         document: &Document,
@@ -287,7 +284,7 @@ impl<D: Database> ChunkIndex<D> {
         first_chunk: usize,
     ) -> Result<usize, Fault> {
         let pieces = pieces(&document.contents);
-        let path = &document.path;
+        let path = document.path.as_str();
         let path_terms = searchable(path);
         for (id, piece) in (first_chunk..).zip(&pieces) {
             self.database.execute(
@@ -302,7 +299,7 @@ impl<D: Database> ChunkIndex<D> {
             )?;
             self.database.execute(
                 "INSERT INTO terms (rowid, text, path) VALUES (?, ?, ?)",
-                &[id.into(), searchable(piece.text).into(), (&path_terms).into()],
+                &[id.into(), searchable(piece.text).into(), path_terms.as_str().into()],
             )?;
         }
         self.database.execute(
@@ -324,29 +321,25 @@ impl<D: Database> ChunkIndex<D> {
         Ok(pieces.len())
     }
 
+    /// The one row of a statement that always has one.
+    fn row(&self, statement: &str) -> Result<Row, Fault> {
+        let row = self.database.first(statement, &[])?;
+        row.ok_or_else(|| Fault::internal("The workspace's storage lost a row."))
+    }
+
     /// Deletes the chunks of a document by its row.
     fn delete_chunks(&self, document: &Row) -> Result<(), Fault> {
-        let first: usize = document.number("first_chunk")?;
-        let end = first + document.number::<usize>("chunks")?;
+        let first: usize = document.get("first_chunk")?;
+        let end = first + document.get::<usize>("chunks")?;
         let bounds: [Value; 2] = [first.into(), end.into()];
-        // The ids come from a subquery: the object's storage binds numbers as doubles, for which FTS5
-        // would scan its whole table.
-        for statement in [
+        // A subquery names the ids, because the object's storage binds numbers as doubles, for which
+        // FTS5 would scan its whole table.
+        [
             "DELETE FROM terms WHERE rowid IN (SELECT id FROM chunks WHERE id >= ? AND id < ?)",
             "DELETE FROM chunks WHERE id >= ? AND id < ?",
-        ] {
-            self.database.execute(statement, &bounds)?;
-        }
-        Ok(())
-    }
-
-    fn next_chunk(&self) -> Result<usize, Fault> {
-        let rows = self.database.query("SELECT COALESCE(MAX(id), 0) + 1 AS id FROM chunks", &[])?;
-        first(rows)?.number("id")
-    }
-
-    fn ensure_tables(&self) -> Result<(), Fault> {
-        if self.find_tables()? { Ok(()) } else { self.migrate(0) }
+        ]
+        .iter()
+        .try_for_each(|statement| self.database.execute(statement, &bounds))
     }
 
     /// Looks for the tables, and brings older ones to the present form.
@@ -354,18 +347,14 @@ impl<D: Database> ChunkIndex<D> {
         if self.ready.get() {
             return Ok(true);
         }
-        let tables = self.database.query(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'index_state'",
-            &[],
-        )?;
-        if tables.is_empty() {
+        let table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'index_state'";
+        if self.database.first(table, &[])?.is_none() {
             return Ok(false);
         }
-        let rows =
-            self.database.query("SELECT schema_version FROM index_state WHERE id = 1", &[])?;
-        let version: usize = first(rows)?.number("schema_version")?;
+        let row = self.row("SELECT schema_version FROM index_state WHERE id = 1")?;
+        let version: usize = row.get("schema_version")?;
         if version > VERSIONS.len() {
-            return Err(internal(
+            return Err(Fault::internal(
                 "The workspace was written by a newer version of the service. Deploy that version again.",
             ));
         }
@@ -379,20 +368,18 @@ impl<D: Database> ChunkIndex<D> {
         if version == VERSIONS.len() {
             return Ok(());
         }
-        self.database.atomically(&mut || {
+        self.database.transaction(|| {
             for statement in VERSIONS.iter().skip(version).copied().flatten() {
                 self.database.execute(statement, &[])?;
             }
             let version = VERSIONS.len();
-            self.database
-                .execute("UPDATE index_state SET schema_version = ?", &[version.into()])?;
-            Ok(())
+            self.database.execute("UPDATE index_state SET schema_version = ?", &[version.into()])
         })
     }
 }
 
-/// Limits a search to the chunks of the bound spans. The unary `+` keeps SQLite from asking FTS5 for
-/// one id after the other.
+/// Limits a search to the chunks of the bound spans. The unary `+` keeps SQLite from a query of FTS5
+/// for each id.
 const WITHIN: &str = "AND +c.id IN (SELECT p.id FROM json_each(?) AS span CROSS JOIN chunks AS p
     ON p.id BETWEEN span.value ->> 0 AND span.value ->> 1)";
 
@@ -400,28 +387,7 @@ fn language(document: &Document) -> String {
     language_of(document.language.as_deref(), &document.path)
 }
 
-fn push_span(spans: &mut String, begin: usize, end: usize) {
-    if begin < end {
-        let comma = if spans.len() > 1 { "," } else { "" };
-        // Writing to a String cannot fail.
-        let _ = write!(spans, "{comma}[{begin},{}]", end - 1);
-    }
-}
-
 fn properties_column(document: &Document) -> Result<String, Fault> {
     serde_json::to_string(&document.properties)
-        .map_err(|_| internal("A document's properties cannot be written."))
-}
-
-fn properties(column: &str) -> Result<Properties, Fault> {
-    serde_json::from_str(column)
-        .map_err(|_| internal("The workspace's storage holds unreadable properties."))
-}
-
-fn first(rows: Vec<Row>) -> Result<Row, Fault> {
-    rows.into_iter().next().ok_or_else(|| internal("The workspace's storage lost a row."))
-}
-
-fn internal(message: &str) -> Fault {
-    Fault::new(ErrorCode::Internal, message)
+        .map_err(|_| Fault::internal("A document's properties cannot be written."))
 }

@@ -1,7 +1,7 @@
 //! Cutting a document into chunks (interface §7).
 //!
-//! A chunk ends where the text itself pauses: before a heading or a definition that follows a blank
-//! line, after a closing brace, else at any line. The rule reads only blank lines, indentation and a
+//! A chunk ends at a pause of the text: before a heading or a definition that follows a blank line,
+//! after a closing brace, else at any line. The rule reads only blank lines, indentation and a
 //! line's first characters, so it holds for every language and for prose.
 //!
 //! Architecture Invariant: the pieces, joined, are the document, byte for byte.
@@ -11,11 +11,11 @@ use crate::encoding::first_line;
 /// The best length of a chunk, in bytes: a function or a section with its comment.
 const TARGET_BYTES: usize = 1_400;
 
-/// No cut is weighed before this many bytes, while more text follows.
+/// A cut before this many bytes is no candidate, while more text follows.
 const LEAST_BYTES: usize = 300;
 
-/// The most bytes of a chunk, the ending of an overlong line aside. A turn is given eight chunks in
-/// 24,576 bytes: eight of this length fit.
+/// The most bytes of a chunk, the ending of an overlong line aside. Eight such chunks fit into 24,576
+/// bytes, the defaults of an agent context.
 pub const HARD_LIMIT_BYTES: usize = 3_072;
 
 /// The most lines of a chunk, blank ones not counted.
@@ -42,7 +42,7 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     while !rest.is_empty() {
         let (content, ending, below) = first_line(rest);
         if content.len() > HARD_LIMIT_BYTES {
-            // One line, in parts; its ending goes with the last of them.
+            // One line, in parts, the last with its ending.
             let (mut whole, _) = split(rest, content.len() + ending.len());
             while !whole.is_empty() {
                 let fits = whole.len() - ending.len() <= HARD_LIMIT_BYTES;
@@ -103,7 +103,7 @@ fn next_cut(text: &str) -> (usize, usize) {
     best.map_or((bytes, lines), |(_, bytes, lines)| (bytes, lines))
 }
 
-/// What the rule reads of a line.
+/// The properties of a line that the rule reads.
 #[derive(Clone, Copy)]
 struct Line<'t> {
     text: &'t str,
@@ -128,7 +128,7 @@ impl<'t> Line<'t> {
     fn merit_below(&self, above: &Self) -> i64 {
         let depth = self.depth.min(3);
         if self.blank {
-            // Blank lines stay with what they follow.
+            // A blank line belongs to the chunk above it.
             -1
         } else if self.text.starts_with(['}', ')', ']']) || self.text.starts_with("end") {
             -4

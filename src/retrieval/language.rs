@@ -1,73 +1,55 @@
-//! The language of a text, for artifacts and documents alike (the interface, section 4, *Chunks*).
+//! The language of a text, for artifacts and documents alike (interface §4, Chunks).
 //!
 //! It owns the one rule and the table of file extensions. It never looks at the text itself.
 
-/// The language of a text: what the request says, else the file extension's, else `plaintext`. A
+/// The language of a text: what the request says, else what the file name says, else `plaintext`. A
 /// language that could break out of a chunk's metadata or its fence counts as not given.
 pub fn language_of(given: Option<&str>, path: &str) -> String {
     let given = given.map(str::trim).filter(|language| {
         !language.is_empty() && !language.contains(|c: char| c.is_control() || c == '`')
     });
-    match given {
-        Some(language) => language.to_owned(),
-        None => language_by_extension(path).to_owned(),
-    }
+    given.map_or_else(|| language_of_file(path), str::to_owned)
 }
 
-fn language_by_extension(path: &str) -> &'static str {
+fn language_of_file(path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
-    match name.as_str() {
-        "dockerfile" => return "dockerfile",
-        "makefile" => return "makefile",
-        _ => {}
+    if matches!(name.as_str(), "dockerfile" | "makefile") {
+        return name;
     }
-    match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
-        "bash" | "sh" | "zsh" => "bash",
-        "bat" | "cmd" => "bat",
-        "c" | "h" => "c",
-        "cc" | "cpp" | "cxx" | "hh" | "hpp" => "cpp",
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let language = match extension {
+        // Extensions that are the name of their language.
+        "bash" | "bat" | "c" | "cpp" | "css" | "csv" | "dart" | "go" | "graphql" | "html"
+        | "ini" | "java" | "jsx" | "json" | "less" | "lua" | "markdown" | "php" | "r" | "razor"
+        | "scala" | "scss" | "sql" | "swift" | "toml" | "tsx" | "vb" | "vue" | "xml" | "yaml"
+        | "zig" => extension,
+        "sh" | "zsh" => "bash",
+        "cmd" => "bat",
+        "h" => "c",
+        "cc" | "cxx" | "hh" | "hpp" => "cpp",
         "cs" | "csx" => "csharp",
-        "css" => "css",
-        "csv" => "csv",
-        "dart" => "dart",
         "ex" | "exs" => "elixir",
         "fs" | "fsx" => "fsharp",
-        "go" => "go",
-        "graphql" | "gql" => "graphql",
-        "htm" | "html" => "html",
-        "ini" => "ini",
-        "java" => "java",
+        "gql" => "graphql",
+        "htm" => "html",
         "cjs" | "js" | "mjs" => "javascript",
-        "jsx" => "jsx",
-        "json" | "jsonc" => "json",
+        "jsonc" => "json",
         "kt" | "kts" => "kotlin",
-        "less" => "less",
-        "lua" => "lua",
-        "markdown" | "md" => "markdown",
-        "php" => "php",
+        "md" => "markdown",
         "pl" | "pm" => "perl",
         "proto" => "protobuf",
         "ps1" | "psm1" => "powershell",
         "py" | "pyi" => "python",
-        "r" => "r",
-        "razor" | "cshtml" => "razor",
+        "cshtml" => "razor",
         "rb" => "ruby",
         "rs" => "rust",
-        "scala" => "scala",
-        "scss" => "scss",
-        "sql" => "sql",
-        "swift" => "swift",
         "tf" => "terraform",
-        "toml" => "toml",
         "cts" | "mts" | "ts" => "typescript",
-        "tsx" => "tsx",
-        "vb" => "vb",
-        "vue" => "vue",
-        "csproj" | "svg" | "xaml" | "xml" => "xml",
-        "yaml" | "yml" => "yaml",
-        "zig" => "zig",
+        "csproj" | "svg" | "xaml" => "xml",
+        "yml" => "yaml",
         _ => "plaintext",
-    }
+    };
+    language.to_owned()
 }
 
 #[cfg(test)]

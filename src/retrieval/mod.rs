@@ -1,9 +1,9 @@
-//! Retrieval: a workspace's index, from which a user turn is given its context (interface §7;
-//! AGN-034 §4.4).
+//! Retrieval: a workspace's index, and the search of it for each user turn (interface §7; AGN-034
+//! §4.4).
 //!
-//! It owns how a document is cut into chunks, the terms that find them, what a scope permits, and
-//! the order of what is found. Ranking is SQLite's own BM25 (FTS5): no model is asked, so a search
-//! costs no call and the same index gives the same chunks.
+//! It owns the cutting of documents into chunks, the terms that find chunks, the meaning of a scope,
+//! and the order of results. SQLite's own BM25 (FTS5) ranks, so a search needs no model call, and the
+//! same index always finds the same chunks.
 //!
 //! Architecture Invariant: pure but for the seam to SQLite and to another workspace. Nothing here
 //! composes a message or knows of sessions; a read error is never turned into a default.

@@ -1,4 +1,4 @@
-//! The tables of a workspace's index, and the path from every older form to this one.
+//! The tables of a workspace's index, as migrations from version to version.
 //!
 //! Architecture Invariant: a version once published is never edited; a change is a new entry.
 
@@ -32,8 +32,8 @@ const FIRST: &[&str] = &[
         end_line INTEGER NOT NULL,
         text TEXT NOT NULL
     )",
-    // The search index over chunks, by their ids. It stores no text: `chunks` holds it as it was
-    // written, while the index is given it with the words of identifiers parted.
+    // The search index over chunks, by their ids. It indexes their texts with the words of identifiers
+    // split, and stores none: `chunks` does, as written.
     "CREATE VIRTUAL TABLE terms USING fts5 (
         text, path,
         content = '', contentless_delete = 1,
@@ -41,7 +41,7 @@ const FIRST: &[&str] = &[
     )",
 ];
 
-/// `whole_hash` is the hash of a text that `content_hash` does not cover wholly; empty for the others.
+/// `whole_hash` is the hash of a text that `content_hash` does not cover wholly, else empty.
 const SECOND: &[&str] = &["ALTER TABLE documents ADD COLUMN whole_hash TEXT NOT NULL DEFAULT ''"];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a scope permits (AGN-034 §4.4, interface §7).
+//! The documents that a scope permits (AGN-034 §4.4, interface §7).
 //!
 //! Architecture Invariant: a pure function of a document's attributes. Path, language and
 //! properties belong to the document, so all its chunks are permitted or none.

@@ -1,11 +1,11 @@
 //! The terms of texts and queries: words, and the parts of identifiers (interface §7).
 //!
 //! FTS5 itself folds case, diacritics and English endings (`porter` over `unicode61`, which splits
-//! words at everything but letters and digits). What it lacks is done here, to texts and queries
-//! alike: `InvoiceManager` and `HTTPServer2` are split into their words.
+//! words at everything but letters and digits). This file splits identifiers such as `InvoiceManager`
+//! and `HTTPServer2` into their words, in texts and queries alike.
 //!
-//! A query is anything a user writes, a megabyte of log included. The expression made of it is
-//! bounded and cannot be a syntax error: it holds letters and digits in quotation marks.
+//! A query is anything a user writes, a megabyte of log included. Its FTS5 expression is bounded, and
+//! cannot be a syntax error, because it quotes nothing but letters and digits.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -14,11 +14,11 @@ use std::str::Chars;
 /// The most terms of a search.
 pub const MAX_TERMS: usize = 32;
 
-/// The bytes of a query that are read: users ask at the head or at the end of what they paste.
+/// The bytes of a query that are read, because users ask before or after the text that they paste.
 const HEAD_BYTES: usize = 32_768;
 const TAIL_BYTES: usize = 8_192;
 
-/// The longest word that is searched for, in bytes; longer ones are data.
+/// The longest word that is searched for, in bytes. Longer ones are encoded data.
 const LONGEST_WORD: usize = 64;
 
 /// Words that do not tell documents apart, in alphabetical order.
@@ -36,7 +36,7 @@ const STOP_WORDS: &[&str] = &[
     "where", "whether", "which", "while", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// A text as the index takes it, with spaces between the words of identifiers.
+/// A text with spaces between the words of its identifiers, as FTS5 indexes it.
 pub fn searchable(text: &str) -> String {
     let mut parted = String::with_capacity(text.len() + text.len() / 8);
     let mut rest = text.chars();
@@ -51,7 +51,7 @@ pub fn searchable(text: &str) -> String {
     parted
 }
 
-/// The search for a query's terms, as FTS5 takes it; nothing when the query has none.
+/// The FTS5 expression for a query; `None` when the query has no terms.
 pub fn match_expression(query: &str) -> Option<String> {
     let mut terms = Terms::default();
     let head = query.floor_char_boundary(HEAD_BYTES);
@@ -66,7 +66,7 @@ pub fn match_expression(query: &str) -> Option<String> {
 #[derive(Default)]
 struct Terms(BTreeMap<String, Standing>);
 
-/// What ranks a term when there are too many.
+/// The rank of a term, for a query that has too many.
 #[derive(Default)]
 struct Standing {
     /// Part of an identifier: rare in the index, so it tells documents apart.
@@ -126,13 +126,13 @@ impl Terms {
     }
 }
 
-/// Words, and identifiers with whatever joins their parts.
+/// The words and identifiers of a text, these with the characters that join their parts.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
     let joins = |c: char| matches!(c, '_' | '-' | '.' | ':' | '/' | '\\');
     text.split(move |c: char| !is_letter_or_digit(c) && !joins(c)).filter(|run| !run.is_empty())
 }
 
-/// Whether an identifier's next word begins between two characters; `behind` gives what follows them.
+/// Whether a word of an identifier ends between two characters; `behind` returns those that follow.
 fn parts<'t>(last: char, c: char, behind: impl FnOnce() -> Chars<'t>) -> bool {
     if !is_letter_or_digit(last) || !is_letter_or_digit(c) {
         return false;
@@ -155,8 +155,8 @@ fn parts<'t>(last: char, c: char, behind: impl FnOnce() -> Chars<'t>) -> bool {
     }
 }
 
-/// Whether a character belongs to a word. Outside ASCII, whole blocks of punctuation and symbols are
-/// left out and FTS5 decides on the rest: the exact tables would be larger than all of this.
+/// Whether a character belongs to a word. Outside ASCII, whole blocks of punctuation and symbols do
+/// not, and FTS5 decides on the rest: exact tables would be longer than this file.
 fn is_letter_or_digit(c: char) -> bool {
     match c {
         '\0'..='\u{7f}' => c.is_ascii_alphanumeric(),
@@ -167,12 +167,12 @@ fn is_letter_or_digit(c: char) -> bool {
     }
 }
 
-/// Of Latin, Greek and Cyrillic; other writing hardly joins words in names.
+/// Capitals of Latin, Greek and Cyrillic, the scripts whose identifiers join words by capitals.
 fn is_capital(c: char) -> bool {
     matches!(c, 'A'..='Z' | 'À'..='Þ' | 'Α'..='Ω' | 'Ѐ'..='Я')
 }
 
-/// Whether the character stands in writing that does not part its words.
+/// Whether the character belongs to a script without spaces between words.
 fn is_ideographic(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }

@@ -1,7 +1,7 @@
-//! What a user turn is given besides its own artifacts (the interface, section 7): chunks of its
-//! workspace, asked for once, before the turn is composed.
+//! The chunks of its workspace that a user turn receives besides its own artifacts (interface §7).
+//! They are asked for once, before the turn is composed.
 //!
-//! Whoever is asked, its failure is a warning to the user and never the turn's.
+//! A retrieval that fails is a warning to the user; the turn goes on.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,17 +13,17 @@ use crate::contract::{RagScope, UserTurn};
 use crate::outbound::post;
 use crate::ports::Platform;
 
-/// The largest answer of a retrieval service that is read, in bytes.
-const MAX_ANSWER_BYTES: usize = 1_000_000;
+/// The longest response of a retrieval service, in bytes.
+const MAX_RESPONSE_BYTES: usize = 1_000_000;
 
 /// What was found for a turn.
 #[derive(Debug, Default)]
 pub struct Retrieved {
     /// In rank order, within the agent context's limits.
     pub chunks: Vec<Chunk>,
-    /// What was found and left out, and why.
+    /// Found, and not given to the turn.
     pub left_out: Vec<LeftOut>,
-    /// Whoever was asked failed; the turn goes on without it.
+    /// The index or the service failed.
     pub failed: bool,
 }
 
@@ -32,11 +32,11 @@ pub struct Retrieved {
 pub struct LeftOut {
     /// The chunk's path, where it may be shown.
     pub path: Option<String>,
-    /// Why.
+    /// The reason, for the composition trace.
     pub why: &'static str,
 }
 
-/// What a retrieval service is asked, and with fewer members a workspace's index.
+/// The search that a retrieval service receives, and with fewer members a workspace's index.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Question<'a> {
@@ -45,7 +45,7 @@ pub struct Question<'a> {
     /// Narrows the search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rag_scope: Option<&'a RagScope>,
-    /// For a service that keeps many.
+    /// For a service that keeps many workspaces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<&'a str>,
     /// Advisory.
@@ -54,11 +54,11 @@ pub struct Question<'a> {
     /// Advisory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<&'a str>,
-    /// The most chunks; before it is asked, only where the agent context does not decide.
+    /// The most chunks. `None` leaves it to the agent context.
     pub limit: Option<u32>,
 }
 
-/// The workspace that a turn asks, and what; nothing without a workspace or an instruction.
+/// The workspace and the search of a turn; `None` without a workspace or an instruction.
 pub fn question_of(turn: &UserTurn) -> Option<(&str, Question<'_>)> {
     let question = Question {
         query: turn.instruction.as_deref()?,
@@ -70,18 +70,6 @@ pub fn question_of(turn: &UserTurn) -> Option<(&str, Question<'_>)> {
     Some((turn.workspace_id.as_deref()?, question))
 }
 
-/// A chunk as an answer spells it.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct GivenChunk {
-    path: String,
-    start_line: usize,
-    end_line: usize,
-    #[serde(default)]
-    language: Option<String>,
-    text: String,
-}
-
 /// Asks for chunks of a workspace.
 pub async fn retrieve<P: Platform>(
     platform: &P,
@@ -89,27 +77,12 @@ pub async fn retrieve<P: Platform>(
     workspace: &str,
     question: Question<'_>,
 ) -> Retrieved {
+    if retrieval.source == RetrievalSource::None {
+        return Retrieved::default();
+    }
     let limit = question.limit.unwrap_or(retrieval.limit);
-    let answer = match &retrieval.source {
-        RetrievalSource::None => return Retrieved::default(),
-        RetrievalSource::Index => {
-            let asked = Question { repo: None, language: None, limit: Some(limit), ..question };
-            let answer = match serde_json::to_string(&asked) {
-                Ok(body) => platform.search_workspace(workspace, body).await.ok(),
-                Err(_) => None,
-            };
-            answer.and_then(|answer| found_in(&answer))
-        }
-        RetrievalSource::Http(service) => {
-            let asked = Question { workspace_id: Some(workspace), limit: Some(limit), ..question };
-            let answer = match serde_json::to_string(&asked) {
-                Ok(body) => post(platform, service, body, MAX_ANSWER_BYTES).await.ok(),
-                Err(_) => None,
-            };
-            answer.and_then(|answer| chunks_in(&answer))
-        }
-    };
-    match answer {
+    let question = Question { limit: Some(limit), ..question };
+    match found(platform, &retrieval.source, workspace, question).await {
         Some(found) => within(found, limit as usize, retrieval.max_bytes as usize),
         None => Retrieved {
             failed: true,
@@ -119,77 +92,87 @@ pub async fn retrieve<P: Platform>(
     }
 }
 
+/// The chunks that the index or the service responds with; `None` when it fails.
+async fn found<P: Platform>(
+    platform: &P,
+    source: &RetrievalSource,
+    workspace: &str,
+    question: Question<'_>,
+) -> Option<Vec<Chunk>> {
+    match source {
+        RetrievalSource::None => None,
+        RetrievalSource::Index => {
+            let question = Question { repo: None, language: None, ..question };
+            let body = serde_json::to_string(&question).ok()?;
+            chunks_of_index(&platform.search_workspace(workspace, body).await.ok()?)
+        }
+        RetrievalSource::Http(service) => {
+            let question = Question { workspace_id: Some(workspace), ..question };
+            let body = serde_json::to_string(&question).ok()?;
+            chunks_of_service(&post(platform, service, body, MAX_RESPONSE_BYTES).await.ok()?)
+        }
+    }
+}
+
 /// Keeps the best chunks within the limits. One that is too long makes room for the next.
-fn within(found: Vec<GivenChunk>, limit: usize, max_bytes: usize) -> Retrieved {
+fn within(found: Vec<Chunk>, limit: usize, max_bytes: usize) -> Retrieved {
     let mut retrieved = Retrieved::default();
     let mut room = max_bytes;
-    for given in found {
-        let left_out = if relative_path_problem(&given.path).is_some() {
-            // Such a path is no path to show.
-            Some(LeftOut { path: None, why: "its path is not a relative one" })
+    for mut chunk in found {
+        let may_be_shown = relative_path_problem(&chunk.path).is_none();
+        let why = if !may_be_shown {
+            "its path is not a relative one"
         } else if retrieved.chunks.len() >= limit {
-            Some(LeftOut { path: Some(given.path.clone()), why: "the limit of chunks is reached" })
-        } else if given.text.len() > room {
-            let why = "it does not fit the budget of bytes";
-            Some(LeftOut { path: Some(given.path.clone()), why })
+            "the limit of chunks is reached"
+        } else if chunk.text.len() > room {
+            "it does not fit the budget of bytes"
         } else {
-            None
+            room -= chunk.text.len();
+            chunk.language = language_of(Some(&chunk.language), &chunk.path);
+            retrieved.chunks.push(chunk);
+            continue;
         };
-        match left_out {
-            Some(left_out) => retrieved.left_out.push(left_out),
-            None => {
-                room -= given.text.len();
-                retrieved.chunks.push(Chunk {
-                    start_line: given.start_line,
-                    end_line: given.end_line,
-                    language: language_of(given.language.as_deref(), &given.path),
-                    path: given.path,
-                    text: given.text,
-                });
-            }
-        }
+        retrieved.left_out.push(LeftOut { path: may_be_shown.then_some(chunk.path), why });
     }
     retrieved
 }
 
-/// The chunks of a service's answer; `None` when it is none.
-fn chunks_in(answer: &str) -> Option<Vec<GivenChunk>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Answer {
-        chunks: Vec<GivenChunk>,
-    }
-    serde_json::from_str::<Answer>(answer).ok().map(|answer| answer.chunks)
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Found {
+    chunks: Vec<Chunk>,
 }
 
-/// The chunks of an index's `InvokeResult`; `None` when it was not successful.
-fn found_in(answer: &str) -> Option<Vec<GivenChunk>> {
+fn chunks_of_service(response: &str) -> Option<Vec<Chunk>> {
+    serde_json::from_str::<Found>(response).ok().map(|found| found.chunks)
+}
+
+/// The chunks in an index's `InvokeResult`; `None` when it was not successful.
+fn chunks_of_index(response: &str) -> Option<Vec<Chunk>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
-    struct Answered<'a> {
-        #[serde(borrow)]
-        result: &'a serde_json::value::RawValue,
+    struct Successful {
+        result: Found,
     }
-    let answered: Answered<'_> = serde_json::from_str(answer).ok()?;
-    chunks_in(answered.result.get())
+    serde_json::from_str::<Successful>(response).ok().map(|successful| successful.result.chunks)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn given(path: &str, bytes: usize) -> GivenChunk {
-        GivenChunk {
+    fn given(path: &str, bytes: usize) -> Chunk {
+        Chunk {
             path: path.to_owned(),
             start_line: 1,
             end_line: 2,
-            language: None,
+            language: String::new(),
             text: "x".repeat(bytes),
         }
     }
 
     #[test]
-    fn the_best_chunks_that_fit_are_kept_and_the_others_are_told() {
+    fn the_best_chunks_that_fit_are_kept_and_the_others_are_named() {
         let found = vec![
             given("a.rs", 60),
             given("long.rs", 50),
@@ -220,16 +203,17 @@ mod tests {
     }
 
     #[test]
-    fn only_a_right_answer_is_one() {
+    fn only_a_well_formed_response_has_chunks() {
         let chunk = r#"{"Path":"a","StartLine":1,"EndLine":2,"Text":"t","Score":3}"#;
-        assert_eq!(
-            chunks_in(&format!(r#"{{"Chunks":[{chunk}]}}"#)).map(|found| found.len()),
-            Some(1)
-        );
-        let wrapped = format!(r#"{{"Result":{{"Chunks":[{chunk}]}}}}"#);
-        assert_eq!(found_in(&wrapped).map(|found| found.len()), Some(1));
+        let without_language =
+            r#"{"Path":"a","StartLine":1,"EndLine":2,"Language":null,"Text":"t"}"#;
+        let chunks = format!(r#"{{"Chunks":[{chunk},{without_language}]}}"#);
+        assert_eq!(chunks_of_service(&chunks).map(|found| found.len()), Some(2));
+        let wrapped = format!(r#"{{"Result":{chunks}}}"#);
+        assert_eq!(chunks_of_index(&wrapped).map(|found| found.len()), Some(2));
         for wrong in ["", "[]", "{}", r#"{"Chunks":[{}]}"#, r#"{"Chunks":{"Path":"a"}}"#] {
-            assert!(chunks_in(wrong).is_none() && found_in(wrong).is_none(), "{wrong}");
+            let found = (chunks_of_service(wrong), chunks_of_index(wrong));
+            assert_eq!(found, (None, None), "{wrong}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use aptix_edge::contract::Fault;
-use aptix_edge::ports::{Database, DatabaseFault, Row, Value};
+use aptix_edge::ports::{Database, Row, Value, storage_failed};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, StatementStatus, types};
 
@@ -96,15 +96,7 @@ impl Disk {
         let mut rows = prepared.query([]).unwrap();
         let mut read = Vec::new();
         while let Some(row) = rows.next().unwrap() {
-            let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
-                types::Value::Null => serde_json::Value::Null,
-                types::Value::Integer(number) => number.into(),
-                types::Value::Text(text) => text.into(),
-                other => panic!("no column holds {other:?}"),
-            };
-            read.push(
-                names.iter().enumerate().map(|(place, name)| (name.clone(), cell(place))).collect(),
-            );
+            read.push(cells(&names, row));
         }
         read
     }
@@ -132,31 +124,31 @@ impl SqliteDatabase {
         Self { disk, instance, depth: Cell::new(0) }
     }
 
-    /// Counts a durable step, after which the instance may have to end.
-    fn committed(&self) -> Result<(), DatabaseFault> {
+    /// A durable step is complete; the instance may be told to end right after it.
+    fn committed(&self) -> Result<(), Fault> {
         self.disk.steps.set(self.disk.steps.get() + 1);
         if self.instance.reach(Crash::AfterStep(self.disk.steps.get())) {
-            Err(gone())
+            Err(storage_failed())
         } else {
             Ok(())
         }
     }
 
-    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
         if !self.instance.alive() {
-            return Err(gone());
+            return Err(storage_failed());
         }
         let disk = &self.disk;
-        let fault = |fault: rusqlite::Error| DatabaseFault(fault.to_string());
+        let fault = |_: rusqlite::Error| storage_failed();
         let mut prepared = disk.connection.prepare_cached(statement).map_err(fault)?;
         let writes = !prepared.readonly();
         if writes {
             disk.writes.set(disk.writes.get() + 1);
             if self.instance.reach(Crash::BeforeWrite(disk.writes.get())) {
-                return Err(gone());
+                return Err(storage_failed());
             }
             if disk.failing_write.get() == Some(disk.writes.get()) {
-                return Err(DatabaseFault("disk I/O error".to_owned()));
+                return Err(storage_failed());
             }
         }
         let bound: Vec<types::Value> = parameters.iter().map(bound).collect();
@@ -167,11 +159,7 @@ impl SqliteDatabase {
         {
             let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
             while let Some(row) = rows.next().map_err(fault)? {
-                let mut cells = BTreeMap::new();
-                for (place, name) in names.iter().enumerate() {
-                    cells.insert(name.clone(), value(row.get(place).map_err(fault)?));
-                }
-                given.push(Row(cells));
+                given.push(Row(cells(&names, row)));
             }
         }
         let changed = disk.connection.total_changes() - changed;
@@ -196,11 +184,11 @@ impl SqliteDatabase {
 }
 
 impl Database for SqliteDatabase {
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
         self.run(statement, parameters)
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
         let given = self.run(statement, parameters)?;
         assert!(given.is_empty(), "these rows would be lost: {statement}");
         Ok(())
@@ -208,7 +196,7 @@ impl Database for SqliteDatabase {
 
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
         if !self.instance.alive() {
-            return Err(gone().into());
+            return Err(storage_failed());
         }
         let depth = self.depth.get();
         let connection = &self.disk.connection;
@@ -228,10 +216,6 @@ impl Database for SqliteDatabase {
     }
 }
 
-fn gone() -> DatabaseFault {
-    DatabaseFault("this instance is no more".to_owned())
-}
-
 fn bound(value: &Value) -> types::Value {
     match value {
         Value::Null => types::Value::Null,
@@ -243,11 +227,13 @@ fn bound(value: &Value) -> types::Value {
     }
 }
 
-fn value(value: types::Value) -> Value {
-    match value {
-        types::Value::Null => Value::Null,
-        types::Value::Integer(number) => Value::Integer(number),
-        types::Value::Text(text) => Value::Text(text),
-        types::Value::Real(_) | types::Value::Blob(_) => panic!("the product stores no {value:?}"),
-    }
+/// The cells of a row by the names of their columns.
+fn cells<C: FromIterator<(String, serde_json::Value)>>(names: &[String], row: &rusqlite::Row) -> C {
+    let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
+        types::Value::Null => serde_json::Value::Null,
+        types::Value::Integer(number) => number.into(),
+        types::Value::Text(text) => text.into(),
+        other => panic!("the product stores no {other:?}"),
+    };
+    names.iter().enumerate().map(|(place, name)| (name.clone(), cell(place))).collect()
 }

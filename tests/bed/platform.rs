@@ -10,8 +10,8 @@ use aptix_edge::entry::{
     Body, ContextSource, INDEX_SEARCH, PlainResponse, RequestHead, WorkspaceHost,
 };
 use aptix_edge::ports::{
-    DatabaseFault, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
-    Platform, ResponseBody,
+    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, Platform,
+    ResponseBody, storage_failed,
 };
 
 use super::database::{Disk, SqliteDatabase};
@@ -357,16 +357,16 @@ impl Platform for TestPlatform {
         Ok(self.world.catalog.borrow().clone())
     }
 
-    fn set_alarm(&self, at_ms: u64) -> Result<(), DatabaseFault> {
+    fn set_alarm(&self, at_ms: u64) -> Result<(), aptix_edge::contract::Fault> {
         if self.world.alarm_fails.get() {
-            return Err(DatabaseFault("no alarm".to_owned()));
+            return Err(storage_failed());
         }
         self.world.alarm_at.set(Some(at_ms));
         Ok(())
     }
 
-    async fn free_storage(&self) -> Result<(), DatabaseFault> {
-        // An erased session keeps neither rows nor its alarm.
+    async fn free_storage(&self) -> Result<(), aptix_edge::contract::Fault> {
+        // What is left of an erased session are no rows; the alarm goes, too.
         self.world.alarm_at.set(None);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What the workspace endpoints take: typed requests, or every violation at once.
+//! The request bodies of the workspace endpoints: typed requests, or every violation at once.
 
 use aptix_edge::contract::{Document, RagOperator, SearchRequest, parse_documents, parse_search};
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
-//! How a document is cut: whole, in order, with exact line numbers, where the text pauses.
+//! Cutting a document: its chunks are whole, in order, have exact line numbers and end at pauses.
 
 use aptix_edge::retrieval::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES, Piece, pieces};
 use proptest::prelude::*;
 
-/// Lines with their ends, counted in the plainest way.
+/// Lines with their ends, split without the code under test.
 fn lines(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -17,7 +17,7 @@ fn lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// Every line of every length, however it ends.
+/// Lines of every length with every ending.
 fn texts() -> impl Strategy<Value = String> {
     let content = prop_oneof![
         6 => "[ a-z{}#/é😀]{0,30}",
@@ -44,7 +44,7 @@ proptest! {
             let said = lines[piece.start_line - 1..piece.end_line].concat();
             let is_part = said != piece.text;
             if is_part {
-                // A part of one line that is too long; the parts are that line, one after the other.
+                // A part of one overlong line, whose parts make up that line.
                 prop_assert_eq!(piece.start_line, piece.end_line);
                 prop_assert!(said.len() > HARD_LIMIT_BYTES && said.contains(piece.text));
             }

@@ -1,4 +1,4 @@
-//! What the index keeps: documents put, put again, removed and erased, and what that costs.
+//! The contents of the index after documents were put, put again, removed and erased, and the cost.
 
 use aptix_edge::contract::{Document, ErrorCode};
 use aptix_edge::encoding::content_hash_of_text;
@@ -51,7 +51,7 @@ fn what_is_put_is_counted_and_found_and_what_is_put_again_replaces_it() {
     assert_eq!(paths(&index, "alpha"), Vec::<String>::new());
     assert_eq!(paths(&index, "gamma"), ["src/a.rs"]);
     assert_eq!(paths(&index, "beta"), ["b.md"]);
-    // And once more as it was, over ids that were given back.
+    // And again with the first contents, over chunk ids that became free.
     index.upsert(&[document("src/a.rs", &long)]).unwrap();
     assert_eq!(paths(&index, "alpha").len(), chunks);
     assert_eq!(paths(&index, "gamma"), Vec::<String>::new());
@@ -73,7 +73,7 @@ fn what_a_long_line_holds_at_its_end_is_indexed_again_when_it_changes() {
     assert!(!index.upsert(&[again]).unwrap()[0].changed);
 }
 
-/// One index as each published version keeps it, oldest first.
+/// The same index in the form of each published version, oldest first.
 const VERSIONS: [&str; 2] = [
     include_str!("../fixtures/storage/index_version_1.sql"),
     include_str!("../fixtures/storage/index_version_2.sql"),
@@ -115,7 +115,7 @@ fn an_index_of_any_version_is_brought_to_the_present_one() {
         assert_eq!(index.counts().unwrap(), counts);
         assert_eq!(paths(&index, "invoice manager"), ["docs/ddr.md", "src/bill.rs", "src/bill.rs"]);
         assert_eq!(columns(&storage), columns(&new), "version {version}");
-        // What the first version does not tell is written once more.
+        // The first version has no `whole_hash`, so the document with a long line is written again.
         let again = || -> Vec<bool> {
             let upserted = index.upsert(&documents).unwrap();
             upserted.into_iter().map(|upserted| upserted.changed).collect()
@@ -138,11 +138,11 @@ fn an_unchanged_document_costs_one_row_read_and_no_write() {
     let after = storage.cost();
     assert_eq!((after.0, after.1), (before.0, before.1), "writes");
     assert_eq!(after.2 - before.2, 1, "rows read");
-    // Line ends do not make another text, nor does the language that the path says already.
+    // Other line ends, and the language that the path implies, change nothing.
     put.contents = put.contents.replace('\n', "\r\n");
     put.language = Some("rust".to_owned());
     assert!(!index.upsert(&[put.clone()]).unwrap()[0].changed);
-    // Contents, language and properties do.
+    // Other contents, another language or other properties do.
     for change in [
         Document { contents: "other".to_owned(), ..put.clone() },
         Document { language: Some("csharp".to_owned()), ..put.clone() },
@@ -251,7 +251,7 @@ fn documents_are_put_all_or_none_wherever_the_storage_fails() {
         assert_eq!(index.upsert(&new).unwrap().len(), 3);
         assert_eq!(paths(&index, "gamma"), ["a"]);
     }
-    // The very first write as well, which also makes the tables.
+    // And at the very first write, which also creates the tables.
     let storage = Storage::new();
     let index = ChunkIndex::new(&storage);
     storage.fail_after(5);

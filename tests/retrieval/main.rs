@@ -1,5 +1,5 @@
-//! A workspace's index (the interface, section 7): how documents are cut, what they are found by,
-//! what a scope permits, what is written, and what the workspace endpoints take.
+//! A workspace's index (interface §7): chunks, terms, scopes, search, storage, and the request bodies
+//! of the workspace endpoints.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What a scope permits (AGN-034 §4.4): each operator, on each key, with one and several values.
+//! The documents that a scope permits (AGN-034 §4.4): each operator, on each key, with one and several values.
 
 use aptix_edge::contract::{RagCondition, RagOperator, RagScope};
 use aptix_edge::retrieval::permits;
@@ -74,7 +74,7 @@ fn every_condition_must_hold_and_none_permits_everything() {
     assert!(!permitted(&[yes, no]));
     assert!(!permitted(&[no, yes]));
     assert!(permitted(&[yes, ("Path", RagOperator::DoesNotContain, &["tests"])]));
-    // One key twice: the values of one condition are alternatives, conditions are not.
+    // The values of one condition are alternatives, two conditions with the same key are not.
     assert!(permitted(&[
         ("tags", RagOperator::Equal, &["api"]),
         ("tags", RagOperator::Equal, &["public-api"])

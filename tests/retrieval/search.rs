@@ -1,4 +1,4 @@
-//! What is found: the best within the scope, in one order, whatever the query looks like.
+//! Search results: the best chunks within the scope, always in the same order, for any query.
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
-//! SQLite in memory behind `Database`, for an index alone: it counts what statements cost.
+//! SQLite in memory behind `Database`, for an index alone. It counts statements and rows.
 
 use std::cell::{Cell, RefCell};
 
 use aptix_edge::contract::Fault;
-use aptix_edge::ports::{Database, DatabaseFault, Row, Value};
+use aptix_edge::ports::{Database, Row, Value, storage_failed};
 use rusqlite::{Connection, types};
 
 /// A database of its own.
@@ -12,9 +12,9 @@ pub(crate) struct Storage {
     depth: Cell<u32>,
     /// Writing statements so far.
     writes: Cell<u64>,
-    /// Rows given back so far.
+    /// Rows returned so far.
     rows_returned: Cell<u64>,
-    /// The writing statement that fails, counted down.
+    /// The number of writing statements before the one that fails.
     failing_in: RefCell<Option<u64>>,
 }
 
@@ -29,22 +29,22 @@ impl Storage {
         }
     }
 
-    /// Writing statements, rows written (those of FTS5's own tables included) and rows given back.
+    /// Writing statements, rows written (those of FTS5's own tables included) and rows returned.
     pub(crate) fn cost(&self) -> (u64, u64, u64) {
         (self.writes.get(), self.connection.total_changes(), self.rows_returned.get())
     }
 
-    /// Lets the writing statement fail that comes after so many others.
+    /// Makes a writing statement fail, the one after `others` more.
     pub(crate) fn fail_after(&self, others: u64) {
         *self.failing_in.borrow_mut() = Some(others);
     }
 
-    /// One number out of the storage, behind the product's back.
+    /// One number out of the storage, read without the product.
     pub(crate) fn number(&self, statement: &str) -> i64 {
         self.connection.query_row(statement, [], |row| row.get(0)).unwrap()
     }
 
-    /// Spoils the storage behind the product's back.
+    /// Writes to the storage without the product.
     pub(crate) fn write(&self, statement: &str) {
         self.connection.execute_batch(statement).unwrap();
     }
@@ -63,11 +63,11 @@ impl Storage {
 }
 
 impl Database for &Storage {
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
         (**self).query(statement, parameters)
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
         (**self).execute(statement, parameters)
     }
 
@@ -77,13 +77,13 @@ impl Database for &Storage {
 }
 
 impl Database for Storage {
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, DatabaseFault> {
-        let fault = |fault: rusqlite::Error| DatabaseFault(fault.to_string());
+    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
+        let fault = |_: rusqlite::Error| storage_failed();
         let mut prepared = self.connection.prepare_cached(statement).map_err(fault)?;
         if !prepared.readonly() {
             self.writes.set(self.writes.get() + 1);
             if self.fails_now() {
-                return Err(DatabaseFault("disk I/O error".to_owned()));
+                return Err(storage_failed());
             }
         }
         let bound = parameters.iter().map(|value| match value {
@@ -96,9 +96,9 @@ impl Database for Storage {
         let mut given = Vec::new();
         while let Some(row) = rows.next().map_err(fault)? {
             let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
-                types::Value::Null => Value::Null,
-                types::Value::Integer(number) => Value::Integer(number),
-                types::Value::Text(text) => Value::Text(text),
+                types::Value::Null => serde_json::Value::Null,
+                types::Value::Integer(number) => number.into(),
+                types::Value::Text(text) => text.into(),
                 other => panic!("{other:?} is read, only text and integers are"),
             };
             let cells = names.iter().enumerate().map(|(place, name)| (name.clone(), cell(place)));
@@ -108,7 +108,7 @@ impl Database for Storage {
         Ok(given)
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), DatabaseFault> {
+    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
         let given = self.query(statement, parameters)?;
         assert!(given.is_empty(), "these rows would be lost: {statement}");
         Ok(())

@@ -1,4 +1,4 @@
-//! What a text is found by: words, and the parts of identifiers, in every spelling.
+//! The terms that find a text: words, and the parts of identifiers, in every spelling.
 
 use aptix_edge::retrieval::{ChunkIndex, MAX_TERMS, match_expression, searchable};
 

@@ -1,10 +1,10 @@
 //! The survival proof: the instance ends at every durable step of every kind of turn, and in the
 //! middle of every write, and nothing is lost, doubled or stuck.
 //!
-//! A scenario is what a client does. It is run once to count its durable steps and its writing
+//! A scenario is a list of a client's acts. It is run once to count its durable steps and its writing
 //! statements; then once for each of them, the instance ending right after the step, or instead of
-//! the statement, so that its transaction is rolled back. Another instance goes on over the same
-//! storage, and the client does what clients do: it repeats what got no answer, or it is gone.
+//! the statement, so that its transaction is rolled back. Another instance continues over the same
+//! storage, and the client repeats the request that got no response, or never returns.
 
 #![allow(
     clippy::print_stdout,
@@ -16,20 +16,20 @@ use std::collections::BTreeMap;
 use bed::*;
 use serde_json::{Value, json};
 
-/// What a client does, one after the other.
+/// An act of a client, or of the model service.
 #[derive(Clone, Debug)]
 enum Act {
     /// A user turn, with other members as well.
     Turn(&'static str, &'static str, Value),
-    /// Answers whatever the turn waits for.
+    /// Sends the tool results that the turn waits for.
     Results(&'static str),
     /// Cancels a turn that is paused.
     Cancel(&'static str),
-    /// Begins a user turn and cancels it as soon as the model service has been called so often.
+    /// Begins a user turn and cancels it after this many calls of the model service.
     CancelRunning(&'static str, &'static str, usize),
     /// The service forgets all responses.
     Forget,
-    /// The service fails once, after so many calls that go well.
+    /// The service fails once, after this many successful calls.
     Spoil(usize),
 }
 
@@ -126,20 +126,20 @@ fn scenarios() -> Vec<Scenario> {
     ]
 }
 
-/// What a client does when it got no answer.
+/// The client's reaction to a missing response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Client {
     /// It repeats the request, at once.
     Repeats,
-    /// It repeats the request after the alarm has rung and all is quiet again.
+    /// It repeats the request after the alarm has rung and the object is idle.
     RepeatsLate,
     /// It is gone; the alarm rings.
     IsGone,
 }
 
-/// What was durable when the instance ended.
+/// The durable state when the instance ended.
 struct Remains {
-    /// Server calls whose answer is stored, and how often each has run.
+    /// Server calls whose result is stored, and how often each has run.
     executed: BTreeMap<String, usize>,
     turns: Vec<String>,
 }
@@ -159,8 +159,8 @@ fn remains(bed: &Bed) -> Remains {
     Remains { executed, turns }
 }
 
-/// Does one act; `None` when the instance ended before the answer. `sent` is the tool results that
-/// the client has sent for it already, and then repeats.
+/// Does one act; `None` when the instance ended before it responded. `sent` holds the tool results
+/// that the client has sent for the act already, and then repeats.
 fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
     match act {
         Act::Turn(id, words, members) => {
@@ -207,7 +207,7 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
     Some(())
 }
 
-/// Durable steps and writing statements of a scenario that nothing happens to.
+/// Durable steps and writing statements of a scenario without a crash.
 fn count(scenario: &Scenario) -> (u64, u64) {
     let bed = Bed::new();
     for next in &scenario.acts {
@@ -223,7 +223,7 @@ fn table_writes() -> u64 {
     bed.disk.read("SELECT 1 FROM sqlite_master WHERE type = 'table'").len() as u64
 }
 
-/// Runs a scenario with a crash, and checks what must hold whatever happened.
+/// Runs a scenario with a crash, and checks the invariants.
 fn survive(scenario: &Scenario, crash: Option<Crash>, client: Client) -> Bed {
     let bed = Bed::with_crash(crash);
     let mut left = None;
@@ -246,7 +246,7 @@ fn survive(scenario: &Scenario, crash: Option<Crash>, client: Client) -> Bed {
     }
     bed.settle();
     if !bed.alive() {
-        // It ended when nobody waited any more.
+        // The instance ended after the last response.
         left = Some(remains(&bed));
         bed.restart();
         bed.alarm();
@@ -274,8 +274,8 @@ fn check(bed: &Bed, left: Option<&Remains>) {
         assert_eq!(ran[call], *times, "{call} ran again although its result was stored");
     }
 
-    // What waits for its client is answered; then the next turn is taken, and the model service
-    // knows everything that was ever accepted.
+    // Turns that wait for tool results receive them. The next turn is then accepted, and the model
+    // service knows everything that was ever accepted.
     for (id, _) in status(bed).iter().filter(|(_, status)| *status == "awaiting_tools") {
         let turn = if id == "t1" { "t1" } else { "t2" };
         act(bed, &Act::Results(turn), &mut None).unwrap();
@@ -344,7 +344,7 @@ fn every_kind_of_turn_survives_a_crash_at_every_durable_step_and_in_every_write(
 
 #[test]
 fn a_crash_changes_nothing_that_a_client_who_repeats_can_see() {
-    // Failures that pass by are consumed by the crash, so scenarios without one.
+    // The crash would consume a transient failure, so these scenarios have none.
     for scenario in scenarios() {
         if scenario.acts.iter().any(|act| matches!(act, Act::Spoil(_) | Act::CancelRunning(..))) {
             continue;
@@ -431,7 +431,7 @@ fn a_write_that_fails_fails_its_request_at_worst_and_a_repeat_goes_on() {
 fn a_storage_that_fails_for_a_while_loses_nothing_that_was_accepted() {
     let bed = Bed::new();
     bed.post(&turn("t1", "One")).final_text();
-    // The answer cannot be stored: the turn is told as failed, and is still taken to its end.
+    // The outcome cannot be stored: the client sees the turn fail, and it is still completed.
     bed.disk.write(
         "CREATE TRIGGER spoiled BEFORE INSERT ON conversation WHEN NEW.kind = 'answer'
          BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END",

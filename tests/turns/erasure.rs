@@ -1,5 +1,5 @@
 //! An erased session is gone whatever happens meanwhile: its rows in one step, its responses at the
-//! model service in the end.
+//! model service eventually.
 
 use bed::*;
 use serde_json::{Value, json};
@@ -43,12 +43,12 @@ fn an_erasure_that_is_cut_anywhere_has_happened_or_not_and_is_completed_by_repea
         let heard = bed.try_erase();
         assert_eq!(heard, None, "{crash:?}");
         bed.restart();
-        // Whole, or gone: nothing between.
+        // The session is whole or gone.
         let erased = bed.session().status == 404;
         assert!(erased || bed.turn("t2").result()["Status"] == "awaiting_tools", "{crash:?}");
         let completed = bed.world.model.stored() == 0 && tables(&bed) == 0;
         match bed.try_erase().unwrap() {
-            // Nothing of it is left to tell of.
+            // No receipt is left.
             again if again.status == 404 => assert!(completed, "{crash:?}"),
             again => assert_eq!(counts(again.result()), counts(&receipt), "{crash:?}"),
         }
@@ -88,7 +88,7 @@ fn an_alarm_that_rings_while_an_erasure_goes_on_leaves_it_alone() {
 fn a_session_that_runs_is_stopped_and_erased_whenever_that_is_asked() {
     for calls in 1..=2 {
         let bed = Bed::new();
-        // The model thinks for as long as it is let.
+        // The model never responds.
         bed.world.model.spoil_once_after(calls - 1, Reply::Silence);
         let running = bed.send(&turn("t1", "One [plan: server, server]"));
         bed.run_until(|bed| bed.world.model.requests() >= calls, "the turn runs");

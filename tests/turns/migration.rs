@@ -1,4 +1,4 @@
-//! A session that an older version of the product kept is the same session after an upgrade.
+//! A session that an older version of the product stored is the same session after an upgrade.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-/// One session as each published version keeps it, oldest first.
+/// The same session in the form of each published version, oldest first.
 const VERSIONS: [&str; 3] = [
     include_str!("../fixtures/storage/version_1.sql"),
     include_str!("../fixtures/storage/version_2.sql"),
@@ -33,7 +33,7 @@ fn second_results(more: &[String]) -> Value {
     results("tools", &[(&more[0], json!({ "three": 3 }))])
 }
 
-/// Puts a pinned storage in the place of the present one.
+/// Replaces the storage by a pinned one.
 fn replace_storage(bed: &Bed, pinned: &str) {
     for table in bed.disk.read("SELECT name FROM sqlite_master WHERE type = 'table'") {
         bed.disk.write(&format!("DROP TABLE {}", table["name"].as_str().unwrap()));

@@ -1,10 +1,10 @@
-//! What a turn costs in rows, which is what the object's storage is billed by: few are written, and
-//! those that are read do not grow with the session.
+//! The rows that a turn costs, by which the object's storage is billed: it writes few, and reads no
+//! more in a longer session.
 
 use bed::*;
 use serde_json::json;
 
-/// Rows written and rows returned by whatever happens.
+/// Rows written and rows returned during `what`.
 fn cost(bed: &Bed, what: impl FnOnce()) -> (u64, u64) {
     let disk = &bed.disk;
     let before = (disk.rows_written.get(), disk.rows_returned.get());
@@ -36,7 +36,7 @@ fn a_plain_follow_up_writes_six_rows_however_long_the_session_is() {
     assert!(costs[0].1 <= 15, "{costs:?}");
     assert!(costs.iter().all(|cost| cost.1 == costs[0].1), "{costs:?}");
 
-    // After a restart as well, and for the other things that clients ask.
+    // The same after a restart, and for the other requests of clients.
     let asked = |what: &dyn Fn(&Bed)| {
         bed.restart();
         cost(&bed, || what(&bed)).1
@@ -60,7 +60,7 @@ fn a_follow_up_asks_its_storage_once_and_tells_it_five_times() {
         let chosen = statements.iter().filter(|(text, _)| text.starts_with("SELECT") == reading);
         chosen.map(|(_, seen)| seen.runs).sum()
     };
-    // Asked for: the turn by its id.
+    // The only read: the turn by its id.
     assert_eq!((runs(true), runs(false)), (1, 5), "{:#?}", statements.keys());
 }
 
@@ -109,8 +109,8 @@ fn no_statement_of_a_turn_looks_through_a_whole_table() {
     let statements = bed.disk.statements().into_iter();
     for (statement, seen) in statements.filter(|(text, _)| !text.starts_with("CREATE")) {
         let tables = bed.disk.plan(&statement);
-        // What is said again is looked for where it was said: only a repeat of an older turn that
-        // was refused, or answered to others, asks for it.
+        // This statement scans for an earlier message. Only the repeat of an older turn runs it, after
+        // the model service refused the message or a newer turn followed.
         let rare = statement.contains("kind = 'user' ORDER BY seq LIMIT 1");
         let of_the_schema = statement.contains("sqlite_master");
         let scans =

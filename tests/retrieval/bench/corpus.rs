@@ -1,5 +1,4 @@
-//! The texts that are searched: this project's own, those shipped beside this file, and a large one
-//! that is made.
+//! The corpora: this project's own texts, those shipped beside this file, and a large generated one.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +7,7 @@ use aptix_edge::retrieval::pieces;
 
 use super::questions::{BILLING, HANDBOOK, OWN, Question};
 
-/// Documents, and what is asked of them.
+/// Documents, and the questions about them.
 pub(crate) struct Corpus {
     pub(crate) name: &'static str,
     pub(crate) documents: Vec<Document>,
@@ -33,7 +32,7 @@ impl Corpus {
         ]
     }
 
-    /// The bench is only as right as its labels.
+    /// Fails when a label names a text that no longer exists.
     pub(crate) fn assert_labels(&self, answers: &[(&str, &str)]) {
         for (file, symbol) in answers {
             let documents = self.documents.iter().filter(|document| document.path == *file);
@@ -45,8 +44,8 @@ impl Corpus {
     }
 }
 
-/// `src` and `tests`, without what only measures, hammers or tests retrieval itself: this bench holds
-/// the questions, and the others are not what anyone asks for.
+/// `src` and `tests`, without the benches, the fuzzers and the tests of retrieval: this bench contains
+/// the questions, and nobody asks about the others.
 fn own() -> Vec<Document> {
     let mut documents = under(&root().join("src"), "src/");
     documents.extend(under(&root().join("tests"), "tests/"));

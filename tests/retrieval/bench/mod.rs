@@ -1,5 +1,4 @@
-//! How good retrieval is and how fast, against plain FTS5 over the same chunks: `make
-//! bench-retrieval`.
+//! Quality and speed of retrieval against plain FTS5 over the same chunks: `make bench-retrieval`.
 //!
 //! Quality: labelled questions over three corpora (this project, C# sources, a Markdown handbook).
 //! Speed: ratios to plain FTS5 in the same run, on a workspace of ten thousand chunks.
@@ -23,10 +22,10 @@ use plain_fts5::PlainFts5;
 
 use super::storage::Storage;
 
-/// How many chunks a question is answered with, as a turn is by default.
+/// The chunks that a question finds, as many as a turn receives by default.
 const LIMIT: usize = 8;
 
-/// What a chunk is known by here.
+/// Identifies a chunk.
 type Hit = (String, String);
 
 #[derive(Default)]
@@ -77,7 +76,7 @@ fn ask(index: &ChunkIndex<Storage>, question: &str) -> Vec<Hit> {
 #[ignore = "a bench: make bench-retrieval"]
 fn eight_chunks_hold_the_answer_more_often_than_with_plain_fts5() {
     let (mut ours, mut plain) = (Quality::default(), Quality::default());
-    // One workspace holds them all, so that no question is easy for lack of other texts.
+    // One workspace holds all corpora, so that no question is easy for lack of other texts.
     let documents: Vec<Document> = Corpus::all().into_iter().flat_map(|c| c.documents).collect();
     let (index, chunks) = index_of(&documents);
     let baseline = PlainFts5::of(&documents);
@@ -119,7 +118,7 @@ fn report(name: &str, ours: &Quality, plain: &Quality) {
     );
 }
 
-/// The middle of several runs, in milliseconds.
+/// The median of several runs, in milliseconds.
 fn median_ms(runs: usize, mut what: impl FnMut()) -> f64 {
     let mut times: Vec<f64> = (0..runs)
         .map(|_| {

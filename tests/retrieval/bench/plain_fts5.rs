@@ -1,4 +1,4 @@
-//! The baseline: the same chunks in a plain FTS5 table, every word of the question as it stands.
+//! The baseline: the same chunks in a plain FTS5 table, searched for every word of the question.
 
 use aptix_edge::contract::Document;
 use aptix_edge::retrieval::pieces;

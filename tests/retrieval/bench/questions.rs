@@ -1,17 +1,17 @@
-//! What users ask, and where the answer stands: the file, and a text that the right chunk holds.
+//! Questions of users, each labelled with the file and a text of the right chunk.
 //!
-//! Written from what a user wants to know, not from the texts: a label is robust against edits as
-//! long as its symbol is not renamed, and the bench says which label has lost its chunk.
+//! Their words are those of a user, not of the texts. A label survives edits as long as its symbol is
+//! not renamed, and the bench names the labels that have lost their chunk.
 
-/// A question and its answers, one of which must be found: a file and a text in the right chunk. The
-/// empty text is for a question that the file answers as a whole.
+/// A question and its labels, one of which must be found: a file and a text in the right chunk. With
+/// an empty text any chunk of the file is right.
 pub(crate) type Question = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// About this project's own `src` and `tests`.
 pub(crate) const OWN: &[Question] = &[
     (
         "where is the alarm set that keeps a running turn alive?",
-        &[("src/platform/alarm.rs", "fn ensure")],
+        &[("src/entry/alarm.rs", "fn ensure")],
     ),
     (
         "How long do we wait before calling the model again after a 503?",
@@ -27,7 +27,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "where do we check that tool results answer exactly the pending calls?",
-        &[("src/entry/admission.rs", "fn match_results")],
+        &[("src/entry/tool_results.rs", "fn match_results")],
     ),
     (
         "What happens when a second user turn arrives while one is still in progress?",
@@ -50,7 +50,7 @@ pub(crate) const OWN: &[Question] = &[
     ("function that decides which URL belongs to which endpoint", &[("src/entry/route.rs", "")]),
     (
         "where is the body size limit enforced while reading the request",
-        &[("src/platform/request_body.rs", "")],
+        &[("src/entry/request_body.rs", "")],
     ),
     (
         "I get fatal: `transactionSync` is not defined. Who calls it?",
@@ -71,24 +71,24 @@ pub(crate) const OWN: &[Question] = &[
     ("how does the catalog check refuse a bad tool URL", &[("src/catalog/http_endpoint.rs", "")]),
     (
         "does an HTTP tool follow redirects to another host? security review",
-        &[("src/server_tools/http_tool.rs", "fn same_host")],
+        &[("src/outbound/json_service.rs", "fn same_host")],
     ),
     (
         "Which environment variables are there and what are their default values?",
-        &[("src/pipeline/deployment.rs", "")],
+        &[("src/ports/deployment.rs", "")],
     ),
     (
         "resume a stream with Last-Event-ID",
         &[
-            ("src/pipeline/turn_stream.rs", "pub struct Position"),
-            ("src/pipeline/turn_stream.rs", "pub struct StreamCursor"),
-            ("src/platform/session_object.rs", "Last-Event-ID"),
+            ("src/reasoner/position.rs", "pub struct Position"),
+            ("src/reasoner/text_cursor.rs", "pub struct TextCursor"),
+            ("src/entry/session_object.rs", "Last-Event-ID"),
             ("src/entry/session_host.rs", "Last-Event-ID"),
         ],
     ),
     (
         "taking text back that was already streamed to the client",
-        &[("src/pipeline/turn_stream.rs", "fn discard")],
+        &[("src/reasoner/live_text.rs", "fn discard")],
     ),
     (
         "misspelled field name suggestion",
@@ -128,7 +128,7 @@ pub(crate) const OWN: &[Question] = &[
         "time out when the model service stops sending anything",
         &[
             ("src/llm_call/reading.rs", "async fn silence"),
-            ("src/llm_call/mod.rs", "fn a_service_that_is_silent"),
+            ("tests/llm_call/main.rs", "fn a_service_that_is_silent"),
         ],
     ),
     (
@@ -163,7 +163,7 @@ pub(crate) const OWN: &[Question] = &[
     (
         "comment lines sent during silence so proxies keep the connection open",
         &[
-            ("src/platform/event_stream.rs", ""),
+            ("src/entry/event_stream.rs", ""),
             ("tests/e2e/streaming.test.mjs", "silence is filled with comments"),
         ],
     ),
@@ -178,7 +178,7 @@ pub(crate) const OWN: &[Question] = &[
         "which previous_response_id errors make us start a new chain with the whole conversation",
         &[
             ("src/llm_call/failure.rs", "fn lost_chain"),
-            ("src/responses_api/error_body.rs", "the response\n"),
+            ("src/responses_api/error_body.rs", "pub fn concerns_previous_response"),
         ],
     ),
 ];
