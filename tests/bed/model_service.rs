@@ -1,8 +1,8 @@
-//! A model service that refuses whatever the live one refuses, keeps responses as it does, and for
-//! the rest answers as it was told to.
+//! A model service that refuses the requests that the live one refuses and stores responses as it
+//! does. Its output is scripted.
 //!
-//! What it refuses because of the request itself is recorded apart: a product that keeps its chain
-//! never sees such a refusal.
+//! Refusals for an invalid request are recorded separately: a product that keeps its chain of
+//! responses intact never causes one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,43 +12,43 @@ use serde_json::{Value, json};
 
 use super::conversation::Conversation;
 use super::reply::{Answer, Ending, Reply, http_error};
-use super::response_stream::{Told, tell};
+use super::response_stream::{RenderedResponse, render};
 
-/// Decides what the model says, from the conversation that it is shown.
+/// Decides on the model's reply from the conversation that it is shown.
 type Mind = Box<dyn Fn(&Conversation) -> Reply>;
 
 /// The model service.
 pub struct ModelService {
     mind: RefCell<Mind>,
     script: RefCell<VecDeque<Reply>>,
-    /// How many requests go well first, how often it then fails, and how.
+    /// The number of requests that succeed first, the number that then fail, and the failure.
     spoiled: RefCell<Option<(usize, usize, Reply)>>,
     kept: RefCell<BTreeMap<String, Rc<Kept>>>,
     latest: RefCell<Option<Rc<Kept>>>,
     bodies: RefCell<Vec<Value>>,
     refusals: RefCell<Vec<String>>,
     forgot: Cell<bool>,
-    /// The service deletes nothing that it is asked to delete.
+    /// Deletions fail, and the responses stay.
     pub keeps_everything: Cell<bool>,
     numbers: Cell<u64>,
-    /// Calls that neither ended nor were given up.
+    /// Calls that have neither ended nor been aborted.
     pub open: Cell<usize>,
-    /// The most calls that were ever open at once.
+    /// The largest number of calls that were open at once.
     pub most_open: Cell<usize>,
-    /// Calls that were given up before they ended.
+    /// Calls that were aborted before they ended.
     pub aborted: Cell<usize>,
-    /// Set for tests whose sessions are long: bodies are not kept.
+    /// For long sessions: bodies are not recorded.
     pub forgetful_of_bodies: Cell<bool>,
 }
 
-/// A response that ended, and what it continues.
+/// A completed response and its predecessor.
 struct Kept {
     before: Option<Rc<Kept>>,
     items: Vec<Value>,
     open_calls: BTreeSet<String>,
 }
 
-/// A refusal: status, error object.
+/// The error object of a refusal.
 struct Refusal(Value);
 
 impl ModelService {
@@ -71,48 +71,48 @@ impl ModelService {
         }
     }
 
-    /// The next requests are answered like this, in this order; then the mind decides again.
+    /// Queues replies for the next requests; after them the mind decides again.
     pub fn script(&self, replies: impl IntoIterator<Item = Reply>) {
         self.script.borrow_mut().extend(replies);
     }
 
-    /// From here on the model decides like this.
+    /// Replaces the mind.
     pub fn think(&self, mind: impl Fn(&Conversation) -> Reply + 'static) {
         *self.mind.borrow_mut() = Box::new(mind);
     }
 
-    /// Takes back one scripted answer; false when there is none.
+    /// Removes the next scripted reply; false when there is none.
     pub fn drop_scripted(&self) -> bool {
         self.script.borrow_mut().pop_front().is_some()
     }
 
-    /// After `well` more requests every one is answered like this, until [`Self::mend`].
+    /// After `well` more requests, every request gets this reply until [`Self::mend`].
     pub fn spoil_after(&self, well: usize, reply: Reply) {
         self.spoiled.replace(Some((well, usize::MAX, reply)));
     }
 
-    /// After `well` more requests one is answered like this.
+    /// After `well` more requests, one request gets this reply.
     pub fn spoil_once_after(&self, well: usize, reply: Reply) {
         self.spoiled.replace(Some((well, 1, reply)));
     }
 
-    /// Ends [`Self::spoil_after`].
+    /// Ends the effect of [`Self::spoil_after`].
     pub fn mend(&self) {
         self.spoiled.replace(None);
     }
 
-    /// Forgets every response, as the live service does after its days of keeping.
+    /// Drops every stored response, as the live service does when its retention ends.
     pub fn forget(&self) {
         self.kept.borrow_mut().clear();
         self.forgot.set(true);
     }
 
-    /// Responses that the service still has.
+    /// The number of stored responses.
     pub fn stored(&self) -> usize {
         self.kept.borrow().len()
     }
 
-    /// Deletes a response and gives the status of the answer.
+    /// Deletes a response and returns the HTTP status.
     pub fn delete(&self, id: &str) -> u16 {
         if self.keeps_everything.get() {
             return 500;
@@ -120,30 +120,30 @@ impl ModelService {
         self.kept.borrow_mut().remove(id).map_or(404, |_| 200)
     }
 
-    /// The bodies of all requests, in their order, refused ones too.
+    /// The bodies of all requests in order, refused ones included.
     pub fn bodies(&self) -> Vec<Value> {
         self.bodies.borrow().clone()
     }
 
-    /// Requests so far.
+    /// The number of requests so far.
     pub fn requests(&self) -> usize {
         self.bodies.borrow().len()
     }
 
-    /// The conversation up to the latest answer.
+    /// The conversation up to the latest model output.
     pub fn conversation(&self) -> Conversation {
         let latest = self.latest.borrow();
         Conversation(latest.as_ref().map(|kept| kept.items()).unwrap_or_default())
     }
 
-    /// Requests that were refused for what they said, in the service's words. A response that was
-    /// forgotten on purpose does not count.
+    /// The messages of the refusals for an invalid request. A reference to a response that
+    /// [`Self::forget`] dropped does not count.
     pub fn refusals(&self) -> Vec<String> {
         self.refusals.borrow().clone()
     }
 
-    /// Takes a request and decides what comes back.
-    pub fn take(&self, body: &str) -> (Reply, Option<Told>) {
+    /// Checks a request and decides on the reply.
+    pub fn take(&self, body: &str) -> (Reply, Option<RenderedResponse>) {
         let body: Value = serde_json::from_str(body).expect("a request is JSON");
         if !self.forgetful_of_bodies.get() {
             self.bodies.borrow_mut().push(body.clone());
@@ -163,13 +163,13 @@ impl ModelService {
             return (reply, None);
         };
         let calls = std::iter::repeat_with(|| format!("call_{}", self.number()));
-        let told = tell(answer, &format!("resp_{}", self.number()), calls);
+        let rendered = render(answer, &format!("resp_{}", self.number()), calls);
         if matches!(answer.ending, Ending::Completed | Ending::Incomplete(_)) {
-            let output = told.response["output"].as_array().unwrap();
+            let output = rendered.response["output"].as_array().unwrap();
             items.extend(output.iter().cloned());
-            self.keep(&body, before, items, answer, &told);
+            self.keep(&body, before, items, answer, &rendered);
         }
-        (reply, Some(told))
+        (reply, Some(rendered))
     }
 
     fn decide(&self, before: Option<&Rc<Kept>>, input: &[Value]) -> Reply {
@@ -195,11 +195,11 @@ impl ModelService {
         before: Option<Rc<Kept>>,
         items: Vec<Value>,
         answer: &Answer,
-        told: &Told,
+        rendered: &RenderedResponse,
     ) {
         let mut open_calls = BTreeSet::new();
         let whole = matches!(answer.ending, Ending::Completed);
-        for item in told.response["output"].as_array().unwrap() {
+        for item in rendered.response["output"].as_array().unwrap() {
             if whole && item["type"] == "function_call" {
                 open_calls.insert(item["call_id"].as_str().unwrap().to_owned());
             }
@@ -207,11 +207,13 @@ impl ModelService {
         let kept = Rc::new(Kept { before, items, open_calls });
         self.latest.replace(Some(Rc::clone(&kept)));
         if body["store"] == true {
-            self.kept.borrow_mut().insert(told.response["id"].as_str().unwrap().to_owned(), kept);
+            self.kept
+                .borrow_mut()
+                .insert(rendered.response["id"].as_str().unwrap().to_owned(), kept);
         }
     }
 
-    /// Checks a request in the live order: shape, state, input.
+    /// Checks a request in the live service's order: shape, state, input.
     fn check(&self, body: &Value) -> Result<Option<Rc<Kept>>, Refusal> {
         check_shape(body)?;
         let before = match body["previous_response_id"].as_str() {

@@ -1,16 +1,17 @@
-//! A model that does what the user's latest message tells it, one step per answer.
+//! A model that follows the plan in the user's latest message, one step for each model output.
 //!
-//! It decides from the conversation alone, so it goes on rightly however often a turn is cut,
-//! repeated or told again.
+//! It decides from the conversation alone, so a turn that is interrupted or repeated goes on at the
+//! right step.
 
 use serde_json::json;
 
 use super::conversation::{Conversation, Said};
 use super::reply::{Item, Reply, call, say, says};
 
-/// Reads `[plan: step, step]` in the latest user message. Each step is one answer; after the last
-/// it says `Answer to <the message's first word>.` Steps: `server`, `client`, `two-servers`, `mixed`
-/// (server, client, server, client), `mode:<key>`, `modes` (three changes), `unoffered`, `fragile`.
+/// Follows `[plan: step, step]` in the latest user message. Each step is one model output; the last
+/// output is the text `Answer to <the message's first word>.` Steps: `server`, `client`,
+/// `two-servers`, `mixed` (server, client, server, client), `mode:<key>`, `modes` (three changes),
+/// `unoffered`, `fragile`.
 pub fn planned(conversation: &Conversation) -> Reply {
     let said = conversation.said();
     let latest = said.iter().rposition(|said| matches!(said, Said::User(_))).expect("a user spoke");
@@ -18,7 +19,8 @@ pub fn planned(conversation: &Conversation) -> Reply {
     let plan = text.split_once("[plan:").and_then(|(_, rest)| rest.split_once(']'));
     let steps: Vec<&str> =
         plan.map(|(plan, _)| plan.split(',').map(str::trim).collect()).unwrap_or_default();
-    // Outputs stand together after the calls of one answer.
+    // The outputs of one step's calls follow each other without a gap, so each run of outputs is
+    // one step.
     let taken = said[latest..]
         .windows(2)
         .filter(

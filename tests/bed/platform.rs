@@ -1,4 +1,4 @@
-//! The machine of the test bed: `Platform` over the executor, with both services behind `send`.
+//! `Platform` over the executor, with the model service and the tools behind `send`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -23,34 +23,34 @@ use super::reply::{Connection, Reply};
 use super::scripted_service::{HttpReply, Piece, ScriptedService};
 use super::tool_service::{ToolAnswer, ToolService};
 
-/// What is there whatever becomes of an instance.
+/// The surroundings that outlive every instance.
 pub struct World {
     pub executor: Rc<Executor>,
     pub model: ModelService,
     pub tools: ToolService,
-    /// What server tools made, by its key.
+    /// The files of server tools, by key.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
-    /// Why no file can be kept or deleted.
+    /// The failure of every attempt to store or delete a file.
     pub file_fault: Cell<Option<FileFault>>,
     pub log: RefCell<Vec<serde_json::Value>>,
-    /// Whether requests are within the rate of their key, and the keys that were asked about.
+    /// The rate limiter's verdict, and the keys it was asked about.
     pub rate: RefCell<Rate>,
     /// The operator's catalog.
     pub catalog: RefCell<KeptCatalog>,
-    /// Every workspace that was asked for anything, by its object's name.
+    /// The objects of all workspaces that were used, by name.
     pub workspaces: RefCell<BTreeMap<String, Rc<WorkspaceHost<SqliteDatabase>>>>,
-    /// No workspace responds to a session.
+    /// Requests from sessions to workspaces fail.
     pub workspaces_fail: Cell<bool>,
-    /// When the session's alarm rings next.
+    /// The time of the session's next alarm.
     pub alarm_at: Cell<Option<u64>>,
-    /// No alarm can be set.
+    /// Setting an alarm fails.
     pub alarm_fails: Cell<bool>,
-    /// What the deployment's secrets are set to.
+    /// The values of the deployment's secrets and variables.
     pub secrets: RefCell<BTreeMap<&'static str, String>>,
-    /// Stands in for every service when one step is tested alone.
+    /// Replaces every service when a step is tested alone.
     pub scripted_service: Option<ScriptedService>,
     random: RefCell<Random>,
-    /// Set to let every answer take a while, as the seed decides.
+    /// Set to delay every response by a time that the seed determines.
     slow: Cell<bool>,
 }
 
@@ -60,25 +60,25 @@ pub struct Rate {
     pub asked: Vec<String>,
 }
 
-/// The machine as one instance has it.
+/// One instance's view of the world.
 pub struct TestPlatform {
     world: Rc<World>,
     instance: Rc<Instance>,
 }
 
-/// A response's body, with the chunks that are still to come.
+/// A response body, with the chunks that are still to come.
 pub struct TestBody {
     world: Rc<World>,
     coming: VecDeque<Piece>,
-    /// When the wait ends that stands next.
+    /// The end of the current wait.
     until: Option<u64>,
-    /// The body was waited for: chunks that came one after the other are given together.
+    /// Set after a wait: chunks that came one after the other are then returned together.
     awaited: bool,
-    /// Of the model service; a call is open for as long as its body is neither read nor dropped.
+    /// Set for the model service. The call stays open until its body is read to the end or dropped.
     call: Option<OpenCall>,
 }
 
-/// A call to the model service that has not ended. Dropping it gives the call up.
+/// A call to the model service that has not ended. Dropping it aborts the call.
 struct OpenCall(Rc<World>);
 
 impl World {
@@ -96,7 +96,7 @@ impl World {
         Rc::new(Self { secrets: RefCell::new(secrets.into()), ..Self::empty(executor, None) })
     }
 
-    /// Nothing but a clock at 0 and one service.
+    /// An empty world with a clock at 0 and one scripted service.
     pub fn of_one_step(service: ScriptedService) -> Rc<Self> {
         Rc::new(Self::empty(Rc::default(), Some(service)))
     }
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// The object of a workspace, by its name.
+    /// The object of the workspace `name`.
     pub fn workspace(self: &Rc<Self>, name: &str) -> Rc<WorkspaceHost<SqliteDatabase>> {
         let mut workspaces = self.workspaces.borrow_mut();
         let host = workspaces.entry(name.to_owned()).or_insert_with(|| {
@@ -132,19 +132,19 @@ impl World {
         Rc::clone(host)
     }
 
-    /// What a step never does when it is tested alone.
+    /// Panics when a step that is tested alone does `what`.
     fn beside_a_step(&self, what: &str) {
         assert!(self.scripted_service.is_none(), "a step {what}");
     }
 
-    /// From here on the order of tasks, and how long things take, is what the seed makes it.
+    /// From now on the seed determines the order of tasks and all delays.
     pub fn shake(&self, seed: u64) {
         self.executor.shuffle(seed);
         self.random.replace(Random(seed ^ 0x5eed));
         self.slow.set(true);
     }
 
-    /// How long the next thing takes.
+    /// The delay of the next operation.
     pub fn delay_ms(&self) -> u64 {
         let mut random = self.random.borrow_mut();
         if self.slow.get() && random.chance(60) { random.below(40) } else { 0 }
@@ -159,7 +159,7 @@ impl TestPlatform {
     async fn ask_model(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
         let call = OpenCall::new(&self.world);
         self.pause().await;
-        let (reply, told) = self.world.model.take(body);
+        let (reply, rendered) = self.world.model.take(body);
         self.pause().await;
         match reply {
             Reply::Unreachable => {
@@ -169,13 +169,16 @@ impl TestPlatform {
             Reply::Silence => std::future::pending().await,
             Reply::Http(reply) => Ok(self.http_response(reply, Some(call)).await),
             Reply::Answer(answer) => {
-                let told = told.expect("an answer was told");
-                let whole =
-                    if answer.as_json { told.response.to_string() } else { told.events.concat() };
+                let rendered = rendered.expect("a response was rendered");
+                let whole = if answer.as_json {
+                    rendered.response.to_string()
+                } else {
+                    rendered.events.concat()
+                };
                 let chunks: Vec<Vec<u8>> = match answer.chunk_bytes {
                     Some(bytes) => whole.as_bytes().chunks(bytes).map(<[u8]>::to_vec).collect(),
                     None if answer.as_json => vec![whole.into_bytes()],
-                    None => told.events.into_iter().map(String::into_bytes).collect(),
+                    None => rendered.events.into_iter().map(String::into_bytes).collect(),
                 };
                 let (count, end) = match answer.connection {
                     Connection::Whole => (chunks.len(), None),
@@ -366,7 +369,7 @@ impl Platform for TestPlatform {
     }
 
     async fn free_storage(&self) -> Result<(), DatabaseFault> {
-        // What is left of an erased session are no rows; the alarm goes, too.
+        // An erased session has no rows left; the alarm goes, too.
         self.world.alarm_at.set(None);
         Ok(())
     }
@@ -431,7 +434,7 @@ impl ResponseBody for TestBody {
 }
 
 impl TestBody {
-    /// Waits for the end of the wait that stands at a place; giving it up loses nothing.
+    /// Waits until the silence at `at` is over. Dropping the future loses nothing.
     async fn wait_over(&mut self, at: usize) {
         while let Some(Piece::Silence(ms)) = self.coming.get(at) {
             let executor = &self.world.executor;
@@ -459,7 +462,7 @@ impl OpenCall {
 
     fn ended(self) {
         let aborted = &self.0.model.aborted;
-        // Dropping counts every call as given up; this one was not.
+        // The drop below counts the call as aborted, which this one was not.
         aborted.set(aborted.get().wrapping_sub(1));
     }
 }

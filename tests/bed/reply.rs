@@ -1,32 +1,33 @@
-//! What the model service does with a request that it does not refuse: an answer, well or spoiled.
+//! The replies of the model service to requests that it accepts: model output, complete or broken
+//! off, and HTTP errors.
 
 use serde_json::{Value, json};
 
 use super::scripted_service::{HttpReply, Piece};
 
-/// An output item of an answer.
+/// An item of model output.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// A message, in the pieces in which it is streamed.
+    /// A message, in the pieces that are streamed.
     Text(Vec<String>),
     /// A function call.
     Call {
         /// Tool name.
         name: String,
-        /// JSON text, as the model writes it.
+        /// JSON text, in the model's own spelling.
         arguments: String,
     },
-    /// Reasoning that can be sent back.
+    /// A reasoning item that can be sent back.
     Reasoning,
     /// A message that declines.
     Refusal(String),
 }
 
-/// How an answer ends.
+/// The end of a response.
 #[derive(Clone, Debug)]
 pub enum Ending {
     Completed,
-    /// `response.incomplete`, the last item being cut.
+    /// `response.incomplete`, with the last item cut.
     Incomplete(&'static str),
     /// `response.failed`.
     Failed(&'static str),
@@ -37,47 +38,47 @@ pub enum Ending {
     },
 }
 
-/// How the connection fares while the answer is sent.
+/// The behaviour of the connection while the response is sent.
 #[derive(Clone, Copy, Debug)]
 pub enum Connection {
     Whole,
-    /// It breaks after so many chunks.
+    /// Breaks after this many chunks.
     Breaks(usize),
-    /// It ends properly after so many chunks.
+    /// Ends properly after this many chunks.
     Ends(usize),
-    /// Nothing more comes after so many chunks.
+    /// Stays open without data after this many chunks.
     Silent(usize),
 }
 
-/// An answer of the model.
+/// A response of the model.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub items: Vec<Item>,
     pub ending: Ending,
     pub connection: Connection,
-    /// One JSON body although a stream was asked for.
+    /// Sends one JSON body even for a streaming request.
     pub as_json: bool,
-    /// Chunks of so many bytes; one per event when absent.
+    /// The size of the chunks in bytes; one chunk for each event when absent.
     pub chunk_bytes: Option<usize>,
-    /// Time before each chunk.
+    /// The pause before each chunk.
     pub pause_ms: u64,
     /// Input, cached, output, reasoning tokens.
     pub usage: [u64; 4],
 }
 
-/// What comes back for a request.
+/// The service's reply to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     Answer(Answer),
-    /// Another status than success, or a success that is no answer.
+    /// An HTTP error, or a success whose body is no response.
     Http(HttpReply),
     /// The connection is refused.
     Unreachable,
-    /// Not even a status line.
+    /// No data at all, not even a status line.
     Silence,
 }
 
-/// An answer of these items.
+/// A response with these items.
 pub fn says(items: Vec<Item>) -> Answer {
     Answer {
         items,
@@ -90,7 +91,7 @@ pub fn says(items: Vec<Item>) -> Answer {
     }
 }
 
-/// An answer of one text, streamed word by word.
+/// A response with one text, streamed word by word.
 pub fn say(text: &str) -> Answer {
     says(vec![Item::Text(text.split_inclusive(' ').map(str::to_owned).collect())])
 }
@@ -110,12 +111,12 @@ pub fn error_event(code: &'static str, nested: bool) -> Reply {
     Answer { ending: Ending::ErrorEvent { code, nested }, ..say("Half an ") }.into()
 }
 
-/// An answer that is cut at its last item.
+/// A response that is cut in its last item.
 pub fn incomplete(item: Item, reason: &'static str) -> Reply {
     Answer { ending: Ending::Incomplete(reason), ..says(vec![item]) }.into()
 }
 
-/// An answer that is cut before it says anything.
+/// A response that is cut before its first item.
 pub fn incomplete_without_items(reason: &'static str) -> Reply {
     Answer { ending: Ending::Incomplete(reason), ..says(Vec::new()) }.into()
 }
@@ -132,7 +133,7 @@ pub fn http_error(status: u16, error: Value, headers: &[(&str, &str)]) -> Reply 
     Reply::Http(named.fold(reply, |reply, (name, value)| reply.with(name, value)))
 }
 
-/// These bytes under status 200.
+/// These chunks under status 200.
 pub fn raw(chunks: &[&str]) -> Reply {
     Reply::Http(HttpReply::in_pieces(200, chunks.iter().map(|chunk| Piece::text(chunk))))
 }

@@ -1,11 +1,11 @@
-//! Scripted HTTP responses: their heads, and what happens while their bodies are read.
+//! Scripted HTTP responses: their heads and the course of their bodies.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use aptix_edge::ports::{HttpFault, HttpRequest};
 
-/// What comes back for a request.
+/// The reply to a request.
 #[derive(Clone, Debug)]
 pub struct HttpReply {
     pub head_after_ms: u64,
@@ -14,19 +14,19 @@ pub struct HttpReply {
     pub body: VecDeque<Piece>,
 }
 
-/// What happens next to a body; after the last piece it ends.
+/// The next event in a body; the body ends after the last piece.
 #[derive(Clone, Debug)]
 pub enum Piece {
     Bytes(Vec<u8>),
-    /// Nothing comes for so many milliseconds.
+    /// No data for this many milliseconds.
     Silence(u64),
-    /// Nothing comes any more, and the connection stays open.
+    /// No data any more, while the connection stays open.
     EndlessSilence,
     /// The connection breaks.
     Broken,
 }
 
-/// Every service at once, for a step that is tested alone.
+/// Stands for every service when a step is tested alone.
 #[derive(Default)]
 pub struct ScriptedService {
     replies: RefCell<VecDeque<HttpReply>>,
@@ -42,13 +42,13 @@ impl HttpReply {
         Self { head_after_ms: 0, status, headers: Vec::new(), body: body.into_iter().collect() }
     }
 
-    /// With one header more, whose name is in lower case.
+    /// Adds a header, whose name must be in lower case.
     pub fn with(mut self, header: &str, value: &str) -> Self {
         self.headers.push((header.to_owned(), value.to_owned()));
         self
     }
 
-    /// The head comes after so many milliseconds.
+    /// Delays the head by this many milliseconds.
     pub fn after(mut self, ms: u64) -> Self {
         self.head_after_ms = ms;
         self
@@ -71,7 +71,7 @@ impl ScriptedService {
         self.sent.borrow().clone()
     }
 
-    /// Takes a request and gives the next reply.
+    /// Records a request and returns the next reply.
     pub fn take(&self, request: HttpRequest) -> Result<HttpReply, HttpFault> {
         self.sent.borrow_mut().push(request);
         let reply = self.replies.borrow_mut().pop_front();

@@ -1,4 +1,4 @@
-//! A session under test: its instances one after the other, and the client that asks them.
+//! A session under test: its instances, one after the other, and its client.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -22,21 +22,21 @@ use super::reply::Reply;
 pub struct Bed {
     pub world: Rc<World>,
     pub disk: Rc<Disk>,
-    /// What an isolate has read of its settings: made anew when they change.
+    /// The settings that an isolate has read; dropped when a test changes them.
     settings: RefCell<(Option<Rc<FrontDoor>>, Rc<ContextSource>)>,
     life: RefCell<(Rc<Instance>, Rc<Host>)>,
     lives: Cell<u64>,
 }
 
-/// What a client got for a request.
+/// A response as the client sees it.
 #[derive(Clone, Debug)]
 pub struct Heard {
-    /// Of JSON delivery, for a streamed response too.
+    /// For a streamed response, the status that JSON delivery would have.
     pub status: u16,
     pub headers: BTreeMap<String, String>,
-    /// The `InvokeResult`; null for a body that is none.
+    /// The `InvokeResult`; null when the body is none.
     pub body: Value,
-    /// The same, byte for byte.
+    /// The same body as text.
     pub text: String,
     pub replayed: bool,
     /// The server-sent events of a streamed response, the last one being `result`.
@@ -54,7 +54,7 @@ impl Bed {
         Self::with_crash(None)
     }
 
-    /// A session whose first instance ends at a given place.
+    /// A session whose first instance ends at `crash`.
     pub fn with_crash(crash: Option<Crash>) -> Self {
         let world = World::new();
         let disk = Disk::new();
@@ -83,7 +83,7 @@ impl Bed {
         self.keep_catalog(document.to_string());
     }
 
-    /// Puts a catalog in place that is refused.
+    /// Replaces the catalog with one that is invalid.
     pub fn spoil_catalog(&self) {
         self.keep_catalog("It is spoilt.".to_owned());
     }
@@ -98,7 +98,7 @@ impl Bed {
         self.restart_to_crash(None);
     }
 
-    /// The same, and the new instance ends at a given place.
+    /// Does the same, and the new instance ends at `crash`.
     pub fn restart_to_crash(&self, crash: Option<Crash>) {
         self.life.borrow().0.end();
         self.lives.set(self.lives.get() + 1);
@@ -106,12 +106,12 @@ impl Bed {
         self.life.replace(life);
     }
 
-    /// The present instance still lives.
+    /// Whether the present instance lives.
     pub fn alive(&self) -> bool {
         self.life.borrow().0.alive()
     }
 
-    /// Sends any request to the front door and leaves the response for later.
+    /// Sends any request to the front door without waiting for the response.
     pub fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Pending {
         let (instance, host) = self.life.borrow().clone();
         let world = Rc::clone(&self.world);
@@ -167,17 +167,17 @@ impl Bed {
         self.wait(&self.ask(method, target, &[], body)).expect("the instance lives")
     }
 
-    /// Sends a request to `/execute` and leaves the response for later.
+    /// Sends a request to `/execute` without waiting for the response.
     pub fn send(&self, request: &Value) -> Pending {
         self.send_from(request, None)
     }
 
-    /// The same with `Last-Event-ID`.
+    /// Does the same with `Last-Event-ID`.
     pub fn send_from(&self, request: &Value, position: Option<Position>) -> Pending {
         self.ask_from("POST", "/execute", position, &request.to_string())
     }
 
-    /// Sends a request for which the model service is called and never answers.
+    /// Sends a request whose model call stays silent, and waits until that call has begun.
     pub fn send_to_silence(&self, request: &Value) -> Pending {
         let calls = self.world.model.requests() + 1;
         self.world.model.script([Reply::Silence]);
@@ -186,12 +186,12 @@ impl Bed {
         pending
     }
 
-    /// Sends a request and waits for its answer; `None` when the instance ends before.
+    /// Sends a request and waits for its response; `None` when the instance ends first.
     pub fn try_post(&self, request: &Value) -> Option<Heard> {
         self.wait(&self.send(request))
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its response.
     pub fn post(&self, request: &Value) -> Heard {
         self.try_post(request).expect("the instance lives")
     }
@@ -201,27 +201,27 @@ impl Bed {
         self.ask_from("GET", &format!("/sessions/s/turns/{turn}/stream"), position, "")
     }
 
-    /// Asks for a turn to be cancelled.
+    /// Requests that a turn be cancelled.
     pub fn send_cancel(&self, turn: &str) -> Pending {
         self.ask("POST", &format!("/sessions/s/turns/{turn}/cancel"), &[], "")
     }
 
-    /// Asks for the session to be erased.
+    /// Requests that the session be erased.
     pub fn send_erase(&self) -> Pending {
         self.ask("DELETE", "/sessions/s", &[], "")
     }
 
-    /// Erases the session; `None` when the instance ends before.
+    /// Erases the session; `None` when the instance ends first.
     pub fn try_erase(&self) -> Option<Heard> {
         self.wait(&self.send_erase())
     }
 
-    /// Cancels a turn and waits until that is done; `None` when the instance ends before.
+    /// Cancels a turn and waits for the response; `None` when the instance ends first.
     pub fn try_cancel(&self, turn: &str) -> Option<Heard> {
         self.wait(&self.send_cancel(turn))
     }
 
-    /// The alarm rings. False when the instance does not live through it.
+    /// Rings the alarm and starts its work. False when the instance ended by then.
     pub fn alarm(&self) -> bool {
         let (instance, host) = self.life.borrow().clone();
         let source = Rc::clone(&self.settings.borrow().1);
@@ -230,12 +230,12 @@ impl Bed {
             let rang = host.alarm_rang(&source).await;
             Heard::of(if rang.is_ok() { 200 } else { 500 }, Vec::new(), String::new())
         });
-        // What takes a while goes on by itself.
+        // Work that takes time goes on without a waiting client.
         drop(rang);
         instance.alive()
     }
 
-    /// The alarm rings, and what it has to do is done; `None` when the instance ends before.
+    /// Rings the alarm and waits until its work is done; `None` when the instance ends first.
     pub fn try_alarm(&self) -> Option<Heard> {
         let (instance, host) = self.life.borrow().clone();
         let source = Rc::clone(&self.settings.borrow().1);
@@ -283,7 +283,7 @@ impl Bed {
         self.ask(method, target, &headers, body)
     }
 
-    /// Begins what an instance does for a client.
+    /// Starts an instance's work for a client.
     fn begin(
         &self,
         instance: Rc<Instance>,
@@ -304,7 +304,7 @@ impl Bed {
         pending
     }
 
-    /// Runs the world until a request is answered; `None` when its instance ends before.
+    /// Runs the world until a request has its response; `None` when its instance ends first.
     pub fn wait(&self, pending: &Pending) -> Option<Heard> {
         loop {
             if let Some(heard) = pending.heard.borrow().clone() {
@@ -317,24 +317,24 @@ impl Bed {
         }
     }
 
-    /// Runs the world until something is so.
+    /// Runs the world until a condition holds.
     pub fn run_until(&self, so: impl Fn(&Self) -> bool, what: &str) {
         while !so(self) {
             assert!(self.step(), "it never happens that {what}");
         }
     }
 
-    /// Runs the world until nothing is left to happen.
+    /// Runs the world until no task or timer is left.
     pub fn settle(&self) {
         while self.step() {}
     }
 
-    /// Lets one thing happen. False when nothing is left.
+    /// Runs one task or timer. False when none is left.
     pub fn step(&self) -> bool {
         self.step_once(true)
     }
 
-    /// Lets everything happen that takes no time.
+    /// Runs every task that needs no time to pass.
     pub fn run_at_once(&self) {
         while self.step_once(false) {}
     }
@@ -347,28 +347,28 @@ impl Bed {
         self.world.executor.step(move_clock, |instance| instance == number && alive && self.alive())
     }
 
-    /// The model service never refused a request for what it said.
+    /// Asserts that the model service refused no request as invalid.
     pub fn assert_chain_held(&self) {
         assert_eq!(self.world.model.refusals(), Vec::<String>::new());
     }
 }
 
 impl PartialEq for Heard {
-    /// Headers tell when and how long, too.
+    /// Leaves headers out, since they also contain times.
     fn eq(&self, other: &Self) -> bool {
-        let told =
+        let compared =
             |heard: &Self| (heard.status, heard.text.clone(), heard.replayed, heard.frames.clone());
-        told(self) == told(other)
+        compared(self) == compared(other)
     }
 }
 
 impl Pending {
-    /// The instance that it was sent to has not ended.
+    /// Whether the instance that received the request lives.
     pub fn lives(&self) -> bool {
         self.instance.alive()
     }
 
-    /// The answer, when it is there.
+    /// The response, once it is there.
     pub fn heard(&self) -> Option<Heard> {
         self.heard.borrow().clone()
     }
@@ -395,29 +395,29 @@ impl Heard {
         Self { status, headers, body, text, replayed, frames }
     }
 
-    /// `Result` of a success.
+    /// The `Result` of a success.
     pub fn result(&self) -> &Value {
         assert_eq!(self.body["Successful"], true, "{}", self.text);
         &self.body["Result"]
     }
 
-    /// Status and code of a failure; 200 and nothing else.
+    /// Status and code of a failure; the status and an empty code for a success.
     pub fn failure(&self) -> (u16, &str) {
         (self.status, self.body["Errors"][0]["ErrorCode"].as_str().unwrap_or_default())
     }
 
-    /// `Details` of a failure.
+    /// The `Details` of a failure.
     pub fn details(&self) -> &Value {
         &self.body["Errors"][0]["Details"]
     }
 
-    /// The text of a final response.
+    /// The text of a result of kind `final`.
     pub fn final_text(&self) -> &str {
         assert_eq!(self.result()["Kind"], "final", "{}", self.text);
         self.result()["PrimaryOutputText"].as_str().unwrap()
     }
 
-    /// The ids of the calls that a continuation asks for.
+    /// The ids of the calls that wait for a continuation.
     pub fn calls(&self) -> Vec<String> {
         assert_eq!(self.result()["Kind"], "client_tool_continuation", "{}", self.text);
         let calls = self.result()["ToolCalls"].as_array().unwrap();

@@ -1,4 +1,5 @@
-//! What the model service is told: all that was said, once, and nothing that it refused (the interface, sections 2 and 4).
+//! The model service receives every item of the conversation once, and no item that it refused
+//! (interface §2 and §4).
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! What a turn's client gets: the answer, as JSON or as a stream, once or again (the interface, section 2).
+//! The delivery of a turn's outcome: as JSON or as a stream, the first time and repeated
+//! (interface §2, Delivery).
 
 use aptix_edge::reasoner::Position;
 use serde_json::{Value, json};

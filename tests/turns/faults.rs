@@ -1,5 +1,5 @@
-//! Everything that the model service can do wrong, at the first and at a later call of a turn; and
-//! that the session outlives it (the interface, sections 2 and 3).
+//! Every fault of the model service, at the first and at a later call of a turn; the session
+//! survives each (interface §2 and §3).
 
 use bed::*;
 use serde_json::{Value, json};

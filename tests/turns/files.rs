@@ -1,4 +1,4 @@
-//! Files that server tools answer with (the interface, section 8; AGN-033 §6).
+//! Files in the results of server tools (interface §8; AGN-033 §6).
 
 use aptix_edge::files::PresentedLink;
 use aptix_edge::ports::FileFault;

@@ -1,4 +1,4 @@
-//! Turns that are repeated, cancelled, interrupted or late (the interface, section 2, Turns).
+//! Turns that are repeated, cancelled, interrupted or late (interface §2, Turns).
 
 use serde_json::json;
 

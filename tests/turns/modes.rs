@@ -1,4 +1,4 @@
-//! Mode changes (the interface, section 5; AGN-011).
+//! Mode changes (interface §5; AGN-011).
 
 use aptix_edge::reasoner::Position;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! What a turn costs in rows, which is what the object's storage is billed by: few are written, and
-//! those that are read do not grow with the session.
+//! The rows that a turn reads and writes, which the object's storage is billed by: a turn writes
+//! few, and its reads do not grow with the session.
 
 use bed::*;
 use serde_json::json;

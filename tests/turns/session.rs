@@ -1,4 +1,5 @@
-//! What a session keeps between turns, and whom it takes them from (the interface, sections 2 and 4).
+//! The state that a session keeps between turns: its contexts, client tools and solution context
+//! (interface §2 and §4).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Open calls and their settlement, as persistence keeps them.
+//! Open calls and their settlement in persistence.
 
 use aptix_edge::contract::{ErrorCode, Fault, ToolOutcome, ToolResult};
 use aptix_edge::persistence::{Call, EntryKind, SessionStore};

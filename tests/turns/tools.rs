@@ -1,4 +1,4 @@
-//! Calls of server and client tools, and their results (the interface, sections 4 and 5).
+//! Calls of server and client tools, and their results (interface §4 and §5).
 
 use serde_json::{Value, json};
 

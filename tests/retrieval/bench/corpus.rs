@@ -1,5 +1,5 @@
-//! The texts that are searched: this project's own, those shipped beside this file, and a large one
-//! that is made.
+//! The texts that the bench searches: this project's own, the corpora beside this file, and a large
+//! generated one.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use aptix_edge::retrieval::pieces;
 
 use super::questions::{BILLING, HANDBOOK, OWN, Question};
 
-/// Documents, and what is asked of them.
+/// Documents and the questions about them.
 pub(crate) struct Corpus {
     pub(crate) name: &'static str,
     pub(crate) documents: Vec<Document>,
@@ -33,7 +33,7 @@ impl Corpus {
         ]
     }
 
-    /// The bench is only as right as its labels.
+    /// Asserts that every label still names a chunk.
     pub(crate) fn assert_labels(&self, answers: &[(&str, &str)]) {
         for (file, symbol) in answers {
             let documents = self.documents.iter().filter(|document| document.path == *file);
@@ -45,8 +45,8 @@ impl Corpus {
     }
 }
 
-/// `src` and `tests`, without what only measures, hammers or tests retrieval itself: this bench holds
-/// the questions, and the others are not what anyone asks for.
+/// `src` and `tests`, without benches, fuzzing and the tests of retrieval itself: this bench holds
+/// the questions, and nobody asks for the others.
 fn own() -> Vec<Document> {
     let mut documents = under(&root().join("src"), "src/");
     documents.extend(under(&root().join("tests"), "tests/"));
@@ -73,8 +73,8 @@ fn under(folder: &Path, prefix: &str) -> Vec<Document> {
     documents
 }
 
-/// This project's texts again and again under other folders, each time with other words in them,
-/// until there are so many chunks.
+/// Copies of this project's texts in numbered folders, with different words in each copy, until
+/// there are `chunks` chunks.
 pub(crate) fn large(chunks: usize) -> Vec<Document> {
     let own = own();
     let mut documents = Vec::new();

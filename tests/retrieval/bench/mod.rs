@@ -1,5 +1,5 @@
-//! How good retrieval is and how fast, against plain FTS5 over the same chunks: `make
-//! bench-retrieval`.
+//! The quality and speed of retrieval against plain FTS5 over the same chunks (`make
+//! bench-retrieval`).
 //!
 //! Quality: labelled questions over three corpora (this project, C# sources, a Markdown handbook).
 //! Speed: ratios to plain FTS5 in the same run, on a workspace of ten thousand chunks.
@@ -23,10 +23,10 @@ use plain_fts5::PlainFts5;
 
 use super::storage::Storage;
 
-/// How many chunks a question is answered with, as a turn is by default.
+/// The number of chunks for a question, the same as a turn's default.
 const LIMIT: usize = 8;
 
-/// What a chunk is known by here.
+/// The identity of a chunk in this bench.
 type Hit = (String, String);
 
 #[derive(Default)]
@@ -77,7 +77,7 @@ fn ask(index: &ChunkIndex<Storage>, question: &str) -> Vec<Hit> {
 #[ignore = "a bench: make bench-retrieval"]
 fn eight_chunks_hold_the_answer_more_often_than_with_plain_fts5() {
     let (mut ours, mut plain) = (Quality::default(), Quality::default());
-    // One workspace holds them all, so that no question is easy for lack of other texts.
+    // One workspace holds all corpora, so that no question is easy for lack of other texts.
     let documents: Vec<Document> = Corpus::all().into_iter().flat_map(|c| c.documents).collect();
     let (index, chunks) = index_of(&documents);
     let baseline = PlainFts5::of(&documents);
@@ -119,7 +119,7 @@ fn report(name: &str, ours: &Quality, plain: &Quality) {
     );
 }
 
-/// The middle of several runs, in milliseconds.
+/// The median of several runs, in milliseconds.
 fn median_ms(runs: usize, mut what: impl FnMut()) -> f64 {
     let mut times: Vec<f64> = (0..runs)
         .map(|_| {
@@ -173,6 +173,6 @@ fn ten_thousand_chunks_are_indexed_and_searched_about_as_fast_as_by_plain_fts5()
     let log: String = questions::OWN.iter().map(|q| q.0).cycle().take(200_000).collect();
     let long = median_ms(5, || _ = ask(&index, &log));
     println!("search with a query of {:.1} MB: {long:.2} ms", log.len() as f64 / 1e6);
-    // Ratios, since the machine may be busy with other things.
+    // The bounds are ratios, since the machine may be busy with other work.
     assert!(ours <= 1.5 * plain && megabytes / indexing >= 1.0);
 }

@@ -1,10 +1,11 @@
-//! What users ask, and where the answer stands: the file, and a text that the right chunk holds.
+//! Users' questions and the places of their answers: the file, and a text that the right chunk
+//! holds.
 //!
-//! Written from what a user wants to know, not from the texts: a label is robust against edits as
-//! long as its symbol is not renamed, and the bench says which label has lost its chunk.
+//! The questions start from a user's need, not from the texts. A label survives edits as long as
+//! its symbol is not renamed, and the bench reports a label that has lost its chunk.
 
-/// A question and its answers, one of which must be found: a file and a text in the right chunk. The
-/// empty text is for a question that the file answers as a whole.
+/// A question and its answers, one of which must be found: a file and a text in the right chunk.
+/// The empty text means that any chunk of the file will do.
 pub(crate) type Question = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// About this project's own `src` and `tests`.
