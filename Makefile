@@ -1,4 +1,4 @@
-# aptix-edge's commands. `make help` lists them; each brings what it lacks (.ci/setup).
+# aptix-edge's commands. `make help` lists them; each installs its missing tools (.ci/setup).
 
 SHELL := bash
 .SHELLFLAGS := --norc -euo pipefail -c
@@ -6,22 +6,22 @@ SHELL := bash
 .NOTPARALLEL:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
-# The version of a crate in Cargo.lock: a tool must equal its library exactly.
+# The version of a crate in Cargo.lock, since a tool must have exactly its library's version.
 locked = $(shell awk -v name='"$(1)"' '$$1 == "name" { found = $$3 == name } \
 	found && $$1 == "version" { gsub(/"/, "", $$3); print $$3; exit }' Cargo.lock)
 
-# Tools live in one per-user cache, so that a second checkout finds those of the first.
+# The tools live in one per-user cache, so that a second checkout reuses those of the first.
 export APTIX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aptix-edge
 export WORKER_VERSION := $(call locked,worker)
 export WASM_BINDGEN_VERSION := $(call locked,wasm-bindgen)
 export WORKER_BUILD_BIN := $(APTIX_CACHE)/worker-build-$(WORKER_VERSION)/bin/worker-build
 export CARGO_DENY_VERSION := 0.20.2
 export CARGO_DENY_BIN := $(APTIX_CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
-# Where worker-build looks before it would download anything.
+# worker-build takes its tools from these paths and downloads none.
 export WASM_BINDGEN_BIN := $(APTIX_CACHE)/wasm-bindgen-$(WASM_BINDGEN_VERSION)/bin/wasm-bindgen
 export WASM_OPT_BIN := $(CURDIR)/node_modules/.bin/wasm-opt
 export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
-# wrangler and Miniflare need Node 22; node_modules/.bin has it, whatever the machine has.
+# wrangler and Miniflare need Node 22, which node_modules/.bin holds.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup dev build build-dev test test-long bench bench-retrieval check-catalog \
@@ -76,19 +76,19 @@ setup: ## only bring what the other commands need
 clean: ## remove what the commands made here; the tools in the per-user cache stay
 	rm -rf build build-dev target node_modules .wrangler
 
-# All that the Worker is made of. The stamp's time is the build's beginning, so that an edit
-# made meanwhile is not taken for built.
+# The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
+# build triggers another.
 sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
 
 build/.complete: $(sources) $(call missing_output,build)
 	@mkdir -p build && touch build/.begun
 	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --release
-	@# worker-build keeps the functions' names, a tenth of the upload, and leaves a little to a second pass.
+	@# worker-build keeps function names, a tenth of the upload. A second pass removes them and shrinks the code a little.
 	@"$$WASM_OPT_BIN" build/index_bg.wasm -O --one-caller-inline-max-function-size=20 --strip-debug -o build/index_bg.wasm
 	@mv build/.begun $@
 
-# In a folder of its own: tests, bench and deploy take what stands in build/.
+# A folder of its own, since tests, bench and deploy use build/.
 build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mkdir -p build-dev && touch build-dev/.begun
 	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev

@@ -1,7 +1,7 @@
 //! No two files import each other in a circle.
 //!
-//! A path leads to the file that defines the item. A re-export is followed and is no import of its
-//! own; so a `mod.rs` that only declares and re-exports takes part in no circle.
+//! The check resolves each path to the file that defines the item. It follows a re-export, and
+//! counts it as no import, so a `mod.rs` that only declares and re-exports takes part in no circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::code::is_word;
 use super::paths::{paths_in_text, paths_of, uses_of, without_uses};
 use super::sources::{Source, sources};
 
-/// The files by the modules that they are.
+/// The source files, keyed by the path of their module.
 struct Tree {
     files: BTreeMap<Vec<String>, Source>,
 }
@@ -21,13 +21,13 @@ impl Tree {
             let parts = path.split('/').map(str::to_owned);
             parts.filter(|part| part != "lib").collect()
         };
-        // A program of `bin` is a crate of its own.
+        // A program in `bin` is a crate of its own.
         let sources = sources.into_iter().filter(|file| file.folder() != "bin");
         Self { files: sources.map(|file| (module(&file), file)).collect() }
     }
 
-    /// The module in which an item is defined that `module` names by that path; nothing for what is
-    /// no file of the crate.
+    /// The module that defines the item which `module` names by `path`; `None` for a path outside
+    /// the crate.
     fn defines(&self, module: &[String], path: &[String], hops: usize) -> Option<Vec<String>> {
         let (first, rest) = path.split_first()?;
         let (mut at, rest) = match first.as_str() {
@@ -59,7 +59,7 @@ impl Tree {
         self.files.contains_key(&child).then_some(child)
     }
 
-    /// Follows a re-export: where an item is defined that `module` shows.
+    /// Follows re-exports from `module` to the module that defines the item.
     fn behind(&self, module: &[String], path: &[String], hops: usize) -> Option<Vec<String>> {
         let file = self.files.get(module)?;
         let name = path.first()?;
@@ -91,7 +91,7 @@ impl Tree {
         for (module, file) in &self.files {
             let body = without_uses(&file.code);
             let uses = |name: &str| body.split(|c: char| !is_word(c)).any(|word| word == name);
-            // What is re-exported and not used is no import.
+            // A re-export that the file does not use itself is no import.
             let used = uses_of(&file.code)
                 .into_iter()
                 .filter(|used| !used.is_shown || used.path.last().is_some_and(|name| uses(name)));
@@ -105,7 +105,7 @@ impl Tree {
 }
 
 impl Source {
-    /// Whether an item of that name is defined in the file.
+    /// Whether the file defines an item of that name.
     fn defines(&self, name: &str) -> bool {
         const KINDS: [&str; 10] = [
             "fn",
@@ -131,7 +131,7 @@ impl Source {
     }
 }
 
-/// The groups of files each of which reaches every other.
+/// The groups of files in which every file reaches every other.
 fn circles<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<Vec<&'a str>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         imports.keys().map(|file| (*file, reached_from(file, imports))).collect();

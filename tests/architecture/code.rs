@@ -1,4 +1,5 @@
-//! Rust, as far as the rules read it: what is code, where a body ends, how long a function is.
+//! A small reader of Rust for the rules: it separates code from prose and finds the ends of bodies
+//! and the lengths of functions.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -7,13 +8,12 @@ pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// A text without comments, without what stands in quotes and without unit tests. Every line stays
-/// where it is.
+/// A file's code without comments, string contents and unit tests. Line numbers stay the same.
 pub(crate) fn code_of(text: &str) -> String {
     without_unit_tests(&without_prose(text))
 }
 
-/// Comments are left out, and a text in quotes is empty.
+/// Drops comments and empties string literals.
 fn without_prose(text: &str) -> String {
     let mut code = String::new();
     let mut rest = text.chars().peekable();
@@ -36,7 +36,8 @@ fn without_prose(text: &str) -> String {
     code
 }
 
-/// The number of `#` between an `r` and the quote at the end; nothing when there is no such `r`.
+/// The number of `#` in a raw string's opening `r#"`; `None` when the quote opens an ordinary
+/// string.
 fn hashes_before_quote(code: &str) -> Option<usize> {
     let before = code.strip_suffix('"')?;
     let start = before.trim_end_matches('#');
@@ -95,7 +96,7 @@ fn skip_raw_text(rest: &mut Peekable<Chars<'_>>, code: &mut String, hashes: usiz
     }
 }
 
-/// A character in quotes is left out; a lifetime stays.
+/// Drops a character literal; a lifetime stays.
 fn skip_character(rest: &mut Peekable<Chars<'_>>, code: &mut String) {
     let mut ahead = rest.clone();
     match (ahead.next(), ahead.next()) {
@@ -112,7 +113,7 @@ fn skip_character(rest: &mut Peekable<Chars<'_>>, code: &mut String) {
     }
 }
 
-/// Code without its modules of unit tests, whose lines stay empty.
+/// Drops the modules of unit tests and leaves their lines empty.
 fn without_unit_tests(code: &str) -> String {
     const MARK: &str = "#[cfg(test)]";
     let mut left = String::new();
@@ -127,7 +128,7 @@ fn without_unit_tests(code: &str) -> String {
     left + rest
 }
 
-/// Where the first body of some code ends, or the first statement when that comes before.
+/// The end of the first body, or of the first statement when that comes earlier.
 pub(crate) fn body_end(code: &str) -> Option<usize> {
     let (mut braces, mut others) = (0, 0);
     for (at, c) in code.char_indices() {
@@ -145,12 +146,12 @@ pub(crate) fn body_end(code: &str) -> Option<usize> {
     None
 }
 
-/// Every function with a body: its name and its lines.
+/// Every function with a body: its name and its number of lines.
 pub(crate) fn functions(code: &str) -> Vec<(&str, usize)> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("fn ") {
         let name = code[at + 3..].split(|c: char| !is_word(c)).next().unwrap_or_default();
-        // A type `fn (…)` has no name.
+        // The type `fn (…)` has no name.
         if name.is_empty() || code[..at].ends_with(is_word) {
             continue;
         }

@@ -1,9 +1,9 @@
-//! Which folder of `src` may name which.
+//! Which folders each folder of `src` may name.
 
 use super::assert_only;
 use super::sources::sources;
 
-/// Every folder, and every folder that its code may name. Nothing else is permitted.
+/// Each folder with the folders that its code may name. Nothing else is permitted.
 const MAY_NAME: [(&str, &[&str]); 17] = [
     ("encoding", &[]),
     ("json", &[]),
@@ -56,11 +56,12 @@ const MAY_NAME: [(&str, &[&str]); 17] = [
         "platform",
         &["catalog", "contract", "entry", "persistence", "ports", "reasoner", "retrieval"],
     ),
-    // The command for catalogs: a program of its own, which uses the crate from outside.
+    // The command for catalogs is a program of its own, which uses the crate from outside.
     ("bin", &["catalog"]),
 ];
 
-/// What the runtime's side constructs, which is all that it may name of these two folders.
+/// The only items of `persistence` and `retrieval` that `platform` may name: the types it
+/// constructs.
 const CONSTRUCTED: [&str; 3] = ["SessionStore", "ChunkIndex", "WorkspaceIndex"];
 
 #[test]
@@ -81,7 +82,7 @@ fn a_folder_names_only_those_that_it_may() {
 
 #[test]
 fn the_table_of_folders_has_no_circle() {
-    // Each folder names only such as stand above it.
+    // Each folder names only folders that stand above it in the table.
     for (place, (folder, may)) in MAY_NAME.iter().enumerate() {
         let above = |name: &&str| MAY_NAME[..place].iter().any(|(known, _)| known == name);
         assert!(may.iter().all(above), "{folder}");
@@ -123,7 +124,8 @@ fn clock_randomness_and_secrets_come_in_through_the_platform() {
 
 #[test]
 fn every_path_into_the_crate_can_be_found_by_reading() {
-    // A path that climbs with `super` to the crate's root, or groups its folders, would be missed.
+    // The other rules would miss a path that climbs to the crate's root with `super`, or that
+    // groups folders.
     assert_only(&[], |file| {
         let climbs = |path: &Vec<String>| path.iter().filter(|part| *part == "super").count();
         let most =

@@ -1,9 +1,9 @@
-//! Who alone may do what (AGN-027 §3.1).
+//! The tasks that belong to one layer alone (AGN-027 §3.1).
 
 use super::assert_only;
 use super::sources::sources;
 
-/// What writes a request to the model service.
+/// The names of the items that write a request to the model service.
 const WRITERS: [&str; 7] = [
     "system_message",
     "user_message",
@@ -14,10 +14,10 @@ const WRITERS: [&str; 7] = [
     "ContentPart",
 ];
 
-/// What a session's mode is set with.
+/// The code that sets a session's mode.
 const ASSIGNMENTS: [&str; 3] = [".mode = ", ".mode.clone_from(", ".mode.replace_range("];
 
-/// The folders, each once, that hold a file of that kind.
+/// The folders, each once, with a file for which `hold` is true.
 fn folders_that(hold: impl Fn(&super::Source) -> bool) -> Vec<String> {
     let mut folders: Vec<String> =
         sources().iter().filter(|file| hold(file)).map(|file| file.folder().to_owned()).collect();
@@ -63,7 +63,7 @@ fn one_folder_calls_the_model_service_and_one_file_of_the_reasoner_calls_that() 
 
 #[test]
 fn only_the_reasoner_changes_a_session_s_mode() {
-    // Persistence stores what the reasoner decided.
+    // Persistence stores the mode that the reasoner decided on.
     assert_only(&[], |file| {
         !["reasoner", "persistence"].contains(&file.folder())
             && ASSIGNMENTS.iter().any(|assignment| file.code.contains(assignment))
@@ -83,7 +83,7 @@ fn retrieval_knows_of_no_session_and_one_file_of_it_asks_the_storage() {
         file.folder() == "retrieval"
             && ["SessionStore", "Session", "Turn", "texts"].iter().any(|name| file.says(name))
     });
-    // A scope is read and compared without any storage; so are chunks and terms.
+    // Scopes, chunks and terms are read and compared without storage.
     let asking =
         sources().into_iter().filter(|file| file.folder() == "retrieval" && file.says("Database"));
     assert_eq!(asking.count(), 1);

@@ -1,7 +1,7 @@
 //! The invariants on the crate's first page (`src/lib.rs`), checked by reading the sources.
 //!
-//! A rule looks at code: comments, texts in quotes and unit tests may name anything, unless the rule
-//! says otherwise.
+//! The rules look at code only, unless a rule says otherwise: comments, string literals and unit
+//! tests may name anything.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ mod sources;
 
 use sources::{Source, sources};
 
-/// The files that break a rule must be those of `known` and no other.
+/// Asserts that the files which break a rule are exactly those of `known`.
 fn assert_only(known: &[&str], breaks: impl Fn(&Source) -> bool) {
     let sources = sources();
     let found: Vec<_> =

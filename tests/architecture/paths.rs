@@ -1,17 +1,18 @@
-//! The paths that code names: those of every `use`, its braces opened, and those in the text.
+//! The paths that code names: those of every `use`, with its braces expanded, and those in the rest
+//! of the code.
 
 use super::code::is_word;
 
-/// What a `use` names.
+/// One path of a `use`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Use {
-    /// By its segments; `as` and what follows is left out, and a `*` is a segment.
+    /// Its segments, a `*` included; an `as` and its new name are left out.
     pub(crate) path: Vec<String>,
-    /// It is shown to others, and need not be used in the file itself.
+    /// A re-export, which the file need not use itself.
     pub(crate) is_shown: bool,
 }
 
-/// Every path that code names: those of each `use`, and those of two segments or more in the text.
+/// Every path that code names: those of each `use`, and every other path of two or more segments.
 pub(crate) fn paths_of(code: &str) -> Vec<Vec<String>> {
     let used = uses_of(code).into_iter().map(|used| used.path);
     used.chain(paths_in_text(&without_uses(code))).collect()
@@ -37,14 +38,14 @@ pub(crate) fn without_uses(code: &str) -> String {
     rest + &code[at..]
 }
 
-/// Where each `use …` begins and where its `;` stands.
+/// The start of each `use …` and the place of its `;`.
 fn uses(code: &str) -> Vec<(usize, usize)> {
     let begins = |at: usize| code[..at].chars().next_back().is_none_or(|c| c.is_whitespace());
     let found = code.match_indices("use ").filter(|(at, _)| begins(*at));
     found.filter_map(|(at, _)| Some((at, at + code[at..].find(';')?))).collect()
 }
 
-/// The paths of a use tree.
+/// Expands the braces of a `use` tree into paths.
 fn opened(tree: &str) -> Vec<Vec<String>> {
     let tree = tree.trim();
     let Some((start, inner)) = tree.split_once('{') else {
@@ -60,7 +61,7 @@ fn opened(tree: &str) -> Vec<Vec<String>> {
     paths.map(|path| [start.clone(), path].concat()).collect()
 }
 
-/// A list cut at the commas that stand in no braces.
+/// Splits a list at the commas that stand outside braces.
 fn branches(list: &str) -> Vec<&str> {
     let mut depth = 0;
     list.split(|c| {

@@ -1,4 +1,4 @@
-//! How files are written: what stands first, how long they are, what they are called.
+//! The form of the files: their first line, their length, their names.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,10 +7,10 @@ use super::assert_only;
 use super::code::functions;
 use super::sources::{Source, sources};
 
-/// The longest file, in lines, unit tests included.
+/// The permitted length of a file in lines, unit tests included.
 const FILE_LINES: usize = 500;
 
-/// The longest function, in lines; unit tests may be longer.
+/// The permitted length of a function in lines; unit tests may be longer.
 const FUNCTION_LINES: usize = 80;
 
 #[test]
@@ -54,7 +54,7 @@ fn the_platform_s_page_names_every_file_and_what_it_adapts() {
         let folder = page.path.trim_end_matches("mod.rs");
         for file in &sources {
             let Some(inside) = file.path.strip_prefix(folder) else { continue };
-            // A folder inside is one entry, and has a page of its own.
+            // A folder inside counts as one entry; it has a page of its own.
             let name = inside.split(['/', '.']).next().unwrap_or_default();
             if inside != "mod.rs" && !is_told(&page.text, name) {
                 missing.push(format!("{}: {name}", page.path));
@@ -80,11 +80,11 @@ fn no_file_speaks_of_the_machine_it_was_written_on() {
         Ok(listed) if listed.status.success() => String::from_utf8(listed.stdout).unwrap(),
         _ => return println!("skipped: this is not a git checkout"),
     };
-    // Parted, so that this file does not name them either.
+    // The spaces keep these paths out of this file.
     let machine = ["/wo rk/", "/ro ot/", "/ho me/", "/Us ers/", "/bash _jobs"]
         .map(|path| path.replace(' ', ""));
     let speaks = |path: &&str| {
-        // A file that is listed and gone says nothing.
+        // Git also lists a file that was just deleted; it counts as empty.
         let text = std::fs::read(root.join(path)).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         machine.iter().any(|path| text.contains(path.as_str()))

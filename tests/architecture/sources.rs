@@ -1,4 +1,4 @@
-//! The files of `src`, as the rules read them.
+//! The files of `src` in the form in which the rules read them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use super::paths::paths_of;
 pub(crate) struct Source {
     /// Relative to `src`, with forward slashes.
     pub(crate) path: String,
-    /// As it stands in the file.
+    /// The whole file.
     pub(crate) text: String,
-    /// Without comments, texts in quotes and unit tests; the lines stay where they are.
+    /// The code without comments, string contents and unit tests; line numbers stay the same.
     pub(crate) code: String,
-    /// Every path that the code names, by its segments.
+    /// The segments of every path that the code names.
     pub(crate) paths: Vec<Vec<String>>,
 }
 
 impl Source {
-    /// The folder of `src` that holds it; empty for `lib.rs`.
+    /// The folder of `src` that holds the file; empty for `lib.rs`.
     pub(crate) fn folder(&self) -> &str {
         self.path.split_once('/').map_or("", |(folder, _)| folder)
     }
 
-    /// The folders of the crate that its code names, its own left out.
+    /// The other folders of the crate that the code names.
     pub(crate) fn names(&self) -> BTreeSet<&str> {
         let of_the_crate = self.paths.iter().filter(|path| is_root(&path[0]));
         let named = of_the_crate.filter_map(|path| path.get(1).map(String::as_str));
@@ -39,13 +39,13 @@ impl Source {
         of_it.map(|path| path[2].as_str()).collect()
     }
 
-    /// Whether a word stands in its code.
+    /// Whether the code contains a word.
     pub(crate) fn says(&self, word: &str) -> bool {
         self.code.split(|c: char| !is_word(c)).any(|known| known == word)
     }
 }
 
-/// A program of `src/bin` names the crate from outside.
+/// A program in `src/bin` names the crate as `aptix_edge`.
 fn is_root(segment: &str) -> bool {
     ["crate", "aptix_edge"].contains(&segment)
 }
@@ -57,7 +57,7 @@ pub(crate) fn sources() -> Vec<Source> {
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
         let path = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
-        // A file of unit tests is told by its name.
+        // Only files of unit tests have names that end in `tests.rs`.
         let code = if path.ends_with("tests.rs") { String::new() } else { code_of(&text) };
         Source { paths: paths_of(&code), code, path, text }
     };

@@ -1,5 +1,5 @@
-//! The catalog of the test bed: a context for each way to continue, modes with and without a
-//! welcome, tools for each way to fail.
+//! The catalog of the test bed: a context for each kind of continuation, modes with and without a
+//! welcome message, and tools for each kind of failure.
 
 use serde_json::{Value, json};
 

@@ -1,16 +1,16 @@
-//! A conversation as the model service knows it.
+//! A conversation as the model service holds it.
 
 use serde_json::Value;
 
-/// Input and output items in their order.
+/// Input and output items, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Conversation(pub Vec<Value>);
 
-/// An item in few words.
+/// The essence of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     System(String),
-    /// The text parts of a user message, one after the other.
+    /// The text parts of a user message, joined.
     User(String),
     Assistant(String),
     /// Call id, name, arguments.
@@ -25,7 +25,7 @@ impl Conversation {
         self.0.iter().map(said).collect()
     }
 
-    /// What users said, in their order.
+    /// The texts of the user messages, oldest first.
     pub fn user_texts(&self) -> Vec<String> {
         let user = |said| {
             if let Said::User(text) = said { Some(text) } else { None }
@@ -33,12 +33,12 @@ impl Conversation {
         self.said().into_iter().filter_map(user).collect()
     }
 
-    /// How often users said this.
+    /// The number of times that `words` occurs in user messages.
     pub fn heard(&self, words: &str) -> usize {
         self.user_texts().iter().map(|text| text.matches(words).count()).sum()
     }
 
-    /// The outputs of calls, in their order: call id, output.
+    /// The tool outputs, oldest first: call id, output.
     pub fn outputs(&self) -> Vec<(String, String)> {
         let output = |said| {
             if let Said::Output(id, text) = said { Some((id, text)) } else { None }

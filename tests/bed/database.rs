@@ -1,4 +1,4 @@
-//! SQLite in memory behind `Database`. The disk outlives the instances that write to it.
+//! SQLite in memory behind `Database`. A [`Disk`] outlives the instances that write to it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -11,38 +11,38 @@ use rusqlite::{Connection, StatementStatus, types};
 
 use super::instance::{Crash, Instance};
 
-/// The longest row that the object's storage accepts, in bytes.
+/// The longest row, in bytes, that a Durable Object's storage accepts.
 const ROW_BYTES: i32 = 2_000_000;
 
-/// Storage that outlives its instances, with counters that are never reset.
+/// The storage that survives the end of an instance, with counters that are never reset.
 pub struct Disk {
     connection: Connection,
-    /// Durable steps so far.
+    /// Number of durable steps.
     pub steps: Cell<u64>,
-    /// Writing statements so far.
+    /// Number of writing statements.
     pub writes: Cell<u64>,
-    /// Rows written so far, entries of secondary indexes included.
+    /// Number of rows written, entries of secondary indexes included.
     pub rows_written: Cell<u64>,
-    /// Rows that statements returned so far.
+    /// Number of rows that statements returned.
     pub rows_returned: Cell<u64>,
-    /// The number of the writing statement that fails once without ending the instance.
+    /// The number of the writing statement that fails once; the instance lives on.
     pub failing_write: Cell<Option<u64>>,
-    /// Every different statement since [`Disk::watch`].
+    /// Every distinct statement since [`Disk::watch`].
     statements: RefCell<BTreeMap<String, Statement>>,
 }
 
-/// Statistics of a statement that ran.
+/// The record of one statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statement {
-    /// How often it ran.
+    /// Number of runs.
     pub runs: u64,
     /// The most rows that one run returned.
     pub most_rows: u64,
-    /// The most steps that one run took through a table without an index.
+    /// The most rows that one run scanned without an index.
     pub most_scanned: i32,
 }
 
-/// An instance's access to a disk.
+/// One instance's access to a disk.
 pub struct SqliteDatabase {
     pub disk: Rc<Disk>,
     pub instance: Rc<Instance>,
@@ -64,12 +64,12 @@ impl Disk {
         })
     }
 
-    /// The storage, as a new instance sees it.
+    /// Opens the storage in an instance of its own.
     pub fn database(self: &Rc<Self>) -> SqliteDatabase {
         SqliteDatabase::new(Rc::clone(self), Instance::new(0, None, Rc::default()))
     }
 
-    /// Forgets which statements ran.
+    /// Clears the record of statements.
     pub fn watch(&self) {
         self.statements.borrow_mut().clear();
     }
@@ -79,7 +79,7 @@ impl Disk {
         self.statements.borrow().clone()
     }
 
-    /// SQLite's plan for a statement, one line per step.
+    /// SQLite's plan for a statement, one line for each step.
     pub fn plan(&self, statement: &str) -> Vec<String> {
         let mut explained =
             self.connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
@@ -87,7 +87,7 @@ impl Disk {
         rows.mapped(|row| row.get::<_, String>("detail")).collect::<Result<_, _>>().unwrap()
     }
 
-    /// A test's own query of the storage; no rows when the tables do not exist yet.
+    /// Reads the storage for a test, past the product. Empty while the tables do not exist yet.
     pub fn read(&self, statement: &str) -> Vec<BTreeMap<String, serde_json::Value>> {
         let Ok(mut prepared) = self.connection.prepare_cached(statement) else {
             return Vec::new();
@@ -101,7 +101,7 @@ impl Disk {
         read
     }
 
-    /// Changes the storage without the product's knowledge.
+    /// Corrupts or repairs the storage, past the product.
     pub fn write(&self, statement: &str) {
         self.connection.execute_batch(statement).unwrap();
     }
@@ -124,7 +124,7 @@ impl SqliteDatabase {
         Self { disk, instance, depth: Cell::new(0) }
     }
 
-    /// A durable step is complete; the instance may be told to end right after it.
+    /// Counts a durable step, after which the test may have the instance end.
     fn committed(&self) -> Result<(), Fault> {
         self.disk.steps.set(self.disk.steps.get() + 1);
         if self.instance.reach(Crash::AfterStep(self.disk.steps.get())) {
@@ -205,7 +205,7 @@ impl Database for SqliteDatabase {
         self.depth.set(depth + 1);
         let done = writes();
         self.depth.set(depth);
-        // A transaction is rolled back when its instance ends before the commit.
+        // A transaction is rolled back when its instance ended before the commit.
         let kept = done.is_ok() && self.instance.alive();
         let undo = if kept { String::new() } else { format!("ROLLBACK TO depth_{depth};") };
         connection.execute_batch(&format!("{undo} RELEASE depth_{depth}")).unwrap();

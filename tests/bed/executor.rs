@@ -1,4 +1,4 @@
-//! One thread, its tasks and its clock. The clock moves only when every task waits for it.
+//! A single-threaded executor with a virtual clock, which moves only when every task waits for it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,11 +18,11 @@ pub struct Executor {
     ready: Arc<Ready>,
     timers: RefCell<BTreeMap<(u64, u64), Waker>>,
     numbers: Cell<u64>,
-    /// When set, ready tasks run in random order; otherwise in order of arrival.
+    /// When set, ready tasks run in random order; otherwise first in, first out.
     shuffle: RefCell<Option<Random>>,
 }
 
-/// Pseudo-random numbers that a seed repeats (SplitMix64).
+/// Pseudo-random numbers that a seed makes repeatable (SplitMix64).
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 
@@ -52,7 +52,7 @@ impl Executor {
         self.now_ms.set(now);
     }
 
-    /// From now on, the seed decides the order in which ready tasks run.
+    /// Makes ready tasks run in an order that the seed determines, from now on.
     pub fn shuffle(&self, seed: u64) {
         self.shuffle.replace(Some(Random(seed)));
     }
@@ -63,7 +63,7 @@ impl Executor {
         self.ready.0.lock().unwrap().push_back(task);
     }
 
-    /// Takes a task and polls it at once, as the runtime does with a request.
+    /// Adds a task and polls it at once, as the runtime does with a new request.
     pub fn begin(&self, instance: u64, mut work: Work, alive: impl Fn() -> bool) {
         let task = self.number();
         if self.poll(task, &mut work).is_pending() && alive() {
@@ -71,7 +71,7 @@ impl Executor {
         }
     }
 
-    /// Drops all tasks of an instance that has ended.
+    /// Drops all tasks of an instance that ends.
     pub fn drop_tasks_of(&self, instance: u64) {
         let mut tasks = self.tasks.borrow_mut();
         let gone: Vec<u64> = tasks
@@ -81,12 +81,12 @@ impl Executor {
             .collect();
         let gone: Vec<_> = gone.iter().map(|task| tasks.remove(task)).collect();
         drop(tasks);
-        // The tasks' destructors may call the executor.
+        // Destructors of the tasks may call the executor, so the borrow has ended by now.
         drop(gone);
     }
 
-    /// Polls one ready task, or else moves the clock to the next timer if it may. False when
-    /// there was neither. `alive` says whether an instance is still running.
+    /// Polls one ready task, or moves the clock to the next timer if `move_clock` permits it. False
+    /// when neither was possible. `alive` says whether an instance is alive.
     pub fn step(&self, move_clock: bool, alive: impl Fn(u64) -> bool) -> bool {
         let next = {
             let mut ready = self.ready.0.lock().unwrap();
@@ -132,7 +132,7 @@ impl Executor {
     }
 }
 
-/// Completes when the clock has moved by `ms`. A dropped one never moves the clock.
+/// Completes after `ms` milliseconds. A dropped `Sleep` never moves the clock.
 pub struct Sleep {
     executor: Rc<Executor>,
     ms: u64,
@@ -179,7 +179,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// True in `percent` of a hundred cases.
+    /// True with a probability of `percent`.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

@@ -1,4 +1,4 @@
-//! The front Worker's side of the runtime: `Gateway` over the world, one for each request.
+//! The runtime around the front Worker: `Gateway` over the world, one for each request.
 
 use std::future::ready;
 use std::rc::Rc;
@@ -13,11 +13,11 @@ use super::platform::{TestPlatform, World};
 
 pub type Host = SessionHost<TestPlatform, SqliteDatabase>;
 
-/// The runtime as one request sees it.
+/// The runtime's side of one request.
 pub struct TestGateway {
     pub world: Rc<World>,
     pub platform: TestPlatform,
-    /// The object of the session `s`.
+    /// The object of session `s`.
     pub host: Rc<Host>,
     pub source: Rc<ContextSource>,
     pub body: Vec<u8>,

@@ -1,20 +1,22 @@
-//! One life of the object that owns a session, and where it ends.
+//! One life of a session's Durable Object, and the point at which a test ends it.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use super::executor::Executor;
 
-/// Where an instance ends. Both count from 1 over the whole life of the database.
+/// The point at which an instance ends. Both counts start at 1 and run over the whole life of the
+/// database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crash {
-    /// Right after a durable step: an outermost commit, or a writing statement of its own.
+    /// Right after a durable step: an outermost commit, or a writing statement outside a
+    /// transaction.
     AfterStep(u64),
-    /// Instead of a writing statement; a transaction that it belongs to is rolled back.
+    /// Before a writing statement, which does not run; its transaction is rolled back.
     BeforeWrite(u64),
 }
 
-/// One life.
+/// One life of a Durable Object.
 pub struct Instance {
     pub number: u64,
     alive: Cell<bool>,
@@ -31,13 +33,13 @@ impl Instance {
         self.alive.get()
     }
 
-    /// Ends this life: its tasks are dropped, and its storage fails.
+    /// Ends this life: its tasks are dropped and its storage fails from now on.
     pub fn end(&self) {
         self.alive.set(false);
         self.executor.drop_tasks_of(self.number);
     }
 
-    /// Ends this life if `Crash` names this place. True when it has ended.
+    /// Ends this life if `point` is its crash point. True when the life has ended, now or earlier.
     pub fn reach(&self, point: Crash) -> bool {
         if self.alive() && self.crash == Some(point) {
             self.end();

@@ -1,10 +1,9 @@
-//! A test bed for whole turns: the product's own front door and objects over SQLite, a virtual clock, and
-//! a strict model service ([`Bed`]); and for one step of a turn ([`LoneStep`]).
+//! A test bed for whole turns ([`Bed`]): the product's own front door and objects over SQLite, a
+//! virtual clock and a strict model service. [`LoneStep`] runs a single step of a turn.
 //!
-//! Everything but the two seams `Platform` and `Database` is the product itself. Nothing here
-//! waits, and nothing depends on the machine: the same seed gives the same run. An *instance* is
-//! one life of the object that owns a session; a crash ends it and all its tasks, and keeps what
-//! was durable.
+//! Only the two seams `Platform` and `Database` are doubles. Nothing waits for real time or depends
+//! on the machine: the same seed gives the same run. An *instance* is one life of a session's
+//! Durable Object; a crash ends it with all its tasks and keeps its durable writes.
 
 mod catalog;
 mod conversation;

@@ -1,7 +1,7 @@
-//! One step of the product in isolation: scripted replies to its requests, a clock that begins at 0 and
-//! moves only when every task waits for it, and a record of the requests.
+//! Runs one step of a turn alone: with scripted replies to its requests, a clock that begins at 0
+//! and moves only when everything waits for it, and a record of the requests.
 //!
-//! Starting a task, storing, erasing and logging panic, because a step does none of them.
+//! A step that starts a task, stores, erases or logs something panics.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,9 +15,9 @@ use super::instance::Instance;
 use super::platform::{TestPlatform, World};
 use super::scripted_service::{HttpReply, ScriptedService};
 
-/// The runtime of one step. A request without a scripted reply cannot be sent.
+/// The machine that a step runs on. A request without a scripted reply fails.
 pub struct LoneStep {
-    /// The argument of the step's functions.
+    /// The `Platform` to pass to the step.
     pub platform: TestPlatform,
     world: Rc<World>,
 }
@@ -39,7 +39,7 @@ impl LoneStep {
         self
     }
 
-    /// The files that are kept, by their key.
+    /// The stored files, by key.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
         self.world.files.borrow().clone()
     }
@@ -52,7 +52,7 @@ impl LoneStep {
         self.platform.now_ms()
     }
 
-    /// Runs a future to its end, polling it whenever the clock moves.
+    /// Runs a future to its end, and polls it again whenever the clock moves.
     pub fn run<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         loop {

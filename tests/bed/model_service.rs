@@ -1,7 +1,8 @@
-//! A model service that refuses whatever the live one refuses, stores responses as it does, and
-//! otherwise replies as the test says.
+//! A model service that refuses the requests that the live one refuses and stores responses as it
+//! does. Its output is scripted.
 //!
-//! It records refusals that a request itself caused: a product with a correct chain never sees one.
+//! Refusals for an invalid request are recorded separately: a product that keeps its chain of
+//! responses intact never causes one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,43 +12,43 @@ use serde_json::{Value, json};
 
 use super::conversation::Conversation;
 use super::reply::{Answer, Ending, Reply, http_error};
-use super::response_stream::{Told, tell};
+use super::response_stream::{RenderedResponse, render};
 
-/// Decides the model's output from the conversation.
+/// Decides on the model's reply from the conversation that it is shown.
 type Mind = Box<dyn Fn(&Conversation) -> Reply>;
 
 /// The model service.
 pub struct ModelService {
     mind: RefCell<Mind>,
     script: RefCell<VecDeque<Reply>>,
-    /// The number of good replies before it fails, the number of failures, and the failing reply.
+    /// The number of requests that succeed first, the number that then fail, and the failure.
     spoiled: RefCell<Option<(usize, usize, Reply)>>,
     kept: RefCell<BTreeMap<String, Rc<Kept>>>,
     latest: RefCell<Option<Rc<Kept>>>,
     bodies: RefCell<Vec<Value>>,
     refusals: RefCell<Vec<String>>,
     forgot: Cell<bool>,
-    /// Makes the service ignore deletions.
+    /// Deletions fail, and the responses stay.
     pub keeps_everything: Cell<bool>,
     numbers: Cell<u64>,
-    /// Calls that have neither ended nor been given up.
+    /// Calls that have neither ended nor been aborted.
     pub open: Cell<usize>,
-    /// The highest number of calls that were open at once.
+    /// The largest number of calls that were open at once.
     pub most_open: Cell<usize>,
-    /// Calls that the product gave up before they ended.
+    /// Calls that were aborted before they ended.
     pub aborted: Cell<usize>,
-    /// Set for tests with long sessions, which keep no bodies.
+    /// For long sessions: bodies are not recorded.
     pub forgetful_of_bodies: Cell<bool>,
 }
 
-/// A stored response, and the one that it continues.
+/// A completed response and its predecessor.
 struct Kept {
     before: Option<Rc<Kept>>,
     items: Vec<Value>,
     open_calls: BTreeSet<String>,
 }
 
-/// A refusal: status, error object.
+/// The error object of a refusal.
 struct Refusal(Value);
 
 impl ModelService {
@@ -70,22 +71,22 @@ impl ModelService {
         }
     }
 
-    /// The next requests get these replies, in this order; then the mind decides again.
+    /// Queues replies for the next requests; after them the mind decides again.
     pub fn script(&self, replies: impl IntoIterator<Item = Reply>) {
         self.script.borrow_mut().extend(replies);
     }
 
-    /// From now on, this function decides the model's output.
+    /// Replaces the mind.
     pub fn think(&self, mind: impl Fn(&Conversation) -> Reply + 'static) {
         *self.mind.borrow_mut() = Box::new(mind);
     }
 
-    /// Removes one scripted reply; false when there is none.
+    /// Removes the next scripted reply; false when there is none.
     pub fn drop_scripted(&self) -> bool {
         self.script.borrow_mut().pop_front().is_some()
     }
 
-    /// After `well` more requests, every request gets this reply, until [`Self::mend`].
+    /// After `well` more requests, every request gets this reply until [`Self::mend`].
     pub fn spoil_after(&self, well: usize, reply: Reply) {
         self.spoiled.replace(Some((well, usize::MAX, reply)));
     }
@@ -95,18 +96,18 @@ impl ModelService {
         self.spoiled.replace(Some((well, 1, reply)));
     }
 
-    /// Ends [`Self::spoil_after`].
+    /// Ends the effect of [`Self::spoil_after`].
     pub fn mend(&self) {
         self.spoiled.replace(None);
     }
 
-    /// Forgets every response, as the live service does after some days.
+    /// Drops every stored response, as the live service does when its retention ends.
     pub fn forget(&self) {
         self.kept.borrow_mut().clear();
         self.forgot.set(true);
     }
 
-    /// Responses that the service still has.
+    /// The number of stored responses.
     pub fn stored(&self) -> usize {
         self.kept.borrow().len()
     }
@@ -119,7 +120,7 @@ impl ModelService {
         self.kept.borrow_mut().remove(id).map_or(404, |_| 200)
     }
 
-    /// The bodies of all requests, in their order, including refused ones.
+    /// The bodies of all requests in order, refused ones included.
     pub fn bodies(&self) -> Vec<Value> {
         self.bodies.borrow().clone()
     }
@@ -135,14 +136,14 @@ impl ModelService {
         Conversation(latest.as_ref().map(|kept| kept.items()).unwrap_or_default())
     }
 
-    /// Refusals that the requests themselves caused, in the service's words, without those for
-    /// responses that the test made the service forget.
+    /// The messages of the refusals for an invalid request. A reference to a response that
+    /// [`Self::forget`] dropped does not count.
     pub fn refusals(&self) -> Vec<String> {
         self.refusals.borrow().clone()
     }
 
-    /// Takes a request and decides the reply.
-    pub fn take(&self, body: &str) -> (Reply, Option<Told>) {
+    /// Checks a request and decides on the reply.
+    pub fn take(&self, body: &str) -> (Reply, Option<RenderedResponse>) {
         let body: Value = serde_json::from_str(body).expect("a request is JSON");
         if !self.forgetful_of_bodies.get() {
             self.bodies.borrow_mut().push(body.clone());
@@ -162,13 +163,13 @@ impl ModelService {
             return (reply, None);
         };
         let calls = std::iter::repeat_with(|| format!("call_{}", self.number()));
-        let told = tell(answer, &format!("resp_{}", self.number()), calls);
+        let rendered = render(answer, &format!("resp_{}", self.number()), calls);
         if matches!(answer.ending, Ending::Completed | Ending::Incomplete(_)) {
-            let output = told.response["output"].as_array().unwrap();
+            let output = rendered.response["output"].as_array().unwrap();
             items.extend(output.iter().cloned());
-            self.keep(&body, before, items, answer, &told);
+            self.keep(&body, before, items, answer, &rendered);
         }
-        (reply, Some(told))
+        (reply, Some(rendered))
     }
 
     fn decide(&self, before: Option<&Rc<Kept>>, input: &[Value]) -> Reply {
@@ -194,11 +195,11 @@ impl ModelService {
         before: Option<Rc<Kept>>,
         items: Vec<Value>,
         answer: &Answer,
-        told: &Told,
+        rendered: &RenderedResponse,
     ) {
         let mut open_calls = BTreeSet::new();
         let whole = matches!(answer.ending, Ending::Completed);
-        for item in told.response["output"].as_array().unwrap() {
+        for item in rendered.response["output"].as_array().unwrap() {
             if whole && item["type"] == "function_call" {
                 open_calls.insert(item["call_id"].as_str().unwrap().to_owned());
             }
@@ -206,11 +207,13 @@ impl ModelService {
         let kept = Rc::new(Kept { before, items, open_calls });
         self.latest.replace(Some(Rc::clone(&kept)));
         if body["store"] == true {
-            self.kept.borrow_mut().insert(told.response["id"].as_str().unwrap().to_owned(), kept);
+            self.kept
+                .borrow_mut()
+                .insert(rendered.response["id"].as_str().unwrap().to_owned(), kept);
         }
     }
 
-    /// Checks a request in the live order: shape, state, input.
+    /// Checks a request in the live service's order: shape, state, input.
     fn check(&self, body: &Value) -> Result<Option<Rc<Kept>>, Refusal> {
         check_shape(body)?;
         let before = match body["previous_response_id"].as_str() {

@@ -1,16 +1,17 @@
-//! A model that follows the plan in the user's latest message, one step per model output.
+//! A model that follows the plan in the user's latest message, one step for each model output.
 //!
-//! It decides from the conversation alone, so it continues correctly however often a turn is cut,
-//! repeated or replayed.
+//! It decides from the conversation alone, so a turn that is interrupted or repeated goes on at the
+//! right step.
 
 use serde_json::json;
 
 use super::conversation::{Conversation, Said};
 use super::reply::{Item, Reply, call, say, says};
 
-/// Reads `[plan: step, step]` in the latest user message. Each step is one model output; after the
-/// last it says `Answer to <the message's first word>.` Steps: `server`, `client`, `two-servers`, `mixed`
-/// (server, client, server, client), `mode:<key>`, `modes` (three changes), `unoffered`, `fragile`.
+/// Follows `[plan: step, step]` in the latest user message. Each step is one model output; the last
+/// output is the text `Answer to <the message's first word>.` Steps: `server`, `client`,
+/// `two-servers`, `mixed` (server, client, server, client), `mode:<key>`, `modes` (three changes),
+/// `unoffered`, `fragile`.
 pub fn planned(conversation: &Conversation) -> Reply {
     let said = conversation.said();
     let latest = said.iter().rposition(|said| matches!(said, Said::User(_))).expect("a user spoke");
@@ -18,7 +19,8 @@ pub fn planned(conversation: &Conversation) -> Reply {
     let plan = text.split_once("[plan:").and_then(|(_, rest)| rest.split_once(']'));
     let steps: Vec<&str> =
         plan.map(|(plan, _)| plan.split(',').map(str::trim).collect()).unwrap_or_default();
-    // The results of one output's calls follow the calls together.
+    // The outputs of one step's calls follow each other without a gap, so each run of outputs is
+    // one step.
     let taken = said[latest..]
         .windows(2)
         .filter(

@@ -1,4 +1,4 @@
-//! The runtime of the test bed: `Platform` over the executor, with both services behind `send`.
+//! `Platform` over the executor, with the model service and the tools behind `send`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -23,34 +23,34 @@ use super::reply::{Connection, Reply};
 use super::scripted_service::{HttpReply, Piece, ScriptedService};
 use super::tool_service::{ToolAnswer, ToolService};
 
-/// Everything outside of the instances; it outlives them.
+/// The surroundings that outlive every instance.
 pub struct World {
     pub executor: Rc<Executor>,
     pub model: ModelService,
     pub tools: ToolService,
-    /// The files that server tools made, by their key.
+    /// The files of server tools, by key.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
-    /// The fault with which keeping or deleting a file fails.
+    /// The failure of every attempt to store or delete a file.
     pub file_fault: Cell<Option<FileFault>>,
     pub log: RefCell<Vec<serde_json::Value>>,
-    /// Decides whether a request is within its key's rate, and records the keys.
+    /// The rate limiter's verdict, and the keys it was asked about.
     pub rate: RefCell<Rate>,
     /// The operator's catalog.
     pub catalog: RefCell<KeptCatalog>,
-    /// Every workspace with a request so far, by its object's name.
+    /// The objects of all workspaces that were used, by name.
     pub workspaces: RefCell<BTreeMap<String, Rc<WorkspaceHost<SqliteDatabase>>>>,
-    /// When set, no workspace responds to a session.
+    /// Requests from sessions to workspaces fail.
     pub workspaces_fail: Cell<bool>,
-    /// When the session's alarm rings next.
+    /// The time of the session's next alarm.
     pub alarm_at: Cell<Option<u64>>,
-    /// When set, setting an alarm fails.
+    /// Setting an alarm fails.
     pub alarm_fails: Cell<bool>,
-    /// The values of the deployment's secrets.
+    /// The values of the deployment's secrets and variables.
     pub secrets: RefCell<BTreeMap<&'static str, String>>,
-    /// Stands in for every service when one step is tested alone.
+    /// Replaces every service when a step is tested alone.
     pub scripted_service: Option<ScriptedService>,
     random: RefCell<Random>,
-    /// When set, every reply takes a time that the seed decides.
+    /// Set to delay every response by a time that the seed determines.
     slow: Cell<bool>,
 }
 
@@ -60,25 +60,25 @@ pub struct Rate {
     pub asked: Vec<String>,
 }
 
-/// The runtime as one instance sees it.
+/// One instance's view of the world.
 pub struct TestPlatform {
     world: Rc<World>,
     instance: Rc<Instance>,
 }
 
-/// A response's body: the chunks still to come.
+/// A response body, with the chunks that are still to come.
 pub struct TestBody {
     world: Rc<World>,
     coming: VecDeque<Piece>,
-    /// The end of the next wait.
+    /// The end of the current wait.
     until: Option<u64>,
-    /// Whether the product waited for the body: it then gets the chunks that have arrived together.
+    /// Set after a wait: chunks that came one after the other are then returned together.
     awaited: bool,
-    /// Set for the model service: the call is open until the body is read to its end or dropped.
+    /// Set for the model service. The call stays open until its body is read to the end or dropped.
     call: Option<OpenCall>,
 }
 
-/// A call to the model service that has not ended. Dropping it gives the call up.
+/// A call to the model service that has not ended. Dropping it aborts the call.
 struct OpenCall(Rc<World>);
 
 impl World {
@@ -96,7 +96,7 @@ impl World {
         Rc::new(Self { secrets: RefCell::new(secrets.into()), ..Self::empty(executor, None) })
     }
 
-    /// A world with a clock at 0 and one service for everything.
+    /// An empty world with a clock at 0 and one scripted service.
     pub fn of_one_step(service: ScriptedService) -> Rc<Self> {
         Rc::new(Self::empty(Rc::default(), Some(service)))
     }
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// The object of a workspace, by its name.
+    /// The object of the workspace `name`.
     pub fn workspace(self: &Rc<Self>, name: &str) -> Rc<WorkspaceHost<SqliteDatabase>> {
         let mut workspaces = self.workspaces.borrow_mut();
         let host = workspaces.entry(name.to_owned()).or_insert_with(|| {
@@ -132,19 +132,19 @@ impl World {
         Rc::clone(host)
     }
 
-    /// Panics in a step that is tested alone: a step does nothing of this kind.
+    /// Panics when a step that is tested alone does `what`.
     fn beside_a_step(&self, what: &str) {
         assert!(self.scripted_service.is_none(), "a step {what}");
     }
 
-    /// From now on, the seed decides the order of tasks and the duration of operations.
+    /// From now on the seed determines the order of tasks and all delays.
     pub fn shake(&self, seed: u64) {
         self.executor.shuffle(seed);
         self.random.replace(Random(seed ^ 0x5eed));
         self.slow.set(true);
     }
 
-    /// The duration of the next operation.
+    /// The delay of the next operation.
     pub fn delay_ms(&self) -> u64 {
         let mut random = self.random.borrow_mut();
         if self.slow.get() && random.chance(60) { random.below(40) } else { 0 }
@@ -159,7 +159,7 @@ impl TestPlatform {
     async fn ask_model(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
         let call = OpenCall::new(&self.world);
         self.pause().await;
-        let (reply, told) = self.world.model.take(body);
+        let (reply, rendered) = self.world.model.take(body);
         self.pause().await;
         match reply {
             Reply::Unreachable => {
@@ -169,13 +169,16 @@ impl TestPlatform {
             Reply::Silence => std::future::pending().await,
             Reply::Http(reply) => Ok(self.http_response(reply, Some(call)).await),
             Reply::Answer(answer) => {
-                let told = told.expect("an answer was told");
-                let whole =
-                    if answer.as_json { told.response.to_string() } else { told.events.concat() };
+                let rendered = rendered.expect("a response was rendered");
+                let whole = if answer.as_json {
+                    rendered.response.to_string()
+                } else {
+                    rendered.events.concat()
+                };
                 let chunks: Vec<Vec<u8>> = match answer.chunk_bytes {
                     Some(bytes) => whole.as_bytes().chunks(bytes).map(<[u8]>::to_vec).collect(),
                     None if answer.as_json => vec![whole.into_bytes()],
-                    None => told.events.into_iter().map(String::into_bytes).collect(),
+                    None => rendered.events.into_iter().map(String::into_bytes).collect(),
                 };
                 let (count, end) = match answer.connection {
                     Connection::Whole => (chunks.len(), None),
@@ -366,7 +369,7 @@ impl Platform for TestPlatform {
     }
 
     async fn free_storage(&self) -> Result<(), aptix_edge::contract::Fault> {
-        // What is left of an erased session are no rows; the alarm goes, too.
+        // An erased session has no rows left; the alarm goes, too.
         self.world.alarm_at.set(None);
         Ok(())
     }
@@ -431,7 +434,7 @@ impl ResponseBody for TestBody {
 }
 
 impl TestBody {
-    /// Waits for the end of the wait at a place. A caller may stop waiting without losing a chunk.
+    /// Waits until the silence at `at` is over. Dropping the future loses nothing.
     async fn wait_over(&mut self, at: usize) {
         while let Some(Piece::Silence(ms)) = self.coming.get(at) {
             let executor = &self.world.executor;
@@ -459,7 +462,7 @@ impl OpenCall {
 
     fn ended(self) {
         let aborted = &self.0.model.aborted;
-        // `Drop` counts the call as given up, although it ended.
+        // The drop below counts the call as aborted, which this one was not.
         aborted.set(aborted.get().wrapping_sub(1));
     }
 }

@@ -1,28 +1,29 @@
-//! Replies of the model service to requests that it does not refuse: model outputs, whole or spoiled.
+//! The replies of the model service to requests that it accepts: model output, complete or broken
+//! off, and HTTP errors.
 
 use serde_json::{Value, json};
 
 use super::scripted_service::{HttpReply, Piece};
 
-/// An item of a model output.
+/// An item of model output.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// A message, in the pieces in which the service streams it.
+    /// A message, in the pieces that are streamed.
     Text(Vec<String>),
     /// A function call.
     Call {
         /// Tool name.
         name: String,
-        /// JSON text, as the model writes it.
+        /// JSON text, in the model's own spelling.
         arguments: String,
     },
-    /// Encrypted reasoning, for the next request.
+    /// A reasoning item that can be sent back.
     Reasoning,
     /// A refusal by the model.
     Refusal(String),
 }
 
-/// How a model output ends.
+/// The end of a response.
 #[derive(Clone, Debug)]
 pub enum Ending {
     Completed,
@@ -37,47 +38,47 @@ pub enum Ending {
     },
 }
 
-/// What happens to the connection while the service sends a model output.
+/// The behaviour of the connection while the response is sent.
 #[derive(Clone, Copy, Debug)]
 pub enum Connection {
     Whole,
-    /// It breaks after so many chunks.
+    /// Breaks after this many chunks.
     Breaks(usize),
-    /// It ends properly after so many chunks.
+    /// Ends properly after this many chunks.
     Ends(usize),
-    /// It falls silent after so many chunks.
+    /// Stays open without data after this many chunks.
     Silent(usize),
 }
 
-/// A model output, and how the service sends it.
+/// A response of the model.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub items: Vec<Item>,
     pub ending: Ending,
     pub connection: Connection,
-    /// One JSON body, although the request asked for a stream.
+    /// Sends one JSON body even for a streaming request.
     pub as_json: bool,
-    /// The size of a chunk in bytes; one chunk per event when absent.
+    /// The size of the chunks in bytes; one chunk for each event when absent.
     pub chunk_bytes: Option<usize>,
-    /// Time before each chunk.
+    /// The pause before each chunk.
     pub pause_ms: u64,
     /// Input, cached, output, reasoning tokens.
     pub usage: [u64; 4],
 }
 
-/// The reply to a request.
+/// The service's reply to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     Answer(Answer),
-    /// A failure status, or a success without a model output.
+    /// An HTTP error, or a success whose body is no response.
     Http(HttpReply),
     /// The connection is refused.
     Unreachable,
-    /// The connection ends before the status line.
+    /// No data at all, not even a status line.
     Silence,
 }
 
-/// A model output of these items.
+/// A response with these items.
 pub fn says(items: Vec<Item>) -> Answer {
     Answer {
         items,
@@ -90,7 +91,7 @@ pub fn says(items: Vec<Item>) -> Answer {
     }
 }
 
-/// A model output of one text, streamed word by word.
+/// A response with one text, streamed word by word.
 pub fn say(text: &str) -> Answer {
     says(vec![Item::Text(text.split_inclusive(' ').map(str::to_owned).collect())])
 }
@@ -110,12 +111,12 @@ pub fn error_event(code: &'static str, nested: bool) -> Reply {
     Answer { ending: Ending::ErrorEvent { code, nested }, ..say("Half an ") }.into()
 }
 
-/// A model output that is cut at its last item.
+/// A response that is cut in its last item.
 pub fn incomplete(item: Item, reason: &'static str) -> Reply {
     Answer { ending: Ending::Incomplete(reason), ..says(vec![item]) }.into()
 }
 
-/// A model output that is cut before its first item.
+/// A response that is cut before its first item.
 pub fn incomplete_without_items(reason: &'static str) -> Reply {
     Answer { ending: Ending::Incomplete(reason), ..says(Vec::new()) }.into()
 }
@@ -132,7 +133,7 @@ pub fn http_error(status: u16, error: Value, headers: &[(&str, &str)]) -> Reply 
     Reply::Http(named.fold(reply, |reply, (name, value)| reply.with(name, value)))
 }
 
-/// These bytes with status 200.
+/// These chunks under status 200.
 pub fn raw(chunks: &[&str]) -> Reply {
     Reply::Http(HttpReply::in_pieces(200, chunks.iter().map(|chunk| Piece::text(chunk))))
 }

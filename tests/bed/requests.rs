@@ -1,13 +1,13 @@
-//! Requests as a client writes them, all for the one session of the bed.
+//! Client requests, all to the one session of the bed.
 
 use serde_json::{Value, json};
 
-/// A user turn with an instruction.
+/// A user turn.
 pub fn turn(id: &str, instruction: &str) -> Value {
     json!({ "SessionId": "s", "TurnId": id, "Instruction": instruction })
 }
 
-/// A tool continuation: call ids and the results of the client's tools.
+/// A tool continuation with pairs of call id and result.
 pub fn results(id: &str, given: &[(&str, Value)]) -> Value {
     let results: Vec<Value> = given
         .iter()
@@ -18,7 +18,7 @@ pub fn results(id: &str, given: &[(&str, Value)]) -> Value {
     json!({ "SessionId": "s", "TurnId": id, "ToolResults": results })
 }
 
-/// The same request with additional members.
+/// Adds or replaces members of a request.
 pub fn with(mut request: Value, members: Value) -> Value {
     for (name, value) in members.as_object().unwrap() {
         request[name] = value.clone();

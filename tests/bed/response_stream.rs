@@ -1,19 +1,23 @@
-//! The wire form of a model output: the events of the Responses API, in the live order.
+//! The wire form of a response: the events of the Responses API in the live order.
 
 use serde_json::{Value, json};
 
 use super::reply::{Answer, Ending, Item};
 
-/// A model output as the service sends it and as the service keeps it.
-pub struct Told {
-    /// Each is one server-sent event.
+/// A response in both of its forms: as it is streamed and as the service stores it.
+pub struct RenderedResponse {
+    /// One server-sent event each.
     pub events: Vec<String>,
-    /// The final response object.
+    /// The response object in its final state.
     pub response: Value,
 }
 
-/// Writes a model output as the response `id`. The calls take their ids from `call_ids`, in order.
-pub fn tell(answer: &Answer, id: &str, mut call_ids: impl Iterator<Item = String>) -> Told {
+/// Renders a response under `id`. The calls take their ids from `call_ids` in order.
+pub fn render(
+    answer: &Answer,
+    id: &str,
+    mut call_ids: impl Iterator<Item = String>,
+) -> RenderedResponse {
     let mut events = Vec::new();
     let mut send = |kind: &str, mut members: Value| {
         members["type"] = kind.into();
@@ -127,5 +131,5 @@ pub fn tell(answer: &Answer, id: &str, mut call_ids: impl Iterator<Item = String
             }
         }
     }
-    Told { events, response }
+    RenderedResponse { events, response }
 }

@@ -1,4 +1,4 @@
-//! Scripted HTTP responses: their heads, and what happens while their bodies are read.
+//! Scripted HTTP responses: their heads and the course of their bodies.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -14,19 +14,19 @@ pub struct HttpReply {
     pub body: VecDeque<Piece>,
 }
 
-/// The next event of a body, which ends after the last piece.
+/// The next event in a body; the body ends after the last piece.
 #[derive(Clone, Debug)]
 pub enum Piece {
     Bytes(Vec<u8>),
-    /// Silence for so many milliseconds.
+    /// No data for this many milliseconds.
     Silence(u64),
-    /// Endless silence on an open connection.
+    /// No data any more, while the connection stays open.
     EndlessSilence,
     /// The connection breaks.
     Broken,
 }
 
-/// Stands in for every service when a step is tested alone.
+/// Stands for every service when a step is tested alone.
 #[derive(Default)]
 pub struct ScriptedService {
     replies: RefCell<VecDeque<HttpReply>>,
@@ -42,13 +42,13 @@ impl HttpReply {
         Self { head_after_ms: 0, status, headers: Vec::new(), body: body.into_iter().collect() }
     }
 
-    /// Adds a header, whose name is in lower case.
+    /// Adds a header, whose name must be in lower case.
     pub fn with(mut self, header: &str, value: &str) -> Self {
         self.headers.push((header.to_owned(), value.to_owned()));
         self
     }
 
-    /// Delays the head by so many milliseconds.
+    /// Delays the head by this many milliseconds.
     pub fn after(mut self, ms: u64) -> Self {
         self.head_after_ms = ms;
         self
@@ -71,7 +71,7 @@ impl ScriptedService {
         self.sent.borrow().clone()
     }
 
-    /// Takes a request and gives the next reply.
+    /// Records a request and returns the next reply.
     pub fn take(&self, request: HttpRequest) -> Result<HttpReply, HttpFault> {
         self.sent.borrow_mut().push(request);
         let reply = self.replies.borrow_mut().pop_front();

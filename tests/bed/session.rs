@@ -1,4 +1,4 @@
-//! A session under test: its successive instances, and the client that calls them.
+//! A session under test: its instances, one after the other, and its client.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -22,21 +22,21 @@ use super::reply::Reply;
 pub struct Bed {
     pub world: Rc<World>,
     pub disk: Rc<Disk>,
-    /// The settings as an isolate has read them; replaced when a test changes a setting.
+    /// The settings that an isolate has read; dropped when a test changes them.
     settings: RefCell<(Option<Rc<FrontDoor>>, Rc<ContextSource>)>,
     life: RefCell<(Rc<Instance>, Rc<Host>)>,
     lives: Cell<u64>,
 }
 
-/// The response to a client's request.
+/// A response as the client sees it.
 #[derive(Clone, Debug)]
 pub struct Heard {
-    /// The status of JSON delivery, for a streamed response too.
+    /// For a streamed response, the status that JSON delivery would have.
     pub status: u16,
     pub headers: BTreeMap<String, String>,
-    /// The `InvokeResult`; null for any other body.
+    /// The `InvokeResult`; null when the body is none.
     pub body: Value,
-    /// The same as text.
+    /// The same body as text.
     pub text: String,
     pub replayed: bool,
     /// The server-sent events of a streamed response, the last one being `result`.
@@ -83,7 +83,7 @@ impl Bed {
         self.keep_catalog(document.to_string());
     }
 
-    /// Installs a catalog with faults.
+    /// Replaces the catalog with one that is invalid.
     pub fn spoil_catalog(&self) {
         self.keep_catalog("It is spoilt.".to_owned());
     }
@@ -98,7 +98,7 @@ impl Bed {
         self.restart_to_crash(None);
     }
 
-    /// The same, with a new instance that ends at `crash`.
+    /// Does the same, and the new instance ends at `crash`.
     pub fn restart_to_crash(&self, crash: Option<Crash>) {
         self.life.borrow().0.end();
         self.lives.set(self.lives.get() + 1);
@@ -106,7 +106,7 @@ impl Bed {
         self.life.replace(life);
     }
 
-    /// Whether the current instance is still running.
+    /// Whether the present instance lives.
     pub fn alive(&self) -> bool {
         self.life.borrow().0.alive()
     }
@@ -172,12 +172,12 @@ impl Bed {
         self.send_from(request, None)
     }
 
-    /// The same with `Last-Event-ID`.
+    /// Does the same with `Last-Event-ID`.
     pub fn send_from(&self, request: &Value, position: Option<Position>) -> Pending {
         self.ask_from("POST", "/execute", position, &request.to_string())
     }
 
-    /// Sends a request for which the model service never replies.
+    /// Sends a request whose model call stays silent, and waits until that call has begun.
     pub fn send_to_silence(&self, request: &Value) -> Pending {
         let calls = self.world.model.requests() + 1;
         self.world.model.script([Reply::Silence]);
@@ -186,12 +186,12 @@ impl Bed {
         pending
     }
 
-    /// Sends a request and waits for the response; `None` when the instance ends first.
+    /// Sends a request and waits for its response; `None` when the instance ends first.
     pub fn try_post(&self, request: &Value) -> Option<Heard> {
         self.wait(&self.send(request))
     }
 
-    /// Sends a request and waits for the response.
+    /// Sends a request and waits for its response.
     pub fn post(&self, request: &Value) -> Heard {
         self.try_post(request).expect("the instance lives")
     }
@@ -201,12 +201,12 @@ impl Bed {
         self.ask_from("GET", &format!("/sessions/s/turns/{turn}/stream"), position, "")
     }
 
-    /// Requests the cancellation of a turn.
+    /// Requests that a turn be cancelled.
     pub fn send_cancel(&self, turn: &str) -> Pending {
         self.ask("POST", &format!("/sessions/s/turns/{turn}/cancel"), &[], "")
     }
 
-    /// Requests the erasure of the session.
+    /// Requests that the session be erased.
     pub fn send_erase(&self) -> Pending {
         self.ask("DELETE", "/sessions/s", &[], "")
     }
@@ -216,12 +216,12 @@ impl Bed {
         self.wait(&self.send_erase())
     }
 
-    /// Cancels a turn and waits until that is done; `None` when the instance ends first.
+    /// Cancels a turn and waits for the response; `None` when the instance ends first.
     pub fn try_cancel(&self, turn: &str) -> Option<Heard> {
         self.wait(&self.send_cancel(turn))
     }
 
-    /// Rings the alarm. False when the instance ends during it.
+    /// Rings the alarm and starts its work. False when the instance ended by then.
     pub fn alarm(&self) -> bool {
         let (instance, host) = self.life.borrow().clone();
         let source = Rc::clone(&self.settings.borrow().1);
@@ -230,7 +230,7 @@ impl Bed {
             let rang = host.alarm_rang(&source).await;
             Heard::of(if rang.is_ok() { 200 } else { 500 }, Vec::new(), String::new())
         });
-        // Longer work continues as tasks.
+        // Work that takes time goes on without a waiting client.
         drop(rang);
         instance.alive()
     }
@@ -283,7 +283,7 @@ impl Bed {
         self.ask(method, target, &headers, body)
     }
 
-    /// Starts the handling of a client's request in an instance.
+    /// Starts an instance's work for a client.
     fn begin(
         &self,
         instance: Rc<Instance>,
@@ -324,17 +324,17 @@ impl Bed {
         }
     }
 
-    /// Runs the world until nothing can happen any more.
+    /// Runs the world until no task or timer is left.
     pub fn settle(&self) {
         while self.step() {}
     }
 
-    /// Makes one step. False when none is left.
+    /// Runs one task or timer. False when none is left.
     pub fn step(&self) -> bool {
         self.step_once(true)
     }
 
-    /// Makes all steps that take no time.
+    /// Runs every task that needs no time to pass.
     pub fn run_at_once(&self) {
         while self.step_once(false) {}
     }
@@ -347,28 +347,28 @@ impl Bed {
         self.world.executor.step(move_clock, |instance| instance == number && alive && self.alive())
     }
 
-    /// Asserts that no request itself caused a refusal of the model service.
+    /// Asserts that the model service refused no request as invalid.
     pub fn assert_chain_held(&self) {
         assert_eq!(self.world.model.refusals(), Vec::<String>::new());
     }
 }
 
 impl PartialEq for Heard {
-    /// Compares everything but the headers, which hold times and durations.
+    /// Leaves headers out, since they also contain times.
     fn eq(&self, other: &Self) -> bool {
-        let told =
+        let compared =
             |heard: &Self| (heard.status, heard.text.clone(), heard.replayed, heard.frames.clone());
-        told(self) == told(other)
+        compared(self) == compared(other)
     }
 }
 
 impl Pending {
-    /// Whether the instance that received the request is still running.
+    /// Whether the instance that received the request lives.
     pub fn lives(&self) -> bool {
         self.instance.alive()
     }
 
-    /// The response, once there is one.
+    /// The response, once it is there.
     pub fn heard(&self) -> Option<Heard> {
         self.heard.borrow().clone()
     }
@@ -395,29 +395,29 @@ impl Heard {
         Self { status, headers, body, text, replayed, frames }
     }
 
-    /// `Result` of a success.
+    /// The `Result` of a success.
     pub fn result(&self) -> &Value {
         assert_eq!(self.body["Successful"], true, "{}", self.text);
         &self.body["Result"]
     }
 
-    /// Status and code of a failure; 200 and no code for a success.
+    /// Status and code of a failure; the status and an empty code for a success.
     pub fn failure(&self) -> (u16, &str) {
         (self.status, self.body["Errors"][0]["ErrorCode"].as_str().unwrap_or_default())
     }
 
-    /// `Details` of a failure.
+    /// The `Details` of a failure.
     pub fn details(&self) -> &Value {
         &self.body["Errors"][0]["Details"]
     }
 
-    /// The text of a final response.
+    /// The text of a result of kind `final`.
     pub fn final_text(&self) -> &str {
         assert_eq!(self.result()["Kind"], "final", "{}", self.text);
         self.result()["PrimaryOutputText"].as_str().unwrap()
     }
 
-    /// The ids of the calls whose results the response asks for.
+    /// The ids of the calls that wait for a continuation.
     pub fn calls(&self) -> Vec<String> {
         assert_eq!(self.result()["Kind"], "client_tool_continuation", "{}", self.text);
         let calls = self.result()["ToolCalls"].as_array().unwrap();

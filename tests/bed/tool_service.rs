@@ -1,20 +1,19 @@
-//! The HTTP tools that the server runs. Every execution is counted by its call.
+//! The HTTP service of the server tools. It counts the executions of every call.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 
-/// A tool's reaction to a call.
+/// A tool's reply to a call.
 #[derive(Clone, Debug)]
 pub enum ToolAnswer {
     Json(Value),
     Status(u16),
-    /// The call never ends.
+    /// No reply, for as long as the caller waits.
     Never,
 }
 
-/// All HTTP tools at once.
 #[derive(Default)]
 pub struct ToolService {
     executions: RefCell<BTreeMap<String, usize>>,
@@ -23,38 +22,39 @@ pub struct ToolService {
     mind: RefCell<Option<Box<Mind>>>,
 }
 
-/// Decides the reaction to a call that nothing is scripted for.
+/// Decides on the reply to a call when none is scripted.
 type Mind = dyn Fn(&Value) -> ToolAnswer;
 
 impl ToolService {
-    /// The next calls get these reactions, and later ones the tool's default result.
+    /// Queues replies for the next calls; after them a call gets its own id back, or the mind's
+    /// reply.
     pub fn script(&self, answers: impl IntoIterator<Item = ToolAnswer>) {
         self.script.borrow_mut().extend(answers);
     }
 
-    /// Every call that nothing is scripted for gets this reaction.
+    /// Replaces the reply to every call for which none is scripted.
     pub fn think(&self, mind: impl Fn(&Value) -> ToolAnswer + 'static) {
         self.mind.replace(Some(Box::new(mind)));
     }
 
-    /// Removes one scripted reply; false when there is none.
+    /// Removes the next scripted reply; false when there is none.
     pub fn drop_scripted(&self) -> bool {
         self.script.borrow_mut().pop_front().is_some()
     }
 
-    /// How often each call was run, by its `ToolCallId`.
+    /// The number of executions of each call, by `ToolCallId`.
     pub fn executions(&self) -> BTreeMap<String, usize> {
         self.executions.borrow().clone()
     }
 
-    /// The bodies of all calls, in their order.
+    /// The bodies of all calls in order.
     pub fn calls(&self) -> Vec<Value> {
         self.calls.borrow().clone()
     }
 
     pub fn take(&self, body: &str) -> ToolAnswer {
         let body: Value = serde_json::from_str(body).expect("a tool call is JSON");
-        // A retrieval service is asked the same way, and is no call.
+        // Requests for retrieval arrive here, too; they have no call id.
         let id = body["ToolCallId"].as_str().unwrap_or_default().to_owned();
         self.calls.borrow_mut().push(body.clone());
         *self.executions.borrow_mut().entry(id.clone()).or_default() += 1;

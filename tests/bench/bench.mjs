@@ -1,7 +1,7 @@
-// The benchmark: `make bench`, or `make bench QUICK=1` for a minute's worth. What aptix-edge adds to the least that a
-// turn can cost on this platform, beside what the same work costs when written by hand in JavaScript.
+// The benchmark: `make bench`, or `make bench QUICK=1` for a run of a minute. It measures the cost that aptix-edge adds
+// to the cheapest possible turn on this platform, next to the same work written by hand in JavaScript.
 //
-// Prints a table and writes build/bench.json. It judges answers, never speed: a wrong answer is exit code 1.
+// Prints a table and writes build/bench.json. It judges responses, never speed: a wrong response is exit code 1.
 // ONLY=json,burst runs those loads alone and nothing else; AGAINST=folder compares a second build of aptix-edge.
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -66,14 +66,14 @@ async function measured() {
   for (const work of wanted) {
     say(work.says);
     const { key, says, answer } = work;
-    // A batch of paced answers is long, and differs less from the next one.
+    // A batch of paced responses takes long, and batches differ little from each other.
     const rounds = answer.gapMs ? Math.ceil(EXTENT.rounds / 3) : EXTENT.rounds;
     figures.loads.push({ key, says, figures: await cost(load, model, running, work, rounds) });
   }
   if (ONLY === undefined) {
     for (const atOnce of [1, 32]) {
       say(`latency, streams at once: ${atOnce}`);
-      // One stream tells little, so it is a short one and comes often.
+      // A single stream gives few samples, so its run is short and repeated often.
       const [deltas, rounds] = atOnce === 1 ? [40, EXTENT.latencyRounds * 8] : [200, EXTENT.latencyRounds];
       figures.latency.push({ atOnce, figures: await latency(load, model, running, { atOnce, deltas, rounds }) });
     }
@@ -93,7 +93,7 @@ async function measured() {
   return figures;
 }
 
-/** What .ci/bundle_size says of the upload, line by line; too large a bundle is for `make test` to refuse. */
+/** The report of .ci/bundle_size on the upload, line by line. The benchmark accepts any size. */
 async function bundle() {
   const run = promisify(execFile)(path.join(ROOT, '.ci/bundle_size'), { cwd: ROOT });
   const { stdout } = await run.catch((fault) => fault);

@@ -1,8 +1,8 @@
-// What is compared: each in a workerd process of its own, so that the processor time of that process is its cost.
-// Owns starting and ending them; what they are asked is said by the workloads.
+// The contenders of the comparison. Each runs in a workerd process of its own, whose CPU time is the contender's cost.
+// Owns starting and ending them; workloads.mjs decides on their work.
 //
-// aptix-edge is taken from `build/`, or from the directory the variable BUILD_DIR names. A second build, named by
-// AGAINST, is compared in the same run: rounds of both take turns, which is how a change is measured.
+// aptix-edge is taken from `build/`, or from the directory that the variable BUILD_DIR names. AGAINST names a second
+// build, which is compared in the same run with alternating rounds; this is how a change is measured.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import os from 'node:os';
@@ -12,11 +12,11 @@ import { Log, LogLevel, Miniflare } from 'miniflare';
 import { childrenNamed, cpuMs, residentBytes } from './process_cost.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** The objects' files lie in memory where that is possible: what a disk costs is not what is compared. */
+/** The objects' files lie in memory where possible, since the disk's speed is not compared. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
 const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
 
-/** The floor is first: everything is a ratio to it. `raw` ones answer with the model service's own stream. */
+/** The floor comes first: every figure is a ratio to it. `raw` contenders return the model service's own stream. */
 export const CONTENDERS = [
   { name: 'floor', raw: true, modules: () => written('floor.mjs') },
   ...(process.env.QUICK ? [] : [{ name: 'relay', raw: true, modules: () => written('relay.mjs', 'floor.mjs') }]),
@@ -30,24 +30,27 @@ const remove = (folder) => {
   rmSync(folder, { recursive: true, force: true });
   folders.delete(folder);
 };
-// What lies in memory would stay there after a run that was broken off.
+// Files in memory would otherwise outlive an interrupted run.
 process.on('exit', () => [...folders].forEach(remove));
 
 /** One contender, running. */
 export class Running {
   name;
   raw;
-  /** Where turns are sent to. */
+  /** The URL for turns. */
   url;
-  /** How long its start took until it took connections, in ms. */
+  /** Time from the start until it takes connections, in ms. */
   startMs;
-  /** The rows that the last logged turn touched, `{read, written}`, where it logs them. */
+  /**
+   * The rows that the last logged turn read and wrote, `{read, written}`; `null` for a contender that does not log
+   * them.
+   */
   rows = null;
   #pid;
   #miniflare;
   #folder;
 
-  /** `lasting`: its objects stay in memory however long they idle. */
+  /** `lasting` keeps its objects in memory, however long they idle. */
   static async start({ name, raw = false, modules }, modelUrl, { lasting = false } = {}) {
     const running = new Running();
     Object.assign(running, { name, raw });
@@ -78,7 +81,7 @@ export class Running {
     return running;
   }
 
-  /** Processor time so far, in ms; `null` where it cannot be measured. */
+  /** CPU time so far, in ms; `null` where it cannot be measured. */
   get cpuMs() {
     return this.#pid === undefined ? null : cpuMs(this.#pid);
   }
@@ -102,7 +105,7 @@ export class Running {
   }
 }
 
-/** The first file is the Worker, the others are what it imports. */
+/** The modules of a Worker: the first file is the Worker, the others are its imports. */
 const written = (...files) => ({
   modules: files.map((file) => ({ type: 'ESModule', path: fileURLToPath(new URL(`workers/${file}`, import.meta.url)) })),
   modulesRoot: fileURLToPath(new URL('workers', import.meta.url)),

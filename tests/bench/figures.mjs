@@ -1,9 +1,9 @@
-// What many measurements come to. `null` stands for what could not be measured, and stays `null`.
+// Statistics over many measurements. `null` stands for a figure that could not be measured, and stays `null`.
 
-/** The middle of `values`. */
+/** The median of `values`. */
 export const median = (values) => quantile(values, 0.5);
 
-/** The value below which the share `q` of `values` lies. */
+/** The quantile `q` of `values`. */
 export function quantile(values, q) {
   if (values.length === 0 || values.includes(null)) return null;
   const sorted = values.toSorted((one, other) => one - other);
@@ -12,8 +12,8 @@ export function quantile(values, q) {
   return below + (sorted[Math.ceil(at)] - below) * (at - Math.floor(at));
 }
 
-/** `one / other`, where both are known. */
+/** `one / other`; `null` unless both are known. */
 export const ratio = (one, other) => (one === null || other === null ? null : one / other);
 
-/** `one - other`, where both are known. */
+/** `one - other`; `null` unless both are known. */
 export const difference = (one, other) => (one === null || other === null ? null : one - other);

@@ -1,11 +1,11 @@
-// The measurements, one function each: which contenders run, in which order, and what is kept of it.
-// Contenders take turns within a round, so that whatever else the machine does meets all of them.
+// The measurements, one function each: the contenders that run, their order, and the figures that are kept.
+// Contenders take turns within a round, so that other load on the machine affects all of them alike.
 import { difference, median, quantile, ratio } from './figures.mjs';
 import { CONTENDERS, Running } from './contender.mjs';
 
 /**
- * Processor time per turn under one load: `{[name]: {cpuMs, ratio, wallMs, modelBusy, clientBusy, rounds}}`, medians
- * over rounds; a ratio is taken within its round.
+ * CPU time per turn under one load: `{[name]: {cpuMs, ratio, wallMs, modelBusy, clientBusy, rounds}}`, medians over
+ * rounds; each ratio is computed within its round.
  */
 export async function cost(load, model, running, work, rounds) {
   await model.answer(work.answer);
@@ -34,8 +34,8 @@ export async function cost(load, model, running, work, rounds) {
 }
 
 /**
- * How long a delta is on its way, and the first one, with `atOnce` streams of `deltas`, 5 ms apart: `{[name]: {p50Ms,
- * p99Ms, firstMs, firstOverDirectMs}}`; `direct` is the model service asked without anything between.
+ * The delay of deltas, and of the first one, with `atOnce` streams of `deltas`, 5 ms apart: `{[name]: {p50Ms, p99Ms,
+ * firstMs, firstOverDirectMs}}`. `direct` is a connection to the model service itself.
  */
 export async function latency(load, model, running, { atOnce, deltas, rounds }) {
   const answer = { deltas, gapMs: 5, stamped: true };
@@ -62,8 +62,8 @@ export async function latency(load, model, running, { atOnce, deltas, rounds }) 
 }
 
 /**
- * Whether turns grow dearer with their session: `{[name]: {firstCpuMs, lastCpuMs, ratio, rows}}`, the first 50 and the
- * last 50 turns of sessions of 300; `rows` is what the last turn touched.
+ * Whether turns become more expensive as their session grows: `{[name]: {firstCpuMs, lastCpuMs, ratio, rows}}`, from
+ * the first 50 and the last 50 turns of sessions of 300; `rows` is the rows of the last turn.
  */
 export async function growth(load, model, running, sessions) {
   await model.answer({ deltas: 20 });
@@ -90,7 +90,10 @@ export async function growth(load, model, running, sessions) {
   });
 }
 
-/** Resident memory per session: `{[name]: {bytesPerSession, atStartBytes}}`, the growth over `sessions` that stay. */
+/**
+ * Resident memory per session: `{[name]: {bytesPerSession, atStartBytes}}`, the growth over `sessions` that stay in
+ * memory.
+ */
 export async function memory(load, model, sessions) {
   await model.answer({ deltas: 20 });
   const seen = {};
@@ -112,8 +115,8 @@ export async function memory(load, model, sessions) {
 }
 
 /**
- * The first answer of a process that has answered nothing yet: `{[name]: {startMs, answerMs, overFloorMs, cpuMs}}`.
- * `startMs` is the time until it takes connections, `answerMs` from then on, `cpuMs` the processor time of both.
+ * The first response of a fresh process: `{[name]: {startMs, answerMs, overFloorMs, cpuMs}}`. `startMs` is the time
+ * until it takes connections, `answerMs` the time from then to the response, `cpuMs` the CPU time of both.
  */
 export async function coldStart(load, model, starts) {
   await model.answer({ deltas: 20 });
@@ -142,10 +145,10 @@ export async function coldStart(load, model, starts) {
 
 const each = (named, figures) => Object.fromEntries(named.map((one) => [one.name, figures(one)]));
 
-/** Another one goes first in each round. */
+/** Rotates the list, so that each round begins with another contender. */
 const rotated = (list, by) => list.map((_, index) => list[(index + by) % list.length]);
 
-/** The floor says its rows in its answer's head: it writes no log. */
+/** The floor reports its rows in response headers, since it writes no log. */
 const rowsOf = ({ headers }) =>
   headers['rows-written'] === undefined
     ? null

@@ -1,15 +1,15 @@
-// The benchmark's end of the model service: starts its process, says what it shall answer, ends it.
+// The benchmark's handle on the model service: starts its process, sets its response, ends it.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { cpuMs } from './process_cost.mjs';
 
 export class ModelService {
-  /** As `OPENAI_BASE_URL` wants it. */
+  /** The value for `OPENAI_BASE_URL`. */
   url;
-  /** The text of the present answer; `null` where its deltas carry times. */
+  /** The text of the present response; `null` when its deltas carry times. */
   text = null;
-  /** The number of deltas of the present answer. */
+  /** The number of deltas of the present response. */
   deltas = 0;
   #process;
 
@@ -21,7 +21,7 @@ export class ModelService {
     return service;
   }
 
-  /** From here on every answer has `deltas` deltas, `gapMs` apart; `stamped` ones carry the time of their write. */
+  /** Sets all later responses to `deltas` deltas, `gapMs` apart; `stamped` deltas carry the time of their write. */
   async answer({ deltas, gapMs = 0, stamped = false }) {
     const told = once(this.#process, 'message');
     this.#process.send({ deltas, gapMs, stamped });

@@ -1,9 +1,9 @@
-// The model service of the benchmark: a process of its own that answers every request with the same stream of events,
-// rendered before anyone asks. Owns its speed: it must never be what a turn waits for, so it speaks HTTP by hand and
-// parses no JSON. Its parent says over IPC what to answer: `{deltas, gapMs, stamped}`; it says its port, then `{text}`.
+// The model service of the benchmark: a process of its own that replies to every request with the same stream of
+// events, rendered in advance. Owns its speed: a turn must never wait for it, so it speaks HTTP by hand and parses no
+// JSON. Its parent sets the response over IPC, `{deltas, gapMs, stamped}`; it sends its port, then `{text}`.
 //
-// Each event is one write and one chunk. `stamped` deltas carry the time of their write instead of words:
-// `[` + 16 digits + `]`, microseconds of the clock that all processes of a machine share.
+// Each event is one write and one chunk. `stamped` deltas carry the time of their write instead of words: `[` + 16
+// digits + `]`, microseconds of the clock that all processes of a machine share.
 import net from 'node:net';
 import { frame, newId, newResponse, responseEvents, text } from '../model_service/response_stream.mjs';
 
@@ -61,7 +61,7 @@ function send(socket, { frames, gapMs }) {
   socket.write(HEAD);
   const stamps = [];
   let next = 0;
-  // Everything up to the next delta, and that delta; false at the end.
+  // Writes everything up to the next delta, and that delta; false at the end.
   const step = () => {
     for (; next < frames.length; next += 1) {
       const { bytes, stampsAt, isDelta } = frames[next];
@@ -75,7 +75,7 @@ function send(socket, { frames, gapMs }) {
     return false;
   };
   if (!step()) return;
-  // Streams that began together do not stay in step: one wake-up of the reader would serve them all.
+  // Staggers streams that began together; in step, a single wake-up of the reader would serve them all.
   served += 1;
   setTimeout(() => {
     if (socket.destroyed || !step()) return;
@@ -85,12 +85,12 @@ function send(socket, { frames, gapMs }) {
   }, gapMs + (served % gapMs));
 }
 
-/** A delta carries the time of its write; what repeats the text repeats the times. */
+/** Writes the times into an event: a new time into a delta, the earlier times into an event that repeats the text. */
 function stamped(bytes, stampsAt, stamps, isDelta) {
   const copy = Buffer.from(bytes);
   if (isDelta) {
     const now = Number(process.hrtime.bigint() / 1000n);
-    // A time of its own for each, so that a reader can tell a delta from a repetition.
+    // Each time is unique, so that a reader can tell a delta from a repetition.
     stamps.push(Math.max(now, (stamps.at(-1) ?? 0) + 1));
   }
   stampsAt.forEach((at, index) => {

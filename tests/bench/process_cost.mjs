@@ -1,17 +1,17 @@
-// What a process costs: processor time and resident memory, as the kernel counts them.
-// Owns reading /proc. Where there is none (macOS), every figure is `null`: not measured, never guessed.
+// The cost of a process: CPU time and resident memory, as the kernel counts them.
+// Owns reading /proc. Without /proc (macOS) every figure is `null`: not measured, never guessed.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 
-/** Whether this system says what a process costs. */
+/** Whether this system reports the cost of a process. */
 export const MEASURABLE = existsSync('/proc/self/stat');
 
 const TICKS_PER_SECOND = MEASURABLE ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : NaN;
 const PAGE_BYTES = MEASURABLE ? Number(execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' })) : NaN;
 
 /**
- * Processor time of `pid` so far, user and system, in ms. The scheduler's own count of each thread where the kernel
- * keeps one, as it is exact; else the ticks of /proc/<pid>/stat, which are 10 ms long.
+ * CPU time of `pid` so far, user and system, in ms. Taken from the scheduler's exact count for each thread where the
+ * kernel keeps one, else from the 10 ms ticks of /proc/<pid>/stat.
  */
 export function cpuMs(pid) {
   if (!MEASURABLE) return null;
@@ -23,7 +23,7 @@ export function cpuMs(pid) {
     }
     if (nanoseconds > 0) return nanoseconds / 1e6;
   } catch {
-    // No such count in this kernel, or a thread that ended meanwhile.
+    // This kernel keeps no such count, or a thread has ended meanwhile.
   }
   const { userTicks, systemTicks } = stat(pid);
   return ((userTicks + systemTicks) * 1000) / TICKS_PER_SECOND;
@@ -35,7 +35,7 @@ export function residentBytes(pid) {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
 }
 
-/** The processes named `name` that this process has started. */
+/** The child processes of this process that are named `name`. */
 export function childrenNamed(name) {
   if (!MEASURABLE) return [];
   return readdirSync('/proc')
@@ -46,12 +46,12 @@ export function childrenNamed(name) {
         const known = stat(pid);
         return known.parent === process.pid && known.name === name;
       } catch {
-        return false; // It ended meanwhile.
+        return false; // The process ended meanwhile.
       }
     });
 }
 
-/** The name stands in brackets and can hold anything, brackets too; the fields follow the last one. */
+/** The fields follow the last bracket, since the name stands in brackets and can itself contain brackets. */
 function stat(pid) {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const end = text.lastIndexOf(')');

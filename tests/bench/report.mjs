@@ -1,6 +1,6 @@
-// The figures as a table for people: ratios first, then what they are made of.
+// The figures as a table for people: first the ratios, then their components.
 
-/** `figures` as bench.mjs collects them; answers the lines. */
+/** Returns the lines for `figures` as bench.mjs collects them. */
 export function report({ names, loads, growth, latency, memory, coldStart, bundle }) {
   const floor = names[0];
   const others = names.filter((name) => name !== floor);

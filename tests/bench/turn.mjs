@@ -1,17 +1,20 @@
-// One turn as a client runs it: the request, when its answer came, and whether the answer is right.
-// It is kept cheap: bytes are only collected while the answer comes, and looked at when it has ended.
+// One turn as a client runs it: the request, the time of its response, and a check of the response.
+// The client stays cheap: it only collects bytes while they arrive, and parses them at the end.
 import http from 'node:http';
 
-/** No turn takes longer, in ms. */
+/** The longest that a turn may take, in ms. */
 const PATIENCE_MS = 60_000;
 const STAMP = /\[(\d{16})\]/g;
 
-/** workerd closes a connection that idles for 5 s, and a request that meets the closing is lost: ours close before. */
+/**
+ * workerd closes a connection after 5 s of idling and loses a request that arrives just then; this agent closes
+ * earlier.
+ */
 const agent = new http.Agent({ keepAlive: true, noDelay: true, timeout: 3_000 });
 
 /**
  * Sends `body` to `url` and resolves to `{status, headers, text, ms}`. With `stamped`, also `firstMs`, the time until
- * the first delta, and `relayMs`, how long each delta was on its way from the model service's write to here.
+ * the first delta, and `relayMs`, the time of each delta from the model service's write to its arrival here.
  */
 export function post(url, body, { stamped = false } = {}) {
   const sent = Buffer.from(JSON.stringify(body));
@@ -45,7 +48,7 @@ export function post(url, body, { stamped = false } = {}) {
   });
 }
 
-/** Finds the times that stamped deltas carry, the first time that each comes. */
+/** Finds the times in stamped deltas, each at its first occurrence. */
 class StampReader {
   relayMs = [];
   firstAt = NaN;
@@ -59,17 +62,17 @@ class StampReader {
     for (const found of text.matchAll(STAMP)) {
       end = found.index + found[0].length;
       const written = Number(found[1]);
-      if (written <= this.#last) continue; // What ends the stream repeats the text.
+      if (written <= this.#last) continue; // The events at the end repeat the text.
       if (this.#last === 0) this.firstAt = performance.now();
       this.#last = written;
       this.relayMs.push((now - written) / 1000);
     }
-    // A stamp can be cut; nothing longer is kept.
+    // Keeps the end, since a chunk can cut a time, but no more than that.
     this.#held = text.slice(Math.max(end, text.length - 17));
   }
 }
 
-/** What is wrong with an answer to `turn`; `null` when nothing is. `text` is what the model said, when it is known. */
+/** The fault in a response to `turn`, or `null`. `text` is the model's text; `null` when its deltas carry times. */
 export function wrong({ raw }, turn, answer, { text, deltas }) {
   if (answer.status !== 200) return `status ${answer.status}: ${answer.text.slice(0, 300)}`;
   try {
@@ -90,7 +93,7 @@ function spoken(text) {
   return JSON.parse(data).response.output[0].content[0].text;
 }
 
-/** The text of a turn's stream, by its deltas, which have to agree with the result. */
+/** The text of a turn's stream from its deltas, which must agree with the result. */
 function streamed(text, turn) {
   const events = blocks(text);
   const last = events.pop();

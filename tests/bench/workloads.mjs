@@ -1,14 +1,14 @@
-// What the contenders are asked to do, and how one of them does a batch of it.
-// Every batch checks every answer; a wrong one is counted and told, and the run fails.
+// The loads for the contenders, and the code that runs a batch of one.
+// Every batch checks every response; a wrong one is counted and printed, and the run fails.
 import { setTimeout as pause } from 'node:timers/promises';
 import { post, wrong } from './turn.mjs';
 
-/** Work that a turn leaves behind its answer belongs to the turn. */
+/** Waits for a turn's work after its response, which counts as the turn's cost. */
 const AFTERMATH_MS = 30;
 
 /**
- * The loads whose cost is compared. `atOnce` turns run at a time, `turns` make a batch; `answer` is what the model
- * service says; `fresh` ones begin a session with each turn, the others follow up.
+ * The loads whose cost is compared. `atOnce` turns run at a time, `turns` make a batch; `answer` sets the model's
+ * response; `fresh` loads begin a session with each turn, the others follow up.
  */
 export const LOADS = [
   {
@@ -35,7 +35,7 @@ export const LOADS = [
 
 let serial = 0;
 
-/** Runs batches, and keeps what went wrong: `wrongs`, one line each. */
+/** Runs batches and collects faults in `wrongs`, one line each. */
 export class Load {
   wrongs = [];
   #model;
@@ -45,8 +45,9 @@ export class Load {
   }
 
   /**
-   * One batch. Resolves to `{turns, wallMs, cpuMs, modelBusy, clientBusy, answers}`; `cpuMs` is the contender's, per
-   * turn; `modelBusy` and `clientBusy` are shares of the wall time. What cannot be measured is `null`.
+   * One batch. Resolves to `{turns, wallMs, cpuMs, modelBusy, clientBusy, answers}`: `cpuMs` is the contender's CPU
+   * time per turn; `modelBusy` and `clientBusy` are shares of the wall time. A figure that cannot be measured is
+   * `null`.
    */
   async batch(contender, { key, atOnce, turns, fresh = false, Streaming = false, answer = {} }) {
     const { stamped } = answer;
@@ -82,7 +83,7 @@ export class Load {
     };
   }
 
-  /** One turn, checked. */
+  /** Runs one turn and checks its response. */
   async turn(contender, turn, options = {}) {
     const lost = (fault) => ({ status: 0, text: String(fault), headers: {} });
     const answer = await post(contender.url, turn, options).catch(lost);

@@ -1,4 +1,4 @@
-// Who may ask, and whose sessions they see (interface section 6).
+// Authentication, and the separation of tenants (interface §6).
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Rig, apiKeys, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';

@@ -1,6 +1,6 @@
-// Words that must not get about: each of these stands in one place only, and turns up nowhere that it may not
-// (interface sections 1 to 3). What may show a word is said below; that no other answer and no log does is checked
-// after each test by the harness, for both tenants.
+// Confidential words: each enters the system in one place, and may leave it only where `hidden` below permits it
+// (interface §1 to §3). After each test the harness checks this for every other response and log line, for both
+// tenants.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -40,7 +40,8 @@ const rig = rigForFile({
   hidden: [
     ...[ONE, TWO, WRONG_KEY].flatMap((key) => [[key], [createHash('sha256').update(key).digest('hex')]]),
     ...[BOOT, LAYER, HEADER, PARAMETER, INSTRUCTION, SOLUTION, ARTIFACT, CLIENT_RESULT, TOOL_FAILURE, UPSTREAM].map((words) => [words]),
-    // What a server tool answered is its turn's outcome, and no diagnostics; what is no turn may name a mode by its key.
+    // A server tool's result may show in its turn's outcome, not in diagnostics; a mode's key may show outside of
+    // turns.
     [TOOL_RESULT, (record) => isOwner(record) && !record.path.endsWith('/trace')],
     [MODE, (record) => isOwner(record) && !isTurn(record)],
   ],
@@ -48,7 +49,7 @@ const rig = rigForFile({
 
 const turnOf = (members) => userTurn({ Instruction: INSTRUCTION, SolutionContextText: SOLUTION, ...members });
 
-/** Asks for everything there is about a turn, as its owner, as another tenant, and as nobody. */
+/** Requests every view of a turn as its owner, as another tenant, and without a valid key. */
 async function lookAround({ SessionId, TurnId }) {
   const session = `/sessions/${SessionId}`;
   const turn = `${session}/turns/${TurnId}`;
@@ -85,7 +86,7 @@ test('a turn with everything in it shows each party what is its own', async () =
   await lookAround(turn);
   assert.deepEqual(refusalOf(await rig.post({ ...turn, Instruction: 'Other words.' }, { key: ONE })), [409, 'turn_conflict']);
 
-  // Every word has been where it belongs.
+  // Every word has reached the model or a tool service that should see it.
   const heard = rig.model.bodies.map((body) => JSON.stringify(body)).join('\n');
   for (const words of [BOOT, LAYER, PARAMETER, INSTRUCTION, SOLUTION, ARTIFACT, TOOL_RESULT, CLIENT_RESULT]) {
     assert.ok(heard.includes(words), `the model never heard ${words}`);
@@ -93,11 +94,11 @@ test('a turn with everything in it shows each party what is its own', async () =
   assert.equal(rig.model.requests[0].headers.authorization, `Bearer ${API_KEY}`);
   assert.equal(rig.tools.requests[0].headers['x-second'], HEADER);
   assert.ok(JSON.stringify(final.ToolResults).includes(TOOL_RESULT));
-  // And the keys of clients have not left.
+  // The clients' keys reached neither the model nor a tool service.
   for (const key of [ONE, TWO]) assert.ok(!heard.includes(key) && !JSON.stringify(rig.tools.requests).includes(key));
 });
 
-/** The same for a paused turn, whose stream would wait. */
+/** The same for a paused turn, leaving out its stream, which would wait. */
 async function lookAroundAPause({ SessionId, TurnId }) {
   const turn = `/sessions/${SessionId}/turns/${TurnId}`;
   for (const route of [turn, `${turn}/trace`]) {
@@ -106,7 +107,7 @@ async function lookAroundAPause({ SessionId, TurnId }) {
   }
 }
 
-/** Everything that a service could quote in its errors. */
+/** All content that a service could quote in its errors. */
 const QUOTED = `${UPSTREAM} ${API_KEY} ${BOOT} ${LAYER} ${INSTRUCTION} ${SOLUTION}`;
 const quoting = { code: QUOTED, type: QUOTED, message: QUOTED };
 const half = answer(text('Half an answer'));

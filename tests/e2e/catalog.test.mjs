@@ -1,4 +1,4 @@
-// Where the catalog comes from, and what a wrong one does (interface section 6).
+// The sources of the catalog, and the effects of a faulty one (interface §6).
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { API_KEY, MODEL, Rig, clientTool, eventually, httpTool, refusalOf, resultOf, userTurn } from './harness.mjs';
@@ -103,7 +103,7 @@ test('a wrong catalog stops what would run, and destroys nothing', async () => {
 
   rig.model.script(answer(text('At last.')));
   await rig.restart({ catalog: right });
-  // Nobody asks for it.
+  // The alarm resumes the turn; no client has sent a request.
   await eventually(() => rig.model.requests.length === 5, 'it goes on');
   await eventually(async () => resultOf(await rig.get('/sessions/interrupted')).LatestTurn.Status === 'completed', 'it ends');
   assert.equal(resultOf(await rig.request('DELETE', session)).Files, 1);

@@ -1,4 +1,4 @@
-// The pause for the client's tools and its continuation (interface sections 2 and 4; AGN-033 sections 3.3 and 5).
+// The pause for the client's tools and its continuation (interface §2 and §4; AGN-033 §3.3 and §5).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
@@ -12,7 +12,7 @@ const rig = rigForFile({
 });
 const ToolsJson = JSON.stringify([clientTool('read_file'), clientTool('list_files')]);
 
-/** A turn paused at `read_file` and `list_files`; answers the turn and its pending calls. */
+/** A turn paused at `read_file` and `list_files`; resolves to the turn, its pending calls and its result. */
 async function paused(...more) {
   rig.model.script(answer(text('I look.'), call('read_file', { path: 'a' }), call('list_files', {})), ...more);
   const turn = userTurn({ ToolsJson });

@@ -1,5 +1,4 @@
-// What stands before a turn: origins, rates, caps and the size of a body, and what operators see of it (interface
-// sections 3 and 6).
+// The checks before a turn (origins, rates, caps, the size of a body) and their log lines (interface §3 and §6).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiKeys, clientTool, eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
@@ -15,7 +14,7 @@ const rated = rigForFile({
   rate: 3,
 });
 const plain = rigForFile({});
-// As wrangler hands on what stands in `[vars]` as a number or a list.
+// wrangler passes numbers and lists in `[vars]` to the Worker with these types.
 const typed = rigForFile({
   vars: { AUTH: undefined, API_KEYS: JSON.parse(apiKeys({ [ONE]: 'one' })), ALLOWED_ORIGINS: [PAGE], MAX_BODY_BYTES: 300, MAX_TURNS: 1 },
 });
@@ -83,7 +82,7 @@ test('a key that has used up its rate waits, and no other key does', async () =>
   assert.deepEqual(refusalOf(answers[3]), [429, 'rate_limited']);
   assert.equal(answers[3].headers.get('retry-after'), '60');
   assert.equal((await ask(TWO)).status, 404);
-  // Neither what is open to everyone nor a request without a key counts.
+  // Public routes and requests without a key do not count.
   resultOf(await rated.get('/health'));
   assert.deepEqual(refusalOf(await rated.get('/sessions/nobody')), [401, 'unauthenticated']);
   const refused = rated.logs.map(JSON.parse).find(({ codes }) => codes?.[0] === 'rate_limited');

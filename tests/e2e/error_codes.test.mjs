@@ -1,5 +1,5 @@
-// Every code of the error dictionary is produced on the real runtime, with the status that the dictionary gives it and
-// the turn status that it says comes after (interface section 3).
+// The real runtime produces every code of the error dictionary, with the dictionary's HTTP status and turn status
+// (interface §3).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Rig, apiKeys, clientTool, eventually, httpTool, refusalOf, resultOf, userTurn } from './harness.mjs';
@@ -35,13 +35,13 @@ after(() => Promise.all(rigs.map((each) => each.dispose())));
 
 const post = (body, more) => rig.post(body, { key: KEY, ...more });
 const said = (...items) => rig.model.script(answer(...items));
-/** A turn whose model call ends like this. */
+/** A turn whose model call ends as scripted. */
 const ended = (...script) => async () => {
   rig.model.script(...script);
   const turn = userTurn();
   return [await post(turn), turn];
 };
-/** A turn that awaits the result of a client tool, its call id, and what `next` answers then. */
+/** Pauses a turn for a client tool and resolves to what `next` returns for the turn and the call id. */
 const paused = (next) => async () => {
   said(call('read', { path: 'a' }));
   const turn = userTurn({ ToolsJson: client });
@@ -50,7 +50,7 @@ const paused = (next) => async () => {
 };
 const result = (ToolCallId) => ({ ToolCallId, ExecutionMs: 1, ResultJson: '1' });
 
-/** How each code comes about: its answer, and the turn whose status is looked at, where there is one. */
+/** A way to produce each code: the response, and the turn to check the status of, if there is one. */
 const WAYS = {
   malformed_json: async () => [await post('{')],
   missing_field: async () => [await post({ TurnId: 't', Instruction: 'x' })],
@@ -134,7 +134,7 @@ const WAYS = {
     await eventually(() => calls() === 1, 'the turn runs');
     await crashing.restart();
     await lost;
-    // Looking at it takes it up, once.
+    // The first request to the session recovers the turn, once.
     await crashing.get(`/sessions/${turn.SessionId}`);
     await eventually(() => calls() === 2, 'the turn runs again');
     await crashing.restart();

@@ -1,13 +1,14 @@
-// Reads server-sent events from raw bytes as they come, by the rules of the HTML standard the Worker promises to keep.
-// Owns parsing and waiting; what the events mean is said by the tests.
+// Reads server-sent events from raw bytes as they arrive, by the rules of the HTML standard, which the Worker promises
+// to keep.
+// Owns parsing and waiting; the tests interpret the events.
 import assert from 'node:assert/strict';
 
-/** A stream being read in the background: `events` (`{event, id, data}`), `comments`, `bytes`, `broken`. */
+/** A stream that is read in the background: `events` (`{event, id, data}`), `comments`, `bytes`, `broken`. */
 export class EventStream {
   events = [];
   comments = [];
   bytes = Buffer.alloc(0);
-  /** The fault that broke the stream off; `null` while it runs and when it ended by itself. */
+  /** The fault that broke the stream; `null` while it runs and after a proper end. */
   broken = null;
   ended = false;
   #pending = Buffer.alloc(0);
@@ -19,14 +20,14 @@ export class EventStream {
     this.#finished = this.#read(body);
   }
 
-  /** Resolves to the stream itself at its end; fails when it was broken off. */
+  /** Resolves to the stream itself at its end; fails when the stream broke. */
   async end() {
     await this.#finished;
     if (this.broken !== null) throw this.broken;
     return this;
   }
 
-  /** Resolves as soon as `condition(stream)` holds; fails when the stream ends before it did. */
+  /** Resolves as soon as `condition(stream)` holds; fails when the stream ends before. */
   async until(condition, what) {
     while (!condition(this)) {
       assert.ok(!this.ended, `the stream ended before ${what}; it said ${this.bytes}`);
@@ -43,7 +44,7 @@ export class EventStream {
     return this.of('output_text.delta').map(({ data }) => JSON.parse(data).Delta).join('');
   }
 
-  /** The kept text by the discard rules: deltas of segments that were not taken back. */
+  /** The text without discarded segments. */
   get keptText() {
     const discarded = new Set(this.of('output_text.discard').map(({ data }) => JSON.parse(data).Segment));
     return this.of('output_text.delta')
@@ -53,7 +54,7 @@ export class EventStream {
       .join('');
   }
 
-  /** The data of the one result, as text; fails unless there is exactly one and it is last. */
+  /** The data of the result event, as text; fails unless there is exactly one and it comes last. */
   get result() {
     assert.equal(this.of('result').length, 1, `exactly one result in ${this.bytes}`);
     assert.equal(this.events.at(-1).event, 'result', 'the result comes last');
@@ -78,7 +79,7 @@ export class EventStream {
 
   #takeBlocks() {
     for (let end = this.#pending.indexOf('\n\n'); end >= 0; end = this.#pending.indexOf('\n\n')) {
-      // Decoded strictly: an event that splits a character is a fault.
+      // Strict decoding, since no event may split a character.
       const block = new TextDecoder('utf-8', { fatal: true }).decode(this.#pending.subarray(0, end));
       this.#pending = this.#pending.subarray(end + 2);
       this.#takeBlock(block.split('\n'));

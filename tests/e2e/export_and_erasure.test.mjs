@@ -1,4 +1,4 @@
-// Everything kept of a session leaves in one document, and is erased with a receipt (interface section 1).
+// The export of a session in one document, and its erasure with a receipt (interface §1).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BOOT_PROMPT, apiKeys, clientTool, eventually, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
@@ -18,7 +18,7 @@ const key = ONE;
 const erase = (session, more = { key }) => rig.request('DELETE', `/sessions/${session}`, more);
 const exported = async (session) => resultOf(await rig.get(`/sessions/${session}/export`, { key }));
 
-/** A session with a turn of each kind: server tool, mode change, client tool with its continuation, a paused one. */
+/** A session with four kinds of turn: server tool, mode change, client tool with its continuation, paused. */
 async function richSession() {
   rig.tools.on('/look', '{"found":"a needle"}');
   rig.model.script(
@@ -94,7 +94,7 @@ test('an erased session is gone, with a receipt, and so are its responses at the
   }
   assert.deepEqual(refusalOf(await erase(session)), [404, 'session_not_found']);
 
-  // The same id is a new session, which knows nothing of the old one.
+  // The same id is now a new session without the old conversation.
   rig.model.script(answer(text('Hello.')));
   resultOf(await rig.post({ SessionId: session, TurnId: 't1', Instruction: 'Who are you?' }, { key }));
   assert.ok(!rig.model.lastSeen.includes('needle'));
@@ -127,7 +127,7 @@ test('what the model service does not delete at once is deleted later, also afte
   await rig.restart();
   rig.model.deletions.length = 0;
   rig.model.refuseDeletions = null;
-  // An alarm goes on with it; asking again does so, too, and tells how far it is.
+  // The alarm continues the erasure; a repeated request does so, too, and reports the progress.
   const again = await erase(turn.SessionId);
   if (again.status === 200) assert.deepEqual(resultOf(again).StoredResponses, { Deleted: 2, Pending: 0, Refused: 0 });
   await eventually(() => new Set(rig.model.deletions).size === 2, 'both responses are deleted');

@@ -1,4 +1,4 @@
-// Files that server tools make: kept apart, handed out by signed links, erased with their session (interface section 8).
+// Files from server tools: stored separately, served by signed links, erased with their session (interface §8).
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ const key = ONE;
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 const inline = (Name, Text, more = {}) => ({ Name, MimeType: 'text/plain', Text, ...more });
 
-/** A turn in which the tool answers with those files; its result. */
+/** Runs a turn whose tool returns these files; resolves to its result. */
 async function turnWith(files, turn = userTurn(), { on = rig, tool = 'make', more = { key } } = {}) {
   on.tools.on(`/${tool}`, JSON.stringify({ note: 'done', Files: files }));
   on.model.script(answer(call(tool, { q: 'x' })), answer(text('Made.')));
@@ -56,7 +56,7 @@ test('a file goes from the tool to the client byte for byte, and nowhere else', 
     Name: 'big.iso', MimeType: 'a/b', Url: 'https://cdn.example/big.iso', SizeBytes: 9, ContentHash: 'c'.repeat(64),
   });
 
-  // Whoever has the link, without a key.
+  // The link alone suffices; no key is sent.
   const response = await fetch(file.Url);
   assert.equal(response.status, 200);
   assert.equal(Buffer.from(await response.arrayBuffer()).toString(), csv);
@@ -69,14 +69,14 @@ test('a file goes from the tool to the client byte for byte, and nowhere else', 
   assert.ok(bytes.equals(BYTES));
   assert.equal(image.ContentHash, sha256(BYTES));
 
-  // The model and every view see the reference.
+  // The model and every view see the reference instead of the contents.
   const output = JSON.parse(rig.model.bodies[1].input[0].output);
   assert.deepEqual(output, { note: 'done', Files });
   assert.ok(!JSON.stringify(rig.model.bodies).includes(CONTENTS));
   for (const view of ['', '/export', '/turns', `/turns/${turn.TurnId}`, `/turns/${turn.TurnId}/trace`]) {
     resultOf(await rig.get(`/sessions/${turn.SessionId}${view}`, { key }));
   }
-  // Asked again it is the same answer, links and all.
+  // A repeat returns the same outcome, links included.
   assert.deepEqual(resultOf(await rig.post(turn, { key })).Files, Files);
 });
 
@@ -159,7 +159,7 @@ test('a link with anything changed opens nothing, and says nothing of why', asyn
   }
   assert.equal(new Set(refused).size, 1);
   assert.deepEqual(refusalOf(await rig.request('DELETE', pathname + search)), [405, 'method_not_allowed']);
-  // Mail programs and chats add members of their own.
+  // Mail and chat programs append query parameters of their own.
   assert.equal((await rig.get(`${pathname}${search}&utm_source=mail`)).text, 'x');
 });
 
@@ -175,7 +175,7 @@ test('an erased session\'s files are gone at once, and only they', async () => {
   assert.equal((await rig.files()).length, before - 2);
   assert.deepEqual(refusalOf(await rig.get(targetOf(own))), [404, 'not_found']);
   assert.equal((await rig.get(targetOf(foreign))).text, 'same');
-  // Begun anew, the session makes its file anew.
+  // The new session with the same id stores the file again.
   const [again] = (await turnWith([inline('a', 'same')], { ...mine, TurnId: 'again' })).Files;
   assert.equal((await rig.get(targetOf(again))).text, 'same');
 });
@@ -253,7 +253,7 @@ test('without a key for links no file is kept, and the tool\'s failure says what
     assert.match(told.ErrorMessage, /no place for them \(bucket FILES, secret FILE_LINK_KEY\)/);
     assert.equal(Files, undefined);
     assert.deepEqual(await bare.files(), []);
-    // Nor does anything open: not even what an empty key would sign.
+    // No link is accepted, not even one signed with an empty key.
     const target = `/files/${'a'.repeat(64)}-${'b'.repeat(64)}?Name=a&MimeType=a%2Fb&Expires=99999999999&Signature=${'0'.repeat(64)}`;
     assert.deepEqual(refusalOf(await bare.get(target)), [404, 'not_found']);
     await bare.check();

@@ -1,8 +1,8 @@
 // The built Worker under workerd, with real SQLite objects, a scripted model and a service for HTTP tools.
-// Owns starting, restarting and stopping, and the HTTP requests of the tests; every answer passes through here and
-// is kept, so that one check can look at all of them. What the Worker should do is said by the tests.
+// Owns starting, restarting and stopping, and the HTTP requests of the tests; it records every response, so that one
+// check can look at all of them. The tests themselves judge the Worker's behaviour.
 //
-// The build is taken from `build/`, or from the directory the variable BUILD_DIR names.
+// The build is taken from `build/`, or from the directory that the variable BUILD_DIR names.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
@@ -20,10 +20,10 @@ import { ToolService } from './tool_service.mjs';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
 
-/** No answer of these tests takes longer, in ms: a Worker that hangs fails the test that made it hang. */
+/** The longest wait for a response, in ms: a Worker that hangs fails the test that made it hang. */
 const PATIENCE_MS = 30_000;
 
-/** What no answer may hold. Distinctive, so that finding one is no accident. */
+/** Must appear in no response. Distinctive, so that a match is no accident. */
 export const API_KEY = 'sk-e2e-7f3d-never-shown';
 export const TOOL_SECRET = 'tool-secret-52c1-never-shown';
 export const FILE_LINK_KEY = 'file-link-key-91d7-never-shown';
@@ -64,7 +64,7 @@ export function catalogOf({ modelUrl, toolUrl }, changes = () => {}) {
   return catalog;
 }
 
-/** A server tool of the test catalog, answered by the tool service at `/name`. */
+/** A server tool of the test catalog, served by the tool service at `/name`. */
 export const httpTool = (Name, toolUrl, more = {}, http = {}) => ({
   Name,
   Description: `The tool ${Name}.`,
@@ -73,7 +73,7 @@ export const httpTool = (Name, toolUrl, more = {}, http = {}) => ({
   ...more,
 });
 
-/** A client tool as it stands in `ToolsJson`. */
+/** A client tool for `ToolsJson`. */
 export const clientTool = (name, more = {}) => ({
   type: 'function',
   name,
@@ -83,7 +83,9 @@ export const clientTool = (name, more = {}) => ({
 });
 
 export class Rig {
-  /** Every answer of the Worker so far: `{method, path, status, type, text}`, and `key` where a client's key was sent. */
+  /**
+   * Every response of the Worker so far: `{method, path, status, type, text}`, and `key` where a client's key was sent.
+   */
   answers = [];
   /** Every line that the Worker has logged. */
   logs = [];
@@ -97,10 +99,11 @@ export class Rig {
   #miniflare;
 
   /**
-   * `vars`: bindings of the Worker besides the usual ones, `undefined` takes one away; `catalog`: `false` for the
-   * built-in one, a text for exactly that, or a function that changes the test catalog; `rate`: requests that the rate
-   * limiter lets each key make in a minute, unbound without it; `hidden`: more words that no log may hold and no
-   * answer, each as `[words, mayShow]`: the answers for which `mayShow(answer)` holds may.
+   * `vars`: bindings of the Worker besides the usual ones, `undefined` removes one.
+   * `catalog`: `false` for the built-in one, a text for exactly that, or a function that changes the test catalog.
+   * `rate`: the requests that the rate limiter permits for each key in a minute; without it no limiter is bound.
+   * `hidden`: further words that no log and no response may contain, each as `[words, mayShow]`; responses for which
+   * `mayShow(answer)` is true are exempt.
    */
   constructor({ vars = {}, catalog = () => {}, rate, hidden = [] } = {}) {
     this.#options = { vars, catalog, rate };
@@ -113,26 +116,26 @@ export class Rig {
     this.tools = await ToolService.start();
     await this.#startWorker();
     const document = await fetch(new URL('/openapi.json', this.url), patient());
-    // A deployment whose variables are wrong publishes nothing.
+    // A deployment with invalid variables publishes no document.
     if (document.ok) this.#published = await PublishedInterface.of(await document.json());
   }
 
-  /** Everything in the bucket for files: `[{key, size}]`. */
+  /** Every object in the bucket for files: `[{key, size}]`. */
   async files() {
     const bucket = await this.#miniflare.getR2Bucket('FILES');
     const { objects } = await bucket.list();
     return objects.map(({ key, size }) => ({ key, size }));
   }
 
-  /** The interface as the Worker publishes it. */
+  /** The OpenAPI document as the Worker publishes it. */
   get published() {
     return this.#published;
   }
 
-  /** Ends the Worker without warning and starts it again on the same storage, with another catalog where one is given. */
+  /** Kills the Worker and starts it again on the same storage, with another catalog if one is given. */
   async restart({ catalog = this.#options.catalog } = {}) {
     this.#options.catalog = catalog;
-    // Alarms ring as soon as it runs.
+    // The catalog must be in place before the Worker starts, since alarms ring at once.
     await this.#putCatalog();
     await this.#miniflare.dispose();
     await this.#startWorker();
@@ -146,7 +149,10 @@ export class Rig {
     if (this.#folder) await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** A request whose whole answer is read: `{status, headers, text, json}`. `body` that is no text is sent as JSON. */
+  /**
+   * Sends a request and reads the whole response: `{status, headers, text, json}`. A `body` that is no text is sent as
+   * JSON.
+   */
   async request(method, route, { body, key, headers = {}, signal } = {}) {
     const response = await fetch(new URL(route, this.url), {
       method,
@@ -171,7 +177,7 @@ export class Rig {
     return this.request('GET', route, more);
   }
 
-  /** A request answered with server-sent events; the stream is handed over as soon as its head is there. */
+  /** Sends a request that gets server-sent events; resolves to the stream when the response head has arrived. */
   async stream(body, { method = 'POST', route = '/execute', key, headers = {}, signal } = {}) {
     const response = await fetch(new URL(route, this.url), {
       method,
@@ -197,8 +203,8 @@ export class Rig {
   }
 
   /**
-   * Fails when the finished test left the script unspoken, when any answer is not as published, or when any answer or
-   * log shows what it may not show.
+   * Fails when the finished test left replies in the script, when a response violates the published document, or when a
+   * response or log line contains hidden words.
    */
   async check() {
     assert.deepEqual(this.model.leftovers, []);
@@ -290,8 +296,8 @@ export class Rig {
 }
 
 /**
- * A rig for one test file: started with its first test, checked and emptied after each, stopped at the end.
- * Not in `before`: when a name pattern leaves no test, that hook runs and `after` does not.
+ * A rig for one test file: started with its first test, checked and emptied after each, stopped at the end. The start
+ * is not in `before`: when a name pattern leaves no test, `before` runs but `after` does not.
  */
 export function rigForFile(options) {
   const rig = new Rig(options);
@@ -309,23 +315,23 @@ export function rigForFile(options) {
 }
 
 let serial = 0;
-/** A user turn with fresh ids; members given replace them. */
+/** A user turn with fresh ids; `members` replace its own. */
 export function userTurn(members = {}) {
   serial += 1;
   return { SessionId: `session-${serial}`, TurnId: 'turn-1', Instruction: 'Say hello.', ...members };
 }
 
-/** Whether an answer went through `/execute` or a turn's stream: the public contract (interface section 2). */
+/** Whether a response came from `/execute` or a turn's stream, which are the public contract (interface §2). */
 export const isTurn = ({ path: route }) => /^\/execute|\/stream$/.test(route);
 
-/** The result of a successful answer; fails with the whole answer when it was not. */
+/** The result of a successful response; fails with the whole response when it was none. */
 export function resultOf(answer) {
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.json.Successful, true, answer.text);
   return answer.json.Result;
 }
 
-/** `[status, code, …]` of an answer, and that it has the form every unsuccessful answer has. */
+/** `[status, code, …]` of a refusal; fails when the response has not the form of one. */
 export function refusalOf(answer) {
   assert.ok(answer.json, `not JSON: ${answer.status} ${answer.text}`);
   assert.deepEqual(Object.keys(answer.json), ['Successful', 'Errors', 'Warnings'], answer.text);
@@ -333,7 +339,7 @@ export function refusalOf(answer) {
   return [answer.status, ...answer.json.Errors.map(({ ErrorCode }) => ErrorCode)];
 }
 
-/** Waits until `probe` answers something truthy and resolves to it; an observable is polled, time is never assumed. */
+/** Polls `probe` until it returns something truthy, and resolves to that. */
 export async function eventually(probe, what, withinMs = 20_000) {
   for (const deadline = performance.now() + withinMs; ; await pause(20)) {
     const seen = await probe();

@@ -1,10 +1,10 @@
-// Requests that no client of good will sends, from a seed: bodies with spoiled members or bytes, and every trick with
-// paths, methods, headers and framing. Owns their making; what must become of them is said by the test.
+// Hostile requests from a seed: bodies with spoiled members or bytes, and odd paths, methods, headers and framing. Owns
+// generating them; the tests judge the responses.
 
-/** Stands in every text of the bodies that is a client's own. */
+/** The marker in every text of a body that is a client's own content. */
 export const CONTENT = 'zqContent';
 
-/** A stream of numbers that a seed decides (mulberry32), with what is chosen by it. */
+/** Pseudo-random numbers from a seed (mulberry32), and choices made with them. */
 export class Random {
   #state;
 
@@ -31,7 +31,7 @@ export class Random {
 const tool = { type: 'function', name: 'read_file', description: CONTENT, parameters: { type: 'object', properties: {} } };
 const artifact = { RelativePath: 'src', FileName: `${CONTENT}.rs`, Contents: CONTENT, Origin: 'ide', Language: 'rust' };
 
-/** Bodies that are right but for their ids. The last asks for a turn that is not there. */
+/** Bodies that are valid once they have ids. The last continues a turn that does not exist. */
 const BODIES = [
   { Instruction: CONTENT },
   { Instruction: CONTENT, InputArtifacts: [artifact, { ...artifact, Encoding: 'base64', Contents: 'QUJD', MimeType: 'image/png' }], Streaming: true },
@@ -44,17 +44,17 @@ const NAMES = [
   'SessionId', 'TurnId', 'Instruction', 'InputArtifacts', 'ClipboardImages', 'ToolsJson', 'ToolResults', 'Streaming',
   'Mode', 'Model', 'previous_response_id', 'sessionId', '__proto__', 'constructor', '', ' ', 'a/b~c', '\u0000', 'é', 'type',
 ];
-/** Values as they are spelt, some of them no JSON. */
+/** Values in raw spelling, some of them invalid JSON. */
 const SPELT = [
   'null', 'true', '0', '-1', '1.5', '1E999', '9007199254740993', '123456789012345678901234567890', '""', '" "', '[]', '{}',
   '[null]', '{"":null}', '"\\u0000"', '"\\ud800"', '"\\ufeff"', '"😀"', '"../a"', '"C:\\\\a"', '"[{}]"', '"{"', 'NaN', '\'x\'',
   '01', '"\\x"', '[1,]', '/**/1', '"x', ...[127, 128, 5000].map((depth) => '['.repeat(depth) + ']'.repeat(depth)),
   JSON.stringify(CONTENT.repeat(2000)), `[${'0,'.repeat(300)}0]`,
 ];
-/** Where a spelt value goes when the body is written. */
+/** A placeholder for a raw value, which replaces it in the serialised body. */
 const HOLE = 'hole-for-a-spelt-value-';
 
-/** The text of a body for these ids with one to three spoiled members, or with spoiled bytes. */
+/** The text of a body for these ids, with one to three spoiled members or with spoiled bytes. */
 export function spoiledBody(random, ids) {
   const body = structuredClone({ ...ids, ...random.of(BODIES) });
   if (random.oneIn(5)) return garbled(random, Buffer.from(JSON.stringify(body)));
@@ -104,7 +104,7 @@ function garbled(random, bytes) {
   return spoiled;
 }
 
-/** A head and a body as bytes. A content-length is added unless a header of that name or a transfer-encoding is there. */
+/** A request as bytes. Adds a content-length unless `headers` hold one or a transfer-encoding. */
 export function request(method, target, headers, body = Buffer.alloc(0)) {
   const named = (name) => headers.some(([known]) => known.toLowerCase() === name);
   const length = named('content-length') || named('transfer-encoding') ? [] : [['Content-Length', body.length]];
@@ -126,7 +126,7 @@ const QUERIES = [
   '?After=t', '?After=%00', '?After=..%2f', '?After=', '?x=1', '?=', '?&&', '?%ff=%ff', '??', `?After=${'y'.repeat(3000)}`,
 ];
 
-/** A target that is, or nearly is, an endpoint's; always a path, as workerd answers every other form itself. */
+/** A target that is an endpoint's, or close to one. Always a path, as workerd itself handles every other form. */
 export function target(random, id) {
   let path = random.of(ENDPOINTS).replace('ID', id);
   switch (random.below(6)) {
@@ -153,7 +153,7 @@ export const method = (random) => (random.oneIn(2) ? 'GET' : random.of(METHODS))
 
 const JUNK = ['', ' ', '0', '0.0', '-1.-1', '1.5.7', '99999999999999999999.1', '0.5\t', '\u00ff\u00fe', 'a'.repeat(4000), '"', '%00', 'null'];
 
-/** Headers that carry a wrong key, or the right one beside junk in every other header. */
+/** Headers with a wrong key, or with the right key beside junk in every other header. */
 export function headers(random, key) {
   const wrong = ['', 'Bearer', 'Bearer ', `Bearer  `, `Bearer ${key}x`, `Basic ${key}`, key, `Bearer ${key} ${key}`, `Bearer\t${key}`, `Bearer ${key},Bearer x`];
   const list = [];
@@ -170,7 +170,7 @@ const TYPES = [
   'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded', ';', 'a'.repeat(2000), '\u00ff', 'application/json; charset=utf-16',
 ];
 
-/** `POST /execute` with odd headers or framing around a body. `broken` says that the framing itself is wrong. */
+/** `POST /execute` with odd headers or framing around a body. `broken` marks framing that is itself invalid. */
 export function oddlyFramed(random, key, body) {
   const given = [['Authorization', `Bearer ${key}`], ['Content-Type', random.oneIn(3) ? random.of(TYPES) : 'application/json']];
   const chunk = (bytes, extension = '') => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}${extension}\r\n`), bytes, Buffer.from('\r\n')]);

@@ -1,5 +1,5 @@
-// What hostile requests get: a refusal of the dictionary, or what they are entitled to, and never anything of the
-// service. Requests come from a seed; APTIX_SEED=n gives others, and a failure shows the request that made it.
+// Hostile requests get a refusal of the dictionary or a regular response, and never text of the model service.
+// APTIX_SEED=n sets the seed of the requests; a failure prints the request that caused it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiKeys, clientTool, resultOf, rigForFile, userTurn } from './harness.mjs';
@@ -12,7 +12,7 @@ const SEED = Number(process.env.APTIX_SEED ?? 1);
 const AT_ONCE = 16;
 const rig = rigForFile({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'one' }), MAX_BODY_BYTES: '65536' } });
 
-/** Sends the requests that `make(random, index)` makes, and calls `judge(made, answer)` with each answer. */
+/** Sends the requests that `make(random, index)` builds, and calls `judge(made, answer)` with each response. */
 async function attack(count, make, judge) {
   const dictionary = new Map(resultOf(await rig.get('/errors')).map((entry) => [entry.ErrorCode, entry]));
   let next = 0;
@@ -36,7 +36,7 @@ async function attack(count, make, judge) {
   await Promise.all(Array.from({ length: AT_ONCE }, client));
 }
 
-/** Whatever the request: an InvokeResult with codes and status of the dictionary, a stream, or HTTP's own refusal. */
+/** Permits an InvokeResult with codes and status of the dictionary, a stream, or a refusal of HTTP itself. */
 function checkForm(got, { broken = false }, dictionary) {
   if (got === null || (broken && got.json === undefined)) return assert.ok(broken, 'the connection was closed without an answer');
   const kind = got.headers.get('content-type') ?? '';
@@ -95,11 +95,11 @@ test('spoiled bodies are refused and leave nothing, or are turns', { timeout: 12
         return;
       }
       refused.add(TurnId);
-      // Names of members are shown; a client's words are not.
+      // A message may name members, but must not quote a client's content.
       for (const { Message } of got.json.Errors) assert.ok(!Message.includes(CONTENT), Message);
     },
   );
-  // The script's service is strict and refuses some tools that the contract lets through.
+  // The scripted model is strict and refuses some tools that the contract accepts.
   rig.model.refusals.length = 0;
   assert.ok(refused.size > 1000 && taken > 40, `${refused.size} refused, ${taken} taken`);
   assert.ok(rig.model.requests.length <= taken, `${rig.model.requests.length} calls of the model for ${taken} turns`);
@@ -121,7 +121,7 @@ test('spoiled results leave a pause as it is', { timeout: 120_000 }, async () =>
   await attack(
     500,
     (random) => ({ bytes: request('POST', '/execute', authorized, spoiledBody(random, ids)) }),
-    // Where the ids were spoiled away, another session is meant.
+    // With spoiled ids a request may concern another session.
     (_, got) => assert.ok(isRefused(got) || !got.text.includes(turn.SessionId), got.text),
   );
   assert.equal(resultOf(await get(`/sessions/${turn.SessionId}/turns/${turn.TurnId}`)).Status, 'awaiting_tools');
@@ -145,7 +145,7 @@ test('no trick with path, method or header finds more than an endpoint', { timeo
       if (got.status !== 200) return;
       found += 1;
       assert.ok(['GET', 'HEAD'].includes(verb), `${verb} was taken`);
-      // As the runtime normalizes it: dots are taken away, nothing else.
+      // The runtime normalises the path: it resolves dot segments and nothing else.
       const path = decodeURIComponent(new URL(`http://host${where}`).pathname);
       assert.ok(['/health', '/errors', '/openapi.json'].includes(path), path);
     },

@@ -1,4 +1,4 @@
-// Modes over a session's life: change, welcome, instructions, tools, history (interface section 5; AGN-011).
+// Modes over a session's life: change, welcome, instructions, tools, history (interface §5; AGN-011).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { httpTool, resultOf, rigForFile, userTurn } from './harness.mjs';
@@ -98,7 +98,7 @@ test('the welcome message is the head of the segment it stands before', async ()
   assert.equal(stream.of('output_text.delta').at(-1).id, `1.${Buffer.byteLength(PrimaryOutputText)}`);
 });
 
-/** The mode history wherever the answer keeps it. */
+/** The list of mode changes, either the result itself or a member of it. */
 function entriesOf(result) {
   return Array.isArray(result) ? result : Object.values(result).find((value) => Array.isArray(value)) ?? [];
 }

@@ -1,4 +1,4 @@
-// Services that speak the protocol in their own way: ids used again, calls without any, arguments that are none.
+// Model services that deviate from the protocol: reused ids, calls without ids, arguments that are no JSON.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Rig, clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
@@ -28,7 +28,7 @@ test('a service that numbers the calls of each response anew is answered call by
   const [second] = resultOf(await rig.post(results(turn, [first.ToolCallId]))).ToolCalls;
   assert.notEqual(second.ToolCallId, first.ToolCallId);
   assert.equal(second.ArgumentsJson, '{"path":"b"}');
-  // A repeat of the first continuation is still a repeat.
+  // The first continuation can still be repeated.
   const again = await rig.post(results(turn, [first.ToolCallId]));
   assert.equal(again.headers.get('idempotent-replayed'), 'true');
   const last = await rig.post(results(turn, [second.ToolCallId]));
@@ -99,7 +99,7 @@ test('a service that takes no output for its own calls, not even a stand-in, blo
   assert.match(JSON.stringify(input), /Look for it\.[^]*Then tell me\./);
 });
 
-// The shortest answers that services give: no event but deltas and the last.
+// The shortest stream that services send: only deltas and the last event.
 const frame = (event) => `data: ${JSON.stringify(event)}\n\n`;
 const delta = (piece) => frame({ type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: piece });
 const completed = frame({

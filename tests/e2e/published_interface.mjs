@@ -1,5 +1,5 @@
-// The interface as GET /openapi.json publishes it: the document is held against the standard, answers against the
-// document. Owns finding the schema of an answer; what an answer should say is for the tests.
+// The document of GET /openapi.json: it is checked against the standard, and responses are checked against it.
+// Owns finding the schema of a response; the tests judge the content.
 import assert from 'node:assert/strict';
 import { registerSchema, unregisterSchema, validate } from '@hyperjump/json-schema/openapi-3-1';
 import { DETAILED } from '@hyperjump/json-schema/experimental';
@@ -12,7 +12,7 @@ export class PublishedInterface {
   #base;
   #validators = new Map();
 
-  /** Takes a document, and fails unless it is OpenAPI 3.1. */
+  /** Validates a document; fails unless it is OpenAPI 3.1. */
   static async of(document) {
     const verdict = await validate(STANDARD, document, DETAILED);
     assert.ok(verdict.valid, `not OpenAPI 3.1: ${faults(verdict)}`);
@@ -31,12 +31,12 @@ export class PublishedInterface {
     );
   }
 
-  /** Fails when an answer is not one that the document promises for its endpoint. */
+  /** Fails when a response is not one that the document promises for its endpoint. */
   async check({ method, path, status, type, text }) {
     const where = `${method} ${path} ${status}`;
     const endpoint = this.#endpointOf(path);
     const operation = endpoint && this.#document.paths[endpoint][method.toLowerCase()];
-    // What no endpoint answers is refused like everything else.
+    // An unknown endpoint gets the common failure.
     const failure = '#/components/responses/Failure/content/application~1json/schema';
     const [pointer, content] = operation ? this.#promised(endpoint, method.toLowerCase(), status) : [failure, undefined];
     if (type === null) return assert.ok(method === 'HEAD' || status === 204, `no content type: ${where}`);

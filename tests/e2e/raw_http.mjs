@@ -1,11 +1,11 @@
-// One HTTP exchange over a socket of its own, byte by byte as it is given: no client tidies up what it sends.
-// Owns the reading of the answer; what the answer should be is said by the tests.
+// One HTTP exchange over a socket of its own, which sends the given bytes unchanged.
+// Owns reading the response; the tests judge it.
 import net from 'node:net';
 
 /**
  * Sends `bytes` to the server at `url` and resolves to `{status, headers, text, json}`, or to `null` when the server
- * closes the connection without an answer. `bytes` should ask for `Connection: close`. `halfClose` says that nothing
- * more comes, where the bytes promise more. Rejects after `withinMs`.
+ * closes the connection without a response. `bytes` should contain `Connection: close`. `halfClose` ends the sending
+ * side, for bytes that promise more than they hold. Rejects after `withinMs`.
  */
 export function exchange(url, bytes, { halfClose = false, withinMs = 10_000 } = {}) {
   return new Promise((resolve, reject) => {
@@ -24,7 +24,7 @@ export function exchange(url, bytes, { halfClose = false, withinMs = 10_000 } = 
     }, withinMs);
     socket.on('data', (chunk) => {
       chunks.push(chunk);
-      // The server may keep the connection open for more: the answer's own length says when it is whole.
+      // The server may keep the connection open, so the response's own length marks its end.
       if (isWhole(Buffer.concat(chunks), isHead)) settle();
     });
     socket.on('error', settle);
@@ -42,7 +42,7 @@ function isWhole(bytes, isHead) {
   const head = bytes.toString('latin1', 0, end).toLowerCase();
   const [, length] = /\r\ncontent-length: *(\d+)/.exec(head) ?? [];
   if (length !== undefined) return bytes.length >= end + HEAD_END.length + Number(length);
-  // The body alone is looked at: a head can end in the same characters.
+  // Starts at the body, since a head can end in the same characters.
   const body = bytes.toString('latin1', end + 2);
   return head.includes('transfer-encoding: chunked') && body.endsWith('\r\n0\r\n\r\n');
 }

@@ -1,5 +1,5 @@
-// What the routes refuse, before anything is written or called (interface sections 1 to 3).
-// That nothing is called shows after each test: the model has no script, and a call without one fails the test.
+// Requests that the routes refuse before any write or call (interface §1 to §3).
+// The model has no script here, so any call of it fails the test.
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';
@@ -124,7 +124,7 @@ test('health and the error dictionary are open, and the dictionary is whole', as
   }
 });
 
-/** Sends a head and a part of a body, never its end, and resolves to the answer that comes nevertheless. */
+/** Sends a head and an incomplete body, and resolves to the response that comes nevertheless. */
 function sendPart(headers, part) {
   return new Promise((resolve, reject) => {
     const request = http.request(

@@ -1,6 +1,6 @@
-// A model service for tests: strict as the live API, and saying exactly what a test has written for it.
-// Owns the script, the record of every request, and the ways an answer can go wrong on the wire.
-// Refuses by ../model_service what the live API refuses; a refused request does not use up the script.
+// A model service for tests: strict as the live API, with replies that the tests script.
+// Owns the script, the record of every request, and the faults of a response on the wire.
+// It refuses with ../model_service what the live API refuses; a refused request uses up no reply.
 import { setTimeout as pause } from 'node:timers/promises';
 import { Chain } from '../model_service/chain.mjs';
 import { answerJson, keyOf, listen, openStream } from '../model_service/http_service.mjs';
@@ -10,7 +10,7 @@ import { frame, newResponse, responseEvents } from '../model_service/response_st
 
 export { call, reasoning, refusal, text } from '../model_service/response_stream.mjs';
 
-/** What a scripted answer costs unless it says otherwise. */
+/** The token usage of a scripted response that sets none. */
 export const USAGE = {
   input_tokens: 100,
   input_tokens_details: { cached_tokens: 40 },
@@ -21,17 +21,17 @@ export const USAGE = {
 
 export class ScriptedModel {
   /**
-   * Every request taken, refused ones too: `{headers, body, conversation, startedAt, abortedAt, responseId}`.
-   * `conversation` is all the model sees, earlier responses included; times are in ms, `null` for never.
+   * Every request, refused ones included: `{headers, body, conversation, startedAt, abortedAt, responseId}`.
+   * `conversation` is all that the model sees, earlier responses included; times are in ms, `null` for never.
    */
   requests = [];
-  /** Requests the strict rules refused. A test that expects one takes it out of here. */
+  /** Requests that the strict rules refused. A test that expects one removes it. */
   refusals = [];
-  /** Ids of the responses whose deletion was asked for. */
+  /** Ids of the responses that the Worker asked to delete. */
   deletions = [];
-  /** Set to a status to refuse deletions with it. */
+  /** A status with which to refuse deletions, or `null`. */
   refuseDeletions = null;
-  /** Bodies that came when the script had nothing left to say. */
+  /** Bodies of requests for which the script had no reply left. */
   unscripted = [];
   #chain = new Chain();
   #script = [];
@@ -57,35 +57,35 @@ export class ScriptedModel {
     return this.requests.map(({ body }) => body);
   }
 
-  /** The answers to come, in order: what `answer`, `httpError`, `raw`, `silence` or `hangUp` make. */
+  /** Appends replies to the script; `answer`, `httpError`, `raw`, `silence` and `hangUp` build them. */
   script(...answers) {
     this.#script.push(...answers);
   }
 
-  /** The answer to every request for which the script has none; `null` for none again. */
+  /** Sets the reply to requests beyond the script; `null` for none. */
   otherwise(answer) {
     this.#otherwise = answer;
   }
 
-  /** All text the model saw with its latest request, `instructions` included. */
+  /** All text that the latest request showed to the model, `instructions` included. */
   get lastSeen() {
     const { body, conversation } = this.requests.at(-1);
     return `${body.instructions ?? ''}\n${JSON.stringify(conversation)}`;
   }
 
-  /** Forgets the record and the script; what was answered stays in the chain. */
+  /** Clears the record and the script; stored responses stay. */
   clear() {
     for (const record of [this.requests, this.refusals, this.deletions, this.unscripted, this.#script]) record.length = 0;
     this.#otherwise = null;
     this.refuseDeletions = null;
   }
 
-  /** Answers `previous_response_not_found` for every response given so far. */
+  /** Drops every stored response, so that a follow-up gets `previous_response_not_found`. */
   forgetResponses() {
     this.#chain.forget();
   }
 
-  /** What a finished test must not leave behind; empty when all is well. */
+  /** The faults that a finished test leaves behind; empty when all is well. */
   get leftovers() {
     return [
       ...this.refusals.map(({ error }) => `the model service refused a request: ${error.message}`),
@@ -144,7 +144,7 @@ export class ScriptedModel {
   }
 }
 
-/** A place in an answer where the model waits until the test opens it. Put it among the deltas of an item. */
+/** A point in a response at which the model waits until the test opens it. Put it among the deltas of an item. */
 export class Gate {
   #opened = Promise.withResolvers();
   open() {
@@ -156,12 +156,12 @@ export class Gate {
 }
 
 /**
- * A response made of items (`text`, `call`, `reasoning`, `refusal`). `with` changes how it goes:
- * - `incomplete: reason`, `failed: {code, message}`: how it ends;
- * - `errorEvent: 'nested' | 'flat'`, `error`: an error event after the items instead of a completed response,
- *   followed by `response.failed` when nested, as on the wire;
+ * A response made of items (`text`, `call`, `reasoning`, `refusal`). `with` changes its course:
+ * - `incomplete: reason`, `failed: {code, message}`: its end;
+ * - `errorEvent: 'nested' | 'flat'`, `error`: an error event after the items instead of a completed response, followed
+ *   by `response.failed` when nested, as on the wire;
  * - `cutAfter: n`: the connection is cut after n events; `silentAfter: n`: nothing more comes after n events;
- * - `delayMs`: before each delta; `newline: '\r\n'`; `asJson`: one JSON answer although a stream was asked for;
+ * - `delayMs`: before each delta; `newline: '\r\n'`; `asJson`: one JSON response although a stream was requested;
  * - `usage`, `headers`; `extraFrames`: text sent before the first event, such as comments.
  */
 export const answer = (...items) => new Answer(items, {});
@@ -220,7 +220,7 @@ class Answer {
   }
 }
 
-/** An HTTP error in the live envelope, or with `body` as text when `body` is a string. */
+/** An HTTP error in the live envelope; a string `error` is sent as it is. */
 export const httpError = (status, error, headers = {}) => ({
   async play({ response }) {
     if (typeof error === 'string') response.writeHead(status, headers).end(error);
@@ -229,8 +229,8 @@ export const httpError = (status, error, headers = {}) => ({
 });
 
 /**
- * The given pieces of bytes or text as they are, under status 200 and the type of a stream. `cut`: the connection is cut
- * after them; `open`: it stays open; `everyMs`: the time before each.
+ * Pieces of bytes or text, sent unchanged under status 200 and the content type of a stream. `cut`: the connection is
+ * cut after them; `open`: it stays open; `everyMs`: the time before each.
  */
 export const raw = (pieces, { headers = {}, cut = false, open = false, everyMs = 0 } = {}) => ({
   async play({ response, record }) {
@@ -247,17 +247,17 @@ export const raw = (pieces, { headers = {}, cut = false, open = false, everyMs =
   },
 });
 
-/** Nothing, not even a status line. */
+/** No reply at all, not even a status line. */
 export const silence = () => ({ async play() {} });
 
-/** The connection is closed before anything is answered. */
+/** The connection is closed without a response. */
 export const hangUp = () => ({
   async play({ response, record }) {
     hangUpOn(response, record);
   },
 });
 
-/** An answer that waits for a gate before its first byte. */
+/** A reply that waits for a gate before its first byte. */
 export const gated = (gate, inner) => ({
   async play(exchange) {
     await gate.opened;
@@ -267,6 +267,6 @@ export const gated = (gate, inner) => ({
 
 function hangUpOn(response, record) {
   record.hungUp = true;
-  // What was written goes out first; then the socket closes without the end of the body.
+  // Sends the bytes written so far, then closes the socket without the end of the body.
   response.socket.end(() => response.destroy());
 }

@@ -1,4 +1,4 @@
-// Server tools over HTTP: what they are sent, what becomes of their answers, and how they fail (interface sections 5, 6).
+// Server tools over HTTP: their requests, their results, and their failures (interface §5 and §6).
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// What a session shows of itself: its turns in pages, and the trace of one (interface section 1).
+// The views of a session: its turns in pages, and the trace of a turn (interface §1).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BOOT_PROMPT, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';

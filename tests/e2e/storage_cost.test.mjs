@@ -1,4 +1,4 @@
-// What a turn costs in storage, as the object's own cursors count it: nothing that grows with the session.
+// The rows that a turn reads and writes, as the object's own cursors count them, do not grow with the session.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually, resultOf, rigForFile, userTurn } from './harness.mjs';

@@ -1,10 +1,10 @@
-// A turn delivered as server-sent events, watched byte by byte (interface section 2, Delivery).
+// A turn delivered as server-sent events, checked byte by byte (interface §2, Delivery).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiKeys, clientTool, eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { Gate, answer, call, text } from './scripted_model.mjs';
 
-// Two tenants: the same ids under both give the same turn twice, once streamed and once not.
+// Two tenants can run a turn under the same ids, one streamed and one not.
 const [ONE, TWO] = ['key-of-tenant-one', 'key-of-tenant-two'];
 const rig = rigForFile({
   vars: { AUTH: undefined, API_KEYS: apiKeys({ [ONE]: 'one', [TWO]: 'two' }), KEEP_ALIVE_MS: '100' },

@@ -1,11 +1,11 @@
-// What survives on the real runtime: crowds, cuts at every position, crashes, clients that stall (interface section 2).
+// Survival on the real runtime: many clients, cuts at every position, crashes, clients that stall (interface §2).
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';
 import { clientTool, eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { Gate, answer, call, text } from './scripted_model.mjs';
 
-// The alarm looks after a running turn often, so that a test need not wait for it.
+// A short alarm interval, so that no test waits long for recovery.
 const rig = rigForFile({ vars: { TURN_ALARM_MS: '300', KEEP_ALIVE_MS: '1000' } });
 const called = (times) => eventually(() => rig.model.requests.length === times, `the model is called ${times} times`);
 const turnOf = async ({ SessionId, TurnId }) => (await rig.get(`/sessions/${SessionId}/turns/${TurnId}`)).json?.Result;
@@ -57,7 +57,7 @@ test('a turn of 200 deltas cut at every position goes on to the same text, live,
   const uncut = rig.stream(turn);
   await (await uncut).until(({ text: seen }) => seen.length === deltas.slice(0, 100).join('').length, 'half of the text');
 
-  // By the repeated request and by the turn's stream, from what a watcher may have seen by now, while the turn runs.
+  // Resumes from every position so far while the turn runs, half by repeated request and half by the turn's stream.
   const route = `/sessions/${turn.SessionId}/turns/${turn.TurnId}/stream`;
   const from = (position, other) =>
     rig.stream(turn, { headers: { 'last-event-id': `0.${position}` }, ...(other ? { method: 'GET', route } : {}) });

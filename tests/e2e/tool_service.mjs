@@ -1,8 +1,8 @@
-// The other side of HTTP server tools: records every request and answers as a test has written.
+// The service behind HTTP server tools: records every request and sends the responses that a test sets.
 import http from 'node:http';
 
 export class ToolService {
-  /** Every request: `{method, path, headers, body, abortedAt}`, `body` parsed; `abortedAt` in ms or `null`. */
+  /** Every request: `{method, path, headers, body, abortedAt}`; `body` is parsed, `abortedAt` is in ms or `null`. */
   requests = [];
   #server;
   #answers = new Map(); // path -> (response, request) => void
@@ -16,12 +16,12 @@ export class ToolService {
     return service;
   }
 
-  /** `http://127.0.0.1:port` by default; the same port under another host name on request. */
+  /** `http://127.0.0.1:port` by default, or the same port under another host name. */
   url(path, host = '127.0.0.1') {
     return `http://${host}:${this.#server.address().port}${path}`;
   }
 
-  /** Answers requests to `path` with JSON text, a status and headers; `null` as text answers never. */
+  /** Sets the response for `path`: JSON text, a status and headers. With `null` as text no response is sent. */
   on(path, text, { status = 200, headers = {} } = {}) {
     this.#answers.set(path, (response) => {
       if (text === null) return;

@@ -1,4 +1,4 @@
-// What cannot happen to a turn: being lost, doubled, or mixed with another (interface section 2, Turns).
+// No turn is lost, doubled, or mixed with another (interface §2, Turns).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';

@@ -1,5 +1,5 @@
-// Everything the model service can do wrong, and that the session outlives it (interface sections 2 and 3).
-// Each fault is repeated for as long as the Worker tries again; then the service is well and the session goes on.
+// Every fault of the model service; the session survives each (interface §2 and §3).
+// Each fault lasts as long as the Worker retries; then the service recovers and the session continues.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
@@ -9,7 +9,7 @@ const IDLE_MS = 1500;
 const rig = rigForFile({
   vars: { UPSTREAM_IDLE_TIMEOUT_MS: String(IDLE_MS) },
   catalog: (catalog) => {
-    // Nobody listens on port 1.
+    // No server listens on port 1.
     const dead = { ...catalog.AgentContexts.default, BaseUrl: 'http://127.0.0.1:1/v1' };
     catalog.AgentContexts.dead = dead;
   },
@@ -17,7 +17,7 @@ const rig = rigForFile({
 const half = answer(text('Hal', 'f an', ' answer'));
 const broken = { code: 'server_error', message: 'The server had an error.' };
 
-// name: [what the service does, status and code for the client, calls made: a number, or 'several']
+// name: [replies of the service, status and code for the client, number of calls or 'several']
 const FAULTS = {
   'a wrong key': [
     httpError(401, { code: 'invalid_api_key', message: 'Incorrect API key provided.' }), 502, 'upstream_rejected', 1,

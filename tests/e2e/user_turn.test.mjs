@@ -1,4 +1,5 @@
-// A user turn from request to answer: what the model service is sent, and what the client gets (interface sections 2, 4).
+// A user turn from request to response: the requests to the model service, and the outcome for the client (interface §2
+// and §4).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { API_KEY, BOOT_PROMPT, MODEL, clientTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';

@@ -1,4 +1,4 @@
-// Retrieval: documents into a workspace's index, and chunks of it into a turn (interface section 7).
+// Retrieval: documents go into a workspace's index, and chunks of it into a turn (interface §7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiKeys, Rig, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
@@ -27,7 +27,7 @@ const search = async (workspace, members, more = { key }) => {
   return resultOf(got).Chunks;
 };
 const counts = async (workspace, more = { key }) => resultOf(await rig.get(`/workspaces/${workspace}`, more));
-/** The context block that the model was last sent; undefined without one. */
+/** The context block in the latest request to the model; undefined without one. */
 const context = () => {
   const { content } = rig.model.requests.at(-1).body.input.at(-1);
   return content.map(({ text: words }) => words).find((words) => words?.startsWith('[CONTEXT]'));
@@ -45,7 +45,7 @@ test('documents are indexed, found by parts of identifiers, replaced, removed an
       { Path: 'src/invoices.rs', StartLine: 1, EndLine: 5, Language: 'rust', Text: INVOICES },
     ], Query);
   }
-  // Sent again it changes nothing; changed, it is found by its new words only.
+  // An unchanged document changes nothing; a changed one is found by its new words only.
   const again = resultOf(await put('w1', [document('src/shipping.rs', SHIPPING)]));
   assert.deepEqual(again.Documents.map(({ Changed, Chunks }) => [Changed, Chunks]), [[false, 1]]);
   resultOf(await put('w1', [document('src/shipping.rs', 'pub fn carry_pigeon() {}\n')]));
@@ -123,7 +123,7 @@ test('a turn is given the best chunks behind its own artifacts, once', async () 
     Composition.filter(({ Block }) => Block === 'chunk').map(({ Source, Bytes }) => [Source, Bytes]),
     [['InputArtifacts: note.txt', 5], ['retrieval: src/invoices.rs', INVOICES.length]],
   );
-  // Repeated, the answer is the stored one; without a workspace nothing is retrieved.
+  // A repeat returns the stored outcome; a turn without a workspace triggers no retrieval.
   assert.equal((await rig.post(turn, { key })).headers.get('idempotent-replayed'), 'true');
   resultOf(await rig.post({ SessionId: turn.SessionId, TurnId: 't2', Instruction: 'The invoice manager?' }, { key }));
   assert.equal(context(), undefined);

@@ -1,4 +1,4 @@
-//! The alarm of a session's object: what is accepted is looked after from that moment on.
+//! The alarm of a session's object: it watches over accepted work from the moment of admission.
 
 use bed::*;
 use serde_json::json;
@@ -59,7 +59,7 @@ fn an_alarm_that_can_not_do_its_work_rings_again_and_says_why() {
     assert!(
         log.iter().any(|line| line["event"] == "alarm_failed" && line["code"] == "catalog_invalid")
     );
-    // A variable that is wrong does not end the looking after.
+    // An invalid variable does not stop the alarm.
     bed.deploy("TURN_ALARM_MS", "soon");
     bed.alarm();
     assert_eq!(alarm_in(&bed), Some(EVERY_MS));

@@ -1,4 +1,4 @@
-//! Who may come in, how often, and from which pages (interface §6).
+//! Authentication, rate limits and origins (interface §6).
 
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::ports::HttpFault;

@@ -1,4 +1,4 @@
-//! `GET /files/{FileId}` (interface §8): parts, tags, and what is no file.
+//! `GET /files/{FileId}` (interface §8): ranges, entity tags, and links that are refused.
 
 use aptix_edge::ports::FileFault;
 use bed::*;

@@ -1,4 +1,4 @@
-//! From a request's method, path, headers and body to one response, through the front door.
+//! The front door: from a request's method, path, headers and body to one response.
 
 #![allow(
     clippy::unwrap_used,

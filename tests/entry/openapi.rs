@@ -1,5 +1,5 @@
-//! The published interface agrees with the code that reads requests: the same members, the same
-//! limits, to the character and the element.
+//! The published OpenAPI document agrees with the code that reads requests: the same members and
+//! the same limits, exact to the character and the element.
 
 use std::sync::OnceLock;
 
@@ -21,7 +21,7 @@ fn schema(name: &str) -> Value {
     document()["components"]["schemas"][name].clone()
 }
 
-/// The schema of that name, ready to hold values against.
+/// A validator for the schema of that name.
 fn validator(name: &str) -> jsonschema::Validator {
     let root = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -55,7 +55,7 @@ fn condition() -> Value {
     json!({ "Key": "k", "Operator": "==", "Values": ["v"] })
 }
 
-/// A valid request and the place in it that `pointer` names, set to `value`.
+/// Sets the place that `pointer` names in a valid request to `value`.
 fn with(mut request: Value, pointer: &str, value: Value) -> Value {
     let (parent, member) = pointer.rsplit_once('/').unwrap();
     request.pointer_mut(parent).unwrap()[member] = value;
@@ -68,13 +68,13 @@ fn turn_with(members: Value) -> Value {
     turn
 }
 
-/// The code and path of everything wrong with a request; empty when it is accepted.
+/// The code and path of every fault in a request; empty when it is accepted.
 fn verdict(request: &Value) -> Vec<(ErrorCode, Option<String>)> {
     let faults = parse(request.to_string().as_bytes()).err().unwrap_or_default();
     faults.into_iter().map(|fault| (fault.code, fault.path)).collect()
 }
 
-/// Characters of two bytes: what counts is characters.
+/// Characters of two bytes each, since the limits count characters.
 fn characters(count: usize) -> Value {
     Value::String("ä".repeat(count))
 }
@@ -198,7 +198,7 @@ fn every_limit_is_published_and_nothing_is_left_to_fill_in() {
     assert!(!published.contains('@'), "a name without a value");
     let source = include_str!("../../src/entry/openapi.json");
     for (name, _) in limits::ALL {
-        // The identifiers' own pattern says theirs.
+        // Limits of identifiers are part of the identifiers' pattern.
         assert!(source.contains(&format!("@{name}")), "{name} is not published");
     }
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
@@ -271,7 +271,8 @@ fn a_request_has_the_members_published_and_no_others() {
         assert_eq!(verdict(&request), [], "{shape}");
         let schema = schema(shape);
         for member in schema["properties"].as_object().unwrap().keys() {
-            // A value of no kind that any member takes: known members find it wrong, not unknown.
+            // No member accepts this value, so a known member yields another fault than
+            // `unknown_field`.
             let odd = with(request.clone(), &format!("{place}/{member}"), json!([[]]));
             let faults = verdict(&odd);
             assert!(
@@ -286,7 +287,7 @@ fn a_request_has_the_members_published_and_no_others() {
             object.remove(member.as_str().unwrap());
             let codes: Vec<ErrorCode> =
                 verdict(&without).into_iter().map(|(code, _)| code).collect();
-            // Without its results a continuation is a user turn, and one without input.
+            // A continuation without its results is a user turn without input.
             let expected = if member == "ToolResults" {
                 ErrorCode::EmptyTurn
             } else {
@@ -297,7 +298,7 @@ fn a_request_has_the_members_published_and_no_others() {
     }
 }
 
-/// Values of every kind, right and wrong ones, for members of a request.
+/// Valid and invalid values of every kind for members of a request.
 fn any_value() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -367,7 +368,8 @@ proptest! {
         }
         if verdict(&request).is_empty() && request.get("ToolResults").is_none_or(Value::is_array) {
             let shape = if request["ToolResults"].is_array() { "ToolContinuation" } else { "UserTurn" };
-            // What a continuation must not hold may be null: serialisers write that for absent.
+            // A continuation may hold `null` for members that it must not have: serialisers write
+            // that for absent.
             request.as_object_mut().unwrap().retain(|_, value| shape == "UserTurn" || !value.is_null());
             let validators = VALIDATORS.get_or_init(|| ["UserTurn", "ToolContinuation"].map(validator));
             let validator = &validators[usize::from(shape == "ToolContinuation")];
@@ -385,7 +387,7 @@ fn every_closed_list_of_names_is_published_as_it_is_read() {
         ("RagCondition", "Operator", RagOperator::NAMES),
     ] {
         let mut published = schema(shape)["properties"][member]["enum"].clone();
-        // `null` is as good as absent where a member may be absent.
+        // `null` counts as absent where a member is optional.
         published.as_array_mut().unwrap().retain(|name| !name.is_null());
         assert_eq!(published, json!(names), "{shape}.{member}");
     }

@@ -1,4 +1,5 @@
-//! What a user turn is given of its workspace (interface §7), from the request to the model.
+//! The chunks that a user turn gets from its workspace (interface §7), from the request to the
+//! model.
 
 use bed::*;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ fn asking(id: &str, more: Value) -> Value {
     with(with(turn(id, "Where is alpha?"), json!({ "WorkspaceId": "w" })), more)
 }
 
-/// The context block that the model was shown last, if any.
+/// The context block in the latest request to the model, if any.
 fn shown(bed: &Bed) -> Option<String> {
     let body = bed.world.model.bodies().pop().unwrap();
     let message =
@@ -47,7 +48,7 @@ fn a_turn_is_given_the_best_chunks_of_its_workspace_within_its_scope() {
     let context = shown(&bed).unwrap();
     assert!(context.contains("src/a.rs") && !context.contains("src/b.rs"));
     assert!(composition(&bed, "t2").contains("retrieval: src/a.rs"));
-    // Without words or a workspace nothing is asked.
+    // A turn without a workspace triggers no retrieval.
     bed.post(&turn("t3", "Where is alpha?")).final_text();
     assert_eq!(shown(&bed), None);
 }

@@ -36,7 +36,8 @@ fn documents_are_put_found_counted_and_removed() {
 
     let counts = bed.asked("GET", "/workspaces/w", "");
     assert_eq!(counts.result(), &json!({ "Documents": 3, "Chunks": 3, "Bytes": 70 }));
-    // A plus sign is itself, and only where no such document is, a blank as forms write it.
+    // `+` stands for itself first; it means a space, as in forms, only when no document has the
+    // literal path.
     let removed = bed.asked("DELETE", "/workspaces/w/documents?Path=a+b.md", "");
     assert_eq!(removed.result()["Documents"], 1);
     let removed = bed.asked("DELETE", "/workspaces/w/documents?Path=src%2F", "");

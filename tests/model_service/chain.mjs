@@ -1,14 +1,14 @@
-// The responses a service keeps, and what a request may say about them.
-// Owns `previous_response_id`: whose response it is, which calls it left open, what the whole conversation is.
-// Kept in memory; a response is kept when it has ended and its request did not say `store: false`.
+// The responses that a service stores, and the rules for requests that refer to them.
+// Owns `previous_response_id`: the response's owner, its open calls, and the whole conversation.
+// Stored in memory; a response is stored when it has ended and its request did not set `store: false`.
 import { Refusal } from './refusal.mjs';
 
 export class Chain {
   #kept = new Map(); // response id -> { owner, items }
 
   /**
-   * The whole conversation `body` continues, its own input last, as a list of input and output items.
-   * Throws a Refusal where the live API answers 400. `owner` is who asks: ids are good for their owner only.
+   * The whole conversation that `body` continues, with its own input last, as a list of input and output items. Throws
+   * a Refusal where the live API returns 400. `owner` identifies the caller: ids are valid for their owner only.
    */
   conversation(owner, body) {
     const earlier = this.#earlier(owner, body.previous_response_id);
@@ -17,13 +17,13 @@ export class Chain {
     return [...earlier, ...input];
   }
 
-  /** Keeps an ended response, so that a later request can name it. */
+  /** Stores an ended response, so that a later request can refer to it. */
   keep(owner, body, conversation, response) {
     if (body.store === false || !['completed', 'incomplete'].includes(response.status)) return;
     this.#kept.set(response.id, { owner, items: [...conversation, ...response.output] });
   }
 
-  /** Deletes a kept response. Throws a Refusal when the owner has none of that id. */
+  /** Deletes a stored response. Throws a Refusal when the owner has none of that id. */
   remove(owner, id) {
     if (this.#kept.get(id)?.owner !== owner) {
       throw new Refusal(`Response with id '${id}' not found.`, { status: 404 });
@@ -31,7 +31,7 @@ export class Chain {
     this.#kept.delete(id);
   }
 
-  /** Forgets everything, as the live API does after its days of keeping. */
+  /** Drops every stored response, as the live API does when its retention ends. */
   forget() {
     this.#kept.clear();
   }

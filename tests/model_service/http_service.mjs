@@ -1,13 +1,13 @@
-// The HTTP face both model services share: two routes, a JSON body, refusals in the live envelope.
-// Owns the socket's life; what is answered is said by who listens.
+// The HTTP server that both model services share: two routes, a JSON body, refusals in the live envelope.
+// Owns the socket's life; the caller decides on the responses.
 import http from 'node:http';
 import { Refusal } from './refusal.mjs';
 import { newId } from './response_stream.mjs';
 
 /**
- * Listens on 127.0.0.1 and gives each `POST /v1/responses` with a JSON body to `take(request, response, body)`, and
- * each `DELETE /v1/responses/{id}` to `remove(request, id)`.
- * A Refusal thrown there, or by the route, is answered. Resolves to `{ url, close }`; `url` ends in `/v1`.
+ * Listens on 127.0.0.1 and passes each `POST /v1/responses` with a JSON body to `take(request, response, body)`, and
+ * each `DELETE /v1/responses/{id}` to `remove(request, id)`. A Refusal that they or the routes throw becomes the
+ * response. Resolves to `{ url, close }`; `url` ends in `/v1`.
  */
 export async function listen(port, take, remove) {
   const server = http.createServer(async (request, response) => {
@@ -46,7 +46,7 @@ export function answerJson(response, status, body, headers = {}) {
   response.end(JSON.stringify(body));
 }
 
-/** The headers of a streamed answer, sent at once so that the client sees the answer begin. */
+/** The headers of a streamed response, sent at once so that the client sees the response begin. */
 export function openStream(response, headers = {}) {
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -57,7 +57,7 @@ export function openStream(response, headers = {}) {
   response.flushHeaders();
 }
 
-/** Who asks: the bearer key; a request without one is nobody's. */
+/** The bearer key, which identifies the caller; throws a Refusal when there is none. */
 export function keyOf(request) {
   const [, key] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
   if (key === undefined) {

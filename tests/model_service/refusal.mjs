@@ -1,7 +1,7 @@
-// A request the model service refuses, in the envelope it refuses it with.
-// Owns the envelope; which requests are refused is said by request_rules.mjs and chain.mjs.
+// The refusal of a request by the model service.
+// Owns the envelope; request_rules.mjs and chain.mjs decide which requests are refused.
 
-/** Thrown where a request is refused. `status` is the HTTP status, `body` the whole JSON answer. */
+/** Thrown to refuse a request. `status` is the HTTP status, `body` the whole JSON body of the response. */
 export class Refusal extends Error {
   constructor(message, { status = 400, type = 'invalid_request_error', param = null, code = null } = {}) {
     super(message);

@@ -1,5 +1,5 @@
-// What a `POST /v1/responses` body must look like, as the live API checks it before it looks at any state.
-// Owns the shape of one body alone; what a body may say about earlier responses belongs to chain.mjs.
+// The rules for the body of `POST /v1/responses`, as the live API checks them before it looks at any state.
+// Owns the shape of one body alone; chain.mjs owns references to earlier responses.
 // The order of the checks is the live one: presence of model and input, unknown members, then each member.
 import { Refusal, missing, unknown, wrongType, wrongValue } from './refusal.mjs';
 
@@ -27,7 +27,8 @@ const PARTS = {
   output_text: { required: ['text'], optional: ['annotations', 'logprobs'] },
   refusal: { required: ['refusal'], optional: [] },
 };
-// The live list names kinds this service does not take; the sentence is kept as it is sent.
+// The live error message also names kinds that this service does not accept; the message stays as the live API sends
+// it.
 const PART_NAMES = [
   'input_text', 'input_image', 'input_audio', 'output_text', 'refusal', 'input_file', 'computer_screenshot',
   'summary_text', 'encrypted_content',
@@ -37,7 +38,7 @@ const INPUT_PARTS = ['input_text', 'input_image', 'input_file'];
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]+$/;
 
-/** Throws a Refusal naming the first fault of `body`; returns nothing when the shape is right. */
+/** Throws a Refusal for the first fault of `body`. */
 export function checkRequest(body) {
   if (!isObject(body)) throw wrongType('body', 'an object', body);
   if (body.model === undefined || body.model === null) throw missing('model');

@@ -1,11 +1,11 @@
-// A response of the model service: the events it is told in, in the live order, and the object it ends as.
-// Owns the wire format of the answer. It knows no time and no network: who sends the events sets the pace.
+// A response of the model service: its events in the live order, and its final object.
+// Owns the wire format of the response. It knows no time and no network; the sender of the events sets the pace.
 import { randomBytes } from 'node:crypto';
 
-/** `prefix` + 48 hexadecimal digits, as the live ids look. */
+/** `prefix` + 48 hexadecimal digits, the form of the live ids. */
 export const newId = (prefix) => `${prefix}_${randomBytes(24).toString('hex')}`;
 
-/** An output item to tell: its text arrives in `deltas`; anything among them that is no string is handed on as it is. */
+/** An output item whose text arrives in `deltas`; an entry that is no string is passed on unchanged. */
 export const text = (...deltas) => ({ kind: 'text', deltas });
 export const refusal = (...deltas) => ({ kind: 'refusal', deltas });
 export const reasoning = (...deltas) => ({ kind: 'reasoning', deltas });
@@ -17,7 +17,7 @@ export const call = (name, args = {}, { callId = newId('call') } = {}) => ({
   deltas: Array.isArray(args) ? args : [JSON.stringify(args)],
 });
 
-/** The response object as it stands when the request `body` has been taken. */
+/** The response object right after the request `body` was accepted. */
 export function newResponse(body, { id = newId('resp'), createdAt = Math.floor(Date.now() / 1000) } = {}) {
   return {
     id,
@@ -41,7 +41,7 @@ export function newResponse(body, { id = newId('resp'), createdAt = Math.floor(D
     temperature: 1.0,
     text: { format: { type: 'text' }, verbosity: 'medium' },
     tool_choice: body.tool_choice ?? 'auto',
-    // Left out, `strict` means true to the live API; the echo shows it.
+    // The live API defaults `strict` to true and echoes it.
     tools: (body.tools ?? []).map((tool) => ({ ...tool, strict: tool.strict ?? true })),
     top_p: 1.0,
     truncation: 'disabled',
@@ -51,10 +51,10 @@ export function newResponse(body, { id = newId('resp'), createdAt = Math.floor(D
 }
 
 /**
- * The events that tell `items` as `response`, numbered from 0, the terminal one last.
- * `ending`: `{status: 'completed'}`, `{status: 'incomplete', reason}` or `{status: 'failed', error}`;
- * with `incomplete` the last item is cut. `usage` is a usage object, or a function of the output items.
- * `response` is brought to its final state on the way.
+ * The events of `response` with the output `items`, numbered from 0, the terminal one last.
+ * `ending`: `{status: 'completed'}`, `{status: 'incomplete', reason}` or `{status: 'failed', error}`; with `incomplete`
+ * the last item is cut. `usage` is a usage object, or a function of the output items.
+ * `response` reaches its final state on the way.
  */
 export function* responseEvents(response, items, { ending = { status: 'completed' }, usage } = {}) {
   let sequence = 0;
@@ -76,7 +76,7 @@ export function* responseEvents(response, items, { ending = { status: 'completed
   yield event(`response.${ending.status}`, { response: snapshot() });
 }
 
-/** The bytes of one event, framed as server-sent events are. */
+/** The bytes of one event, framed as a server-sent event. */
 export function frame(event, newline = '\n') {
   return `event: ${event.type}${newline}data: ${JSON.stringify(event)}${newline}${newline}`;
 }
@@ -117,7 +117,7 @@ const message = (part) => (item, id, status, whole) => ({
   role: 'assistant',
 });
 
-// What differs between the kinds of item; the order of the events does not.
+// The differences between the kinds of item; the order of their events is the same.
 const SHAPES = {
   text: {
     prefix: 'msg', text: 'output_text', member: 'text', deltaExtras: { logprobs: [] }, part: textPart, item: message(textPart),

@@ -1,11 +1,11 @@
-// What the stand-in says: which tool it calls and in which words it answers.
-// Owns the words; the wire format belongs to ../model_service. It invents nothing: every answer quotes what was given.
+// The stand-in's replies: its tool calls and its texts.
+// Owns the words; ../model_service owns the wire format. It invents nothing: every reply quotes its input.
 import { call, text } from '../model_service/response_stream.mjs';
 
-// The modes the product is shipped with, for a mode tool that lists none itself.
+// The modes that the product is shipped with, for a mode tool that lists none itself.
 const KNOWN_MODES = ['general', 'ddr_authoring', 'workflow_authoring'];
 
-/** The output items that answer `conversation` (input and output items, newest last) under the request `body`. */
+/** The output items for `conversation` (input and output items, newest last) under the request `body`. */
 export function reply(body, conversation) {
   const results = trailingResults(conversation);
   if (results.length > 0) return [words(results.map((result) => afterTool(result)).join('\n\n'))];
@@ -19,7 +19,7 @@ export function reply(body, conversation) {
   return [words(shown(given, body))];
 }
 
-/** An item of text whose deltas are words, each with the white space that follows it. */
+/** A text item whose deltas are words, each with the white space that follows it. */
 const words = (whole) => text(...(whole.match(/\s*\S+\s*?(?=\s|$)|\s+$/g) ?? [whole]));
 
 function switchMode(wanted, tools) {
@@ -66,7 +66,7 @@ function shown(given, body) {
   return lines.join('\n');
 }
 
-/** The outputs that end the conversation, each with the call it answers. */
+/** The tool outputs at the end of the conversation, each with its call. */
 function trailingResults(conversation) {
   const last = conversation.findLastIndex((item) => item.type !== 'function_call_output');
   return conversation.slice(last + 1).map((item) => ({
@@ -100,7 +100,9 @@ function fileAsked(instruction) {
   return path ?? null;
 }
 
-/** The key for what the user called a mode: the tool's own list first, then its description, then the shipped ones. */
+/**
+ * The key for the user's name of a mode: from the tool's own list first, then its description, then the shipped modes.
+ */
 function modeKey(wanted, tool) {
   const said = wanted.toLowerCase().replace(/[^a-z0-9]+/g, '_').replace(/^_|_$/g, '');
   const property = tool.parameters?.properties?.mode ?? {};
@@ -112,7 +114,7 @@ function modeKey(wanted, tool) {
 const modeWords = (key) => key.replaceAll('_', ' ').replace(/\bddr\b/, 'DDR');
 const modeName = (mode) => modeWords(typeof mode === 'string' ? mode : mode?.key ?? mode?.Key ?? '');
 
-/** The text a tool answered with, whether it answered with a string or with an object that holds one. */
+/** The text in a tool's result: the result itself if it is a string, else a text member of the object. */
 function textOf(answer) {
   if (typeof answer === 'string') return answer;
   if (typeof answer !== 'object' || answer === null) return null;

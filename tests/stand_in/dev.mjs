@@ -1,8 +1,8 @@
-// Serves the Worker for local work, as `make dev` does: runs wrangler dev and, where no model service is
-// configured, the stand-in for it. Owns starting them together and ending them together.
+// Serves the Worker for local work (`make dev`): runs wrangler dev and, where no model service is configured, a
+// stand-in for it. Owns starting and ending both together.
 //
-// PORT is the port on 127.0.0.1 (8787). The Worker's secrets and variables are taken from the environment, then
-// from .dev.vars; they reach it through a file that only this user can read, never through a command line.
+// PORT is the port on 127.0.0.1 (8787). The Worker's secrets and variables come from the environment, then from
+// .dev.vars; they reach the Worker through a file that only this user can read, never through a command line.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
@@ -13,11 +13,11 @@ import { parseEnv } from 'node:util';
 import { standIn } from './server.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** The build that is served, which is its folder and the command that makes it. */
+/** The build to serve: the name of its folder and of its make target. */
 const BUILD = 'build-dev';
-/** How long a process may take to end once asked to. */
+/** The time that a process gets to end after a signal. */
 const GRACE_MS = 5000;
-/** What the Worker is configured by. */
+/** The secrets and variables that configure the Worker. */
 const SETTINGS = [
   'OPENAI_API_KEY',
   'OPENAI_BASE_URL',
@@ -47,7 +47,7 @@ try {
   process.exit(1);
 }
 
-/** Serves until it is told to end; answers the exit code. */
+/** Serves until a signal ends it; resolves to the exit code. */
 async function main() {
   const port = portOf(process.env.PORT || '8787');
   await mustBeFree(port);
@@ -60,15 +60,15 @@ async function main() {
     console.log(`make dev: the model service is ${settings.OPENAI_BASE_URL ?? 'the one the catalog names'}`);
   }
   settings.AUTH ||= 'none';
-  // Links that were handed out before are good after a restart, too.
+  // A fixed key keeps earlier links valid after a restart.
   settings.FILE_LINK_KEY ||= 'for local work only';
   if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request is let in');
   return wranglerDev(port, settings);
 }
 
-/** Runs wrangler dev until it ends or a signal ends it; answers the exit code. */
+/** Runs wrangler dev until it ends or a signal ends it; resolves to the exit code. */
 function wranglerDev(port, settings) {
-  // In a process group of its own, Ctrl-C reaches this process alone, which then ends all of the group:
+  // In a process group of its own: Ctrl-C then reaches this process alone, which ends the whole group, that is
   // wrangler, workerd and a build that may be running.
   const wrangler = spawn(
     path.join(ROOT, 'node_modules/.bin/wrangler'),
@@ -98,14 +98,14 @@ function wranglerDev(port, settings) {
   return new Promise((resolve, reject) => {
     wrangler.once('error', (error) => reject(new Error(`wrangler could not be started: ${error.message}`)));
     wrangler.once('exit', (code, signal) => {
-      signalGroup('SIGKILL'); // whatever wrangler left behind
+      signalGroup('SIGKILL'); // processes that wrangler left behind
       if (!told) console.error(`make dev: wrangler dev ended by itself (${signal ?? code})`);
       resolve(told ? 0 : code || 1);
     });
   });
 }
 
-/** The Worker's settings: the environment's, else those of .dev.vars, which may hold more than `SETTINGS`. */
+/** The Worker's settings: from the environment, else from .dev.vars, which may hold more than `SETTINGS`. */
 function settingsOf(environment) {
   const file = path.join(ROOT, '.dev.vars');
   const settings = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
@@ -113,7 +113,7 @@ function settingsOf(environment) {
   return settings;
 }
 
-/** Writes `settings` where only this user reads them; answers the path. */
+/** Writes `settings` to a file that only this user can read; returns its path. */
 function settingsFile(settings) {
   const file = path.join(scratch, 'settings.env');
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${quoted(name, value)}\n`);
@@ -121,7 +121,7 @@ function settingsFile(settings) {
   return file;
 }
 
-/** A value as wrangler's reader of .env files takes it back unchanged: `$` would begin a substitution. */
+/** A value quoted so that wrangler's .env reader returns it unchanged: `$` would begin a substitution. */
 function quoted(name, value) {
   const quote = ["'", '`', '"'].find((candidate) => !value.includes(candidate));
   if (!quote || (quote === '"' && value.includes('\\'))) {

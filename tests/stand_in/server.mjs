@@ -1,5 +1,6 @@
 // The stand-in for the model service: a development server for work without a key.
-// Speaks `POST /v1/responses` and `DELETE /v1/responses/{id}` as the live API does, refusals included; what it says is in conversation.mjs.
+// Serves `POST /v1/responses` and `DELETE /v1/responses/{id}` as the live API does, refusals included; conversation.mjs
+// chooses the output.
 //
 //   node tests/stand_in/server.mjs [--port 8788] [--word-ms 32]
 //
@@ -27,7 +28,7 @@ export function standIn({ port = 0, wordMs = 32 } = {}) {
     for (const event of events) {
       if (streamed && event.type === 'response.output_text.delta') await pause(wordMs);
       if (response.destroyed) return;
-      // Kept before its end is told, so that a follow-up cannot come too soon.
+      // Stored before the last event is sent, so that a follow-up cannot come too soon.
       if (answer.status === 'completed') chain.keep(owner, body, conversation, answer);
       if (streamed) response.write(frame(event));
     }
@@ -37,7 +38,7 @@ export function standIn({ port = 0, wordMs = 32 } = {}) {
   return listen(port, take, (request, id) => chain.remove(keyOf(request), id));
 }
 
-/** About four characters make a token. */
+/** Estimates tokens at four characters each. */
 function usageOf(conversation, output) {
   const tokens = (items) => Math.ceil(JSON.stringify(items).length / 4);
   const [input_tokens, output_tokens] = [tokens(conversation), tokens(output)];

@@ -1,4 +1,4 @@
-// The stand-in, spoken to as the Worker speaks to it.
+// The stand-in, called as the Worker calls it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { standIn } from './server.mjs';

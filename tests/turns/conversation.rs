@@ -1,4 +1,4 @@
-//! The conversation that the model service receives: each entry once, and none that it refused
+//! The model service receives every item of the conversation once, and no item that it refused
 //! (interface §2 and §4).
 
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! The survival proof: the instance ends at every durable step of every kind of turn, and in the
-//! middle of every write, and nothing is lost, doubled or stuck.
+//! The proof of survival: the instance ends at every durable step of every kind of turn and before
+//! every write, and no turn is lost, doubled or stuck.
 //!
 //! A scenario is a list of a client's acts. It is run once to count its durable steps and its writing
 //! statements; then once for each of them, the instance ending right after the step, or instead of

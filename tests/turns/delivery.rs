@@ -1,4 +1,5 @@
-//! Delivery of a turn's outcome: as JSON or as a stream, at once or later (interface §2, Delivery).
+//! The delivery of a turn's outcome: as JSON or as a stream, the first time and repeated
+//! (interface §2, Delivery).
 
 use aptix_edge::reasoner::Position;
 use serde_json::{Value, json};

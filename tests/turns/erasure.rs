@@ -1,5 +1,5 @@
-//! An erased session is gone whatever happens meanwhile: its rows in one step, its responses at the
-//! model service eventually.
+//! The erasure of a session succeeds whatever happens meanwhile: its rows go in one step, its
+//! stored responses at the model service later.
 
 use bed::*;
 use serde_json::{Value, json};

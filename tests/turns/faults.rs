@@ -1,5 +1,5 @@
-//! Every fault of the model service, at the first and at a later call of a turn: the turn fails as the
-//! dictionary says, and the session stays usable (interface §2 and §3).
+//! Every fault of the model service, at the first and at a later call of a turn; the session
+//! survives each (interface §2 and §3).
 
 use bed::*;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! One session, several clients, restarts and faults, in a random order that a seed decides: what
-//! the interface promises holds in every one of them.
+//! One session with several clients, restarts and faults, in a random order from a seed: the
+//! promises of the interface hold in every order.
 //!
 //! `APTIX_SEED=n` runs one seed alone and says what happens; `APTIX_LONG_TESTS=1` runs many more.
 

@@ -1,5 +1,5 @@
-//! Whole turns, as a client and the model service see them (interface §2, §4 and §5): what is told,
-//! and that it stays so through crashes, faults and any order of events.
+//! Whole turns as a client and the model service see them (interface §2, §4 and §5), also through
+//! crashes, faults and any order of events.
 
 #![allow(
     clippy::unwrap_used,

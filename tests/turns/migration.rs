@@ -1,4 +1,4 @@
-//! A session that an older version of the product stored is the same session after an upgrade.
+//! A session that an older version of the product stored stays the same after an upgrade.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The rows that a turn costs, by which the object's storage is billed: it writes few, and reads no
-//! more in a longer session.
+//! The rows that a turn reads and writes, which the object's storage is billed by: a turn writes
+//! few, and its reads do not grow with the session.
 
 use bed::*;
 use serde_json::json;

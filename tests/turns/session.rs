@@ -1,4 +1,5 @@
-//! What a session keeps between turns, and when it refuses a turn (interface §2 and §4).
+//! The state that a session keeps between turns: its contexts, client tools and solution context
+//! (interface §2 and §4).
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-// The least that an agent's turn can cost on this platform: one object, one row, and the model service's bytes piped
-// to the client by the runtime, never seen by code. What it answers is the model service's stream, whatever was asked.
+// The cheapest possible turn on this platform: one object, one row, and the model service's bytes piped to the client
+// by the runtime, past JavaScript. Its response is the model service's stream, whatever the request.
 import { DurableObject } from 'cloudflare:workers';
 
 export default {
@@ -33,7 +33,7 @@ export class SessionObject extends DurableObject {
     });
   }
 
-  /** The body of the answer, for a client that watches or not. */
+  /** The body of the response, for both kinds of delivery. */
   passedOn(body) {
     return body;
   }

@@ -1,6 +1,6 @@
-// What one writes by hand for the same turns, without the promises: an object per session that reads every event of
-// the model service, writes its own for each delta, and keeps turn, conversation and call in a handful of rows. It
-// answers a repeated turn from storage; it takes up nothing, retries nothing, checks little, and knows no tools.
+// The same turns written by hand, without aptix-edge's guarantees: an object per session reads every event of the model
+// service, writes its own event for each delta, and keeps turn, conversation and call in a handful of rows. It replays
+// a repeated turn from storage; it recovers nothing, retries nothing, checks little, and knows no tools.
 import { DurableObject } from 'cloudflare:workers';
 
 const TABLES = [

@@ -1,10 +1,12 @@
-// The least that code costs which lets every delta pass through its hands: the floor's object, but the model service's
-// bytes are read and written by JavaScript, chunk by chunk as they come, and nobody looks at what they say.
+// The cheapest turn in which every delta passes through code: the floor's object, but JavaScript reads and writes the
+// model service's bytes, chunk by chunk as they come, without parsing them.
 import { SessionObject as FloorObject } from './floor.mjs';
 
 export { default } from './floor.mjs';
 
-/** A chunk is read from its first byte; the runtime gives that one apart from the rest, and no event is this short. */
+/**
+ * A lower bound for a read, since the runtime returns a chunk's first byte apart from the rest. No event is this short.
+ */
 const LEAST_BYTES = 32;
 
 export class SessionObject extends FloorObject {

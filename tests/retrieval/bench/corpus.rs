@@ -1,4 +1,5 @@
-//! The corpora: this project's own texts, those shipped beside this file, and a large generated one.
+//! The texts that the bench searches: this project's own, the corpora beside this file, and a large
+//! generated one.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use aptix_edge::retrieval::pieces;
 
 use super::questions::{BILLING, HANDBOOK, OWN, Question};
 
-/// Documents, and the questions about them.
+/// Documents and the questions about them.
 pub(crate) struct Corpus {
     pub(crate) name: &'static str,
     pub(crate) documents: Vec<Document>,
@@ -32,7 +33,7 @@ impl Corpus {
         ]
     }
 
-    /// Fails when a label names a text that no longer exists.
+    /// Asserts that every label still names a chunk.
     pub(crate) fn assert_labels(&self, answers: &[(&str, &str)]) {
         for (file, symbol) in answers {
             let documents = self.documents.iter().filter(|document| document.path == *file);
@@ -44,8 +45,8 @@ impl Corpus {
     }
 }
 
-/// `src` and `tests`, without the benches, the fuzzers and the tests of retrieval: this bench contains
-/// the questions, and nobody asks about the others.
+/// `src` and `tests`, without benches, fuzzing and the tests of retrieval itself: this bench holds
+/// the questions, and nobody asks for the others.
 fn own() -> Vec<Document> {
     let mut documents = under(&root().join("src"), "src/");
     documents.extend(under(&root().join("tests"), "tests/"));
@@ -72,8 +73,8 @@ fn under(folder: &Path, prefix: &str) -> Vec<Document> {
     documents
 }
 
-/// This project's texts again and again under other folders, each time with other words in them,
-/// until there are so many chunks.
+/// Copies of this project's texts in numbered folders, with different words in each copy, until
+/// there are `chunks` chunks.
 pub(crate) fn large(chunks: usize) -> Vec<Document> {
     let own = own();
     let mut documents = Vec::new();

@@ -1,4 +1,5 @@
-//! Quality and speed of retrieval against plain FTS5 over the same chunks: `make bench-retrieval`.
+//! The quality and speed of retrieval against plain FTS5 over the same chunks (`make
+//! bench-retrieval`).
 //!
 //! Quality: labelled questions over three corpora (this project, C# sources, a Markdown handbook).
 //! Speed: ratios to plain FTS5 in the same run, on a workspace of ten thousand chunks.
@@ -22,10 +23,10 @@ use plain_fts5::PlainFts5;
 
 use super::storage::Storage;
 
-/// The chunks that a question finds, as many as a turn receives by default.
+/// The number of chunks for a question, the same as a turn's default.
 const LIMIT: usize = 8;
 
-/// Identifies a chunk.
+/// The identity of a chunk in this bench.
 type Hit = (String, String);
 
 #[derive(Default)]
@@ -172,6 +173,6 @@ fn ten_thousand_chunks_are_indexed_and_searched_about_as_fast_as_by_plain_fts5()
     let log: String = questions::OWN.iter().map(|q| q.0).cycle().take(200_000).collect();
     let long = median_ms(5, || _ = ask(&index, &log));
     println!("search with a query of {:.1} MB: {long:.2} ms", log.len() as f64 / 1e6);
-    // Ratios, since the machine may be busy with other things.
+    // The bounds are ratios, since the machine may be busy with other work.
     assert!(ours <= 1.5 * plain && megabytes / indexing >= 1.0);
 }

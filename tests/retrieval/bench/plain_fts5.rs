@@ -1,4 +1,5 @@
-//! The baseline: the same chunks in a plain FTS5 table, searched for every word of the question.
+//! The baseline: the same chunks in a plain FTS5 table, searched for every word of the question
+//! unchanged.
 
 use aptix_edge::contract::Document;
 use aptix_edge::retrieval::pieces;
@@ -6,7 +7,6 @@ use rusqlite::Connection;
 
 use super::Hit;
 
-/// A plain table.
 pub(crate) struct PlainFts5(Connection);
 
 impl PlainFts5 {

@@ -1,10 +1,11 @@
-//! Questions of users, each labelled with the file and a text of the right chunk.
+//! Users' questions and the places of their answers: the file, and a text that the right chunk
+//! holds.
 //!
-//! Their words are those of a user, not of the texts. A label survives edits as long as its symbol is
-//! not renamed, and the bench names the labels that have lost their chunk.
+//! The questions start from a user's need, not from the texts. A label survives edits as long as
+//! its symbol is not renamed, and the bench reports a label that has lost its chunk.
 
-/// A question and its labels, one of which must be found: a file and a text in the right chunk. With
-/// an empty text any chunk of the file is right.
+/// A question and its answers, one of which must be found: a file and a text in the right chunk.
+/// The empty text means that any chunk of the file will do.
 pub(crate) type Question = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// About this project's own `src` and `tests`.
