@@ -1,113 +1,89 @@
 //! A typed view of the output items that matter: messages and function calls.
 //!
-//! Every other kind (reasoning, and tools that the service runs by itself) is kept as raw
-//! JSON by others and has no view here. It must not decide what happens to an item.
+//! Items of every other type (reasoning, and tools that the service runs by itself) stay raw JSON.
+//! The callers decide what happens to an item.
 //! Source: the Responses API's output items, by recordings of several services.
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::StreamFault;
 
-/// A function that the model wants called.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A function call of the model. Its serialized form is the call's input item, without the type.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct FunctionCall {
     /// Names the call in its `function_call_output`.
     pub call_id: String,
     /// The function's name, as the model wrote it: it may be one that was never offered.
     pub name: String,
     /// JSON text, as the model wrote it: it may be empty or no JSON at all.
+    #[serde(default, deserialize_with = "arguments_text")]
     pub arguments: String,
     /// The model was cut off inside the call. Such a call must never be executed.
+    #[serde(default, rename = "status", deserialize_with = "is_incomplete", skip_serializing)]
     pub cut: bool,
 }
 
-/// One output item, as far as it matters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One whole output item.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum OutputItem {
-    /// Text for the reader, in parts.
+    /// The parts of a message for the reader.
     Message(Vec<MessagePart>),
-    /// A call that the product has to give an output to.
     FunctionCall(FunctionCall),
-    /// Anything else.
     Other,
 }
 
 /// One part of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct MessagePart {
     /// Empty for a part that is neither text nor a refusal.
     pub(super) text: String,
-    /// Whether the model declines.
     pub(super) refusal: bool,
+}
+
+/// The members that an item has before it is whole.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct ItemHead {
+    #[serde(rename = "type")]
+    pub(super) kind: ItemKind,
+    pub(super) id: Option<String>,
+    /// Of a function call: names the call.
+    pub(super) call_id: Option<String>,
+    /// Of a function call: the function.
+    pub(super) name: Option<String>,
+}
+
+/// The item types that the product tells apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ItemKind {
+    Message,
+    FunctionCall,
+    Reasoning,
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+impl ItemHead {
+    pub(super) fn read(raw: &RawValue) -> Result<Self, StreamFault> {
+        read(raw, "an output item")
+    }
 }
 
 impl OutputItem {
     /// Reads an item that is whole.
     pub(super) fn read(raw: &RawValue) -> Result<Self, StreamFault> {
-        match ItemHead::read(raw)?.kind() {
+        Ok(match ItemHead::read(raw)?.kind {
             ItemKind::Message => {
                 let view: MessageView<'_> = read(raw, "a message item")?;
-                Ok(Self::Message(view.content.map(message_parts).transpose()?.unwrap_or_default()))
+                Self::Message(view.content.map(message_parts).transpose()?.unwrap_or_default())
             }
-            ItemKind::FunctionCall => {
-                let view: CallView<'_> = read(raw, "a function_call item")?;
-                Ok(Self::FunctionCall(FunctionCall {
-                    call_id: view.call_id,
-                    name: view.name,
-                    arguments: arguments_text(view.arguments)?,
-                    cut: view.status.as_deref() == Some("incomplete"),
-                }))
-            }
-            ItemKind::Other => Ok(Self::Other),
-        }
-    }
-}
-
-/// What can be said of an item before it is whole.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct ItemHead {
-    #[serde(rename = "type")]
-    type_name: String,
-    /// The item's id, where the service gives one.
-    pub(super) id: Option<String>,
-    /// For a function call: names the call.
-    pub(super) call_id: Option<String>,
-    /// For a function call: the function.
-    pub(super) name: Option<String>,
-}
-
-/// The kinds of items told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ItemKind {
-    /// `message`.
-    Message,
-    /// `function_call`.
-    FunctionCall,
-    /// Everything else.
-    Other,
-}
-
-impl ItemHead {
-    /// Reads the head of an item, whole or not.
-    pub(super) fn read(raw: &RawValue) -> Result<Self, StreamFault> {
-        read(raw, "an output item")
-    }
-
-    /// Whether the item is the model's reasoning.
-    pub(super) fn is_reasoning(&self) -> bool {
-        self.type_name == "reasoning"
-    }
-
-    /// The item's kind.
-    pub(super) fn kind(&self) -> ItemKind {
-        match self.type_name.as_str() {
-            "message" => ItemKind::Message,
-            "function_call" => ItemKind::FunctionCall,
-            _ => ItemKind::Other,
-        }
+            ItemKind::FunctionCall => Self::FunctionCall(read(raw, "a function_call item")?),
+            ItemKind::Reasoning | ItemKind::Other => Self::Other,
+        })
     }
 }
 
@@ -115,15 +91,6 @@ impl ItemHead {
 struct MessageView<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct CallView<'a> {
-    call_id: String,
-    name: String,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-    status: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -136,37 +103,39 @@ struct PartView<'a> {
     refusal: Option<&'a RawValue>,
 }
 
-/// The parts of a message's `content`: an array of parts, or on some services a string.
-pub(super) fn message_parts(content: &RawValue) -> Result<Vec<MessagePart>, StreamFault> {
+/// The parts of a message's `content`, which is an array of parts, or a string on some services.
+fn message_parts(content: &RawValue) -> Result<Vec<MessagePart>, StreamFault> {
     const WHAT: &str = "a message's content";
     if content.get().starts_with('"') {
         return Ok(vec![MessagePart { text: read(content, WHAT)?, refusal: false }]);
     }
     let views: Vec<PartView<'_>> = read(content, WHAT)?;
     let part = |view: PartView<'_>| {
-        let (text, refusal) = match (view.kind.as_ref(), view.text, view.refusal) {
-            ("output_text" | "text", Some(text), _) => (text, false),
-            ("refusal", _, Some(refusal)) => (refusal, true),
-            ("output_text" | "text" | "refusal", _, _) => {
-                return Err(StreamFault::Malformed(WHAT));
-            }
-            _ => {
-                return Ok(MessagePart { text: String::new(), refusal: false });
-            }
+        let (text, refusal) = match view.kind.as_ref() {
+            "output_text" | "text" => (view.text, false),
+            "refusal" => (view.refusal, true),
+            _ => return Ok(MessagePart::default()),
         };
+        let text = text.ok_or(StreamFault::Malformed(WHAT))?;
         Ok(MessagePart { text: read(text, WHAT)?, refusal })
     };
     views.into_iter().map(part).collect()
 }
 
-/// A call's arguments as JSON text: a string by the API, an object on some services, and
+/// A call's arguments as JSON text. They are a string by the API, an object on some services, and
 /// absent or null where a function has no parameters.
-pub(super) fn arguments_text(arguments: Option<&RawValue>) -> Result<String, StreamFault> {
-    match arguments {
+fn arguments_text<'a, D: Deserializer<'a>>(member: D) -> Result<String, D::Error> {
+    match Option::<&RawValue>::deserialize(member)?.map(RawValue::get) {
         None => Ok(String::new()),
-        Some(raw) if raw.get().starts_with('"') => read(raw, "a function_call item"),
-        Some(raw) => Ok(raw.get().to_owned()),
+        Some(text) if text.starts_with('"') => {
+            serde_json::from_str(text).map_err(serde::de::Error::custom)
+        }
+        Some(json) => Ok(json.to_owned()),
     }
+}
+
+fn is_incomplete<'a, D: Deserializer<'a>>(status: D) -> Result<bool, D::Error> {
+    Ok(Option::<Cow<'a, str>>::deserialize(status)?.as_deref() == Some("incomplete"))
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue, what: &'static str) -> Result<T, StreamFault> {
