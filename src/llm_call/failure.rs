@@ -43,19 +43,6 @@ pub enum Cause {
     },
 }
 
-impl From<StreamFault> for Cause {
-    fn from(fault: StreamFault) -> Self {
-        Self::Unreadable(fault)
-    }
-}
-
-#[cfg(test)]
-impl From<Cause> for CallFailure {
-    fn from(cause: Cause) -> Self {
-        Self { cause, request_id: None }
-    }
-}
-
 impl CallFailure {
     /// Whether the same request can succeed when it is sent again. Never true once an output has begun.
     pub fn retryable(&self) -> bool {
@@ -140,6 +127,12 @@ fn sentence(fault: StreamFault) -> String {
 mod tests {
     use super::*;
     use crate::llm_call::refusal::is_plain;
+
+    impl From<Cause> for CallFailure {
+        fn from(cause: Cause) -> Self {
+            Self { cause, request_id: None }
+        }
+    }
 
     /// Words of the service that may hold a prompt or a key.
     const WORDS: &str = "Incorrect key sk-live-1 in: tell me";

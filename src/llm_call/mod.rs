@@ -93,8 +93,8 @@ fn usable(end: ResponseEnd) -> Result<UsableOutput, Cause> {
             Err(Cause::Unreadable(StreamFault::Malformed("calls that no result could name")))
         }
         ResponseEnd::Completed(output) => Ok(UsableOutput { output, cut_off: None }),
-        ResponseEnd::Incomplete { output, reason, cut_call } => {
-            if cut_call || !output.calls.is_empty() || output.text.is_empty() {
+        ResponseEnd::Incomplete { output, reason } => {
+            if !output.calls.is_empty() || output.text.is_empty() {
                 return Err(Cause::Incomplete { reason });
             }
             let cut_off = reason.or_else(|| Some("unknown".to_owned()));

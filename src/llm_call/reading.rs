@@ -79,10 +79,10 @@ impl<P: Platform> Reader<'_, P> {
             };
             self.last_heard.set(self.platform.now_ms());
             more_is_there = chunk.len() >= CHUNK_BYTES;
-            report(audience, stream.push(&chunk)?);
+            report(audience, stream.push(&chunk).map_err(Cause::Unreadable)?);
         }
         body.finish();
-        let (progress, end) = stream.finish()?;
+        let (progress, end) = stream.finish().map_err(Cause::Unreadable)?;
         if end.output().is_some() {
             report(audience, progress);
         }

@@ -12,8 +12,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::StreamFault;
-use super::error_body::ErrorBody;
-use super::event::{ItemEvent, ItemPlace, ResponseEvent};
+use super::event::{ItemEvent, ItemPlace, PartEvent, ResponseEvent};
 use super::ordered_text::{MAX_ITEMS, OrderedText, TextProgress};
 use super::output_item::{ItemHead, ItemKind, MessagePart, OutputItem};
 use super::response_end::{ResponseEnd, ResponseView};
@@ -59,15 +58,15 @@ impl ResponseAccumulator {
         match event {
             ResponseEvent::ItemAdded(added) => self.add_item(added)?,
             ResponseEvent::ItemDone(done) => self.end_item(done)?,
-            ResponseEvent::TextDelta(part) => {
+            ResponseEvent::TextDelta(PartEvent { place, content_index, part }) => {
                 self.count_streamed(part.text.len())?;
-                if let Some(index) = self.message_at(&part.place)? {
-                    self.text.append(index, part.content_index, &part.text, part.refusal)?;
+                if let Some(index) = self.message_at(&place)? {
+                    self.text.append(index, content_index, &part)?;
                 }
             }
-            ResponseEvent::TextDone(part) => {
-                if let Some(index) = self.message_at(&part.place)? {
-                    self.settle_text(index, part.content_index, &part.text, part.refusal)?;
+            ResponseEvent::TextDone(PartEvent { place, content_index, part }) => {
+                if let Some(index) = self.message_at(&place)? {
+                    self.settle_text(index, content_index, &part)?;
                 }
             }
             ResponseEvent::ArgumentsDelta(place, delta) => {
@@ -93,11 +92,7 @@ impl ResponseAccumulator {
                 return Ok(self.end(end));
             }
             // A `response.failed` that follows repeats the code and lacks the type.
-            ResponseEvent::Error { error, nested } => {
-                let mut error = ErrorBody::of_error(error.get());
-                error.kind = error.kind.filter(|_| nested);
-                return Ok(self.end(ResponseEnd::Failed(error)));
-            }
+            ResponseEvent::Error(error) => return Ok(self.end(ResponseEnd::Failed(error))),
             ResponseEvent::Done => return Err(StreamFault::EndedEarly),
             ResponseEvent::Ignored => {}
         }
@@ -147,8 +142,8 @@ impl ResponseAccumulator {
         item.head = head;
         item.whole = Some(raw.to_owned());
         if let OutputItem::Message(parts) = OutputItem::read(raw)? {
-            for (number, MessagePart { text, refusal }) in (0..).zip(parts) {
-                self.settle_text(index, number, &text, refusal)?;
+            for (number, part) in (0..).zip(&parts) {
+                self.settle_text(index, number, part)?;
             }
             self.text.close(index);
         }
@@ -158,14 +153,13 @@ impl ResponseAccumulator {
     fn settle_text(
         &mut self,
         index: u64,
-        part: u64,
-        text: &str,
-        refusal: bool,
+        number: u64,
+        part: &MessagePart<'_>,
     ) -> Result<(), StreamFault> {
         // The same text comes up to three times: as deltas, with its part, with its item.
-        let held = self.text.part_bytes(index, part);
-        self.count_streamed(text.len().saturating_sub(held))?;
-        self.text.settle(index, part, text, refusal)
+        let held = self.text.part_bytes(index, number);
+        self.count_streamed(part.text.len().saturating_sub(held))?;
+        self.text.settle(index, number, part)
     }
 
     /// The index of the message at a place, made when it is new. An event for a place where an item of
@@ -188,8 +182,10 @@ impl ResponseAccumulator {
         if self.items.len() >= MAX_ITEMS && !self.items.contains_key(&index) {
             return Err(StreamFault::TooManyItems(MAX_ITEMS));
         }
-        let head = ItemHead { kind, ..ItemHead::default() };
-        Ok(self.items.entry(index).or_insert_with(|| Item { head, ..Item::default() }))
+        Ok(self.items.entry(index).or_insert_with(|| {
+            let head = ItemHead { kind, ..ItemHead::default() };
+            Item { head, ..Item::default() }
+        }))
     }
 
     /// The index of the item that an event of a kind concerns. Without an index in the event, that is
@@ -363,19 +359,12 @@ mod tests {
         );
         assert_same(
             &run(1000, &[added, piece, EMPTY_END]),
-            &Ok((
-                vec![],
-                ResponseEnd::Incomplete {
-                    output: output("{\"a", true),
-                    reason: None,
-                    cut_call: true,
-                },
-            )),
+            &Ok((vec![], ResponseEnd::Incomplete { output: output("{\"a", true), reason: None })),
         );
     }
 
     #[test]
-    fn an_answer_may_be_as_large_as_its_limit_and_no_larger() {
+    fn an_output_may_be_as_large_as_its_limit_and_no_larger() {
         let place = r#""output_index":0"#;
         let fits = [delta(place, "12345"), delta(place, "67890")];
         let done = r#"{"type":"response.output_text.done","output_index":0,"text":"1234567890"}"#;

@@ -80,15 +80,13 @@ impl ErrorBody {
 
     /// `{"loc":["body","input",0],"msg","type"}`, as Python services report invalid requests.
     fn of_validation(fault: &Value) -> Self {
-        let place = fault.get("loc").and_then(Value::as_array).map(|steps| {
-            let steps = steps.iter().filter(|step| step.as_str() != Some("body"));
-            let names =
-                steps.map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned));
-            names.collect::<Vec<_>>().join(".")
-        });
+        let steps = fault.get("loc").and_then(Value::as_array).into_iter().flatten();
+        let names = steps
+            .filter(|step| step.as_str() != Some("body"))
+            .map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned));
+        let place = names.collect::<Vec<_>>().join(".");
         let member = |name: &str| fault.get(name).and_then(Value::as_str).and_then(text);
-        let param = place.as_deref().and_then(text);
-        Self { code: None, kind: member("type"), param, message: member("msg") }
+        Self { code: None, kind: member("type"), param: text(&place), message: member("msg") }
     }
 
     fn of_text(body: &str) -> Self {

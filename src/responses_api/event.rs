@@ -11,7 +11,10 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{SseEvent, StreamFault};
+use super::StreamFault;
+use super::error_body::ErrorBody;
+use super::output_item::MessagePart;
+use super::sse::SseEvent;
 
 /// One event. It borrows from its data.
 #[derive(Debug)]
@@ -21,9 +24,9 @@ pub(super) enum ResponseEvent<'a> {
     /// `response.output_item.done`: the whole item.
     ItemDone(ItemEvent<'a>),
     /// `response.output_text.delta`, `response.refusal.delta`: text to append to a part.
-    TextDelta(PartText<'a>),
+    TextDelta(PartEvent<'a>),
     /// `response.output_text.done`, `response.refusal.done`: the whole text of a part.
-    TextDone(PartText<'a>),
+    TextDone(PartEvent<'a>),
     /// `response.function_call_arguments.delta`: JSON text to append to a call's arguments.
     ArgumentsDelta(ItemPlace<'a>, Cow<'a, str>),
     /// `response.function_call_arguments.done`: the whole arguments of a call.
@@ -31,12 +34,7 @@ pub(super) enum ResponseEvent<'a> {
     /// The terminal event, with its status and the response object.
     Terminal(TerminalStatus, &'a RawValue),
     /// An `error` event, which ends the response.
-    Error {
-        error: &'a RawValue,
-        /// The error object stands in a member of the data. Otherwise the data are the error object,
-        /// and the `type` in it is the event's.
-        nested: bool,
-    },
+    Error(ErrorBody),
     /// The literal `[DONE]`, which some services send last.
     Done,
     /// An event without a meaning for the output.
@@ -58,13 +56,12 @@ pub(super) struct ItemEvent<'a> {
     pub(super) item: &'a RawValue,
 }
 
-/// Text of one part of a message.
+/// Text of a message's part, and the place of the part.
 #[derive(Debug)]
-pub(super) struct PartText<'a> {
+pub(super) struct PartEvent<'a> {
     pub(super) place: ItemPlace<'a>,
     pub(super) content_index: u64,
-    pub(super) text: Cow<'a, str>,
-    pub(super) refusal: bool,
+    pub(super) part: MessagePart<'a>,
 }
 
 /// How a response ended.
@@ -113,7 +110,7 @@ impl<'a> ResponseEvent<'a> {
         let kind = members.kind.as_ref().map(|Text(kind)| kind.as_ref());
         Ok(match kind.or(event.event.as_deref()) {
             // Proxies report their own failures without a type.
-            _ if kind.is_none() && members.error.is_some() => members.error(data)?,
+            _ if kind.is_none() && members.error.is_some() => Self::Error(members.error(data)),
             Some("response.output_item.added") => Self::ItemAdded(members.item()?),
             Some("response.output_item.done") => Self::ItemDone(members.item()?),
             Some("response.output_text.delta") => {
@@ -136,7 +133,7 @@ impl<'a> ResponseEvent<'a> {
                 let (place, arguments) = members.arguments_of(members.arguments)?;
                 Self::ArgumentsDone(place, arguments)
             }
-            Some("error") => members.error(data)?,
+            Some("error") => Self::Error(members.error(data)),
             Some(other) => match other.strip_prefix("response.").and_then(TerminalStatus::parse) {
                 Some(status) => Self::Terminal(
                     status,
@@ -194,10 +191,11 @@ impl<'a> EventMembers<'a> {
         &self,
         member: Option<&'a RawValue>,
         refusal: bool,
-    ) -> Result<PartText<'a>, StreamFault> {
+    ) -> Result<PartEvent<'a>, StreamFault> {
         let part = || {
             let content_index = optional(self.content_index)?.unwrap_or_default();
-            Some(PartText { place: self.place()?, content_index, text: string(member)?, refusal })
+            let part = MessagePart { text: string(member)?, refusal };
+            Some(PartEvent { place: self.place()?, content_index, part })
         };
         let what = if refusal { "a refusal event" } else { "an output_text event" };
         part().ok_or(StreamFault::Malformed(what))
@@ -213,14 +211,13 @@ impl<'a> EventMembers<'a> {
             .ok_or(StreamFault::Malformed("a function_call_arguments event"))
     }
 
-    fn error(&self, data: &'a str) -> Result<ResponseEvent<'a>, StreamFault> {
-        let error = match self.error {
-            Some(error) => error,
-            None => {
-                serde_json::from_str(data).map_err(|_| StreamFault::Malformed("an error event"))?
-            }
-        };
-        Ok(ResponseEvent::Error { error, nested: self.error.is_some() })
+    /// The error in the `error` member. Without that member the data are the error, and the `type` in
+    /// them is the event's.
+    fn error(&self, data: &str) -> ErrorBody {
+        match self.error {
+            Some(error) => ErrorBody::of_error(error.get()),
+            None => ErrorBody { kind: None, ..ErrorBody::of_error(data) },
+        }
     }
 }
 
@@ -252,9 +249,10 @@ mod tests {
     #[test]
     fn the_type_in_the_data_decides_over_the_event_line() {
         let data = r#"{"delta":"a\nb","type":"response.output_text.delta","output_index":1}"#;
-        let expected = "TextDelta(PartText { \
+        let expected = "TextDelta(PartEvent { \
                         place: ItemPlace { output_index: Some(1), item_id: None }, \
-                        content_index: 0, text: \"a\\nb\", refusal: false })";
+                        content_index: 0, \
+                        part: MessagePart { text: \"a\\nb\", refusal: false } })";
         for event in [None, Some("response.output_text.delta"), Some("something.else")] {
             assert_eq!(seen(event, data), expected);
         }
@@ -265,8 +263,8 @@ mod tests {
         let data = r#"{"delta":"a","content_index":1}"#;
         assert_eq!(
             seen(Some("response.refusal.delta"), data),
-            "TextDelta(PartText { place: ItemPlace { output_index: None, item_id: None }, \
-             content_index: 1, text: \"a\", refusal: true })"
+            "TextDelta(PartEvent { place: ItemPlace { output_index: None, item_id: None }, \
+             content_index: 1, part: MessagePart { text: \"a\", refusal: true } })"
         );
     }
 
@@ -303,23 +301,17 @@ mod tests {
 
     #[test]
     fn an_error_is_recognised_nested_flat_and_without_a_type() {
-        for (event, data, nested, error) in [
-            (None, r#"{"type":"error","error":{"code":"x"}}"#, true, r#"{"code":"x"}"#),
-            (None, r#"{"error":"x"}"#, true, r#""x""#),
-            (Some("error"), r#"{"code":"x"}"#, false, r#"{"code":"x"}"#),
-            (
-                None,
-                r#"{"type":"error","error":null,"code":"x"}"#,
-                false,
-                r#"{"type":"error","error":null,"code":"x"}"#,
-            ),
+        let body = |code: &str, kind: &str, message: &str| {
+            let own = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            ErrorBody { code: own(code), kind: own(kind), param: None, message: own(message) }
+        };
+        for (event, data, error) in [
+            (None, r#"{"type":"error","error":{"type":"t","code":"x"}}"#, body("x", "t", "")),
+            (None, r#"{"error":"m"}"#, body("", "", "m")),
+            (Some("error"), r#"{"code":"x"}"#, body("x", "", "")),
+            (None, r#"{"type":"error","error":null,"code":"x"}"#, body("x", "", "")),
         ] {
-            match ResponseEvent::read(&sse(event, data)) {
-                Ok(ResponseEvent::Error { error: found, nested: how }) => {
-                    assert_eq!((found.get(), how), (error, nested));
-                }
-                other => panic!("{other:?}"),
-            }
+            assert_eq!(seen(event, data), format!("Error({error:?})"));
         }
     }
 }

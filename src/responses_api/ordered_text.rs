@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::StreamFault;
+use super::output_item::MessagePart;
 
 /// More items, or more parts in a message, than any real output has. The bound keeps a hostile service
 /// from filling memory with bookkeeping.
@@ -93,17 +94,16 @@ impl OrderedText {
     pub(super) fn append(
         &mut self,
         index: u64,
-        part: u64,
-        delta: &str,
-        refusal: bool,
+        number: u64,
+        delta: &MessagePart<'_>,
     ) -> Result<(), StreamFault> {
-        if delta.is_empty() {
+        if delta.text.is_empty() {
             return Ok(());
         }
-        let (part, is_late) = self.part(index, part)?;
+        let (part, is_late) = self.part(index, number)?;
         if !part.closed {
-            part.text.push_str(delta);
-            part.refusal = refusal;
+            part.text.push_str(&delta.text);
+            part.refusal = delta.refusal;
             self.diverged |= is_late;
         }
         Ok(())
@@ -113,17 +113,16 @@ impl OrderedText {
     pub(super) fn settle(
         &mut self,
         index: u64,
-        part: u64,
-        text: &str,
-        refusal: bool,
+        number: u64,
+        whole: &MessagePart<'_>,
     ) -> Result<(), StreamFault> {
-        let (part, is_late) = self.part(index, part)?;
-        part.refusal = refusal;
+        let (part, is_late) = self.part(index, number)?;
+        part.refusal = whole.refusal;
         part.closed = true;
-        if part.text != text {
+        if part.text != whole.text {
             let given = part.text.get(..part.given);
-            let extends_given = given.is_some_and(|given| text.starts_with(given));
-            text.clone_into(&mut part.text);
+            let extends_given = given.is_some_and(|given| whole.text.starts_with(given));
+            str::clone_into(&whole.text, &mut part.text);
             self.diverged |= !extends_given || is_late;
         }
         Ok(())
@@ -197,16 +196,20 @@ mod tests {
         TextProgress::Text(text.to_owned())
     }
 
+    fn part(text: &str, refusal: bool) -> MessagePart<'_> {
+        MessagePart { text: text.into(), refusal }
+    }
+
     #[test]
     fn a_later_message_waits_until_the_earlier_known_ones_are_closed() {
         let mut order = OrderedText::default();
         order.open(0);
         order.open(2);
-        order.append(2, 0, "third", false).unwrap();
+        order.append(2, 0, &part("third", false)).unwrap();
         assert_eq!(order.advance(), TextProgress::Nothing);
-        order.append(0, 0, "fir", false).unwrap();
+        order.append(0, 0, &part("fir", false)).unwrap();
         assert_eq!(order.advance(), given("fir"));
-        order.append(0, 0, "st", false).unwrap();
+        order.append(0, 0, &part("st", false)).unwrap();
         order.close(0);
         assert_eq!(order.advance(), given("stthird"));
         assert_eq!(order.clone().reconcile("firstthird"), TextProgress::Nothing);
@@ -217,10 +220,10 @@ mod tests {
     #[test]
     fn a_later_part_waits_until_the_earlier_one_is_settled() {
         let mut order = OrderedText::default();
-        order.append(0, 0, "a", false).unwrap();
-        order.append(0, 1, "c", false).unwrap();
+        order.append(0, 0, &part("a", false)).unwrap();
+        order.append(0, 1, &part("c", false)).unwrap();
         assert_eq!(order.advance(), given("a"));
-        order.settle(0, 0, "ab", false).unwrap();
+        order.settle(0, 0, &part("ab", false)).unwrap();
         assert_eq!(order.advance(), given("bc"));
     }
 
@@ -229,19 +232,19 @@ mod tests {
         let mut order = OrderedText::default();
         order.open(3);
         assert_eq!(order.advance(), TextProgress::Nothing);
-        order.append(1, 0, "one", false).unwrap();
-        order.append(3, 0, "three", false).unwrap();
+        order.append(1, 0, &part("one", false)).unwrap();
+        order.append(3, 0, &part("three", false)).unwrap();
         assert_eq!(order.advance(), given("one"));
     }
 
     #[test]
-    fn an_earlier_message_that_turns_up_too_late_stops_the_telling_until_the_answer_is_known() {
+    fn an_earlier_message_that_turns_up_too_late_stops_the_text_until_the_output_is_known() {
         let mut order = OrderedText::default();
-        order.append(3, 0, "three", false).unwrap();
+        order.append(3, 0, &part("three", false)).unwrap();
         assert_eq!(order.advance(), given("three"));
-        order.append(1, 0, "one", false).unwrap();
+        order.append(1, 0, &part("one", false)).unwrap();
         assert_eq!(order.advance(), TextProgress::Nothing);
-        order.append(3, 0, "!", false).unwrap();
+        order.append(3, 0, &part("!", false)).unwrap();
         assert_eq!(order.advance(), TextProgress::Nothing);
         assert_eq!(order.reconcile("onethree!"), TextProgress::Replaced("onethree!".to_owned()));
     }
@@ -250,17 +253,17 @@ mod tests {
     fn a_settled_text_wins_over_its_deltas() {
         let mut untold = OrderedText::default();
         untold.open(0);
-        untold.append(1, 0, "wrong", false).unwrap();
-        untold.settle(1, 0, "right", true).unwrap();
-        untold.append(1, 0, "more", false).unwrap();
+        untold.append(1, 0, &part("wrong", false)).unwrap();
+        untold.settle(1, 0, &part("right", true)).unwrap();
+        untold.append(1, 0, &part("more", false)).unwrap();
         assert_eq!(untold.parts(1).collect::<Vec<_>>(), [("right", true)]);
         untold.close(0);
         assert_eq!(untold.advance(), given("right"));
 
         let mut contradicted = OrderedText::default();
-        contradicted.append(0, 0, "wrong", false).unwrap();
+        contradicted.append(0, 0, &part("wrong", false)).unwrap();
         assert_eq!(contradicted.advance(), given("wrong"));
-        contradicted.settle(0, 0, "right", false).unwrap();
+        contradicted.settle(0, 0, &part("right", false)).unwrap();
         assert_eq!(contradicted.advance(), TextProgress::Nothing);
         assert_eq!(contradicted.reconcile("right"), TextProgress::Replaced("right".to_owned()));
     }

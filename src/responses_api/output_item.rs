@@ -28,18 +28,18 @@ pub struct FunctionCall {
 
 /// One whole output item.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum OutputItem {
+pub(super) enum OutputItem<'a> {
     /// The parts of a message for the reader.
-    Message(Vec<MessagePart>),
+    Message(Vec<MessagePart<'a>>),
     FunctionCall(FunctionCall),
     Other,
 }
 
 /// One part of a message.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct MessagePart {
+pub(super) struct MessagePart<'a> {
     /// Empty for a part that is neither text nor a refusal.
-    pub(super) text: String,
+    pub(super) text: Cow<'a, str>,
     pub(super) refusal: bool,
 }
 
@@ -73,9 +73,9 @@ impl ItemHead {
     }
 }
 
-impl OutputItem {
+impl<'a> OutputItem<'a> {
     /// Reads an item that is whole.
-    pub(super) fn read(raw: &RawValue) -> Result<Self, StreamFault> {
+    pub(super) fn read(raw: &'a RawValue) -> Result<Self, StreamFault> {
         Ok(match ItemHead::read(raw)?.kind {
             ItemKind::Message => {
                 let view: MessageView<'_> = read(raw, "a message item")?;
@@ -104,7 +104,7 @@ struct PartView<'a> {
 }
 
 /// The parts of a message's `content`, which is an array of parts, or a string on some services.
-fn message_parts(content: &RawValue) -> Result<Vec<MessagePart>, StreamFault> {
+fn message_parts(content: &RawValue) -> Result<Vec<MessagePart<'_>>, StreamFault> {
     const WHAT: &str = "a message's content";
     if content.get().starts_with('"') {
         return Ok(vec![MessagePart { text: read(content, WHAT)?, refusal: false }]);
@@ -146,13 +146,13 @@ fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue, what: &'static str) -> Result
 mod tests {
     use super::*;
 
-    fn item(json: &str) -> Result<OutputItem, StreamFault> {
-        OutputItem::read(&RawValue::from_string(json.to_owned()).unwrap())
+    fn item(json: &str) -> Result<OutputItem<'_>, StreamFault> {
+        OutputItem::read(serde_json::from_str(json).unwrap())
     }
 
     #[test]
     fn a_message_gives_its_text_and_refusals_in_order_and_keeps_the_place_of_other_parts() {
-        let part = |text: &str, refusal| MessagePart { text: text.to_owned(), refusal };
+        let part = |text, refusal| MessagePart { text: Cow::Borrowed(text), refusal };
         assert_eq!(
             item(
                 r#"{"type":"message","id":"m","content":[{"type":"output_text","text":"\u00e4","annotations":[]},
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_cannot_be_answered_or_shown_is_a_fault() {
+    fn a_call_without_an_id_or_a_name_and_an_unreadable_message_are_faults() {
         for (json, what) in [
             (r#"{"type":"function_call","name":"f","arguments":"{}"}"#, "a function_call item"),
             (r#"{"type":"function_call","call_id":"c"}"#, "a function_call item"),

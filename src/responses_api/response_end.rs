@@ -23,8 +23,6 @@ pub enum ResponseEnd {
         output: ModelOutput,
         /// As the service names it: `max_output_tokens`, `content_filter`, …
         reason: Option<String>,
-        /// The cut went through a function call.
-        cut_call: bool,
     },
     /// The service gave up, though its response had a success status. The error's `kind` is `cancelled`
     /// for a response that was cancelled at the service without an error.
@@ -161,24 +159,19 @@ impl<'a> ResponseView<'a> {
             _ => streamed(),
         };
         let usage = self.usage.and_then(usage);
-        let output = ModelOutput::read(self.id, items, usage)?;
-        let cut_call = output.calls.iter().any(|call| call.cut);
+        let output = ModelOutput { response_id: self.id, usage, ..ModelOutput::read(items)? };
         // A cut call must never run, so an output that holds one is not complete.
-        if status == TerminalStatus::Completed && !cut_call {
+        if status == TerminalStatus::Completed && !output.calls.iter().any(|call| call.cut) {
             return Ok(ResponseEnd::Completed(output));
         }
         let reason = self.incomplete_details.and_then(|details| details.reason);
-        Ok(ResponseEnd::Incomplete { output, reason, cut_call })
+        Ok(ResponseEnd::Incomplete { output, reason })
     }
 }
 
 impl ModelOutput {
-    fn read(
-        response_id: Option<String>,
-        items: Vec<Box<RawValue>>,
-        usage: Option<TokenCounts>,
-    ) -> Result<Self, StreamFault> {
-        let mut output = Self { response_id, usage, ..Self::default() };
+    fn read(items: Vec<Box<RawValue>>) -> Result<Self, StreamFault> {
+        let mut output = Self::default();
         for item in &items {
             match OutputItem::read(item)? {
                 OutputItem::Message(parts) => {
@@ -291,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_with_a_cut_call_is_incomplete_whatever_its_status_says() {
+    fn an_output_with_a_cut_call_is_incomplete_whatever_its_status_says() {
         for (status, reason) in [("incomplete", Some("max_output_tokens")), ("completed", None)] {
             let details =
                 reason.map_or("null".to_owned(), |why| format!(r#"{{"reason":"{why}"}}"#));
@@ -308,11 +301,7 @@ mod tests {
                 ModelOutput { calls: vec![call], items: vec![raw(CUT)], ..ModelOutput::default() };
             assert_same(
                 &end(&body),
-                &Ok(ResponseEnd::Incomplete {
-                    output,
-                    reason: reason.map(str::to_owned),
-                    cut_call: true,
-                }),
+                &Ok(ResponseEnd::Incomplete { output, reason: reason.map(str::to_owned) }),
             );
         }
     }
@@ -346,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_a_status_is_what_it_holds() {
+    fn a_response_without_a_status_is_what_it_holds() {
         let body = |details: &str| format!(r#"{{"output":[{MESSAGE}]{details}}}"#);
         for details in
             ["", r#","incomplete_details":null"#, r#","incomplete_details":{"reason":""}"#]

@@ -81,13 +81,7 @@ impl SseDecoder {
     /// Ends the body: takes an unfinished line as a line and an unfinished block as an event.
     /// Call it once, after [`Self::next_event`] has given its last.
     pub fn finish(&mut self) -> Result<Option<SseEvent>, SseFault> {
-        if let Some(fault) = self.fault {
-            return Err(fault);
-        }
-        let line = std::mem::take(&mut self.line);
-        if !line.is_empty() {
-            self.read_line(&line).inspect_err(|fault| self.fault = Some(*fault))?;
-        }
+        self.push(if self.line.is_empty() { b"" } else { b"\n" })?;
         self.dispatch();
         Ok(self.next_event())
     }
@@ -110,14 +104,11 @@ impl SseDecoder {
                 line.clear();
                 self.line = line;
             }
-            rest = match (end, tail) {
-                (b'\r', []) => {
-                    self.after_carriage_return = true;
-                    tail
-                }
-                (b'\r', [b'\n', after @ ..]) => after,
-                _ => tail,
-            };
+            rest = tail;
+            if end == b'\r' {
+                self.after_carriage_return = tail.is_empty();
+                rest = tail.strip_prefix(b"\n").unwrap_or(tail);
+            }
         }
         self.hold(rest)
     }

@@ -113,7 +113,8 @@ impl ResponseStream {
         while let Some(event) = decoder.next_event() {
             let next = match ResponseEvent::read(&event) {
                 Ok(event) => {
-                    if matches!(&event, ResponseEvent::TextDelta(part) if !part.text.is_empty()) {
+                    if matches!(&event, ResponseEvent::TextDelta(text) if !text.part.text.is_empty())
+                    {
                         self.split.give_up();
                     }
                     self.accumulator.apply(event)?

@@ -1,8 +1,8 @@
-//! Replays whole answers of the model service through the wire format's reader.
+//! Replays whole responses of the model service through the wire format's reader.
 //!
-//! Each body is read whole, byte by byte, and cut in two at every position: the outcome and
-//! the text told must never depend on how a network cuts. The bodies under
-//! `fixtures/streams/` are our own; recorded ones are replayed where they are at hand.
+//! The tests read each body whole, byte by byte, and cut in two at every position: the end and
+//! the text progress must never depend on how a network cuts. The bodies under
+//! `fixtures/streams/` are hand-written; `recorded` replays recorded ones where they are at hand.
 
 // A test fails by panicking, in its helper functions too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
@@ -43,7 +43,7 @@ fn read<'a>(limits: StreamLimits, chunks: impl IntoIterator<Item = &'a [u8]>) ->
     (told, end)
 }
 
-/// The text that a reader of all this progress has before him.
+/// The text on a reader's screen after all this progress.
 fn shown(told: &[TextProgress]) -> String {
     told.iter().fold(String::new(), |shown, progress| match progress {
         TextProgress::Nothing => shown,
@@ -86,10 +86,10 @@ fn described((told, end): &Reading) -> Value {
     };
     match outcome {
         ResponseEnd::Completed(_) => say("outcome", json!("completed")),
-        ResponseEnd::Incomplete { reason, cut_call, .. } => {
+        ResponseEnd::Incomplete { output, reason } => {
             say("outcome", json!("incomplete"));
             say("reason", json!(reason));
-            say("cut_call", json!(cut_call));
+            say("cut_call", json!(output.calls.iter().any(|call| call.cut)));
         }
         ResponseEnd::Failed(ErrorBody { code, kind, message, .. }) => {
             say("outcome", json!("failed"));
@@ -123,7 +123,7 @@ fn described((told, end): &Reading) -> Value {
     described
 }
 
-/// Our own bodies: name, bytes and what they must read as.
+/// The hand-written bodies: name, bytes and the expected reading.
 fn own_streams() -> Vec<(String, Vec<u8>, Value)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/streams");
     let mut streams: Vec<_> = std::fs::read_dir(&folder)
@@ -151,7 +151,7 @@ fn every_own_stream_reads_as_expected_however_it_is_cut() {
         }
         let same = |reading: Reading, how: &str| {
             assert_eq!(written(&reading.1), written(&bytewise.1), "{name}, {how}");
-            // Text that stands before a fault in the same chunk is lost with the output.
+            // A fault in a chunk also takes the text before it in the chunk: the output is unusable.
             if bytewise.1.is_ok() {
                 assert_eq!(shown(&reading.0), shown(&bytewise.0), "{name}, {how}");
             }
@@ -170,7 +170,7 @@ fn a_body_cut_short_anywhere_ended_early() {
         let whole = written(&read(ROOMY, [body.as_slice()]).1);
         for end in 0..body.len() {
             let (_, outcome) = read(ROOMY, [&body[..end]]);
-            // Past the terminal event's data, or past what cannot be read, nothing is missing.
+            // A cut behind the terminal event's data, or behind unreadable data, changes nothing.
             let cut_short = matches!(outcome, Err(StreamFault::EndedEarly));
             let outcome = written(&outcome);
             assert!(cut_short || outcome == whole, "{name} ended at {end}: {outcome}");
@@ -189,7 +189,7 @@ fn a_body_larger_than_its_limit_is_a_fault_and_a_body_of_exactly_its_limit_is_re
     assert_eq!(with(limit).1.unwrap_err(), StreamFault::OutputTooLarge(limit));
 }
 
-/// How many bytes of text the reader was given at most at one time.
+/// The most bytes of text on the reader's screen at one time.
 fn largest_shown(told: &[TextProgress]) -> usize {
     (0..=told.len()).map(|count| shown(&told[..count]).len()).max().unwrap_or(0)
 }
