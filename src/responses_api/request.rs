@@ -75,30 +75,25 @@ pub struct FunctionTool<'a> {
 
 /// One part of a user message.
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 pub(crate) enum ContentPart<'a> {
-    InputText {
-        text: Cow<'a, str>,
-    },
-    InputImage {
-        image_url: Cow<'a, str>,
-        /// How closely the model looks. The service's schema requires it.
-        detail: &'static str,
-    },
-    InputFile {
-        filename: Cow<'a, str>,
-        file_data: Cow<'a, str>,
-    },
+    #[serde(rename = "input_text")]
+    Text { text: Cow<'a, str> },
+    /// `detail` says how closely the model looks. The service's schema requires it.
+    #[serde(rename = "input_image")]
+    Image { image_url: Cow<'a, str>, detail: &'static str },
+    #[serde(rename = "input_file")]
+    File { filename: Cow<'a, str>, file_data: Cow<'a, str> },
 }
 
 impl<'a> ContentPart<'a> {
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::InputText { text: text.into() }
+        Self::Text { text: text.into() }
     }
 
     /// `image_url` is an https or a `data:` URL.
     pub(crate) fn image(image_url: impl Into<Cow<'a, str>>) -> Self {
-        Self::InputImage { image_url: image_url.into(), detail: "auto" }
+        Self::Image { image_url: image_url.into(), detail: "auto" }
     }
 
     /// `file_data` is a base64 `data:` URL with a MIME type; the service refuses bare base64.
@@ -106,7 +101,7 @@ impl<'a> ContentPart<'a> {
         filename: impl Into<Cow<'a, str>>,
         file_data: impl Into<Cow<'a, str>>,
     ) -> Self {
-        Self::InputFile { filename: filename.into(), file_data: file_data.into() }
+        Self::File { filename: filename.into(), file_data: file_data.into() }
     }
 }
 
