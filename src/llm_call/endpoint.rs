@@ -1,11 +1,11 @@
-//! The address of a model service, and the key to it.
+//! The address of a model service, and its key.
 
-/// Where and how to call.
+/// A model service to call.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     /// Base URL, without `/responses`.
     pub base_url: String,
-    /// Bearer key, for services that want one.
+    /// Bearer key, for services that ask for one.
     pub api_key: Option<String>,
     /// The longest silence before the call is given up, in milliseconds.
     pub idle_timeout_ms: u64,

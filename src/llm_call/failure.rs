@@ -1,30 +1,31 @@
-//! Why a model call gave no usable output, and which fault of the dictionary that is (interface §3).
+//! The reasons why a model call gave no usable output, and the fault of the dictionary for each
+//! (interface §3).
 //!
 //! The service's own words stay here: they can hold parts of a key or of a prompt.
 
-use super::refusal::{Refusal, named, plain};
+use super::refusal::{Refusal, with_plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::responses_api::{
-    StreamFault, code_concerns_input, concerns_input, concerns_previous_response,
+    ErrorBody, StreamFault, code_concerns_input, concerns_input, concerns_previous_response,
 };
 
 /// A model call without a usable output.
 #[derive(Debug)]
 pub struct CallFailure {
-    /// What went wrong.
+    /// The reason.
     pub cause: Cause,
     /// The service's id for the request, when a response had begun.
     pub request_id: Option<String>,
 }
 
-/// What went wrong with a model call.
+/// Why a model call gave no usable output.
 #[derive(Debug)]
 pub enum Cause {
     /// No response: refused, reset, no such host.
     Unreachable,
     /// A response with a status that is not a success.
     Refused(Box<Refusal>),
-    /// Nothing was heard for too long.
+    /// The service sent nothing for too long.
     Silent {
         /// The limit, in milliseconds.
         after_ms: u64,
@@ -33,13 +34,8 @@ pub enum Cause {
     BrokenOff,
     /// The body ended early or is not what the Responses API sends.
     Unreadable(StreamFault),
-    /// The service reported a failure inside a successful response.
-    Failed {
-        /// The service's code.
-        code: Option<String>,
-        /// The service's type.
-        kind: Option<String>,
-    },
+    /// The service reported an error inside a successful response.
+    Failed(Box<ErrorBody>),
     /// The output was cut off where it cannot be used.
     Incomplete {
         /// The service's reason.
@@ -47,117 +43,96 @@ pub enum Cause {
     },
 }
 
-#[cfg(test)]
-impl From<Cause> for CallFailure {
-    fn from(cause: Cause) -> Self {
-        Self { cause, request_id: None }
-    }
-}
-
 impl CallFailure {
-    /// The same request can succeed when it is sent again. Never true once an output has begun.
+    /// Whether the same request can succeed when it is sent again. Never true once an output has begun.
     pub fn retryable(&self) -> bool {
-        match &self.cause {
-            Cause::Unreachable => true,
-            Cause::Refused(refusal) => refusal.retryable(),
-            _ => false,
-        }
+        matches!(self.cause, Cause::Unreachable) || self.refusal().is_some_and(Refusal::retryable)
     }
 
     /// How long the service asks to wait before the same request.
     pub fn retry_after_ms(&self) -> Option<u64> {
-        match &self.cause {
-            Cause::Refused(refusal) => refusal.retry_after_ms,
-            _ => None,
-        }
+        self.refusal()?.retry_after_ms
     }
 
-    /// The service does not know, or does not support, the response that was to be continued.
+    /// The HTTP status of a refusal.
+    pub fn http_status(&self) -> Option<u16> {
+        self.refusal().map(|refusal| refusal.status)
+    }
+
+    /// Whether the service does not know, or does not support, the response that the request continues.
     pub fn lost_chain(&self) -> bool {
         match &self.cause {
             Cause::Refused(refusal) => concerns_previous_response(refusal.status, &refusal.body),
-            Cause::Failed { code, .. } => code.as_deref() == Some("previous_response_not_found"),
+            Cause::Failed(error) => error.code.as_deref() == Some("previous_response_not_found"),
             _ => false,
         }
     }
 
-    /// The service refused the input itself: sending it again would be refused again.
+    /// Whether the service refused the input itself: it would refuse the same input again.
     pub fn refused_input(&self) -> bool {
         match &self.cause {
             Cause::Refused(refusal) => concerns_input(refusal.status, &refusal.body),
-            Cause::Failed { code: Some(code), .. } => code_concerns_input(code),
+            Cause::Failed(error) => error.code.as_deref().is_some_and(code_concerns_input),
             _ => false,
         }
     }
 
-    /// The HTTP status, when there was one that says something.
-    pub fn http_status(&self) -> Option<u16> {
+    fn refusal(&self) -> Option<&Refusal> {
         match &self.cause {
-            Cause::Refused(refusal) => Some(refusal.status),
+            Cause::Refused(refusal) => Some(refusal),
             _ => None,
         }
     }
 
-    /// The dictionary's fault, with what an operator needs and nothing of the service's words.
+    /// The dictionary's fault, with the details that an operator needs and without the service's words.
     pub fn into_fault(self, attempts: u32) -> Fault {
-        let fault = self.cause.into_fault().with("Attempts", attempts);
-        match self.request_id.and_then(plain) {
-            Some(id) => fault.with("RequestId", id),
-            None => fault,
-        }
-    }
-}
-
-impl Cause {
-    fn into_fault(self) -> Fault {
-        match self {
-            Self::Unreachable => Fault::new(
+        let fault = match self.cause {
+            Cause::Unreachable => Fault::new(
                 ErrorCode::UpstreamUnavailable,
                 "The model service could not be reached.",
             ),
-            Self::Refused(refusal) => refusal.into_fault(),
-            Self::Silent { after_ms } => Fault::new(
+            Cause::Refused(refusal) => refusal.into_fault(),
+            Cause::Silent { after_ms } => Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The model service sent nothing for {after_ms} ms."),
             ),
-            Self::BrokenOff => Fault::new(
+            Cause::BrokenOff => Fault::new(
                 ErrorCode::UpstreamProtocol,
                 "The connection to the model service broke in the middle of its answer.",
             ),
-            Self::Unreadable(fault) => Fault::new(
-                ErrorCode::UpstreamProtocol,
-                format!("{}.", sentence(&fault.to_string())),
-            ),
-            Self::Failed { code, kind } => named(
-                Fault::new(ErrorCode::UpstreamFailed, "The model service reported a failure."),
-                code,
-                kind,
-            ),
-            Self::Incomplete { reason } => {
-                let fault = Fault::new(
-                    ErrorCode::UpstreamIncomplete,
-                    "The model's answer was cut off where it cannot be used.",
-                );
-                match reason.and_then(plain) {
-                    Some(reason) => fault.with("Reason", reason),
-                    None => fault,
-                }
+            Cause::Unreadable(fault) => Fault::new(ErrorCode::UpstreamProtocol, sentence(fault)),
+            Cause::Failed(error) => {
+                let message = "The model service reported a failure.";
+                let fault = Fault::new(ErrorCode::UpstreamFailed, message);
+                with_plain(with_plain(fault, "Code", error.code), "Type", error.kind)
             }
-        }
+            Cause::Incomplete { reason } => {
+                let message = "The model's answer was cut off where it cannot be used.";
+                with_plain(Fault::new(ErrorCode::UpstreamIncomplete, message), "Reason", reason)
+            }
+        };
+        with_plain(fault.with("Attempts", attempts), "RequestId", self.request_id)
     }
 }
 
-fn sentence(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        std::iter::once(first.to_ascii_uppercase()).chain(characters).collect()
-    })
+fn sentence(fault: StreamFault) -> String {
+    let mut text = format!("{fault}.");
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::responses_api::ErrorBody;
+    use crate::llm_call::refusal::is_plain;
+
+    impl From<Cause> for CallFailure {
+        fn from(cause: Cause) -> Self {
+            Self { cause, request_id: None }
+        }
+    }
 
     /// Words of the service that may hold a prompt or a key.
     const WORDS: &str = "Incorrect key sk-live-1 in: tell me";
@@ -212,7 +187,10 @@ mod tests {
 
     #[test]
     fn a_lost_chain_and_refused_words_are_told_from_each_other_and_from_the_rest() {
-        let failed = |code: &str| Cause::Failed { code: Some(code.to_owned()), kind: None }.into();
+        let failed = |code: &str| {
+            let code = Some(code.to_owned());
+            Cause::Failed(Box::new(ErrorBody { code, ..ErrorBody::default() })).into()
+        };
         for (failure, lost_chain, refused_input) in [
             (refused(400, Some("previous_response_not_found"), None), true, false),
             (refused(404, None, Some("previous_response_id")), true, false),
@@ -246,15 +224,15 @@ mod tests {
     fn no_word_of_the_service_leaves_with_a_fault() {
         for words in [WORDS, "sk-live-1"] {
             let words = || Some(words.to_owned());
+            let body =
+                || ErrorBody { code: words(), kind: words(), param: words(), message: words() };
             let refusal = |status| {
-                let body =
-                    ErrorBody { code: words(), kind: words(), param: words(), message: words() };
-                Cause::Refused(Box::new(Refusal { status, body, ..Refusal::default() }))
+                Cause::Refused(Box::new(Refusal { status, body: body(), ..Refusal::default() }))
             };
             for (cause, details) in [
                 (refusal(400), &["Attempts", "HttpStatus"][..]),
                 (refusal(500), &["Attempts", "HttpStatus"]),
-                (Cause::Failed { code: words(), kind: words() }, &["Attempts"]),
+                (Cause::Failed(Box::new(body())), &["Attempts"]),
                 (Cause::Incomplete { reason: words() }, &["Attempts"]),
                 (Cause::BrokenOff, &["Attempts"]),
             ] {
@@ -276,7 +254,7 @@ mod tests {
             ("a.sk-1:b", false),
             ("key-sk-live-1", false),
         ] {
-            assert_eq!(plain(name.to_owned()).is_some(), told, "{name}");
+            assert_eq!(is_plain(name), told, "{name}");
         }
     }
 
@@ -286,7 +264,7 @@ mod tests {
             Cause::Silent { after_ms: 1 },
             Cause::BrokenOff,
             Cause::Unreadable(StreamFault::EndedEarly),
-            Cause::Failed { code: None, kind: None },
+            Cause::Failed(Box::default()),
             Cause::Incomplete { reason: None },
         ] {
             let fault = CallFailure { cause, request_id: Some("req_1".to_owned()) }.into_fault(2);

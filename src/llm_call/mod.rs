@@ -1,5 +1,5 @@
-//! Layer 2, LLM Call: exactly one call to the model service, and its output checked for use (AGN-027
-//! §4, layer 2).
+//! Layer 2, LLM Call: makes exactly one call to the model service, and checks that its output can be
+//! used (AGN-027 §4, layer 2).
 //!
 //! Architecture Invariant: it changes no prompt and no tool, executes nothing, repeats nothing and
 //! stores nothing. No other layer calls the model service.
@@ -21,7 +21,7 @@ use crate::responses_api::{ModelOutput, ResponseEnd, StreamFault};
 pub use endpoint::Endpoint;
 pub use failure::{CallFailure, Cause};
 pub use reading::Audience;
-use reading::{ReadFault, read_output, silence};
+use reading::Reader;
 pub use refusal::Refusal;
 use refusal::read_refusal;
 
@@ -34,28 +34,24 @@ pub struct UsableOutput {
     pub cut_off: Option<String>,
 }
 
-/// Makes one call. `audience` is given the text as it grows.
-///
-/// # Errors
-/// Whatever kept the model service from a usable output.
+/// Makes one call. `audience` gets the text as it grows.
 pub async fn call<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
     body: String,
     audience: &mut dyn Audience,
 ) -> Result<UsableOutput, CallFailure> {
-    let last_heard = Cell::new(platform.now_ms());
+    let reader = Reader { platform, endpoint, last_heard: Cell::new(platform.now_ms()) };
     let request_id = Cell::new(None);
-    let exchange = pin!(exchange(platform, endpoint, body, &last_heard, &request_id, audience));
-    let silence = pin!(silence(platform, endpoint.idle_timeout_ms, &last_heard));
-    let ending = match select(exchange, silence).await {
+    let exchange = pin!(exchange(&reader, body, &request_id, audience));
+    let ending = match select(exchange, pin!(reader.silence())).await {
         Either::Left((end, _)) => end.and_then(usable),
         Either::Right(_) => Err(Cause::Silent { after_ms: endpoint.idle_timeout_ms }),
     };
     ending.map_err(|cause| CallFailure { cause, request_id: request_id.take() })
 }
 
-/// Has the model service delete a stored response. True when the service holds it no longer.
+/// Has the model service delete a stored response. True when the service no longer holds it.
 pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> bool {
     let deletion = platform.send(HttpRequest {
         method: HttpMethod::Delete,
@@ -69,35 +65,27 @@ pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id:
     }
 }
 
+/// Sends the request and reads the response.
 async fn exchange<P: Platform>(
-    platform: &P,
-    endpoint: &Endpoint,
+    reader: &Reader<'_, P>,
     body: String,
-    last_heard: &Cell<u64>,
     request_id: &Cell<Option<String>>,
     audience: &mut dyn Audience,
 ) -> Result<ResponseEnd, Cause> {
+    let Reader { platform, endpoint, last_heard } = reader;
     let mut headers = endpoint.authorization();
     headers.insert(0, ("Accept".to_owned(), "text/event-stream".to_owned()));
-    let url = endpoint.url();
-    let response = platform
-        .send(HttpRequest { method: HttpMethod::Post, url, headers, body })
-        .await
-        .map_err(|_| Cause::Unreachable)?;
+    let request = HttpRequest { method: HttpMethod::Post, url: endpoint.url(), headers, body };
+    let response = platform.send(request).await.map_err(|_| Cause::Unreachable)?;
     last_heard.set(platform.now_ms());
     request_id.set(response.header("x-request-id").map(str::to_owned));
     if !(200..300).contains(&response.status) {
-        return Err(Cause::Refused(Box::new(read_refusal(platform, response).await)));
+        return Err(Cause::Refused(Box::new(read_refusal(*platform, response).await)));
     }
-    read_output(platform, endpoint, response.body, last_heard, audience).await.map_err(|fault| {
-        match fault {
-            ReadFault::Broken => Cause::BrokenOff,
-            ReadFault::Unreadable(fault) => Cause::Unreadable(fault),
-        }
-    })
+    reader.read_output(response.body, audience).await
 }
 
-/// Lets a complete output pass, and text that was cut off. A call in an incomplete output is never
+/// Accepts a complete output, and text that was cut off. A call in an incomplete output is never
 /// executed.
 fn usable(end: ResponseEnd) -> Result<UsableOutput, Cause> {
     match end {
@@ -105,16 +93,14 @@ fn usable(end: ResponseEnd) -> Result<UsableOutput, Cause> {
             Err(Cause::Unreadable(StreamFault::Malformed("calls that no result could name")))
         }
         ResponseEnd::Completed(output) => Ok(UsableOutput { output, cut_off: None }),
-        ResponseEnd::Incomplete { output, reason, cut_call } => {
-            if cut_call || !output.calls.is_empty() || output.text.is_empty() {
+        ResponseEnd::Incomplete { output, reason } => {
+            if !output.calls.is_empty() || output.text.is_empty() {
                 return Err(Cause::Incomplete { reason });
             }
-            Ok(UsableOutput {
-                output,
-                cut_off: Some(reason.unwrap_or_else(|| "unknown".to_owned())),
-            })
+            let cut_off = reason.or_else(|| Some("unknown".to_owned()));
+            Ok(UsableOutput { output, cut_off })
         }
-        ResponseEnd::Failed { code, kind, .. } => Err(Cause::Failed { code, kind }),
+        ResponseEnd::Failed(error) => Err(Cause::Failed(Box::new(error))),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Reads one response of the model service: piece by piece while somebody listens, otherwise in
-//! pauses. A read crosses into JavaScript, and a response is hundreds of events.
+//! Reads one response of the model service: piece by piece while somebody listens, otherwise after
+//! pauses. Each read crosses into JavaScript, and a response has hundreds of events.
 //!
 //! Architecture Invariant: bytes that have arrived are read even when the connection breaks after them.
 
@@ -11,98 +11,116 @@ use std::task::{Context, Poll};
 use futures_util::future::{Either, select};
 
 use super::endpoint::Endpoint;
+use super::failure::Cause;
 use crate::ports::{CHUNK_BYTES, Platform, ResponseBody};
-use crate::responses_api::{ResponseEnd, ResponseStream, StreamFault, StreamLimits, TextProgress};
+use crate::responses_api::{ResponseEnd, ResponseStream, StreamLimits, TextProgress};
 
-/// Bounds of a response. A terminal event repeats the output, the instructions and the tools.
+/// The bounds of a response.
 const LIMITS: StreamLimits =
     StreamLimits { event_bytes: 32 * 1024 * 1024, output_bytes: 16 * 1024 * 1024 };
 
-/// The least that is read where an event may begin, in bytes: the runtime gives the first bytes of an
-/// HTTP chunk apart from the rest, and no event is this short.
+/// The fewest bytes that a read waits for where an event may begin: the runtime gives the first bytes
+/// of an HTTP chunk apart from the rest, and no event is this short.
 const EVENT_BYTES: u64 = 32;
 
-/// The shortest sign of life of a service, `:` and a blank line, in bytes, and how often it is sent at
-/// least, in milliseconds. Whatever is read at once must have come before that counts as silence.
+/// The shortest sign of life of a service, `:` and a blank line, in bytes, and the longest interval
+/// between two, in milliseconds. As many bytes as a read waits for must come before the silence ends
+/// the call.
 const SIGN_OF_LIFE: (u64, u64) = (3, 10_000);
 
-/// The longest pause between two reads while nobody listens, in milliseconds. It stays short because a
-/// service may leave its connection open after the last event, and because the silence is measured
-/// from the last read.
-pub(super) const PAUSE_MS: u64 = 250;
+/// The longest pause between two reads while nobody listens, in milliseconds. It is short because a
+/// service may leave its connection open after the last event, and because the silence counts from the
+/// last read.
+const PAUSE_MS: u64 = 250;
 
 /// Receives the text of a call as it grows.
 pub trait Audience {
     /// Takes the next piece of text.
     fn hear(&mut self, progress: TextProgress);
 
-    /// Ready when somebody waits for the text as it grows.
+    /// Becomes ready when somebody waits for the text as it grows.
     fn poll_listens(&self, context: &mut Context<'_>) -> Poll<()>;
 }
 
-/// Why a response could not be read.
-pub(super) enum ReadFault {
-    /// The connection broke.
-    Broken,
-    /// The body is not what the Responses API sends, or ended early.
-    Unreadable(StreamFault),
+/// Reads the response of one call.
+pub(super) struct Reader<'a, P> {
+    pub(super) platform: &'a P,
+    pub(super) endpoint: &'a Endpoint,
+    /// When the last bytes came, in milliseconds.
+    pub(super) last_heard: Cell<u64>,
 }
 
-impl From<StreamFault> for ReadFault {
-    fn from(fault: StreamFault) -> Self {
-        Self::Unreadable(fault)
-    }
-}
-
-/// Reads a response to its last event, and notes in `last_heard` when bytes came last.
-pub(super) async fn read_output<P: Platform>(
-    platform: &P,
-    endpoint: &Endpoint,
-    mut body: P::Body,
-    last_heard: &Cell<u64>,
-    audience: &mut dyn Audience,
-) -> Result<ResponseEnd, ReadFault> {
-    let mut stream = ResponseStream::new(LIMITS);
-    let mut manner = Manner::AfterPauses;
-    let mut more_is_there = false;
-    while !stream.is_finished() {
-        if manner == Manner::AfterPauses && !more_is_there {
-            manner = pause(platform, endpoint, &mut body, audience).await;
+impl<P: Platform> Reader<'_, P> {
+    /// Reads a response to its last event.
+    pub(super) async fn read_output(
+        &self,
+        mut body: P::Body,
+        audience: &mut dyn Audience,
+    ) -> Result<ResponseEnd, Cause> {
+        let mut stream = ResponseStream::new(LIMITS);
+        let mut manner = Manner::AfterPauses;
+        let mut more_is_there = false;
+        while !stream.is_finished() {
+            if manner == Manner::AfterPauses && !more_is_there {
+                manner = self.pause(&mut body, audience).await;
+            }
+            let at_least = if manner == Manner::AllIsThere {
+                CHUNK_BYTES
+            } else if stream.is_between_events() {
+                self.event_bytes()
+            } else {
+                // The rest of the event may be one byte, and the last that comes.
+                1
+            };
+            let chunk = match body.chunk(at_least).await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(_) => return Err(Cause::BrokenOff),
+            };
+            self.last_heard.set(self.platform.now_ms());
+            more_is_there = chunk.len() >= CHUNK_BYTES;
+            report(audience, stream.push(&chunk).map_err(Cause::Unreadable)?);
         }
-        let at_least = if manner == Manner::AllIsThere {
-            CHUNK_BYTES
-        } else if stream.is_between_events() {
-            event_bytes(endpoint)
-        } else {
-            // The rest may be one byte, and the last that comes.
-            1
-        };
-        let chunk = match body.chunk(at_least).await {
-            Ok(Some(chunk)) => chunk,
-            Ok(None) => break,
-            Err(_) => return Err(ReadFault::Broken),
-        };
-        last_heard.set(platform.now_ms());
-        more_is_there = chunk.len() >= CHUNK_BYTES;
-        report(audience, stream.push(&chunk)?);
-    }
-    body.finish();
-    let (progress, end) = stream.finish()?;
-    if !matches!(end, ResponseEnd::Failed { .. }) {
-        report(audience, progress);
-    }
-    Ok(end)
-}
-
-/// Completes when nothing was heard for `limit_ms`. Sets one timer for each such span, not for each
-/// chunk.
-pub(super) async fn silence<P: Platform>(platform: &P, limit_ms: u64, last_heard: &Cell<u64>) {
-    loop {
-        let silent_for = platform.now_ms().saturating_sub(last_heard.get());
-        if silent_for >= limit_ms {
-            return;
+        body.finish();
+        let (progress, end) = stream.finish().map_err(Cause::Unreadable)?;
+        if end.output().is_some() {
+            report(audience, progress);
         }
-        platform.sleep(limit_ms - silent_for).await;
+        Ok(end)
+    }
+
+    /// Completes when no bytes came for the endpoint's limit. Sets one timer for each such span, not for
+    /// each chunk.
+    pub(super) async fn silence(&self) {
+        let limit_ms = self.endpoint.idle_timeout_ms;
+        loop {
+            let silent_for = self.platform.now_ms().saturating_sub(self.last_heard.get());
+            if silent_for >= limit_ms {
+                return;
+            }
+            self.platform.sleep(limit_ms - silent_for).await;
+        }
+    }
+
+    /// Waits before the next read, and decides how to read from there.
+    async fn pause(&self, body: &mut P::Body, audience: &dyn Audience) -> Manner {
+        let listens = poll_fn(|context| audience.poll_listens(context));
+        let patience = self.platform.sleep(PAUSE_MS.min(self.endpoint.idle_timeout_ms / 2));
+        let manner = match select(listens, select(pin!(body.arrived()), pin!(patience))).await {
+            Either::Left(_) => Manner::AsItComes,
+            Either::Right((Either::Left((true, _)), _)) => Manner::AllIsThere,
+            Either::Right(_) => Manner::AfterPauses,
+        };
+        if manner == Manner::AsItComes {
+            body.attend();
+        }
+        manner
+    }
+
+    fn event_bytes(&self) -> usize {
+        let (bytes, every_ms) = SIGN_OF_LIFE;
+        let signs = self.endpoint.idle_timeout_ms / every_ms;
+        usize::try_from(signs.saturating_mul(bytes).clamp(1, EVENT_BYTES)).unwrap_or(1)
     }
 }
 
@@ -117,34 +135,8 @@ enum Manner {
     AllIsThere,
 }
 
-/// Waits before the next read, and says how to go on reading.
-async fn pause<P: Platform>(
-    platform: &P,
-    endpoint: &Endpoint,
-    body: &mut P::Body,
-    audience: &dyn Audience,
-) -> Manner {
-    let listens = poll_fn(|context| audience.poll_listens(context));
-    let patience = platform.sleep(PAUSE_MS.min(endpoint.idle_timeout_ms / 2));
-    let manner = match select(listens, select(pin!(body.arrived()), pin!(patience))).await {
-        Either::Left(_) => Manner::AsItComes,
-        Either::Right((Either::Left((true, _)), _)) => Manner::AllIsThere,
-        Either::Right(_) => Manner::AfterPauses,
-    };
-    if manner == Manner::AsItComes {
-        body.attend();
-    }
-    manner
-}
-
 fn report(audience: &mut dyn Audience, progress: TextProgress) {
     if progress != TextProgress::Nothing {
         audience.hear(progress);
     }
-}
-
-fn event_bytes(endpoint: &Endpoint) -> usize {
-    let (bytes, every_ms) = SIGN_OF_LIFE;
-    let least = (endpoint.idle_timeout_ms / every_ms).saturating_mul(bytes).clamp(1, EVENT_BYTES);
-    usize::try_from(least).unwrap_or(1)
 }

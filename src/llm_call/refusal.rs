@@ -1,4 +1,4 @@
-//! A response with a status that is not a success: what is read of it, and what it means.
+//! Responses with a status that is not a success: reading one, and its fault in the dictionary.
 
 use std::pin::pin;
 
@@ -12,7 +12,7 @@ use crate::responses_api::ErrorBody;
 /// The longest error body that is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// The longest wait for an error body, in milliseconds: the status already says the most.
+/// The longest wait for an error body, in milliseconds. It is short because the status says the most.
 const MAX_ERROR_BODY_MS: u64 = 5_000;
 
 /// A response with a status that is not a success.
@@ -20,7 +20,7 @@ const MAX_ERROR_BODY_MS: u64 = 5_000;
 pub struct Refusal {
     /// HTTP status.
     pub status: u16,
-    /// What the body said.
+    /// The error in the body.
     pub body: ErrorBody,
     /// How long the service asks to wait.
     pub retry_after_ms: Option<u64>,
@@ -33,37 +33,30 @@ impl Refusal {
         self.can_pass() && !self.is_final
     }
 
-    /// The status speaks of the moment, not of the request.
+    /// Whether the status concerns the moment and not the request, unless somebody has to pay or to
+    /// raise a limit first.
     fn can_pass(&self) -> bool {
-        let again = matches!(self.status, 408 | 409 | 429 | 500..=599);
-        again && !self.needs_the_operator()
-    }
-
-    /// No waiting helps: somebody has to pay or to raise a limit.
-    fn needs_the_operator(&self) -> bool {
-        const FINAL: [&str; 2] = ["insufficient_quota", "credit_balance_exhausted"];
-        [&self.body.code, &self.body.kind]
-            .into_iter()
-            .any(|name| name.as_deref().is_some_and(|name| FINAL.contains(&name)))
+        let needs_operator = |name: &Option<String>| {
+            matches!(name.as_deref(), Some("insufficient_quota" | "credit_balance_exhausted"))
+        };
+        matches!(self.status, 408 | 409 | 429 | 500..=599)
+            && !needs_operator(&self.body.code)
+            && !needs_operator(&self.body.kind)
     }
 
     pub(super) fn into_fault(self) -> Fault {
-        let fault = if self.can_pass() {
-            Fault::new(
-                ErrorCode::UpstreamUnavailable,
-                format!("The model service answered with status {}.", self.status),
-            )
-        } else {
-            Fault::new(
-                ErrorCode::UpstreamRejected,
-                format!("The model service refused the request with status {}.", self.status),
-            )
+        let (code, verb) = match self.can_pass() {
+            true => (ErrorCode::UpstreamUnavailable, "answered"),
+            false => (ErrorCode::UpstreamRejected, "refused the request"),
         };
-        named(fault.with("HttpStatus", self.status), self.body.code, self.body.kind)
+        let status = self.status;
+        let fault = Fault::new(code, format!("The model service {verb} with status {status}."));
+        let fault = with_plain(fault.with("HttpStatus", status), "Code", self.body.code);
+        with_plain(fault, "Type", self.body.kind)
     }
 }
 
-/// Reads a refusal. A body that breaks off, or that comes too late, leaves the refusal as it is.
+/// Reads a refusal. Where the body breaks off or comes too late, the bytes read so far count.
 pub(super) async fn read_refusal<P: Platform>(
     platform: &P,
     mut response: HttpResponse<P::Body>,
@@ -86,7 +79,7 @@ pub(super) async fn read_refusal<P: Platform>(
 
 fn retry_after_ms<B>(response: &HttpResponse<B>, now_ms: u64) -> Option<u64> {
     let number = |text: &str| {
-        // As JSON spells a number: the standard library's reader of floats is 7 KB of the bundle.
+        // Read as JSON: the standard library's reader of floats is 7 KB of the bundle.
         serde_json::from_str::<f64>(text.trim()).ok().filter(|number| *number >= 0.0)
     };
     // A float saturates when it is cast.
@@ -96,28 +89,25 @@ fn retry_after_ms<B>(response: &HttpResponse<B>, now_ms: u64) -> Option<u64> {
     let asked = response.header("retry-after")?;
     match number(asked) {
         Some(seconds) => Some((seconds * 1000.0) as u64),
-        // A date that has passed, perhaps by a clock that is not ours, asks for nothing.
+        // A date in the past, perhaps by another clock, asks for no wait.
         None => http_date_ms(asked.trim())?.checked_sub(now_ms).filter(|ms| *ms > 0),
     }
 }
 
-/// Adds the service's own code and type, where they are plain names.
-pub(super) fn named(fault: Fault, code: Option<String>, kind: Option<String>) -> Fault {
-    let fault = match code.and_then(plain) {
-        Some(code) => fault.with("Code", code),
-        None => fault,
-    };
-    match kind.and_then(plain) {
-        Some(kind) => fault.with("Type", kind),
+/// Adds a code, a type or an id of the service's, if it is a plain name.
+pub(super) fn with_plain(fault: Fault, key: &str, name: Option<String>) -> Fault {
+    match name.filter(|name| is_plain(name)) {
+        Some(name) => fault.with(key, name),
         None => fault,
     }
 }
 
-/// A code, a type or an id as services spell them; anything else could be a sentence that holds
-/// part of a prompt, or a key.
-pub(super) fn plain(text: String) -> Option<String> {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
+/// Whether a text is a name as services spell them. Other text could be a sentence that holds part of
+/// a prompt, or a key.
+pub(super) fn is_plain(text: &str) -> bool {
+    let is_of_names = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
     let is_key = |word: &str| word == "sk";
-    let is_name = text.bytes().all(is_plain) && !text.split(['_', '.', ':', '-']).any(is_key);
-    ((1..=128).contains(&text.len()) && is_name).then_some(text)
+    (1..=128).contains(&text.len())
+        && text.bytes().all(is_of_names)
+        && !text.split(['_', '.', ':', '-']).any(is_key)
 }

@@ -1,55 +1,29 @@
 //! The state machine that turns stream events into text progress and one [`ResponseEnd`].
 //!
-//! State is keyed by output index: items interleave, and item ids change from event to event
-//! on some services. It must not frame bytes, and it must not judge an output: what a cut
-//! call or a refusal means for a turn is the caller's.
+//! The output index is the key of the state: items interleave, and item ids change from event to event
+//! on some services. It frames no bytes and judges no output: the caller decides what a cut call or a
+//! refusal means for a turn.
 //! Source: the Responses API's streaming events, by recordings of several services.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::event::ItemPlace;
-use super::ordered_text::OrderedText;
-use super::output_item::{ItemHead, ItemKind, OutputItem};
-use super::response_end::{ResponseView, failure_of};
-use super::{ResponseEnd, ResponseEvent, StreamFault};
-
-/// More items, or more parts in a message, than any real output has. It keeps a hostile
-/// service from making the bookkeeping itself large.
-const MAX_ITEMS: usize = 1024;
-
-/// What an event means for the reader.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TextProgress {
-    /// Nothing new.
-    Nothing,
-    /// Text to append to what was told.
-    Text(String),
-    /// What was told was wrong: discard it all and tell this instead.
-    Replaced(String),
-}
-
-impl TextProgress {
-    /// This progress followed by the next, as one.
-    pub fn then(self, next: Self) -> Self {
-        match (self, next) {
-            (told, Self::Nothing) => told,
-            (Self::Nothing, next) | (_, next @ Self::Replaced(_)) => next,
-            (Self::Text(told), Self::Text(more)) => Self::Text(told + &more),
-            (Self::Replaced(told), Self::Text(more)) => Self::Replaced(told + &more),
-        }
-    }
-}
+use super::StreamFault;
+use super::event::{ItemEvent, ItemPlace, PartEvent, ResponseEvent};
+use super::ordered_text::{MAX_ITEMS, OrderedText, TextProgress};
+use super::output_item::{ItemHead, ItemKind, MessagePart, OutputItem};
+use super::response_end::{ResponseEnd, ResponseView};
 
 /// Collects the events of one response.
 ///
 /// It holds at most `output_bytes` of streamed text and arguments and the same again of whole
-/// items. All text that it told, with replacements taken into account, is exactly the text of
+/// items. The text progress that it gave, replacements included, adds up to exactly the text of
 /// the output, unless the response failed.
-#[derive(Clone, Debug)]
-pub struct ResponseAccumulator {
+#[derive(Debug, Default)]
+pub(super) struct ResponseAccumulator {
     output_bytes: usize,
     streamed_bytes: usize,
     item_bytes: usize,
@@ -58,12 +32,9 @@ pub struct ResponseAccumulator {
     end: Option<ResponseEnd>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 struct Item {
-    kind: ItemKind,
-    id: Option<String>,
-    call_id: Option<String>,
-    name: Option<String>,
+    head: ItemHead,
     /// A call's arguments so far.
     arguments: String,
     /// The arguments are whole: later deltas do not count.
@@ -73,40 +44,32 @@ struct Item {
 }
 
 impl ResponseAccumulator {
-    /// An accumulator before its first event; `output_bytes` bounds the output.
-    pub fn new(output_bytes: usize) -> Self {
-        Self {
-            output_bytes,
-            streamed_bytes: 0,
-            item_bytes: 0,
-            items: BTreeMap::new(),
-            text: OrderedText::default(),
-            end: None,
-        }
+    /// `output_bytes` bounds the output.
+    pub(super) fn new(output_bytes: usize) -> Self {
+        Self { output_bytes, ..Self::default() }
     }
 
-    /// Takes the next event. After a fault the output is lost; after the terminal event
-    /// everything is ignored.
-    pub fn apply(&mut self, event: ResponseEvent<'_>) -> Result<TextProgress, StreamFault> {
+    /// Takes the next event. A fault makes the output unusable. Events after the terminal event have
+    /// no effect.
+    pub(super) fn apply(&mut self, event: ResponseEvent<'_>) -> Result<TextProgress, StreamFault> {
         if self.is_finished() {
             return Ok(TextProgress::Nothing);
         }
         match event {
-            ResponseEvent::ItemAdded { output_index, item } => self.add_item(output_index, item)?,
-            ResponseEvent::ItemDone { output_index, item } => self.end_item(output_index, item)?,
-            ResponseEvent::TextDelta { place, content_index, delta, refusal } => {
-                self.count_streamed(delta.len())?;
-                if let Some(index) = self.place(&place, ItemKind::Message)? {
-                    self.text.append(index, content_index, &delta, refusal);
-                    self.check_parts(index)?;
+            ResponseEvent::ItemAdded(added) => self.add_item(added)?,
+            ResponseEvent::ItemDone(done) => self.end_item(done)?,
+            ResponseEvent::TextDelta(PartEvent { place, content_index, part }) => {
+                self.count_streamed(part.text.len())?;
+                if let Some(index) = self.message_at(&place)? {
+                    self.text.append(index, content_index, &part)?;
                 }
             }
-            ResponseEvent::TextDone { place, content_index, text, refusal } => {
-                if let Some(index) = self.place(&place, ItemKind::Message)? {
-                    self.settle_text(index, content_index, &text, refusal)?;
+            ResponseEvent::TextDone(PartEvent { place, content_index, part }) => {
+                if let Some(index) = self.message_at(&place)? {
+                    self.settle_text(index, content_index, &part)?;
                 }
             }
-            ResponseEvent::ArgumentsDelta { place, delta } => {
+            ResponseEvent::ArgumentsDelta(place, delta) => {
                 self.count_streamed(delta.len())?;
                 if let Some(call) = self.call_at(&place)?
                     && !call.arguments_done
@@ -114,94 +77,73 @@ impl ResponseAccumulator {
                     call.arguments.push_str(&delta);
                 }
             }
-            ResponseEvent::ArgumentsDone { place, arguments } => {
-                let held = self.call_at(&place)?.map_or(0, |call| call.arguments.len());
-                self.count_streamed(arguments.len().saturating_sub(held))?;
+            ResponseEvent::ArgumentsDone(place, arguments) => {
+                let mut bytes = arguments.len();
                 if let Some(call) = self.call_at(&place)? {
+                    bytes = bytes.saturating_sub(call.arguments.len());
                     call.arguments = arguments.into_owned();
                     call.arguments_done = true;
                 }
+                self.count_streamed(bytes)?;
             }
-            ResponseEvent::Terminal { status, response } => {
+            ResponseEvent::Terminal(status, response) => {
                 let response = ResponseView::read(response)?;
-                let streamed = || self.streamed_items();
-                let end = response.conclude(status, self.output_bytes, streamed)?;
+                let end = response.conclude(status, self.output_bytes, || self.streamed_items())?;
                 return Ok(self.end(end));
             }
-            // Services end a response with it; where a `response.failed` follows, it repeats
-            // the code and knows no type.
-            ResponseEvent::Error { error, nested } => {
-                let end = match (failure_of(error.get()), nested) {
-                    // The flat shape's `type` is the event's.
-                    (ResponseEnd::Failed { code, message, .. }, false) => {
-                        ResponseEnd::Failed { code, kind: None, message }
-                    }
-                    (end, _) => end,
-                };
-                return Ok(self.end(end));
-            }
+            // A `response.failed` that follows repeats the code and lacks the type.
+            ResponseEvent::Error(error) => return Ok(self.end(ResponseEnd::Failed(error))),
             ResponseEvent::Done => return Err(StreamFault::EndedEarly),
             ResponseEvent::Ignored => {}
         }
         Ok(self.text.advance())
     }
 
-    /// Whether the terminal event was seen: nothing after it counts, so the rest of the body
-    /// need not be read.
-    pub fn is_finished(&self) -> bool {
+    /// Whether the terminal event has come.
+    pub(super) fn is_finished(&self) -> bool {
         self.end.is_some()
     }
 
     /// How the response ended, or [`StreamFault::EndedEarly`] without a terminal event.
-    pub fn into_end(self) -> Result<ResponseEnd, StreamFault> {
+    pub(super) fn into_end(self) -> Result<ResponseEnd, StreamFault> {
         self.end.ok_or(StreamFault::EndedEarly)
     }
 
     fn end(&mut self, end: ResponseEnd) -> TextProgress {
-        let progress = match &end {
-            ResponseEnd::Completed(output) | ResponseEnd::Incomplete { output, .. } => {
-                std::mem::take(&mut self.text).reconcile(&output.text)
-            }
-            ResponseEnd::Failed { .. } => TextProgress::Nothing,
+        let progress = match end.output() {
+            Some(output) => std::mem::take(&mut self.text).reconcile(&output.text),
+            None => TextProgress::Nothing,
         };
         self.items.clear();
         self.end = Some(end);
         progress
     }
 
-    fn add_item(&mut self, output_index: Option<u64>, raw: &RawValue) -> Result<(), StreamFault> {
-        let head = ItemHead::read(raw)?;
-        self.count_streamed(raw.get().len())?;
-        let index = output_index.unwrap_or_else(|| self.next_index());
-        let kind = head.kind();
-        let item = self.item_at(index, kind)?;
-        item.kind = kind;
-        item.id = head.id;
-        item.call_id = head.call_id;
-        item.name = head.name;
+    fn add_item(&mut self, added: ItemEvent<'_>) -> Result<(), StreamFault> {
+        let head = ItemHead::read(added.item)?;
+        self.count_streamed(added.item.get().len())?;
+        let index = added.output_index.unwrap_or_else(|| self.next_index());
+        let kind = head.kind;
+        self.item_at(index, kind)?.head = head;
         if kind == ItemKind::Message {
             self.text.open(index);
         }
         Ok(())
     }
 
-    fn end_item(&mut self, output_index: Option<u64>, raw: &RawValue) -> Result<(), StreamFault> {
-        let head = ItemHead::read(raw)?;
-        let bytes = self.item_bytes.saturating_add(raw.get().len());
-        if bytes > self.output_bytes {
-            return Err(StreamFault::OutputTooLarge { limit: self.output_bytes });
-        }
-        self.item_bytes = bytes;
-        let kind = head.kind();
-        let index = output_index
-            .or_else(|| self.unfinished(head.id.as_deref(), kind))
-            .unwrap_or_else(|| self.next_index());
-        let item = self.item_at(index, kind)?;
-        item.kind = kind;
+    fn end_item(&mut self, done: ItemEvent<'_>) -> Result<(), StreamFault> {
+        let ItemEvent { output_index, item: raw } = done;
+        let mut head = ItemHead::read(raw)?;
+        self.item_bytes = self.item_bytes.saturating_add(raw.get().len());
+        self.check_bytes(self.item_bytes)?;
+        let item_id = head.id.take().map(Cow::Owned);
+        let index = self.index_of(&ItemPlace { output_index, item_id }, head.kind);
+        let item = self.item_at(index, head.kind)?;
+        item.head = head;
         item.whole = Some(raw.to_owned());
         if let OutputItem::Message(parts) = OutputItem::read(raw)? {
             for (number, part) in (0..).zip(&parts) {
-                self.settle_text(index, number, &part.text, part.refusal)?;
+                self.settle_text(index, number, part)?;
             }
             self.text.close(index);
         }
@@ -211,56 +153,54 @@ impl ResponseAccumulator {
     fn settle_text(
         &mut self,
         index: u64,
-        part: u64,
-        text: &str,
-        refusal: bool,
+        number: u64,
+        part: &MessagePart<'_>,
     ) -> Result<(), StreamFault> {
         // The same text comes up to three times: as deltas, with its part, with its item.
-        let held = self.text.part_bytes(index, part);
-        self.count_streamed(text.len().saturating_sub(held))?;
-        self.text.settle(index, part, text, refusal);
-        self.check_parts(index)
+        let held = self.text.part_bytes(index, number);
+        self.count_streamed(part.text.len().saturating_sub(held))?;
+        self.text.settle(index, number, part)
     }
 
+    /// The index of the message at a place, made when it is new. An event for a place where an item of
+    /// another kind stands has no meaning.
+    fn message_at(&mut self, place: &ItemPlace<'_>) -> Result<Option<u64>, StreamFault> {
+        let index = self.index_of(place, ItemKind::Message);
+        let item = self.item_at(index, ItemKind::Message)?;
+        Ok((item.head.kind == ItemKind::Message).then_some(index))
+    }
+
+    /// The call at a place, made when it is new, unless it is whole or an item of another kind.
     fn call_at(&mut self, place: &ItemPlace<'_>) -> Result<Option<&mut Item>, StreamFault> {
-        let index = self.place(place, ItemKind::FunctionCall)?;
-        Ok(index.and_then(|index| self.items.get_mut(&index)).filter(|item| item.whole.is_none()))
-    }
-
-    /// The item that an event of a kind speaks of, made when it is new. `None` when the
-    /// place is taken by an item of another kind: such an event means nothing to us.
-    fn place(&mut self, place: &ItemPlace<'_>, kind: ItemKind) -> Result<Option<u64>, StreamFault> {
-        let index = place
-            .output_index
-            .or_else(|| self.unfinished(place.item_id.as_deref(), kind))
-            .unwrap_or_else(|| self.next_index());
-        let is_ours = self.item_at(index, kind)?.kind == kind;
-        Ok(is_ours.then_some(index))
+        let index = self.index_of(place, ItemKind::FunctionCall);
+        let item = self.item_at(index, ItemKind::FunctionCall)?;
+        let is_open = item.head.kind == ItemKind::FunctionCall && item.whole.is_none();
+        Ok(is_open.then_some(item))
     }
 
     fn item_at(&mut self, index: u64, kind: ItemKind) -> Result<&mut Item, StreamFault> {
         if self.items.len() >= MAX_ITEMS && !self.items.contains_key(&index) {
-            return Err(StreamFault::TooManyItems { limit: MAX_ITEMS });
+            return Err(StreamFault::TooManyItems(MAX_ITEMS));
         }
-        Ok(self.items.entry(index).or_insert_with(|| Item {
-            kind,
-            id: None,
-            call_id: None,
-            name: None,
-            arguments: String::new(),
-            arguments_done: false,
-            whole: None,
+        Ok(self.items.entry(index).or_insert_with(|| {
+            let head = ItemHead { kind, ..ItemHead::default() };
+            Item { head, ..Item::default() }
         }))
     }
 
-    /// For events without an index: the item with this id, else the last of its kind, if it
-    /// is not whole yet.
-    fn unfinished(&self, id: Option<&str>, kind: ItemKind) -> Option<u64> {
-        let candidates = || {
-            self.items.iter().rev().filter(|(_, item)| item.whole.is_none() && item.kind == kind)
+    /// The index of the item that an event of a kind concerns. Without an index in the event, that is
+    /// the unfinished item of the kind with the event's id, else the last unfinished one, else a new
+    /// item.
+    fn index_of(&self, place: &ItemPlace<'_>, kind: ItemKind) -> u64 {
+        let unfinished = || {
+            let items = self.items.iter().rev();
+            items.filter(|(_, item)| item.whole.is_none() && item.head.kind == kind)
         };
-        let by_id = || candidates().find(|(_, item)| id.is_some() && item.id.as_deref() == id);
-        by_id().or_else(|| candidates().next()).map(|(index, _)| *index)
+        let id = place.item_id.as_deref();
+        let same_id =
+            || unfinished().find(|(_, item)| id.is_some() && item.head.id.as_deref() == id);
+        let found = || same_id().or_else(|| unfinished().next()).map(|(index, _)| *index);
+        place.output_index.or_else(found).unwrap_or_else(|| self.next_index())
     }
 
     fn next_index(&self) -> u64 {
@@ -269,51 +209,37 @@ impl ResponseAccumulator {
 
     fn count_streamed(&mut self, bytes: usize) -> Result<(), StreamFault> {
         self.streamed_bytes = self.streamed_bytes.saturating_add(bytes);
-        if self.streamed_bytes > self.output_bytes {
-            return Err(StreamFault::OutputTooLarge { limit: self.output_bytes });
-        }
-        Ok(())
+        self.check_bytes(self.streamed_bytes)
     }
 
-    fn check_parts(&self, index: u64) -> Result<(), StreamFault> {
-        if self.text.part_count(index) > MAX_ITEMS {
-            return Err(StreamFault::TooManyItems { limit: MAX_ITEMS });
-        }
-        Ok(())
+    fn check_bytes(&self, bytes: usize) -> Result<(), StreamFault> {
+        let limit = self.output_bytes;
+        if bytes > limit { Err(StreamFault::OutputTooLarge(limit)) } else { Ok(()) }
     }
 
-    /// The items in order: as the service wrote them, or, where it never did, as the deltas
-    /// make them. A call that stayed without its arguments' end counts as cut.
+    /// The items in order: as the service wrote them, or as the deltas make them where the service
+    /// never repeated the whole item. A call whose arguments never ended counts as cut.
     fn streamed_items(&self) -> Vec<Box<RawValue>> {
-        let items = self.items.iter();
-        items.filter_map(|(index, item)| self.streamed_item(*index, item)).collect()
-    }
-
-    fn streamed_item(&self, index: u64, item: &Item) -> Option<Box<RawValue>> {
-        if let Some(whole) = &item.whole {
-            return Some(whole.clone());
-        }
-        match item.kind {
+        let part = |(text, refusal)| match refusal {
+            true => DraftPart::Refusal { refusal: text },
+            false => DraftPart::OutputText { text, annotations: [] },
+        };
+        let draft = |(index, item): (&u64, &Item)| match item.head.kind {
+            _ if item.whole.is_some() => item.whole.clone(),
             ItemKind::Message => {
-                let part = |(text, refusal)| {
-                    if refusal {
-                        DraftPart::Refusal { refusal: text }
-                    } else {
-                        DraftPart::OutputText { text, annotations: [] }
-                    }
-                };
-                let content = self.text.parts(index).map(part).collect();
+                let content = self.text.parts(*index).map(part).collect();
                 to_raw_value(&DraftItem::Message { role: "assistant", content }).ok()
             }
             ItemKind::FunctionCall => to_raw_value(&DraftItem::FunctionCall {
-                call_id: item.call_id.as_deref(),
-                name: item.name.as_deref(),
+                call_id: item.head.call_id.as_deref(),
+                name: item.head.name.as_deref(),
                 arguments: &item.arguments,
                 status: if item.arguments_done { "completed" } else { "incomplete" },
             })
             .ok(),
-            ItemKind::Other => None,
-        }
+            ItemKind::Reasoning | ItemKind::Other => None,
+        };
+        self.items.iter().filter_map(draft).collect()
     }
 }
 
@@ -356,6 +282,11 @@ mod tests {
             }
         }
         Ok((told, accumulator.into_end()?))
+    }
+
+    /// Output items have no equality of their own; their whole text is in the debug form.
+    fn assert_same<T: std::fmt::Debug>(found: &T, expected: &T) {
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"));
     }
 
     fn text(text: &str) -> TextProgress {
@@ -422,51 +353,36 @@ mod tests {
             let items = vec![RawValue::from_string(item).unwrap()];
             ModelOutput { calls: vec![call], items, ..ModelOutput::default() }
         };
-        assert_eq!(
-            run(1000, &[added, piece, whole, piece, EMPTY_END]),
-            Ok((vec![], ResponseEnd::Completed(output(r#"{"a":1}"#, false))))
+        assert_same(
+            &run(1000, &[added, piece, whole, piece, EMPTY_END]),
+            &Ok((vec![], ResponseEnd::Completed(output(r#"{"a":1}"#, false)))),
         );
-        assert_eq!(
-            run(1000, &[added, piece, EMPTY_END]),
-            Ok((
-                vec![],
-                ResponseEnd::Incomplete {
-                    output: output("{\"a", true),
-                    reason: None,
-                    cut_call: true
-                }
-            ))
+        assert_same(
+            &run(1000, &[added, piece, EMPTY_END]),
+            &Ok((vec![], ResponseEnd::Incomplete { output: output("{\"a", true), reason: None })),
         );
     }
 
     #[test]
-    fn an_answer_may_be_as_large_as_its_limit_and_no_larger() {
+    fn an_output_may_be_as_large_as_its_limit_and_no_larger() {
         let place = r#""output_index":0"#;
         let fits = [delta(place, "12345"), delta(place, "67890")];
         let done = r#"{"type":"response.output_text.done","output_index":0,"text":"1234567890"}"#;
         let end = r#"{"type":"response.failed","response":{}}"#;
         assert!(run(10, &[&fits[0], &fits[1], done, end]).is_ok());
         assert_eq!(
-            run(9, &[&fits[0], &fits[1], done, end]),
-            Err(StreamFault::OutputTooLarge { limit: 9 })
+            run(9, &[&fits[0], &fits[1], done, end]).unwrap_err(),
+            StreamFault::OutputTooLarge(9)
         );
         let many: Vec<String> = (0..=MAX_ITEMS)
             .map(|index| delta(&format!(r#""output_index":{index}"#), "x"))
             .collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(run(10_000, &many), Err(StreamFault::TooManyItems { limit: MAX_ITEMS }));
+        assert_eq!(run(10_000, &many).unwrap_err(), StreamFault::TooManyItems(MAX_ITEMS));
         let parts: Vec<String> = (0..=MAX_ITEMS)
             .map(|part| delta(&format!(r#""output_index":0,"content_index":{part}"#), "x"))
             .collect();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        assert_eq!(run(10_000, &parts), Err(StreamFault::TooManyItems { limit: MAX_ITEMS }));
-    }
-
-    #[test]
-    fn progress_adds_up() {
-        let replaced = |text: &str| TextProgress::Replaced(text.to_owned());
-        assert_eq!(TextProgress::Nothing.then(text("a")).then(text("b")), text("ab"));
-        assert_eq!(text("a").then(replaced("b")).then(text("c")), replaced("bc"));
-        assert_eq!(text("a").then(TextProgress::Nothing), text("a"));
+        assert_eq!(run(10_000, &parts).unwrap_err(), StreamFault::TooManyItems(MAX_ITEMS));
     }
 }

@@ -1,8 +1,8 @@
-//! The body of a refusal by the model service, and what the refusal is about.
+//! The error that the model service reports, and the part of the request that it concerns.
 //!
-//! It reads whatever JSON shape a service uses, whatever its content type says, and answers
-//! two questions that decide how a turn goes on: is the continued response gone, and is the
-//! input itself to blame. It must not decide about retries: the HTTP status does that.
+//! It reads every JSON shape that services use, whatever the content type says, and tells two cases
+//! that decide how a turn goes on: the continued response is gone, or the input itself is to blame.
+//! It decides nothing about retries: the HTTP status does that.
 //! Source: the Responses API's error envelope, measured and recorded refusals of it and of
 //! servers that speak its protocol.
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// The longest part of a body without a known shape that is kept as its message, in bytes.
 const PLAIN_MESSAGE_BYTES: usize = 1024;
 
-/// A refusal in the model service's words. Each member is absent when the body has none.
+/// An error in the model service's words. A member that the service left out is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorBody {
     /// As `previous_response_not_found`; a number is given as its digits.
@@ -26,8 +26,8 @@ pub struct ErrorBody {
 }
 
 impl ErrorBody {
-    /// Reads a body: `{"error":{…}}`, `{"code","error":"…"}`, `{"detail":…}`, a bare error
-    /// object, an array of one of them, or a text that is no JSON, which is the message.
+    /// Reads the body of a refusal: `{"error":{…}}`, `{"code","error":"…"}`, `{"detail":…}`, a bare
+    /// error object, an array of one of them, or text that is no JSON, which is the message.
     pub fn read(body: &[u8]) -> Self {
         match serde_json::from_slice(body) {
             Ok(value) => Self::of_body(&value),
@@ -48,12 +48,15 @@ impl ErrorBody {
         match value {
             Value::Array(items) => items.first().map(Self::of_body).unwrap_or_default(),
             Value::Object(body) => match (body.get("error"), body.get("detail")) {
-                (Some(Value::Object(error)), _) => Self::of_object(error),
+                (Some(Value::Object(error)), _) | (None, Some(Value::Object(error))) => {
+                    Self::of_object(error)
+                }
                 (Some(Value::String(message)), _) | (None, Some(Value::String(message))) => {
                     Self { message: text(message), ..Self::of_object(body) }
                 }
-                (None, Some(Value::Object(error))) => Self::of_object(error),
-                (None, Some(Value::Array(faults))) => Self::of_validation(faults),
+                (None, Some(Value::Array(faults))) => {
+                    faults.first().map(Self::of_validation).unwrap_or_default()
+                }
                 _ => Self::of_object(body),
             },
             Value::String(message) => Self::of_text(message),
@@ -75,24 +78,15 @@ impl ErrorBody {
         }
     }
 
-    /// `{"loc":["body","input",0],"msg","type"}`, as Python services validate.
-    fn of_validation(faults: &[Value]) -> Self {
-        let Some(fault) = faults.first() else {
-            return Self::default();
-        };
-        let place = fault.get("loc").and_then(Value::as_array).map(|steps| {
-            let steps = steps.iter().filter(|step| step.as_str() != Some("body"));
-            let names =
-                steps.map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned));
-            names.collect::<Vec<_>>().join(".")
-        });
+    /// `{"loc":["body","input",0],"msg","type"}`, as Python services report invalid requests.
+    fn of_validation(fault: &Value) -> Self {
+        let steps = fault.get("loc").and_then(Value::as_array).into_iter().flatten();
+        let names = steps
+            .filter(|step| step.as_str() != Some("body"))
+            .map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned));
+        let place = names.collect::<Vec<_>>().join(".");
         let member = |name: &str| fault.get(name).and_then(Value::as_str).and_then(text);
-        Self {
-            code: None,
-            kind: member("type"),
-            param: place.as_deref().and_then(text),
-            message: member("msg"),
-        }
+        Self { code: None, kind: member("type"), param: text(&place), message: member("msg") }
     }
 
     fn of_text(body: &str) -> Self {
@@ -102,8 +96,8 @@ impl ErrorBody {
     }
 }
 
-/// Whether the service refuses because it does not have, or does not support, the response
-/// that the request continues. The remedy is to send the whole conversation.
+/// Whether the service refuses because it lacks, or does not support, the response that the request
+/// continues. The remedy is to send the whole conversation.
 pub fn concerns_previous_response(status: u16, error: &ErrorBody) -> bool {
     if matches!(status, 401 | 403 | 429) {
         return false;
@@ -120,8 +114,8 @@ pub fn concerns_previous_response(status: u16, error: &ErrorBody) -> bool {
     speaks_of_it && matches!(status, 400 | 404 | 405 | 409 | 410 | 422 | 501)
 }
 
-/// Whether the service refuses the input itself, so that sending it again must fail again:
-/// not the model's name, the tools, the key or another setting.
+/// Whether the service refuses the input itself, and not the model's name, the tools, the key or
+/// another setting. The same input would be refused again.
 pub fn concerns_input(status: u16, error: &ErrorBody) -> bool {
     if status == 413 {
         return true;
@@ -139,15 +133,14 @@ pub fn concerns_input(status: u16, error: &ErrorBody) -> bool {
     if error.code.as_deref().is_some_and(|code| mentions(code, SETTING_WORDS)) {
         return false;
     }
-    // Without a code or a parameter only the words are left. Those for the input go first:
-    // "this model's maximum context length" is about the input, not about the model.
+    // Without a code or a parameter the message decides. The words for the input go first:
+    // "this model's maximum context length" concerns the input, not the model.
     let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
     mentions(&message, INPUT_WORDS) || !mentions(&message, SETTING_WORDS)
 }
 
-/// Whether an error code blames the input. Such codes come in HTTP refusals and, under a
-/// success status, in failed responses.
-pub fn code_concerns_input(code: &str) -> bool {
+/// Whether an error code blames the input. Such codes come in refusals and in failed responses.
+pub(crate) fn code_concerns_input(code: &str) -> bool {
     const CODES: &[&str] = &[
         "bio_policy",
         "content_filter",

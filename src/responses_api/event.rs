@@ -1,9 +1,9 @@
-//! A typed view of the stream events that matter, and nothing of those that do not.
+//! The stream events that matter, read from their data without copying it.
 //!
-//! The `type` inside the data decides, as services omit or misname the `event` line; the line
-//! speaks where the data name no type. Types that are not listed are recognised by a scan that
-//! builds no value, so a service may invent new ones. It must not keep state: order and
-//! completeness are the accumulator's.
+//! The `type` member of the data names the event, because services omit or misname the `event` line;
+//! the line counts where the data have no `type`. One scan skips events of other types and builds no
+//! value for them, so a service may invent new ones. Nothing here keeps state: the accumulator checks
+//! order and completeness.
 //! Source: the Responses API's streaming events, by recordings of several services.
 
 use std::borrow::Cow;
@@ -11,108 +11,87 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{SseEvent, StreamFault};
+use super::StreamFault;
+use super::error_body::ErrorBody;
+use super::output_item::MessagePart;
+use super::sse::SseEvent;
 
-/// The place in the output that an event belongs to. Both are optional on the wire, and item ids change
-/// from event to event on some services, so the index goes first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ItemPlace<'a> {
-    /// The item's position in the output.
-    pub output_index: Option<u64>,
-    /// The item's id, as this event gives it.
-    pub item_id: Option<Cow<'a, str>>,
-}
-
-/// One event, borrowing from its data.
-#[derive(Clone, Debug)]
-pub enum ResponseEvent<'a> {
-    /// An item begins: `response.output_item.added`.
-    ItemAdded {
-        /// The item's position; its id is inside `item`.
-        output_index: Option<u64>,
-        /// The item, still without content.
-        item: &'a RawValue,
-    },
-    /// An item is whole: `response.output_item.done`.
-    ItemDone {
-        /// The item's position; its id is inside `item`.
-        output_index: Option<u64>,
-        /// The whole item.
-        item: &'a RawValue,
-    },
-    /// Text for the reader grows: `response.output_text.delta`, `response.refusal.delta`.
-    TextDelta {
-        /// The message.
-        place: ItemPlace<'a>,
-        /// The part within the message.
-        content_index: u64,
-        /// The text to append.
-        delta: Cow<'a, str>,
-        /// Whether the model declines.
-        refusal: bool,
-    },
-    /// A part's whole text: `response.output_text.done`, `response.refusal.done`.
-    TextDone {
-        /// The message.
-        place: ItemPlace<'a>,
-        /// The part within the message.
-        content_index: u64,
-        /// The whole text.
-        text: Cow<'a, str>,
-        /// Whether the model declines.
-        refusal: bool,
-    },
-    /// A call's arguments grow: `response.function_call_arguments.delta`.
-    ArgumentsDelta {
-        /// The call.
-        place: ItemPlace<'a>,
-        /// The JSON text to append.
-        delta: Cow<'a, str>,
-    },
-    /// A call's whole arguments: `response.function_call_arguments.done`.
-    ArgumentsDone {
-        /// The call.
-        place: ItemPlace<'a>,
-        /// The JSON text.
-        arguments: Cow<'a, str>,
-    },
-    /// The terminal event: `response.completed`, `.incomplete`, `.failed`, `.cancelled`.
-    Terminal {
-        /// How the event says the response ended.
-        status: TerminalStatus,
-        /// The response object.
-        response: &'a RawValue,
-    },
-    /// An `error` event, nested or flat. Services end the response with it.
-    Error {
-        /// The error object.
-        error: &'a RawValue,
-        /// Whether `type` in it is the error's own (nested) or the event's (flat).
-        nested: bool,
-    },
+/// One event. It borrows from its data.
+#[derive(Debug)]
+pub(super) enum ResponseEvent<'a> {
+    /// `response.output_item.added`: an item begins, still without content.
+    ItemAdded(ItemEvent<'a>),
+    /// `response.output_item.done`: the whole item.
+    ItemDone(ItemEvent<'a>),
+    /// `response.output_text.delta`, `response.refusal.delta`: text to append to a part.
+    TextDelta(PartEvent<'a>),
+    /// `response.output_text.done`, `response.refusal.done`: the whole text of a part.
+    TextDone(PartEvent<'a>),
+    /// `response.function_call_arguments.delta`: JSON text to append to a call's arguments.
+    ArgumentsDelta(ItemPlace<'a>, Cow<'a, str>),
+    /// `response.function_call_arguments.done`: the whole arguments of a call.
+    ArgumentsDone(ItemPlace<'a>, Cow<'a, str>),
+    /// The terminal event, with its status and the response object.
+    Terminal(TerminalStatus, &'a RawValue),
+    /// An `error` event, which ends the response.
+    Error(ErrorBody),
     /// The literal `[DONE]`, which some services send last.
     Done,
-    /// Anything else.
+    /// An event without a meaning for the output.
     Ignored,
+}
+
+/// The item that an event concerns. Item ids change from event to event on some services, so the index
+/// counts more than the id. Services omit either.
+#[derive(Debug)]
+pub(super) struct ItemPlace<'a> {
+    pub(super) output_index: Option<u64>,
+    pub(super) item_id: Option<Cow<'a, str>>,
+}
+
+/// An item and its position in the output.
+#[derive(Debug)]
+pub(super) struct ItemEvent<'a> {
+    pub(super) output_index: Option<u64>,
+    pub(super) item: &'a RawValue,
+}
+
+/// Text of a message's part, and the place of the part.
+#[derive(Debug)]
+pub(super) struct PartEvent<'a> {
+    pub(super) place: ItemPlace<'a>,
+    pub(super) content_index: u64,
+    pub(super) part: MessagePart<'a>,
 }
 
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TerminalStatus {
-    /// The model finished.
+pub(super) enum TerminalStatus {
     Completed,
-    /// The model was cut off, by a length limit or a content filter.
+    /// A length limit or a content filter cut the model off.
     Incomplete,
-    /// The service gave up.
     Failed,
     /// Somebody cancelled the response at the service.
     Cancelled,
 }
 
+impl TerminalStatus {
+    /// The status of that name, if it is one that ends a response.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        match name {
+            "completed" => Some(Self::Completed),
+            "incomplete" => Some(Self::Incomplete),
+            "failed" => Some(Self::Failed),
+            "cancelled" => Some(Self::Cancelled),
+            _ => None,
+        }
+    }
+}
+
 impl<'a> ResponseEvent<'a> {
-    /// Reads one framed event. Data that are not a JSON object, an event that names no type, and
-    /// known events without the members above are [`StreamFault::Malformed`].
-    pub fn read(event: &'a SseEvent) -> Result<Self, StreamFault> {
+    /// Reads one framed event. [`StreamFault::Malformed`] means that the data are no JSON object, that
+    /// nothing names the type, or that members of a known type are missing.
+    pub(super) fn read(event: &'a SseEvent) -> Result<Self, StreamFault> {
         let data = event.data.trim();
         match data {
             // Keep-alives of proxies.
@@ -122,82 +101,58 @@ impl<'a> ResponseEvent<'a> {
         }
         let members: EventMembers<'a> = match serde_json::from_str(data) {
             Ok(members) => members,
-            // Signs of life that proxies invent; what ends too early is an event that was cut.
+            // Proxies invent signs of life of their own. JSON that ends too early is a cut event instead.
             Err(fault) if !fault.is_eof() && event.event.as_deref().is_some_and(is_foreign) => {
                 return Ok(Self::Ignored);
             }
             Err(_) => return Err(StreamFault::Malformed("an event")),
         };
         let kind = members.kind.as_ref().map(|Text(kind)| kind.as_ref());
-        match kind.or(event.event.as_deref()) {
+        Ok(match kind.or(event.event.as_deref()) {
             // Proxies report their own failures without a type.
-            _ if kind.is_none() && members.error.is_some() => error(data, members.error),
-            Some("response.output_item.added") => {
-                let (output_index, item) = members.item().ok_or(MALFORMED_ITEM)?;
-                Ok(Self::ItemAdded { output_index, item })
-            }
-            Some("response.output_item.done") => {
-                let (output_index, item) = members.item().ok_or(MALFORMED_ITEM)?;
-                Ok(Self::ItemDone { output_index, item })
-            }
+            _ if kind.is_none() && members.error.is_some() => Self::Error(members.error(data)),
+            Some("response.output_item.added") => Self::ItemAdded(members.item()?),
+            Some("response.output_item.done") => Self::ItemDone(members.item()?),
             Some("response.output_text.delta") => {
-                let (place, content_index, delta) =
-                    members.text_in_part(members.delta).ok_or(MALFORMED_TEXT)?;
-                Ok(Self::TextDelta { place, content_index, delta, refusal: false })
+                Self::TextDelta(members.text_of(members.delta, false)?)
             }
             Some("response.refusal.delta") => {
-                let (place, content_index, delta) =
-                    members.text_in_part(members.delta).ok_or(MALFORMED_REFUSAL)?;
-                Ok(Self::TextDelta { place, content_index, delta, refusal: true })
+                Self::TextDelta(members.text_of(members.delta, true)?)
             }
             Some("response.output_text.done") => {
-                let (place, content_index, text) =
-                    members.text_in_part(members.text).ok_or(MALFORMED_TEXT)?;
-                Ok(Self::TextDone { place, content_index, text, refusal: false })
+                Self::TextDone(members.text_of(members.text, false)?)
             }
             Some("response.refusal.done") => {
-                let (place, content_index, text) =
-                    members.text_in_part(members.refusal).ok_or(MALFORMED_REFUSAL)?;
-                Ok(Self::TextDone { place, content_index, text, refusal: true })
+                Self::TextDone(members.text_of(members.refusal, true)?)
             }
             Some("response.function_call_arguments.delta") => {
-                let (place, _, delta) =
-                    members.text_in_part(members.delta).ok_or(MALFORMED_ARGUMENTS)?;
-                Ok(Self::ArgumentsDelta { place, delta })
+                let (place, delta) = members.arguments_of(members.delta)?;
+                Self::ArgumentsDelta(place, delta)
             }
             Some("response.function_call_arguments.done") => {
-                let (place, arguments) = members.call_arguments().ok_or(MALFORMED_ARGUMENTS)?;
-                Ok(Self::ArgumentsDone { place, arguments })
+                let (place, arguments) = members.arguments_of(members.arguments)?;
+                Self::ArgumentsDone(place, arguments)
             }
-            Some("response.completed") => terminal(members.response, TerminalStatus::Completed),
-            Some("response.incomplete") => terminal(members.response, TerminalStatus::Incomplete),
-            Some("response.failed") => terminal(members.response, TerminalStatus::Failed),
-            Some("response.cancelled") => terminal(members.response, TerminalStatus::Cancelled),
-            Some("error") => error(data, members.error),
-            Some(_) => Ok(Self::Ignored),
-            None => Err(StreamFault::Malformed("an event without a type")),
-        }
-    }
-
-    /// Whether it makes the text grow.
-    pub(super) fn adds_text(&self) -> bool {
-        matches!(self, Self::TextDelta { delta, .. } if !delta.is_empty())
+            Some("error") => Self::Error(members.error(data)),
+            Some(other) => match other.strip_prefix("response.").and_then(TerminalStatus::parse) {
+                Some(status) => Self::Terminal(
+                    status,
+                    members.response.ok_or(StreamFault::Malformed("a terminal event"))?,
+                ),
+                None => Self::Ignored,
+            },
+            None => return Err(StreamFault::Malformed("an event without a type")),
+        })
     }
 }
 
-/// Whether an event's name is none of the Responses API's.
+/// Whether the name of an event is none of the Responses API's.
 fn is_foreign(name: &str) -> bool {
     name != "error" && !name.starts_with("response.")
 }
 
-const MALFORMED_ITEM: StreamFault = StreamFault::Malformed("an output_item event");
-const MALFORMED_TEXT: StreamFault = StreamFault::Malformed("an output_text event");
-const MALFORMED_REFUSAL: StreamFault = StreamFault::Malformed("a refusal event");
-const MALFORMED_ARGUMENTS: StreamFault = StreamFault::Malformed("a function_call_arguments event");
-const MALFORMED_END: StreamFault = StreamFault::Malformed("a terminal event");
-
-/// The members of every known event, found in one scan. All but the type stay raw until the type
-/// asks for them: an unknown event may give them any shape.
+/// The members of all known events, found in one scan. Every member but the type stays raw until the
+/// type asks for it, because an unknown event may give it any shape.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 struct EventMembers<'a> {
@@ -215,68 +170,64 @@ struct EventMembers<'a> {
     response: Option<&'a RawValue>,
 }
 
-/// A string that is borrowed where it holds no escapes.
+/// A string, borrowed where it holds no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> EventMembers<'a> {
-    fn output_index(&self) -> Option<Option<u64>> {
+    fn item(&self) -> Result<ItemEvent<'a>, StreamFault> {
         optional(self.output_index)
+            .and_then(|output_index| Some(ItemEvent { output_index, item: self.item? }))
+            .ok_or(StreamFault::Malformed("an output_item event"))
     }
 
     fn place(&self) -> Option<ItemPlace<'a>> {
         let item_id = optional(self.item_id)?.map(|Text(id)| id);
-        Some(ItemPlace { output_index: self.output_index()?, item_id })
+        Some(ItemPlace { output_index: optional(self.output_index)?, item_id })
     }
 
-    fn content_index(&self) -> Option<u64> {
-        Some(optional(self.content_index)?.unwrap_or_default())
-    }
-
-    /// The item of an item event, and its position.
-    fn item(&self) -> Option<(Option<u64>, &'a RawValue)> {
-        Some((self.output_index()?, self.item?))
-    }
-
-    /// One of the members that hold text, and the part that it belongs to.
-    fn text_in_part(
+    /// The text in `member`, and the part that it belongs to.
+    fn text_of(
         &self,
-        text: Option<&'a RawValue>,
-    ) -> Option<(ItemPlace<'a>, u64, Cow<'a, str>)> {
-        Some((self.place()?, self.content_index()?, required(text)?))
+        member: Option<&'a RawValue>,
+        refusal: bool,
+    ) -> Result<PartEvent<'a>, StreamFault> {
+        let part = || {
+            let content_index = optional(self.content_index)?.unwrap_or_default();
+            let part = MessagePart { text: string(member)?, refusal };
+            Some(PartEvent { place: self.place()?, content_index, part })
+        };
+        let what = if refusal { "a refusal event" } else { "an output_text event" };
+        part().ok_or(StreamFault::Malformed(what))
     }
 
-    fn call_arguments(&self) -> Option<(ItemPlace<'a>, Cow<'a, str>)> {
-        Some((self.place()?, required(self.arguments)?))
+    /// The arguments in `member`, and the call that they belong to.
+    fn arguments_of(
+        &self,
+        member: Option<&'a RawValue>,
+    ) -> Result<(ItemPlace<'a>, Cow<'a, str>), StreamFault> {
+        self.place()
+            .zip(string(member))
+            .ok_or(StreamFault::Malformed("a function_call_arguments event"))
+    }
+
+    /// The error in the `error` member. Without that member the data are the error, and the `type` in
+    /// them is the event's.
+    fn error(&self, data: &str) -> ErrorBody {
+        match self.error {
+            Some(error) => ErrorBody::of_error(error.get()),
+            None => ErrorBody { kind: None, ..ErrorBody::of_error(data) },
+        }
     }
 }
 
-/// The value of a member that may be absent; the outer `None` when it has another shape.
+/// The value of a member that may be absent. The outer `None` means that it has another shape.
 fn optional<'a, T: Deserialize<'a>>(member: Option<&'a RawValue>) -> Option<Option<T>> {
     member.map(|raw| serde_json::from_str(raw.get())).transpose().ok()
 }
 
-fn required(member: Option<&RawValue>) -> Option<Cow<'_, str>> {
+fn string(member: Option<&RawValue>) -> Option<Cow<'_, str>> {
     optional(member)?.map(|Text(text)| text)
-}
-
-fn terminal(
-    response: Option<&RawValue>,
-    status: TerminalStatus,
-) -> Result<ResponseEvent<'_>, StreamFault> {
-    Ok(ResponseEvent::Terminal { status, response: response.ok_or(MALFORMED_END)? })
-}
-
-fn error<'a>(
-    data: &'a str,
-    nested: Option<&'a RawValue>,
-) -> Result<ResponseEvent<'a>, StreamFault> {
-    match nested {
-        Some(error) => Ok(ResponseEvent::Error { error, nested: true }),
-        None => serde_json::from_str(data)
-            .map(|error| ResponseEvent::Error { error, nested: false })
-            .map_err(|_| StreamFault::Malformed("an error event")),
-    }
 }
 
 #[cfg(test)]
@@ -287,7 +238,7 @@ mod tests {
         SseEvent { event: event.map(str::to_owned), data: data.to_owned() }
     }
 
-    /// What an event with this data reads as, in a form that can be compared.
+    /// The event with this data, or the fault, as text.
     fn seen(event: Option<&str>, data: &str) -> String {
         match ResponseEvent::read(&sse(event, data)) {
             Ok(event) => format!("{event:?}"),
@@ -298,8 +249,10 @@ mod tests {
     #[test]
     fn the_type_in_the_data_decides_over_the_event_line() {
         let data = r#"{"delta":"a\nb","type":"response.output_text.delta","output_index":1}"#;
-        let expected = "TextDelta { place: ItemPlace { output_index: Some(1), item_id: None }, \
-                        content_index: 0, delta: \"a\\nb\", refusal: false }";
+        let expected = "TextDelta(PartEvent { \
+                        place: ItemPlace { output_index: Some(1), item_id: None }, \
+                        content_index: 0, \
+                        part: MessagePart { text: \"a\\nb\", refusal: false } })";
         for event in [None, Some("response.output_text.delta"), Some("something.else")] {
             assert_eq!(seen(event, data), expected);
         }
@@ -310,8 +263,8 @@ mod tests {
         let data = r#"{"delta":"a","content_index":1}"#;
         assert_eq!(
             seen(Some("response.refusal.delta"), data),
-            "TextDelta { place: ItemPlace { output_index: None, item_id: None }, \
-             content_index: 1, delta: \"a\", refusal: true }"
+            "TextDelta(PartEvent { place: ItemPlace { output_index: None, item_id: None }, \
+             content_index: 1, part: MessagePart { text: \"a\", refusal: true } })"
         );
     }
 
@@ -348,23 +301,17 @@ mod tests {
 
     #[test]
     fn an_error_is_recognised_nested_flat_and_without_a_type() {
-        for (event, data, nested, error) in [
-            (None, r#"{"type":"error","error":{"code":"x"}}"#, true, r#"{"code":"x"}"#),
-            (None, r#"{"error":"x"}"#, true, r#""x""#),
-            (Some("error"), r#"{"code":"x"}"#, false, r#"{"code":"x"}"#),
-            (
-                None,
-                r#"{"type":"error","error":null,"code":"x"}"#,
-                false,
-                r#"{"type":"error","error":null,"code":"x"}"#,
-            ),
+        let body = |code: &str, kind: &str, message: &str| {
+            let own = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            ErrorBody { code: own(code), kind: own(kind), param: None, message: own(message) }
+        };
+        for (event, data, error) in [
+            (None, r#"{"type":"error","error":{"type":"t","code":"x"}}"#, body("x", "t", "")),
+            (None, r#"{"error":"m"}"#, body("", "", "m")),
+            (Some("error"), r#"{"code":"x"}"#, body("x", "", "")),
+            (None, r#"{"type":"error","error":null,"code":"x"}"#, body("x", "", "")),
         ] {
-            match ResponseEvent::read(&sse(event, data)) {
-                Ok(ResponseEvent::Error { error: found, nested: how }) => {
-                    assert_eq!((found.get(), how), (error, nested));
-                }
-                other => panic!("{other:?}"),
-            }
+            assert_eq!(seen(event, data), format!("Error({error:?})"));
         }
     }
 }

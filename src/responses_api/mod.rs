@@ -6,7 +6,7 @@
 //! Everything here is pure: bytes and text in, values out. There is no I/O, no clock and no
 //! random number, and nothing here decides what a turn does with a model output.
 //!
-//! Architecture Invariant: this module names nobody else in the crate, so that no product
+//! Architecture Invariant: this module names no other folder of the crate, so that no product
 //! type reaches the wire by accident and no provider field reaches the public contract.
 
 mod accumulator;
@@ -21,21 +21,19 @@ mod split_character;
 mod sse;
 mod stream;
 
-pub use accumulator::{ResponseAccumulator, TextProgress};
-pub use error_body::{ErrorBody, code_concerns_input, concerns_input, concerns_previous_response};
-pub use event::ResponseEvent;
+pub(crate) use error_body::code_concerns_input;
+pub use error_body::{ErrorBody, concerns_input, concerns_previous_response};
+pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
 pub use replay_item::for_replay;
-pub use request::{
-    ContentPart, ENCRYPTED_REASONING, FunctionTool, ImageDetail, ResponsesRequest, ToolChoice,
-    function_call_output, system_message, user_message,
-};
+pub(crate) use request::{ContentPart, function_call_output, system_message, user_message};
+pub use request::{ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice};
 pub use response_end::{ModelOutput, ResponseEnd, TokenCounts, end_of_json};
-pub use sse::{SseDecoder, SseEvent, SseFault, SseLimits};
+pub use sse::{SseDecoder, SseEvent, SseFault};
 pub use stream::{ResponseStream, StreamLimits};
 
-/// Why a model output could not be read. Whatever the variant, nothing of the output may be used:
-/// the caller reports a protocol fault of the model service.
+/// Why the reader refused the bytes of a model output. After any of these faults the output is
+/// unusable: the caller reports a protocol fault of the model service.
 ///
 /// No variant carries text of the model service, so each can be logged and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,19 +44,13 @@ pub enum StreamFault {
     /// The bytes are not an event stream.
     #[error(transparent)]
     Framing(#[from] SseFault),
-    /// What was framed well is not what the Responses API says; names the part concerned.
+    /// Well-framed data are not what the Responses API sends; names the part concerned.
     #[error("the model service sent {0} that could not be read")]
     Malformed(&'static str),
-    /// The output is larger than `limit` bytes.
-    #[error("the model service's answer is larger than {limit} bytes")]
-    OutputTooLarge {
-        /// The limit that was passed in, in bytes.
-        limit: usize,
-    },
-    /// The output has more output items or content parts than any real one.
-    #[error("the model service's answer has more than {limit} output items or content parts")]
-    TooManyItems {
-        /// The largest number understood.
-        limit: usize,
-    },
+    /// The output is larger than its limit, in bytes.
+    #[error("the model service's answer is larger than {0} bytes")]
+    OutputTooLarge(usize),
+    /// The output has more output items, or a message more content parts, than any real one.
+    #[error("the model service's answer has more than {0} output items or content parts")]
+    TooManyItems(usize),
 }

@@ -1,32 +1,60 @@
 //! The text of an output in the order of its items, while the items may still interleave.
 //!
-//! It owns one question: which text can be told to the reader now, so that what was told is
-//! always the beginning of the output. Text of a later message waits until the earlier known
-//! messages are closed. It must not know events, calls or raw items.
+//! It decides which text the reader can get now, so that the text given is always the beginning of the
+//! output. Text of a later message waits until the earlier known messages are closed. It knows no
+//! events, no calls and no raw items.
 
 use std::collections::BTreeMap;
 
-use super::TextProgress;
+use super::StreamFault;
+use super::output_item::MessagePart;
 
-/// The messages of an output and how much of them has been told.
+/// More items, or more parts in a message, than any real output has. The bound keeps a hostile service
+/// from filling memory with bookkeeping.
+pub(super) const MAX_ITEMS: usize = 1024;
+
+/// What the reader gets next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextProgress {
+    /// Nothing new.
+    Nothing,
+    /// Text to append to the text given so far.
+    Text(String),
+    /// The text given so far was wrong: the reader discards it and shows this text instead.
+    Replaced(String),
+}
+
+impl TextProgress {
+    /// This progress followed by the next, as one.
+    pub(super) fn then(self, next: Self) -> Self {
+        match (self, next) {
+            (given, Self::Nothing) => given,
+            (Self::Nothing, next) | (_, next @ Self::Replaced(_)) => next,
+            (Self::Text(given), Self::Text(more)) => Self::Text(given + &more),
+            (Self::Replaced(given), Self::Text(more)) => Self::Replaced(given + &more),
+        }
+    }
+}
+
+/// The messages of an output, and how much of their text the reader has.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrderedText {
     messages: BTreeMap<u64, Message>,
-    /// The first message that may still have untold text; all before it are told.
+    /// The first message that may still have text to give. The reader has all messages before it.
     open_message: u64,
-    /// The last message of which anything was told.
-    last_told: Option<u64>,
-    /// All that was told.
-    told: String,
-    /// What was told turned out not to be the beginning of the output: tell no more until
-    /// the output is known.
+    /// The last message of which the reader has any text.
+    last_given: Option<u64>,
+    /// All text given so far.
+    given: String,
+    /// The text given so far is not the beginning of the output. The reader gets no more until the
+    /// whole output is known.
     diverged: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Message {
     parts: BTreeMap<u64, Part>,
-    /// The first part that may still have untold text.
+    /// The first part that may still have text to give.
     open_part: u64,
     closed: bool,
 }
@@ -35,69 +63,84 @@ struct Message {
 struct Part {
     text: String,
     refusal: bool,
-    /// Bytes of `text` that were told.
-    told: usize,
+    /// Bytes of `text` that the reader has.
+    given: usize,
     closed: bool,
 }
 
 impl OrderedText {
-    /// A message is known to exist at this index.
+    /// A message exists at this index.
     pub(super) fn open(&mut self, index: u64) {
         self.messages.entry(index).or_default();
-        if index < self.open_message && self.last_told.is_none_or(|told| told < index) {
+        if index < self.open_message && self.last_given.is_none_or(|given| given < index) {
             self.open_message = index;
         }
     }
 
-    /// Text was added to a part. A closed part stays as it was closed.
-    pub(super) fn append(&mut self, index: u64, part: u64, delta: &str, refusal: bool) {
-        if delta.is_empty() {
-            return;
-        }
+    /// A part, made when it is new, and whether text in it comes too late to be given in order.
+    fn part(&mut self, index: u64, number: u64) -> Result<(&mut Part, bool), StreamFault> {
         self.open(index);
-        let Some(message) = self.messages.get_mut(&index) else {
-            return;
-        };
-        let is_late = index < self.open_message || part < message.open_part;
-        let part = message.parts.entry(part).or_default();
-        if part.closed || message.closed {
-            return;
+        let message = self.messages.entry(index).or_default();
+        if message.parts.len() >= MAX_ITEMS && !message.parts.contains_key(&number) {
+            return Err(StreamFault::TooManyItems(MAX_ITEMS));
         }
-        part.text.push_str(delta);
-        part.refusal = refusal;
-        self.diverged |= is_late;
+        let is_late = index < self.open_message || number < message.open_part;
+        let part = message.parts.entry(number).or_default();
+        part.closed |= message.closed;
+        Ok((part, is_late))
     }
 
-    /// A part's whole text is known.
-    pub(super) fn settle(&mut self, index: u64, part: u64, text: &str, refusal: bool) {
-        self.open(index);
-        let Some(message) = self.messages.get_mut(&index) else {
-            return;
-        };
-        let is_late = index < self.open_message || part < message.open_part;
-        let part = message.parts.entry(part).or_default();
-        let extends_told = part.text.get(..part.told).is_some_and(|told| text.starts_with(told));
-        if part.text != text {
-            self.diverged |= !extends_told || is_late;
-            text.clone_into(&mut part.text);
+    /// Adds text to a part. A closed part does not change.
+    pub(super) fn append(
+        &mut self,
+        index: u64,
+        number: u64,
+        delta: &MessagePart<'_>,
+    ) -> Result<(), StreamFault> {
+        if delta.text.is_empty() {
+            return Ok(());
         }
-        part.refusal = refusal;
+        let (part, is_late) = self.part(index, number)?;
+        if !part.closed {
+            part.text.push_str(&delta.text);
+            part.refusal = delta.refusal;
+            self.diverged |= is_late;
+        }
+        Ok(())
+    }
+
+    /// Sets the whole text of a part, and closes it.
+    pub(super) fn settle(
+        &mut self,
+        index: u64,
+        number: u64,
+        whole: &MessagePart<'_>,
+    ) -> Result<(), StreamFault> {
+        let (part, is_late) = self.part(index, number)?;
+        part.refusal = whole.refusal;
         part.closed = true;
+        if part.text != whole.text {
+            let given = part.text.get(..part.given);
+            let extends_given = given.is_some_and(|given| whole.text.starts_with(given));
+            str::clone_into(&whole.text, &mut part.text);
+            self.diverged |= !extends_given || is_late;
+        }
+        Ok(())
     }
 
-    /// A message is whole.
+    /// The message at this index is whole.
     pub(super) fn close(&mut self, index: u64) {
         if let Some(message) = self.messages.get_mut(&index) {
             message.closed = true;
         }
     }
 
-    /// The text that can be told now and was not told before.
+    /// Gives the text that can follow now.
     pub(super) fn advance(&mut self) -> TextProgress {
         let mut news = String::new();
         if !self.diverged {
             self.collect(&mut news);
-            self.told.push_str(&news);
+            self.given.push_str(&news);
         }
         if news.is_empty() { TextProgress::Nothing } else { TextProgress::Text(news) }
     }
@@ -105,40 +148,37 @@ impl OrderedText {
     fn collect(&mut self, news: &mut String) {
         for (index, message) in self.messages.range_mut(self.open_message..) {
             self.open_message = *index;
-            let Message { parts, open_part, closed } = message;
-            for (number, part) in parts.range_mut(*open_part..) {
-                *open_part = *number;
-                if let Some(untold) = part.text.get(part.told..).filter(|text| !text.is_empty()) {
-                    news.push_str(untold);
-                    part.told = part.text.len();
-                    self.last_told = Some(*index);
+            for (number, part) in message.parts.range_mut(message.open_part..) {
+                message.open_part = *number;
+                if let Some(new) = part.text.get(part.given..).filter(|text| !text.is_empty()) {
+                    news.push_str(new);
+                    part.given = part.text.len();
+                    self.last_given = Some(*index);
                 }
-                if !part.closed && !*closed {
+                if !part.closed && !message.closed {
                     return;
                 }
             }
-            if !*closed {
+            if !message.closed {
                 return;
             }
         }
     }
 
-    /// The output's text is known: tells what is missing, or that all must be told anew.
+    /// Compares with the text of the whole output: gives the missing rest, or the whole text anew.
     pub(super) fn reconcile(self, output: &str) -> TextProgress {
-        match output.strip_prefix(self.told.as_str()) {
+        match output.strip_prefix(self.given.as_str()) {
             Some("") => TextProgress::Nothing,
             Some(rest) => TextProgress::Text(rest.to_owned()),
             None => TextProgress::Replaced(output.to_owned()),
         }
     }
 
-    /// The parts of a message so far: text, and whether it is a refusal.
+    /// The parts of a message so far: each text, and whether it is a refusal.
     pub(super) fn parts(&self, index: u64) -> impl Iterator<Item = (&str, bool)> {
-        self.messages
-            .get(&index)
-            .into_iter()
-            .flat_map(|message| message.parts.values())
-            .map(|part| (part.text.as_str(), part.refusal))
+        let parts =
+            self.messages.get(&index).into_iter().flat_map(|message| message.parts.values());
+        parts.map(|part| (part.text.as_str(), part.refusal))
     }
 
     /// How many bytes of text a part has so far.
@@ -146,19 +186,18 @@ impl OrderedText {
         let part = self.messages.get(&index).and_then(|message| message.parts.get(&part));
         part.map_or(0, |part| part.text.len())
     }
-
-    /// How many parts are held, which the accumulator bounds.
-    pub(super) fn part_count(&self, index: u64) -> usize {
-        self.messages.get(&index).map_or(0, |message| message.parts.len())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> TextProgress {
+    fn given(text: &str) -> TextProgress {
         TextProgress::Text(text.to_owned())
+    }
+
+    fn part(text: &str, refusal: bool) -> MessagePart<'_> {
+        MessagePart { text: text.into(), refusal }
     }
 
     #[test]
@@ -166,26 +205,26 @@ mod tests {
         let mut order = OrderedText::default();
         order.open(0);
         order.open(2);
-        order.append(2, 0, "third", false);
+        order.append(2, 0, &part("third", false)).unwrap();
         assert_eq!(order.advance(), TextProgress::Nothing);
-        order.append(0, 0, "fir", false);
-        assert_eq!(order.advance(), told("fir"));
-        order.append(0, 0, "st", false);
+        order.append(0, 0, &part("fir", false)).unwrap();
+        assert_eq!(order.advance(), given("fir"));
+        order.append(0, 0, &part("st", false)).unwrap();
         order.close(0);
-        assert_eq!(order.advance(), told("stthird"));
+        assert_eq!(order.advance(), given("stthird"));
         assert_eq!(order.clone().reconcile("firstthird"), TextProgress::Nothing);
-        assert_eq!(order.clone().reconcile("firstthird!"), told("!"));
+        assert_eq!(order.clone().reconcile("firstthird!"), given("!"));
         assert_eq!(order.reconcile("third"), TextProgress::Replaced("third".to_owned()));
     }
 
     #[test]
     fn a_later_part_waits_until_the_earlier_one_is_settled() {
         let mut order = OrderedText::default();
-        order.append(0, 0, "a", false);
-        order.append(0, 1, "c", false);
-        assert_eq!(order.advance(), told("a"));
-        order.settle(0, 0, "ab", false);
-        assert_eq!(order.advance(), told("bc"));
+        order.append(0, 0, &part("a", false)).unwrap();
+        order.append(0, 1, &part("c", false)).unwrap();
+        assert_eq!(order.advance(), given("a"));
+        order.settle(0, 0, &part("ab", false)).unwrap();
+        assert_eq!(order.advance(), given("bc"));
     }
 
     #[test]
@@ -193,19 +232,19 @@ mod tests {
         let mut order = OrderedText::default();
         order.open(3);
         assert_eq!(order.advance(), TextProgress::Nothing);
-        order.append(1, 0, "one", false);
-        order.append(3, 0, "three", false);
-        assert_eq!(order.advance(), told("one"));
+        order.append(1, 0, &part("one", false)).unwrap();
+        order.append(3, 0, &part("three", false)).unwrap();
+        assert_eq!(order.advance(), given("one"));
     }
 
     #[test]
-    fn an_earlier_message_that_turns_up_too_late_stops_the_telling_until_the_answer_is_known() {
+    fn an_earlier_message_that_turns_up_too_late_stops_the_text_until_the_output_is_known() {
         let mut order = OrderedText::default();
-        order.append(3, 0, "three", false);
-        assert_eq!(order.advance(), told("three"));
-        order.append(1, 0, "one", false);
+        order.append(3, 0, &part("three", false)).unwrap();
+        assert_eq!(order.advance(), given("three"));
+        order.append(1, 0, &part("one", false)).unwrap();
         assert_eq!(order.advance(), TextProgress::Nothing);
-        order.append(3, 0, "!", false);
+        order.append(3, 0, &part("!", false)).unwrap();
         assert_eq!(order.advance(), TextProgress::Nothing);
         assert_eq!(order.reconcile("onethree!"), TextProgress::Replaced("onethree!".to_owned()));
     }
@@ -214,18 +253,26 @@ mod tests {
     fn a_settled_text_wins_over_its_deltas() {
         let mut untold = OrderedText::default();
         untold.open(0);
-        untold.append(1, 0, "wrong", false);
-        untold.settle(1, 0, "right", true);
-        untold.append(1, 0, "more", false);
+        untold.append(1, 0, &part("wrong", false)).unwrap();
+        untold.settle(1, 0, &part("right", true)).unwrap();
+        untold.append(1, 0, &part("more", false)).unwrap();
         assert_eq!(untold.parts(1).collect::<Vec<_>>(), [("right", true)]);
         untold.close(0);
-        assert_eq!(untold.advance(), told("right"));
+        assert_eq!(untold.advance(), given("right"));
 
         let mut contradicted = OrderedText::default();
-        contradicted.append(0, 0, "wrong", false);
-        assert_eq!(contradicted.advance(), told("wrong"));
-        contradicted.settle(0, 0, "right", false);
+        contradicted.append(0, 0, &part("wrong", false)).unwrap();
+        assert_eq!(contradicted.advance(), given("wrong"));
+        contradicted.settle(0, 0, &part("right", false)).unwrap();
         assert_eq!(contradicted.advance(), TextProgress::Nothing);
         assert_eq!(contradicted.reconcile("right"), TextProgress::Replaced("right".to_owned()));
+    }
+
+    #[test]
+    fn progress_adds_up() {
+        let replaced = |text: &str| TextProgress::Replaced(text.to_owned());
+        assert_eq!(TextProgress::Nothing.then(given("a")).then(given("b")), given("ab"));
+        assert_eq!(given("a").then(replaced("b")).then(given("c")), replaced("bc"));
+        assert_eq!(given("a").then(TextProgress::Nothing), given("a"));
     }
 }

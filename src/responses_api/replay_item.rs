@@ -1,19 +1,19 @@
-//! The form in which an output item goes back as input, when the service keeps nothing and
-//! the whole conversation is sent with every call (`store: false`).
+//! The input items that stand for output items when the service keeps nothing and every call sends
+//! the whole conversation (`store: false`).
 //!
 //! Output and input items differ: ids and statuses refer to state that the service does not
-//! keep, and tools that the service ran by itself have no input form without it. It must not
+//! keep, and tools that the service ran by itself have no input form without it. The callers
 //! decide which items belong to a conversation.
 //! Source: the published request schema; every result is an item of it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::output_item::{ItemHead, MessagePart, OutputItem};
+use super::output_item::{FunctionCall, ItemHead, ItemKind, OutputItem};
 
-/// The input item that stands for an output item, or `None` when there is none: for cut
-/// calls, for reasoning without its encrypted content, for tools that the service ran by
-/// itself, and for what cannot be read.
+/// The input item for an output item, or `None` where there is none: for cut calls, for reasoning
+/// without its encrypted content, for tools that the service ran by itself, and for items that cannot
+/// be read.
 ///
 /// - A message keeps its text, refusals included, as one string: the only form of an
 ///   assistant's message that needs no id. It keeps its `phase`, which guides newer models.
@@ -23,16 +23,22 @@ pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
     let replayed = match OutputItem::read(item).ok()? {
         OutputItem::Message(parts) => {
             let PhaseView { phase } = serde_json::from_str(item.get()).ok()?;
-            let phase = phase.filter(|phase| *phase != Phase::Unknown);
-            InputItem::Message { role: "assistant", content: joined(&parts), phase }
+            InputItem::Message {
+                role: "assistant",
+                content: parts.into_iter().map(|part| part.text).collect(),
+                phase: phase.filter(|phase| *phase != Phase::Unknown),
+            }
         }
         OutputItem::FunctionCall(call) if call.cut => return None,
-        OutputItem::FunctionCall(call) => InputItem::FunctionCall {
-            call_id: call.call_id,
-            name: call.name,
-            arguments: call.arguments,
-        },
-        OutputItem::Other => InputItem::Reasoning(reasoning(item)?),
+        OutputItem::FunctionCall(call) => InputItem::FunctionCall(call),
+        OutputItem::Other if ItemHead::read(item).ok()?.kind == ItemKind::Reasoning => {
+            let reasoning: Reasoning = serde_json::from_str(item.get()).ok()?;
+            if reasoning.encrypted_content.is_empty() {
+                return None;
+            }
+            InputItem::Reasoning(reasoning)
+        }
+        OutputItem::Other => return None,
     };
     to_raw_value(&replayed).ok()
 }
@@ -46,11 +52,7 @@ enum InputItem {
         #[serde(skip_serializing_if = "Option::is_none")]
         phase: Option<Phase>,
     },
-    FunctionCall {
-        call_id: String,
-        name: String,
-        arguments: String,
-    },
+    FunctionCall(FunctionCall),
     Reasoning(Reasoning),
 }
 
@@ -65,7 +67,7 @@ struct PhaseView {
 enum Phase {
     Commentary,
     FinalAnswer,
-    /// One that the published schema does not know, and that input would refuse.
+    /// A phase that the published schema does not know, and that the service would refuse as input.
     #[serde(other)]
     Unknown,
 }
@@ -82,18 +84,6 @@ struct Reasoning {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Summary {
     SummaryText { text: String },
-}
-
-fn joined(parts: &[MessagePart]) -> String {
-    parts.iter().map(|part| part.text.as_str()).collect()
-}
-
-fn reasoning(item: &RawValue) -> Option<Reasoning> {
-    if !ItemHead::read(item).ok()?.is_reasoning() {
-        return None;
-    }
-    let reasoning: Reasoning = serde_json::from_str(item.get()).ok()?;
-    (!reasoning.encrypted_content.is_empty()).then_some(reasoning)
 }
 
 #[cfg(test)]

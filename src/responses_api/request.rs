@@ -1,8 +1,8 @@
-//! The body of `POST {BaseUrl}/responses`: exactly the members the product sends, in their
-//! order, and the input items that the product itself writes.
+//! The body of `POST {BaseUrl}/responses`: exactly the members that the product sends, in their
+//! order, and the input items that the product writes itself.
 //!
-//! It does not decide what goes into a request: composition does. It never reads an item
-//! back: items and tools are raw JSON text, written as they were stored.
+//! Composition decides what goes into a request. Items and tools are raw JSON text and are written as
+//! they were stored, without being parsed.
 //! Source: interface §4. The live API refuses unknown members, so a member
 //! that is absent here cannot be sent.
 
@@ -22,9 +22,9 @@ pub struct ResponsesRequest<'a> {
     /// The mode layer. The service forgets it between calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<&'a str>,
-    /// The input items, each the JSON text of one object, written without being parsed.
+    /// The input items, each the JSON text of one object.
     pub input: Vec<&'a RawValue>,
-    /// The JSON text of an array of tools, written without being parsed.
+    /// The JSON text of an array of tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<&'a RawValue>,
     /// The tool that the model must call. The service refuses it without `tools`.
@@ -33,7 +33,7 @@ pub struct ResponsesRequest<'a> {
     /// The response this request continues, when the service keeps the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_response_id: Option<&'a str>,
-    /// What the response shall contain beyond the default, as [`ENCRYPTED_REASONING`].
+    /// Additions to the response, as [`ENCRYPTED_REASONING`].
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub include: &'a [&'a str],
     /// Whether the service keeps the response. Always explicit: the service's default is true.
@@ -50,7 +50,7 @@ impl ResponsesRequest<'_> {
 }
 
 /// `{"type":"function","name"}`: the model must call this one function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "type", rename = "function")]
 pub struct ToolChoice<'a> {
     /// The name of a function among the request's tools.
@@ -66,7 +66,7 @@ pub struct FunctionTool<'a> {
     /// When and how to use it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<&'a str>,
-    /// A JSON Schema of type object, written without being parsed.
+    /// A JSON Schema of type object.
     pub parameters: &'a RawValue,
     /// Always explicit: the service takes an absent `strict` for true and then makes every
     /// optional parameter mandatory.
@@ -74,68 +74,53 @@ pub struct FunctionTool<'a> {
 }
 
 /// One part of a user message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum ContentPart<'a> {
-    /// Text.
-    InputText {
-        /// The text.
-        text: Cow<'a, str>,
-    },
-    /// An image.
-    InputImage {
-        /// An https or a `data:` URL.
-        image_url: Cow<'a, str>,
-        /// How closely the model looks. The service's schema requires it.
-        detail: ImageDetail,
-    },
-    /// A file, such as a PDF.
-    InputFile {
-        /// Its name, for the model.
-        filename: Cow<'a, str>,
-        /// A base64 `data:` URL with a MIME type; the service refuses bare base64.
-        file_data: Cow<'a, str>,
-    },
+#[derive(Serialize)]
+#[serde(tag = "type")]
+pub(crate) enum ContentPart<'a> {
+    #[serde(rename = "input_text")]
+    Text { text: Cow<'a, str> },
+    /// `detail` says how closely the model looks. The service's schema requires it.
+    #[serde(rename = "input_image")]
+    Image { image_url: Cow<'a, str>, detail: &'static str },
+    #[serde(rename = "input_file")]
+    File { filename: Cow<'a, str>, file_data: Cow<'a, str> },
 }
 
 impl<'a> ContentPart<'a> {
-    /// A text part.
-    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::InputText { text: text.into() }
+    pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Text { text: text.into() }
     }
 
-    /// An image part with `detail: "auto"`; `image_url` is an https or a `data:` URL.
-    pub fn image(image_url: impl Into<Cow<'a, str>>) -> Self {
-        Self::InputImage { image_url: image_url.into(), detail: ImageDetail::Auto }
+    /// `image_url` is an https or a `data:` URL.
+    pub(crate) fn image(image_url: impl Into<Cow<'a, str>>) -> Self {
+        Self::Image { image_url: image_url.into(), detail: "auto" }
     }
 
-    /// A file part; `file_data` is a base64 `data:` URL with a MIME type.
-    pub fn file(filename: impl Into<Cow<'a, str>>, file_data: impl Into<Cow<'a, str>>) -> Self {
-        Self::InputFile { filename: filename.into(), file_data: file_data.into() }
+    /// `file_data` is a base64 `data:` URL with a MIME type; the service refuses bare base64.
+    pub(crate) fn file(
+        filename: impl Into<Cow<'a, str>>,
+        file_data: impl Into<Cow<'a, str>>,
+    ) -> Self {
+        Self::File { filename: filename.into(), file_data: file_data.into() }
     }
-}
-
-/// How closely the model looks at an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ImageDetail {
-    /// The service decides.
-    Auto,
 }
 
 /// `{"role":"system","content":[{"type":"input_text","text"}]}`: the boot prompt.
-pub fn system_message(text: &str) -> serde_json::Result<Box<RawValue>> {
+pub(crate) fn system_message(text: &str) -> serde_json::Result<Box<RawValue>> {
     to_raw_value(&Message { role: "system", content: &[ContentPart::text(text)] })
 }
 
 /// `{"role":"user","content":[…]}`.
-pub fn user_message(content: &[ContentPart<'_>]) -> serde_json::Result<Box<RawValue>> {
+pub(crate) fn user_message(content: &[ContentPart<'_>]) -> serde_json::Result<Box<RawValue>> {
     to_raw_value(&Message { role: "user", content })
 }
 
 /// `{"type":"function_call_output","call_id","output"}`; `call_id` is the call's, never its
 /// item id, and `output` is text, usually JSON.
-pub fn function_call_output(call_id: &str, output: &str) -> serde_json::Result<Box<RawValue>> {
+pub(crate) fn function_call_output(
+    call_id: &str,
+    output: &str,
+) -> serde_json::Result<Box<RawValue>> {
     to_raw_value(&FunctionCallOutput { call_id, output })
 }
 

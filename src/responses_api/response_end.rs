@@ -1,45 +1,36 @@
-//! The end of a model call: the model output, or how the call failed.
+//! The end of a model call: the model output, or the error that the model service reported.
 //!
-//! It reads response objects, from a terminal event or from a whole JSON body. It must not
-//! know how the output was streamed.
+//! It reads response objects, from a terminal event or from a whole JSON body. It does not know
+//! how the output was streamed.
 //! Source: the Responses API's response object, by recordings of several services.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::StreamFault;
+use super::error_body::ErrorBody;
 use super::event::TerminalStatus;
-use super::output_item::OutputItem;
-use super::{FunctionCall, StreamFault};
+use super::output_item::{FunctionCall, OutputItem};
 
 /// The end of a model call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub enum ResponseEnd {
     /// The model finished. No call in the output is cut.
     Completed(ModelOutput),
     /// The model was cut off. No call in the output may be executed.
     Incomplete {
-        /// What there is.
+        /// The output up to the cut.
         output: ModelOutput,
         /// As the service names it: `max_output_tokens`, `content_filter`, …
         reason: Option<String>,
-        /// The cut went through a function call.
-        cut_call: bool,
     },
-    /// The service gave up, though its response had a success status.
-    Failed {
-        /// As `rate_limit_exceeded`, `server_error`, `insufficient_quota`.
-        code: Option<String>,
-        /// The error's type, as `tokens` or `invalid_request_error`; `cancelled` for a
-        /// response that was cancelled at the service.
-        kind: Option<String>,
-        /// The service's own words. They can hold account names and parts of a prompt:
-        /// never shown to a client, never logged.
-        message: Option<String>,
-    },
+    /// The service gave up, though its response had a success status. The error's `kind` is `cancelled`
+    /// for a response that was cancelled at the service without an error.
+    Failed(ErrorBody),
 }
 
-/// What the model gave.
-#[derive(Clone, Debug, Default)]
+/// What the model wrote.
+#[derive(Debug, Default)]
 pub struct ModelOutput {
     /// Names the response in a later `previous_response_id`.
     pub response_id: Option<String>,
@@ -51,11 +42,11 @@ pub struct ModelOutput {
     pub calls: Vec<FunctionCall>,
     /// All output items, in order, as the service wrote them.
     pub items: Vec<Box<RawValue>>,
-    /// Absent when the service reported none that could be read.
+    /// Absent when the service reported no usage that could be read.
     pub usage: Option<TokenCounts>,
 }
 
-/// Tokens of one model call. A member that the service left out is 0, except `total`, which
+/// Tokens of one model call. A count that the service left out is 0, except `total`, which
 /// is then the sum of input and output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenCounts {
@@ -71,43 +62,35 @@ pub struct TokenCounts {
     pub total: u64,
 }
 
-impl PartialEq for ModelOutput {
-    /// Items are equal when their texts are.
-    fn eq(&self, other: &Self) -> bool {
-        self.response_id == other.response_id
-            && self.text == other.text
-            && self.refusal == other.refusal
-            && self.calls == other.calls
-            && self.usage == other.usage
-            && self
-                .items
-                .iter()
-                .map(|item| item.get())
-                .eq(other.items.iter().map(|item| item.get()))
+impl ResponseEnd {
+    /// The output, unless the response failed.
+    pub fn output(&self) -> Option<&ModelOutput> {
+        match self {
+            Self::Completed(output) | Self::Incomplete { output, .. } => Some(output),
+            Self::Failed(_) => None,
+        }
     }
 }
 
-/// Reads a whole JSON body, for services that do not stream. Its output items may be
-/// `output_bytes` large together.
+/// Reads a whole JSON body, for services that do not stream. `output_bytes` bounds the output items
+/// together.
 ///
-/// A response that is not over yet (`queued`, `in_progress`), or a body that is cut, is
+/// A response that is not over yet (`queued`, `in_progress`), and a body that is cut, are
 /// [`StreamFault::EndedEarly`].
 pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, StreamFault> {
-    let body: &RawValue = serde_json::from_slice(body).map_err(|error| match error.classify() {
-        serde_json::error::Category::Eof => StreamFault::EndedEarly,
-        _ => StreamFault::Malformed("a JSON answer"),
+    let body: &RawValue = serde_json::from_slice(body).map_err(|error| match error.is_eof() {
+        true => StreamFault::EndedEarly,
+        false => StreamFault::Malformed("a JSON answer"),
     })?;
     let response = ResponseView::read(body)?;
-    let status = match response.status.as_deref() {
-        Some("completed") => TerminalStatus::Completed,
-        Some("incomplete") => TerminalStatus::Incomplete,
-        Some("failed") => TerminalStatus::Failed,
-        Some("cancelled") => TerminalStatus::Cancelled,
-        Some("queued" | "in_progress") => return Err(StreamFault::EndedEarly),
+    let named = response.status.as_deref();
+    let status = match (named, named.and_then(TerminalStatus::parse)) {
+        (_, Some(status)) => status,
+        (Some("queued" | "in_progress"), _) => return Err(StreamFault::EndedEarly),
         // Proxies report their own failures under a success status.
-        None if response.error.is_some() => TerminalStatus::Failed,
-        // Gateways leave it out; what is there was output, to its end or not.
-        None if response.output.is_some() => {
+        (None, _) if response.error.is_some() => TerminalStatus::Failed,
+        // Gateways leave the status out, for whole and for cut output.
+        (None, _) if response.output.is_some() => {
             match response.incomplete_details.as_ref().and_then(|d| d.reason.as_deref()) {
                 Some(reason) if !reason.is_empty() => TerminalStatus::Incomplete,
                 _ => TerminalStatus::Completed,
@@ -118,11 +101,11 @@ pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, Stre
     response.conclude(status, output_bytes, Vec::new)
 }
 
-/// A response object, as far as it matters.
+/// The members of a response object that matter.
 #[derive(Deserialize)]
 pub(super) struct ResponseView<'a> {
     id: Option<String>,
-    pub(super) status: Option<String>,
+    status: Option<String>,
     #[serde(borrow)]
     output: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
@@ -138,74 +121,57 @@ struct IncompleteDetails {
 }
 
 impl<'a> ResponseView<'a> {
-    /// Reads a response object.
     pub(super) fn read(raw: &'a RawValue) -> Result<Self, StreamFault> {
         serde_json::from_str(raw.get()).map_err(|_| StreamFault::Malformed("a response object"))
     }
 
     /// How the response ended. `streamed` gives the items seen so far, for services whose terminal event
-    /// has an empty `output`. Where event and object disagree, the worse of the two holds.
+    /// has an empty `output`. Where event and object disagree, the worse of the two counts.
     pub(super) fn conclude(
         self,
         status: TerminalStatus,
         output_bytes: usize,
         streamed: impl FnOnce() -> Vec<Box<RawValue>>,
     ) -> Result<ResponseEnd, StreamFault> {
-        let status = match self.status.as_deref() {
-            Some("cancelled") => TerminalStatus::Cancelled,
-            Some("failed") => TerminalStatus::Failed,
-            Some("incomplete") if status == TerminalStatus::Completed => TerminalStatus::Incomplete,
-            _ => status,
+        let status = match self.status.as_deref().and_then(TerminalStatus::parse) {
+            None | Some(TerminalStatus::Completed) => status,
+            Some(TerminalStatus::Incomplete) if status != TerminalStatus::Completed => status,
+            Some(worse) => worse,
         };
         if matches!(status, TerminalStatus::Failed | TerminalStatus::Cancelled) {
-            return Ok(self.failure(status));
+            let is_cancelled = status == TerminalStatus::Cancelled;
+            return Ok(ResponseEnd::Failed(match self.error {
+                Some(error) => ErrorBody::of_error(error.get()),
+                None => ErrorBody {
+                    kind: is_cancelled.then(|| "cancelled".to_owned()),
+                    ..ErrorBody::default()
+                },
+            }));
         }
         let items = match self.output {
             Some(output) if !output.is_empty() => {
                 let bytes = output.iter().map(|item| item.get().len()).sum::<usize>();
                 if bytes > output_bytes {
-                    return Err(StreamFault::OutputTooLarge { limit: output_bytes });
+                    return Err(StreamFault::OutputTooLarge(output_bytes));
                 }
                 output.into_iter().map(RawValue::to_owned).collect()
             }
             _ => streamed(),
         };
         let usage = self.usage.and_then(usage);
-        let output = ModelOutput::read(self.id, items, usage)?;
-        let cut_call = output.calls.iter().any(|call| call.cut);
+        let output = ModelOutput { response_id: self.id, usage, ..ModelOutput::read(items)? };
         // A cut call must never run, so an output that holds one is not complete.
-        if status == TerminalStatus::Completed && !cut_call {
+        if status == TerminalStatus::Completed && !output.calls.iter().any(|call| call.cut) {
             return Ok(ResponseEnd::Completed(output));
         }
         let reason = self.incomplete_details.and_then(|details| details.reason);
-        Ok(ResponseEnd::Incomplete { output, reason, cut_call })
+        Ok(ResponseEnd::Incomplete { output, reason })
     }
-
-    fn failure(&self, status: TerminalStatus) -> ResponseEnd {
-        match self.error.map(RawValue::get).map(failure_of) {
-            Some(failed) => failed,
-            None => ResponseEnd::Failed {
-                code: None,
-                kind: (status == TerminalStatus::Cancelled).then(|| "cancelled".to_owned()),
-                message: None,
-            },
-        }
-    }
-}
-
-/// The end that is meant by an error object, or an error that is no more than a string.
-pub(super) fn failure_of(error: &str) -> ResponseEnd {
-    let body = super::ErrorBody::of_error(error);
-    ResponseEnd::Failed { code: body.code, kind: body.kind, message: body.message }
 }
 
 impl ModelOutput {
-    fn read(
-        response_id: Option<String>,
-        items: Vec<Box<RawValue>>,
-        usage: Option<TokenCounts>,
-    ) -> Result<Self, StreamFault> {
-        let mut output = Self { response_id, usage, ..Self::default() };
+    fn read(items: Vec<Box<RawValue>>) -> Result<Self, StreamFault> {
+        let mut output = Self::default();
         for item in &items {
             match OutputItem::read(item)? {
                 OutputItem::Message(parts) => {
@@ -242,20 +208,18 @@ struct OutputDetails {
     reasoning_tokens: Option<u64>,
 }
 
-/// Token counts are bookkeeping: a count that cannot be read counts as not reported, as it must not cost
-/// the reader an output that is otherwise good.
+/// Reads the token counts. Counts that cannot be read count as not reported: they must not cost the
+/// reader a good output.
 fn usage(raw: &RawValue) -> Option<TokenCounts> {
     let view: UsageView = serde_json::from_str(raw.get()).ok()?;
     let input = view.input_tokens.unwrap_or(0);
     let output = view.output_tokens.unwrap_or(0);
+    let reasoning = view.output_tokens_details.and_then(|details| details.reasoning_tokens);
     Some(TokenCounts {
         input,
         cached: view.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
         output,
-        reasoning: view
-            .output_tokens_details
-            .and_then(|details| details.reasoning_tokens)
-            .unwrap_or(0),
+        reasoning: reasoning.unwrap_or(0),
         total: view.total_tokens.unwrap_or_else(|| input.saturating_add(output)),
     })
 }
@@ -271,13 +235,19 @@ mod tests {
         end_of_json(body.as_bytes(), 1000)
     }
 
+    /// Output items have no equality of their own; their whole text is in the debug form.
+    fn assert_same<T: std::fmt::Debug>(found: &T, expected: &T) {
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+    }
+
     fn raw(json: &str) -> Box<RawValue> {
         RawValue::from_string(json.to_owned()).unwrap()
     }
 
     fn failed(code: Option<&str>, kind: Option<&str>, message: Option<&str>) -> ResponseEnd {
         let own = |text: Option<&str>| text.map(str::to_owned);
-        ResponseEnd::Failed { code: own(code), kind: own(kind), message: own(message) }
+        let (code, kind, message) = (own(code), own(kind), own(message));
+        ResponseEnd::Failed(ErrorBody { code, kind, message, param: None })
     }
 
     #[test]
@@ -289,9 +259,9 @@ mod tests {
             "usage":{{"input_tokens":7,"input_tokens_details":{{"cached_tokens":2}},"output_tokens":5,
             "output_tokens_details":{{"reasoning_tokens":3}},"total_tokens":12,"extra":1}}}}"#
         );
-        assert_eq!(
-            end(&body),
-            Ok(ResponseEnd::Completed(ModelOutput {
+        assert_same(
+            &end(&body),
+            &Ok(ResponseEnd::Completed(ModelOutput {
                 response_id: Some("resp_1".to_owned()),
                 text: "Hi".to_owned(),
                 refusal: false,
@@ -307,14 +277,14 @@ mod tests {
                     cached: 2,
                     output: 5,
                     reasoning: 3,
-                    total: 12
+                    total: 12,
                 }),
-            }))
+            })),
         );
     }
 
     #[test]
-    fn an_answer_with_a_cut_call_is_incomplete_whatever_its_status_says() {
+    fn an_output_with_a_cut_call_is_incomplete_whatever_its_status_says() {
         for (status, reason) in [("incomplete", Some("max_output_tokens")), ("completed", None)] {
             let details =
                 reason.map_or("null".to_owned(), |why| format!(r#"{{"reason":"{why}"}}"#));
@@ -329,13 +299,9 @@ mod tests {
             };
             let output =
                 ModelOutput { calls: vec![call], items: vec![raw(CUT)], ..ModelOutput::default() };
-            assert_eq!(
-                end(&body),
-                Ok(ResponseEnd::Incomplete {
-                    output,
-                    reason: reason.map(str::to_owned),
-                    cut_call: true
-                })
+            assert_same(
+                &end(&body),
+                &Ok(ResponseEnd::Incomplete { output, reason: reason.map(str::to_owned) }),
             );
         }
     }
@@ -356,20 +322,20 @@ mod tests {
 
     #[test]
     fn a_failed_or_cancelled_response_is_failed_with_what_the_service_said() {
-        assert_eq!(
-            end(r#"{"status":"failed","error":{"code":"server_error","message":"m"}}"#),
-            Ok(failed(Some("server_error"), None, Some("m")))
+        assert_same(
+            &end(r#"{"status":"failed","error":{"code":"server_error","message":"m"}}"#),
+            &Ok(failed(Some("server_error"), None, Some("m"))),
         );
-        assert_eq!(end(r#"{"status":"cancelled"}"#), Ok(failed(None, Some("cancelled"), None)));
-        assert_eq!(
-            end(r#"{"error":{"type":"t","code":429,"message":"m"}}"#),
-            Ok(failed(Some("429"), Some("t"), Some("m")))
+        assert_same(&end(r#"{"status":"cancelled"}"#), &Ok(failed(None, Some("cancelled"), None)));
+        assert_same(
+            &end(r#"{"error":{"type":"t","code":429,"message":"m"}}"#),
+            &Ok(failed(Some("429"), Some("t"), Some("m"))),
         );
-        assert_eq!(end(r#"{"error":"overloaded"}"#), Ok(failed(None, None, Some("overloaded"))));
+        assert_same(&end(r#"{"error":"overloaded"}"#), &Ok(failed(None, None, Some("overloaded"))));
     }
 
     #[test]
-    fn an_answer_without_a_status_is_what_it_holds() {
+    fn a_response_without_a_status_is_what_it_holds() {
         let body = |details: &str| format!(r#"{{"output":[{MESSAGE}]{details}}}"#);
         for details in
             ["", r#","incomplete_details":null"#, r#","incomplete_details":{"reason":""}"#]
@@ -397,7 +363,7 @@ mod tests {
             ("[]", StreamFault::Malformed("a response object")),
             (r#"{"status":"completed","output":{}}"#, StreamFault::Malformed("a response object")),
         ] {
-            assert_eq!(end(body), Err(fault), "{body}");
+            assert_eq!(end(body).unwrap_err(), fault, "{body}");
         }
     }
 
@@ -407,6 +373,6 @@ mod tests {
         let of = |limit| end_of_json(body.as_bytes(), limit).map(|_| ());
         assert_eq!(of(MESSAGE.len()), Ok(()));
         let limit = MESSAGE.len() - 1;
-        assert_eq!(of(limit), Err(StreamFault::OutputTooLarge { limit }));
+        assert_eq!(of(limit), Err(StreamFault::OutputTooLarge(limit)));
     }
 }

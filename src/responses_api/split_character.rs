@@ -1,18 +1,18 @@
-//! A character that a service cut in two: some count text in UTF-16, and a delta then ends with the
-//! escape of one half (`\ud83d`) and the next begins with that of the other.
+//! Characters that a service cut in two. Some services count text in UTF-16: one delta ends with the
+//! escape of the first half (`\ud83d`) and the next delta begins with that of the second.
 //!
-//! It is asked only when an event could not be read, as JSON readers refuse half a character. It
-//! must not look at anything but the delta: whole texts are not cut, and they decide in the end.
+//! JSON readers refuse half a character, so the stream calls this only for events that it could not
+//! read. Nothing but the delta is changed: services do not cut whole texts, and whole texts replace
+//! the deltas in the end.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::SseEvent;
 
-/// The half that the last such delta ended with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The first half of a character, with which the last delta ended, as its escape.
+#[derive(Debug, Default)]
 pub(super) struct SplitCharacter {
-    /// As it was escaped.
     high: String,
 }
 
@@ -23,8 +23,8 @@ struct Delta<'a> {
 }
 
 impl SplitCharacter {
-    /// The event with whole characters only: its delta begins with the half that was held, and the
-    /// half that it ends with is held now. Other halves become U+FFFD. `None` when the event has no
+    /// The event with whole characters only. The held half is put before its delta, and a half at the
+    /// delta's end is held for the next one. Other halves become U+FFFD. `None` when the event has no
     /// delta that is a string.
     pub(super) fn join(&mut self, event: &SseEvent) -> Option<SseEvent> {
         let Delta { delta } = serde_json::from_str(&event.data).ok()?;
@@ -54,7 +54,7 @@ impl SplitCharacter {
         Some(SseEvent { event: event.event.clone(), data })
     }
 
-    /// A delta came that does not begin with the other half.
+    /// Drops the held half: a delta has come that does not begin with the second.
     pub(super) fn give_up(&mut self) {
         self.high.clear();
     }
@@ -71,7 +71,7 @@ fn first_escape(text: &str) -> (&str, &str) {
     text.split_at_checked(length).unwrap_or((text, ""))
 }
 
-/// Which half of a character an escape is, if it is one.
+/// The half of a character that an escape stands for, if it stands for one.
 fn half(escape: &str) -> Option<Half> {
     match u16::from_str_radix(escape.strip_prefix("\\u")?, 16).ok()? {
         0xd800..=0xdbff => Some(Half::High),

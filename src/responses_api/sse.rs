@@ -1,15 +1,15 @@
 //! Server-sent events from bytes: the framing of the WHATWG standard, nothing of its meaning.
 //!
-//! It owns line endings, the byte order mark, comments, fields and the blank line, however
-//! the bytes are cut. It must not look into an event's data, and it does no I/O.
-//! It departs from the standard twice, on purpose: bytes that are not UTF-8 are a fault, as a
-//! replacement character would silently change an output; and an event that the end of the
-//! body leaves without its blank line is given by [`SseDecoder::finish`], as some services
-//! omit the last one (the reader of the data can tell a whole event from a cut one).
+//! It reads line endings, the byte order mark, comments, fields and the blank line, however
+//! the bytes are cut. It never looks into an event's data, and it does no I/O.
+//! It departs from the standard twice, on purpose. Bytes that are not UTF-8 are a fault, because a
+//! replacement character would silently change an output. [`SseDecoder::finish`] gives an event that
+//! lacks its blank line at the end of the body, because some services omit the last one; the reader
+//! of the data can tell a whole event from a cut one.
 
 use std::collections::VecDeque;
 
-/// One event. `id` and `retry` have no use here and are dropped.
+/// One event, without `id` and `retry`, which have no use here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseEvent {
     /// The `event` field, absent when the block had none or an empty one.
@@ -18,46 +18,32 @@ pub struct SseEvent {
     pub data: String,
 }
 
-/// The sizes that a decoder accepts, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SseLimits {
-    /// The longest line, without its end.
-    pub line_bytes: usize,
-    /// The most data in one event.
-    pub event_bytes: usize,
-}
-
 /// Why the bytes are not an acceptable event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseFault {
     /// A line is not UTF-8.
     #[error("the event stream is not valid UTF-8")]
     NotUtf8,
-    /// A line is too long.
-    #[error("a line of the event stream is longer than {limit} bytes")]
-    LineTooLong {
-        /// The limit that was passed in.
-        limit: usize,
-    },
-    /// The data of one event are too long.
-    #[error("an event of the event stream is longer than {limit} bytes")]
-    EventTooLong {
-        /// The limit that was passed in.
-        limit: usize,
-    },
+    /// A line is longer than its limit, in bytes.
+    #[error("a line of the event stream is longer than {0} bytes")]
+    LineTooLong(usize),
+    /// The data of one event are longer than their limit, in bytes.
+    #[error("an event of the event stream is longer than {0} bytes")]
+    EventTooLong(usize),
 }
 
 /// Turns chunks into events. Its state depends on the bytes alone, never on how they were cut.
 ///
-/// It holds at most one line, one event's data, and the events of the last chunk that were
-/// not taken yet. Each byte is looked at once and copied at most twice.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// It holds at most one line, one event's data, and the events of the last chunk that nobody has
+/// taken yet. It looks at each byte once and copies it at most twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseDecoder {
-    limits: SseLimits,
+    /// The most data in one event, in bytes.
+    event_bytes: usize,
     /// The line that no line end has closed yet.
     line: Vec<u8>,
-    /// A byte order mark counts on the first line only.
-    on_first_line: bool,
+    /// The first line is over: a byte order mark does not count any more.
+    past_first_line: bool,
     /// A line feed that comes now belongs to the carriage return before it.
     after_carriage_return: bool,
     event: String,
@@ -68,18 +54,9 @@ pub struct SseDecoder {
 }
 
 impl SseDecoder {
-    /// A decoder at the start of a body.
-    pub fn new(limits: SseLimits) -> Self {
-        Self {
-            limits,
-            line: Vec::new(),
-            on_first_line: true,
-            after_carriage_return: false,
-            event: String::new(),
-            data: None,
-            ready: VecDeque::new(),
-            fault: None,
-        }
+    /// A decoder at the start of a body whose events hold at most `event_bytes` of data.
+    pub fn new(event_bytes: usize) -> Self {
+        Self { event_bytes, ..Self::default() }
     }
 
     /// Takes the next bytes of the body. A fault is final: each later call repeats it. The
@@ -96,21 +73,15 @@ impl SseDecoder {
         self.ready.pop_front()
     }
 
-    /// Whether nothing of an event is held that has not ended.
-    pub fn is_between_events(&self) -> bool {
+    /// Whether the decoder holds no part of an event that has not ended.
+    pub(super) fn is_between_events(&self) -> bool {
         self.line.is_empty() && self.data.is_none() && self.event.is_empty()
     }
 
     /// Ends the body: takes an unfinished line as a line and an unfinished block as an event.
     /// Call it once, after [`Self::next_event`] has given its last.
     pub fn finish(&mut self) -> Result<Option<SseEvent>, SseFault> {
-        if let Some(fault) = self.fault {
-            return Err(fault);
-        }
-        let line = std::mem::take(&mut self.line);
-        if !line.is_empty() {
-            self.read_line(&line).inspect_err(|fault| self.fault = Some(*fault))?;
-        }
+        self.push(if self.line.is_empty() { b"" } else { b"\n" })?;
         self.dispatch();
         Ok(self.next_event())
     }
@@ -129,18 +100,15 @@ impl SseDecoder {
                 self.hold(head)?;
                 let mut line = std::mem::take(&mut self.line);
                 self.read_line(&line)?;
-                // The buffer is kept, as the next line may be cut as well.
+                // The next line may come in pieces as well, and reuses the buffer.
                 line.clear();
                 self.line = line;
             }
-            rest = match (end, tail) {
-                (b'\r', []) => {
-                    self.after_carriage_return = true;
-                    tail
-                }
-                (b'\r', [b'\n', after @ ..]) => after,
-                _ => tail,
-            };
+            rest = tail;
+            if end == b'\r' {
+                self.after_carriage_return = tail.is_empty();
+                rest = tail.strip_prefix(b"\n").unwrap_or(tail);
+            }
         }
         self.hold(rest)
     }
@@ -152,14 +120,15 @@ impl SseDecoder {
     }
 
     fn check_line(&self, bytes: usize) -> Result<(), SseFault> {
-        let limit = self.limits.line_bytes;
-        if bytes > limit { Err(SseFault::LineTooLong { limit }) } else { Ok(()) }
+        // A line is a field name, a colon, a space and the data.
+        let limit = self.event_bytes.saturating_add("event: ".len());
+        if bytes > limit { Err(SseFault::LineTooLong(limit)) } else { Ok(()) }
     }
 
     /// Takes one whole line. Line ends are ASCII, so a line never cuts a character.
     fn read_line(&mut self, bytes: &[u8]) -> Result<(), SseFault> {
         let mut line = std::str::from_utf8(bytes).map_err(|_| SseFault::NotUtf8)?;
-        if std::mem::take(&mut self.on_first_line) {
+        if !std::mem::replace(&mut self.past_first_line, true) {
             line = line.strip_prefix('\u{feff}').unwrap_or(line);
         }
         if line.is_empty() {
@@ -178,10 +147,9 @@ impl SseDecoder {
     }
 
     fn add_data(&mut self, value: &str) -> Result<(), SseFault> {
-        let limit = self.limits.event_bytes;
         let held = self.data.as_ref().map_or(0, |data| data.len().saturating_add(1));
-        if held.saturating_add(value.len()) > limit {
-            return Err(SseFault::EventTooLong { limit });
+        if held.saturating_add(value.len()) > self.event_bytes {
+            return Err(SseFault::EventTooLong(self.event_bytes));
         }
         match &mut self.data {
             None => self.data = Some(value.to_owned()),
@@ -214,7 +182,7 @@ fn split_line(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
 mod tests {
     use super::*;
 
-    const ROOMY: SseLimits = SseLimits { line_bytes: 1 << 20, event_bytes: 1 << 20 };
+    const ROOMY: usize = 1 << 20;
 
     fn event(event: &str, data: &str) -> SseEvent {
         SseEvent { event: (!event.is_empty()).then(|| event.to_owned()), data: data.to_owned() }
@@ -301,20 +269,17 @@ mod tests {
 
     #[test]
     fn a_line_and_an_event_may_be_as_large_as_their_limit_and_no_larger() {
-        let limits = SseLimits { line_bytes: 8, event_bytes: 5 };
         let run = |body: &[u8], size: usize| {
-            let mut decoder = SseDecoder::new(limits);
+            let mut decoder = SseDecoder::new(5);
             body.chunks(size).try_for_each(|chunk| decoder.push(chunk))?;
             Ok(drain(&mut decoder))
         };
         for size in [1, 3, 100] {
             assert_eq!(run(b"data: 12\ndata:34\n\n", size), Ok(vec![event("", "12\n34")]));
-            assert_eq!(
-                run(b"data: 12\ndata:345\n\n", size),
-                Err(SseFault::EventTooLong { limit: 5 })
-            );
-            assert_eq!(run(b"data: 123", size), Err(SseFault::LineTooLong { limit: 8 }));
-            assert_eq!(run(b": a long comment\n", size), Err(SseFault::LineTooLong { limit: 8 }));
+            assert_eq!(run(b"data: 12\ndata:345\n\n", size), Err(SseFault::EventTooLong(5)));
+            assert_eq!(run(b": no longer.\n", size), Ok(vec![]));
+            assert_eq!(run(b"data: 1234567", size), Err(SseFault::LineTooLong(12)));
+            assert_eq!(run(b": one longer.\n", size), Err(SseFault::LineTooLong(12)));
         }
     }
 }

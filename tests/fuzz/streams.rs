@@ -71,7 +71,7 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
         let (shown, end) = read(limits, [body]);
         let size = 1 + random.below(40);
         let (shown_in_pieces, end_in_pieces) = read(limits, body.chunks(size));
-        if end != end_in_pieces {
+        if format!("{end:?}") != format!("{end_in_pieces:?}") {
             return Err(format!("whole: {end:?}, in pieces of {size}: {end_in_pieces:?}"));
         }
         if let Ok(ResponseEnd::Completed(output) | ResponseEnd::Incomplete { output, .. }) = &end {
@@ -85,13 +85,11 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
         kind = match end {
             Ok(ResponseEnd::Completed(_)) => "completed",
             Ok(ResponseEnd::Incomplete { .. }) => "incomplete",
-            Ok(ResponseEnd::Failed { .. }) => "failed",
+            Ok(ResponseEnd::Failed(_)) => "failed",
             Err(StreamFault::EndedEarly) => "ended early",
             Err(StreamFault::Malformed(_)) => "malformed",
             Err(StreamFault::Framing(_)) => "framing",
-            Err(StreamFault::OutputTooLarge { .. } | StreamFault::TooManyItems { .. }) => {
-                "too large"
-            }
+            Err(StreamFault::OutputTooLarge(_) | StreamFault::TooManyItems(_)) => "too large",
         }
         .to_owned();
     }

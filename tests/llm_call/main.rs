@@ -1,5 +1,5 @@
-//! One call to the model service (AGN-027 §4, layer 2): what is sent, what is told of the text while
-//! it grows, and what each kind of failure is.
+//! One call to the model service (AGN-027 §4, layer 2): the request, the text progress while the
+//! response comes, and the fault for each kind of failure.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use aptix_edge::responses_api::{FunctionCall, TextProgress, TokenCounts};
 use bed::{HttpReply, LoneStep, Piece};
 use serde_json::json;
 
-/// How long an answer that nobody listens to is waited for before it is read, in milliseconds.
+/// The longest pause between two reads while nobody listens, in milliseconds.
 const PAUSE_MS: u64 = 250;
 
 const MESSAGE: &str = r#"{"type":"message","content":[{"type":"output_text","text":"Hello"}]}"#;
@@ -35,7 +35,7 @@ fn delta(text: &str) -> String {
     event(&delta.to_string())
 }
 
-/// The terminal event, `response` being what it says besides its status.
+/// The terminal event. `response` holds the members of its response object besides id and status.
 fn ended(status: &str, response: &str) -> String {
     event(&format!(
         r#"{{"type":"response.{status}","response":{{"id":"resp_1","status":"{status}",{response}}}}}"#
@@ -46,7 +46,7 @@ fn completed(items: &str) -> String {
     ended("completed", &format!(r#""output":[{items}]"#))
 }
 
-/// Hears a call, listening from some moment on.
+/// The audience of a call. It listens from some moment on.
 struct Ear<'a> {
     step: &'a LoneStep,
     from_ms: u64,
@@ -78,7 +78,7 @@ fn endpoint() -> Endpoint {
     }
 }
 
-/// One call that somebody listens to from some moment on, with what was heard and when.
+/// Makes one call that somebody listens to from some moment on; gives the progress and its moments.
 fn heard_from(
     from_ms: u64,
     step: &LoneStep,
@@ -88,28 +88,28 @@ fn heard_from(
     (ear.heard, ending)
 }
 
-/// One call that is listened to, with the progress that was reported.
+/// Makes one call that somebody listens to; gives the progress.
 fn called(step: &LoneStep) -> (Vec<TextProgress>, Result<UsableOutput, CallFailure>) {
     let (heard, ending) = heard_from(0, step);
     (heard.into_iter().map(|(_, progress)| progress).collect(), ending)
 }
 
-/// How a call ends, which is the same when nobody listens.
-fn ended_with(answer: HttpReply) -> (Vec<TextProgress>, Result<UsableOutput, CallFailure>) {
-    let (_, unheard) = heard_from(u64::MAX, &LoneStep::replying([answer.clone()]));
-    let (told, ending) = called(&LoneStep::replying([answer]));
+/// Makes one call, and demands the same end when nobody listens.
+fn ended_with(reply: HttpReply) -> (Vec<TextProgress>, Result<UsableOutput, CallFailure>) {
+    let (_, unheard) = heard_from(u64::MAX, &LoneStep::replying([reply.clone()]));
+    let (told, ending) = called(&LoneStep::replying([reply]));
     assert_eq!(format!("{unheard:?}"), format!("{ending:?}"));
     (told, ending)
 }
 
-fn answered(answer: HttpReply) -> (Vec<TextProgress>, UsableOutput) {
-    let (told, ending) = ended_with(answer);
+fn usable(reply: HttpReply) -> (Vec<TextProgress>, UsableOutput) {
+    let (told, ending) = ended_with(reply);
     (told, ending.unwrap())
 }
 
-/// How one call failed, and the fault that it is.
-fn failed(answer: HttpReply) -> (bool, Fault) {
-    let failure = ended_with(answer).1.unwrap_err();
+/// Makes one call that fails: whether a retry can succeed, and the fault.
+fn failed(reply: HttpReply) -> (bool, Fault) {
+    let failure = ended_with(reply).1.unwrap_err();
     (failure.retryable(), failure.into_fault(1))
 }
 
@@ -145,17 +145,17 @@ fn a_call_is_one_post_with_the_body_as_it_is_and_a_key_when_there_is_one() {
 }
 
 #[test]
-fn text_is_told_as_it_comes_and_the_answer_is_the_terminal_event_s() {
+fn text_is_told_as_it_comes_and_the_output_is_the_terminal_event_s() {
     let usage = r#""usage":{"input_tokens":3,"output_tokens":2}"#;
     let end = ended("completed", &format!(r#""output":[{MESSAGE},{CALL}],{usage}"#));
     let (first, rest) = end.split_at(40);
-    let (told, UsableOutput { output: answer, cut_off }) = answered(HttpReply::in_pieces(
+    let (told, UsableOutput { output, cut_off }) = usable(HttpReply::in_pieces(
         200,
         [": hello\n\n", &delta("Hel"), &delta("lo"), first, rest, "after the end"].map(Piece::text),
     ));
     assert_eq!(told, [TextProgress::Text("Hel".to_owned()), TextProgress::Text("lo".to_owned())]);
     assert_eq!(
-        (answer.response_id.as_deref(), answer.text.as_str(), cut_off),
+        (output.response_id.as_deref(), output.text.as_str(), cut_off),
         (Some("resp_1"), "Hello", None)
     );
     let call = FunctionCall {
@@ -164,25 +164,25 @@ fn text_is_told_as_it_comes_and_the_answer_is_the_terminal_event_s() {
         arguments: "{}".to_owned(),
         cut: false,
     };
-    assert_eq!(answer.calls, [call]);
+    assert_eq!(output.calls, [call]);
     assert_eq!(
-        answer.usage,
+        output.usage,
         Some(TokenCounts { input: 3, output: 2, total: 5, ..TokenCounts::default() })
     );
 }
 
 #[test]
-fn a_json_answer_is_read_too_and_its_text_told_at_once() {
+fn a_json_response_is_read_too_and_its_text_told_at_once() {
     let body = format!(r#"{{"id":"resp_1","status":"completed","output":[{MESSAGE}]}}"#);
-    let (told, answered) = answered(HttpReply::new(201, &body));
+    let (told, usable) = usable(HttpReply::new(201, &body));
     assert_eq!(told, [TextProgress::Text("Hello".to_owned())]);
-    assert_eq!(answered.output.text, "Hello");
+    assert_eq!(usable.output.text, "Hello");
 }
 
 #[test]
 fn nothing_is_read_behind_the_terminal_event() {
     let pieces = [Piece::text(&completed(MESSAGE)), Piece::Broken];
-    assert_eq!(answered(HttpReply::in_pieces(200, pieces)).1.output.text, "Hello");
+    assert_eq!(usable(HttpReply::in_pieces(200, pieces)).1.output.text, "Hello");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_service_that_is_silent_for_too_long_is_given_up_and_a_slow_one_is_not() {
         Piece::Silence(999),
         Piece::text(&completed(MESSAGE)),
     ];
-    assert_eq!(answered(HttpReply::in_pieces(200, slow).after(999)).1.output.text, "Hello");
+    assert_eq!(usable(HttpReply::in_pieces(200, slow).after(999)).1.output.text, "Hello");
 
     let silent_head = HttpReply::new(200, &completed(MESSAGE)).after(1001);
     let silent_body = [
@@ -203,15 +203,15 @@ fn a_service_that_is_silent_for_too_long_is_given_up_and_a_slow_one_is_not() {
         Piece::Silence(1001 + PAUSE_MS),
         Piece::text(&completed(MESSAGE)),
     ];
-    for (answer, at) in
+    for (reply, at) in
         [(silent_head, 1000), (HttpReply::in_pieces(200, silent_body).after(500), 1500)]
     {
-        let step = LoneStep::replying([answer.clone()]);
+        let step = LoneStep::replying([reply.clone()]);
         let failure = called(&step).1.unwrap_err();
         assert_eq!(step.now_ms(), at);
-        let unheard = LoneStep::replying([answer]);
+        let unheard = LoneStep::replying([reply]);
         assert!(heard_from(u64::MAX, &unheard).1.is_err());
-        // What came before it was left unread for a while.
+        // The bytes before the silence stayed unread for a while.
         assert!((at..=at + PAUSE_MS).contains(&unheard.now_ms()));
         assert!(!failure.retryable());
         assert_eq!(
@@ -223,7 +223,7 @@ fn a_service_that_is_silent_for_too_long_is_given_up_and_a_slow_one_is_not() {
 }
 
 #[test]
-fn an_answer_is_read_when_it_has_come_or_as_it_comes_once_somebody_listens() {
+fn a_response_is_read_when_it_has_come_or_as_it_comes_once_somebody_listens() {
     let words = ["a", "b", "c", "d", "e", "f"];
     let piecewise = || {
         let deltas = words.iter().flat_map(|word| [Piece::text(&delta(word)), Piece::Silence(100)]);
@@ -261,7 +261,7 @@ fn an_answer_is_read_when_it_has_come_or_as_it_comes_once_somebody_listens() {
 }
 
 #[test]
-fn a_connection_that_stays_open_or_breaks_behind_the_last_event_takes_nothing_of_the_answer() {
+fn a_connection_that_stays_open_or_breaks_behind_the_last_event_takes_nothing_of_the_output() {
     let text = [delta("Hel"), delta("lo"), completed(MESSAGE)].concat();
     for size in [1, 7, text.len()] {
         for end in [Piece::Silence(999_999), Piece::Broken] {
@@ -287,9 +287,9 @@ fn a_service_that_cannot_be_reached_can_be_tried_again() {
 #[test]
 fn the_wait_that_the_service_asks_for_is_read_in_either_unit() {
     let asked = |headers: &[(&str, &str)]| {
-        let answer = HttpReply::new(429, "");
-        let answer = headers.iter().fold(answer, |answer, (name, value)| answer.with(name, value));
-        called(&LoneStep::replying([answer])).1.unwrap_err().retry_after_ms()
+        let reply = HttpReply::new(429, "");
+        let reply = headers.iter().fold(reply, |reply, (name, value)| reply.with(name, value));
+        called(&LoneStep::replying([reply])).1.unwrap_err().retry_after_ms()
     };
     for (headers, ms) in [
         (&[("retry-after", "2")][..], Some(2000)),
@@ -330,8 +330,8 @@ fn a_broken_an_early_and_an_unreadable_end_are_protocol_faults() {
         (vec![Piece::text("{\"status\":\"in_pro")], early),
         (vec![Piece::text("{nonsense}")], json),
     ] {
-        let answer = HttpReply::in_pieces(200, pieces.clone()).with("x-request-id", "req_1");
-        assert_eq!(failed(answer), protocol(message), "{pieces:?}");
+        let reply = HttpReply::in_pieces(200, pieces.clone()).with("x-request-id", "req_1");
+        assert_eq!(failed(reply), protocol(message), "{pieces:?}");
     }
 }
 
@@ -340,7 +340,7 @@ fn a_refusal_carries_what_the_service_names_whatever_its_content_type() {
     let error =
         r#"{"error":{"message":"m","type":"tokens","param":null,"code":"rate_limit_exceeded"}}"#;
     let pieces = error.split_inclusive(',').map(Piece::text);
-    let answer = HttpReply::in_pieces(429, pieces).with("content-type", "text/plain");
+    let reply = HttpReply::in_pieces(429, pieces).with("content-type", "text/plain");
     let fault =
         Fault::new(ErrorCode::UpstreamUnavailable, "The model service answered with status 429.")
             .with("HttpStatus", 429)
@@ -348,7 +348,7 @@ fn a_refusal_carries_what_the_service_names_whatever_its_content_type() {
             .with("Type", "tokens")
             .with("RequestId", "req_1")
             .with("Attempts", 1);
-    assert_eq!(failed(answer.with("x-request-id", "req_1")), (true, fault));
+    assert_eq!(failed(reply.with("x-request-id", "req_1")), (true, fault));
 }
 
 #[test]
@@ -369,12 +369,12 @@ fn a_refusal_whose_body_cannot_be_read_is_still_that_refusal() {
 }
 
 #[test]
-fn a_failure_inside_an_answer_is_the_service_s_and_is_not_tried_again() {
+fn a_failure_inside_a_response_is_the_service_s_and_is_not_tried_again() {
     let error = r#""error":{"code":"server_error","message":"m"}"#;
-    let answer =
+    let reply =
         HttpReply::in_pieces(200, [delta("Hel"), ended("failed", error)].map(|p| Piece::text(&p)));
     assert_eq!(
-        failed(answer.with("x-request-id", "req_1")),
+        failed(reply.with("x-request-id", "req_1")),
         (
             false,
             Fault::new(ErrorCode::UpstreamFailed, "The model service reported a failure.")
@@ -386,14 +386,14 @@ fn a_failure_inside_an_answer_is_the_service_s_and_is_not_tried_again() {
 }
 
 #[test]
-fn text_that_was_cut_off_is_an_answer_and_a_call_or_nothing_is_not() {
+fn text_that_was_cut_off_is_an_output_and_a_call_or_nothing_is_not() {
     let cut = |reason: &str, items: &str| {
         let details = format!(r#""incomplete_details":{reason},"output":[{items}]"#);
         HttpReply::new(200, &ended("incomplete", &details))
     };
     let why = r#"{"reason":"max_output_tokens"}"#;
-    assert_eq!(answered(cut(why, MESSAGE)).1.cut_off.as_deref(), Some("max_output_tokens"));
-    assert_eq!(answered(cut("null", MESSAGE)).1.cut_off.as_deref(), Some("unknown"));
+    assert_eq!(usable(cut(why, MESSAGE)).1.cut_off.as_deref(), Some("max_output_tokens"));
+    assert_eq!(usable(cut("null", MESSAGE)).1.cut_off.as_deref(), Some("unknown"));
     let message = "The model's answer was cut off where it cannot be used.";
     for items in [CALL, "", &format!("{MESSAGE},{CALL}")] {
         let fault = Fault::new(ErrorCode::UpstreamIncomplete, message);

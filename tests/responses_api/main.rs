@@ -1,8 +1,8 @@
-//! Replays whole answers of the model service through the wire format's reader.
+//! Replays whole responses of the model service through the wire format's reader.
 //!
-//! Each body is read whole, byte by byte, and cut in two at every position: the outcome and
-//! the text told must never depend on how a network cuts. The bodies under
-//! `fixtures/streams/` are our own; recorded ones are replayed where they are at hand.
+//! The tests read each body whole, byte by byte, and cut in two at every position: the end and
+//! the text progress must never depend on how a network cuts. The bodies under
+//! `fixtures/streams/` are hand-written; `recorded` replays recorded ones where they are at hand.
 
 // A test fails by panicking, in its helper functions too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
@@ -12,7 +12,7 @@ mod recorded;
 use std::path::PathBuf;
 
 use aptix_edge::responses_api::{
-    ModelOutput, ResponseEnd, ResponseStream, StreamFault, StreamLimits, TextProgress,
+    ErrorBody, ModelOutput, ResponseEnd, ResponseStream, StreamFault, StreamLimits, TextProgress,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ fn read<'a>(limits: StreamLimits, chunks: impl IntoIterator<Item = &'a [u8]>) ->
     (told, end)
 }
 
-/// The text that a reader of all this progress has before him.
+/// The text on a reader's screen after all this progress.
 fn shown(told: &[TextProgress]) -> String {
     told.iter().fold(String::new(), |shown, progress| match progress {
         TextProgress::Nothing => shown,
@@ -52,11 +52,9 @@ fn shown(told: &[TextProgress]) -> String {
     })
 }
 
-fn output_of(outcome: &ResponseEnd) -> Option<&ModelOutput> {
-    match outcome {
-        ResponseEnd::Completed(output) | ResponseEnd::Incomplete { output, .. } => Some(output),
-        ResponseEnd::Failed { .. } => None,
-    }
+/// An end with everything in it, as text. Output items have no equality of their own.
+fn written(end: &Result<ResponseEnd, StreamFault>) -> String {
+    format!("{end:?}")
 }
 
 fn item_types(output: &ModelOutput) -> Vec<String> {
@@ -88,19 +86,19 @@ fn described((told, end): &Reading) -> Value {
     };
     match outcome {
         ResponseEnd::Completed(_) => say("outcome", json!("completed")),
-        ResponseEnd::Incomplete { reason, cut_call, .. } => {
+        ResponseEnd::Incomplete { output, reason } => {
             say("outcome", json!("incomplete"));
             say("reason", json!(reason));
-            say("cut_call", json!(cut_call));
+            say("cut_call", json!(output.calls.iter().any(|call| call.cut)));
         }
-        ResponseEnd::Failed { code, kind, message } => {
+        ResponseEnd::Failed(ErrorBody { code, kind, message, .. }) => {
             say("outcome", json!("failed"));
             say("code", json!(code));
             say("kind", json!(kind));
             say("message", json!(message));
         }
     }
-    if let Some(output) = output_of(outcome) {
+    if let Some(output) = outcome.output() {
         let calls = output.calls.iter().map(|call| {
             json!({ "call_id": call.call_id, "name": call.name, "arguments": call.arguments, "cut": call.cut })
         });
@@ -125,7 +123,7 @@ fn described((told, end): &Reading) -> Value {
     described
 }
 
-/// Our own bodies: name, bytes and what they must read as.
+/// The hand-written bodies: name, bytes and the expected reading.
 fn own_streams() -> Vec<(String, Vec<u8>, Value)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/streams");
     let mut streams: Vec<_> = std::fs::read_dir(&folder)
@@ -148,12 +146,12 @@ fn every_own_stream_reads_as_expected_however_it_is_cut() {
     for (name, body, expected) in own_streams() {
         let bytewise = read(ROOMY, body.chunks(1));
         assert_eq!(described(&bytewise), expected, "{name}");
-        if let Some(output) = bytewise.1.as_ref().ok().and_then(output_of) {
+        if let Some(output) = bytewise.1.as_ref().ok().and_then(ResponseEnd::output) {
             assert_eq!(shown(&bytewise.0), output.text, "{name}");
         }
         let same = |reading: Reading, how: &str| {
-            assert_eq!(reading.1, bytewise.1, "{name}, {how}");
-            // Text that stands before a fault in the same chunk is lost with the output.
+            assert_eq!(written(&reading.1), written(&bytewise.1), "{name}, {how}");
+            // A fault in a chunk also takes the text before it in the chunk: the output is unusable.
             if bytewise.1.is_ok() {
                 assert_eq!(shown(&reading.0), shown(&bytewise.0), "{name}, {how}");
             }
@@ -169,12 +167,13 @@ fn every_own_stream_reads_as_expected_however_it_is_cut() {
 #[test]
 fn a_body_cut_short_anywhere_ended_early() {
     for (name, body, _) in own_streams() {
-        let whole = read(ROOMY, [body.as_slice()]).1;
+        let whole = written(&read(ROOMY, [body.as_slice()]).1);
         for end in 0..body.len() {
             let (_, outcome) = read(ROOMY, [&body[..end]]);
-            // Past the terminal event's data, or past what cannot be read, nothing is missing.
-            let cut_short = Err(StreamFault::EndedEarly);
-            assert!(outcome == cut_short || outcome == whole, "{name} ended at {end}: {outcome:?}");
+            // A cut behind the terminal event's data, or behind unreadable data, changes nothing.
+            let cut_short = matches!(outcome, Err(StreamFault::EndedEarly));
+            let outcome = written(&outcome);
+            assert!(cut_short || outcome == whole, "{name} ended at {end}: {outcome}");
         }
     }
 }
@@ -187,10 +186,10 @@ fn a_body_larger_than_its_limit_is_a_fault_and_a_body_of_exactly_its_limit_is_re
         |event_bytes| read(StreamLimits { event_bytes, output_bytes: 1 << 20 }, body.chunks(7));
     assert_eq!(described(&with(body.len())), expected);
     let limit = body.len() - 1;
-    assert_eq!(with(limit).1, Err(StreamFault::OutputTooLarge { limit }));
+    assert_eq!(with(limit).1.unwrap_err(), StreamFault::OutputTooLarge(limit));
 }
 
-/// How many bytes of text the reader was given at most at one time.
+/// The most bytes of text on the reader's screen at one time.
 fn largest_shown(told: &[TextProgress]) -> usize {
     (0..=told.len()).map(|count| shown(&told[..count]).len()).max().unwrap_or(0)
 }
@@ -226,7 +225,7 @@ proptest! {
         let limits = StreamLimits { event_bytes, output_bytes };
         let (told, end) = read(limits, body.chunks(size));
         prop_assert!(largest_shown(&told) <= output_bytes);
-        if let Some(output) = end.as_ref().ok().and_then(output_of) {
+        if let Some(output) = end.as_ref().ok().and_then(ResponseEnd::output) {
             let items: usize = output.items.iter().map(|item| item.get().len()).sum();
             prop_assert!(items <= 2 * output_bytes + 2000);
             prop_assert_eq!(shown(&told), output.text.clone());
@@ -240,7 +239,7 @@ proptest! {
     ) {
         let (told, end) = read(ROOMY, body.chunks(size));
         let (told_whole, end_whole) = read(ROOMY, [body.as_slice()]);
-        prop_assert_eq!(&end, &end_whole);
+        prop_assert_eq!(written(&end), written(&end_whole));
         if end.is_ok() {
             prop_assert_eq!(shown(&told), shown(&told_whole));
         }
