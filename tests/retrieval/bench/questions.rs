@@ -16,7 +16,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "How long do we wait before calling the model again after a 503?",
-        &[("src/reasoner/retry.rs", "fn wait_ms")],
+        &[("src/reasoner/exchange.rs", "fn wait_ms")],
     ),
     (
         "Which code compares the bearer key of a request with the configured hashes?",
@@ -81,8 +81,8 @@ pub(crate) const OWN: &[Question] = &[
     (
         "resume a stream with Last-Event-ID",
         &[
-            ("src/reasoner/position.rs", "pub struct Position"),
-            ("src/reasoner/text_cursor.rs", "pub struct TextCursor"),
+            ("src/reasoner/text_cursor.rs", "pub struct Position"),
+            ("src/reasoner/text_cursor.rs", "struct TextCursor"),
             ("src/entry/session_object.rs", "Last-Event-ID"),
             ("src/entry/session_host.rs", "Last-Event-ID"),
         ],
