@@ -150,7 +150,7 @@ fn conversation_context(
     declared: &Declared<'_>,
     found: &mut Findings,
 ) -> ConversationContext {
-    let mut context = ConversationContext::default();
+    let (mut context, mut mode) = (ConversationContext::default(), None);
     CONVERSATION_CONTEXT.read(node, found, |name, node, found| match name {
         "AgentContextId" => {
             let contexts = &declared.agent_contexts;
@@ -158,8 +158,8 @@ fn conversation_context(
         }
         "BootPrompt" => context.boot_prompt = stated_prose(node, BOOT_PROMPT_BYTES, found),
         "Model" => context.model = Some(model(node, found)),
-        "Mode" => context.mode = Some(reference(node, "mode", &declared.modes, found)),
+        "Mode" => mode = Some(reference(node, "mode", &declared.modes, found)),
         _ => context.tools = client_tools(node, found),
     });
-    context
+    ConversationContext { mode, ..context }
 }
