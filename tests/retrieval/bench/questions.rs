@@ -84,7 +84,6 @@ pub(crate) const OWN: &[Question] = &[
             ("src/reasoner/text_cursor.rs", "pub struct Position"),
             ("src/reasoner/text_cursor.rs", "struct TextCursor"),
             ("src/entry/session_object.rs", "Last-Event-ID"),
-            ("src/entry/session_host.rs", "Last-Event-ID"),
         ],
     ),
     (
@@ -95,7 +94,7 @@ pub(crate) const OWN: &[Question] = &[
         "misspelled field name suggestion",
         &[
             ("src/json/nearest_name.rs", ""),
-            ("src/contract/validation/violations.rs", "fn report_unknown"),
+            ("src/contract/validation/reader.rs", "fn report_unknown"),
         ],
     ),
     (
