@@ -1,10 +1,10 @@
 //! The runtime's clock and timers.
 
-use worker::js_sys::Date;
+use worker::js_sys::{Date, Function, Promise};
 use worker::wasm_bindgen::JsValue;
 
 use super::bindings::timers::{clear_timeout, scheduler_wait, set_timeout};
-use super::promise::{Wait, settled};
+use super::promise::settled;
 
 /// A timer's time has 31 bits.
 const LONGEST_TIMER_MS: u64 = i32::MAX as u64;
@@ -31,28 +31,30 @@ pub(super) async fn sleep(ms: u64) {
 
 /// A timer. Dropping it before it rings clears it.
 struct Timer {
-    wait: Wait,
-    id: Option<JsValue>,
+    ringing: Promise,
+    /// The timer's id and its callback, until it has rung.
+    set: Option<(JsValue, Function)>,
 }
 
 impl Timer {
     fn new(ms: i32) -> Self {
-        let wait = Wait::new();
-        let id = wait.begin(|callbacks| set_timeout(&callbacks.fulfilled, ms));
-        Self { wait, id }
+        let mut set = None;
+        let ringing = Promise::new(&mut |ring, _| set = Some((set_timeout(&ring, ms), ring)));
+        Self { ringing, set }
     }
 
     async fn rings(mut self) {
-        let _ = self.wait.over().await;
-        self.id = None;
+        let _ = settled(&self.ringing).await;
+        self.set = None;
     }
 }
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        if let Some(id) = &self.id {
+        if let Some((id, ring)) = &self.set {
             clear_timeout(id);
-            self.wait.call_off();
+            // A promise that settles releases the future that waits for it.
+            let _ = ring.call0(&JsValue::UNDEFINED);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! `setTimeout`, `clearTimeout` and `scheduler.wait`.
 
-use worker::js_sys::Promise;
+use worker::js_sys::{Function, Promise};
 use worker::wasm_bindgen::JsValue;
-use worker::wasm_bindgen::prelude::{Closure, wasm_bindgen};
+use worker::wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(js_name = setTimeout)]
-    pub(crate) fn set_timeout(callback: &Closure<dyn FnMut(JsValue)>, ms: i32) -> JsValue;
+    pub(crate) fn set_timeout(callback: &Function, ms: i32) -> JsValue;
 
     #[wasm_bindgen(js_name = clearTimeout)]
     pub(crate) fn clear_timeout(timer: &JsValue);
