@@ -14,7 +14,7 @@ use crate::ports::Database;
 pub struct Export<D> {
     store: Rc<SessionStore<D>>,
     /// The session, until its members have been sent.
-    session: Option<Session>,
+    session: Option<Box<Session>>,
     /// The ordinal of the last turn that was sent.
     sent: u64,
     /// The ordinal of the last turn to send. Turns that begin meanwhile are not part of the export.
@@ -26,7 +26,7 @@ impl<D: Database> Export<D> {
     /// The export of a session as it is now.
     pub(super) fn new(store: Rc<SessionStore<D>>, session: Session) -> Result<Self, Fault> {
         let last = store.newest_ordinal()?;
-        Ok(Self { store, session: Some(session), sent: 0, last, ended: false })
+        Ok(Self { store, session: Some(Box::new(session)), sent: 0, last, ended: false })
     }
 
     /// The next piece of the document, `None` after the last. Fails with `session_not_found` when the
@@ -34,7 +34,7 @@ impl<D: Database> Export<D> {
     pub(super) fn piece(&mut self) -> Result<Option<String>, Fault> {
         let (opening, ending) = InvokeResult::around_success();
         if let Some(session) = self.session.take() {
-            let session = json(&self.store.exported_session(session)?)?;
+            let session = json(&self.store.exported_session(*session)?)?;
             let members = session.strip_suffix('}').unwrap_or(&session);
             return Ok(Some(format!("{opening}{members},\"Turns\":[")));
         }
