@@ -188,11 +188,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let conversation_id = request.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
         let Some(conversation) = catalog.conversation_context(conversation_id) else {
             let mut faults = vec![unknown_context("ConversationContext")];
-            if request
-                .agent_context_id
-                .as_ref()
-                .is_some_and(|id| catalog.agent_context(id).is_none())
-            {
+            let given = request.agent_context_id.as_ref();
+            if given.is_some_and(|id| catalog.agent_context(id).is_none()) {
                 faults.push(unknown_context("AgentContext"));
             }
             return Err(faults);

@@ -8,65 +8,30 @@ use sha2::{Digest, Sha256};
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_from_hex;
 
-/// The owner of sessions and workspaces. No request reaches another tenant's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tenant(String);
-
-impl Tenant {
-    /// The tenant of every request while `AUTH` is `none`.
-    pub fn local() -> Self {
-        Self("local".to_owned())
-    }
-
-    /// The name of the tenant's object for a session or a workspace. A tenant's name has no `/`, so no
-    /// two tenants can name the same object.
-    pub fn object_name(&self, id: &str) -> String {
-        format!("{}/{id}", self.0)
-    }
-
-    /// The tenant's name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 /// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The owner of the sessions that it reaches.
-    pub tenant: Tenant,
+    /// The owner of the sessions and workspaces that it reaches.
+    pub tenant: String,
     /// The `Id` of its key.
     pub key_id: String,
 }
 
 impl Caller {
-    /// Every caller while `AUTH` is `none`.
+    /// Every caller while `AUTH` is `none`. For local work.
     pub fn local() -> Self {
-        Self { tenant: Tenant::local(), key_id: "none".to_owned() }
+        Self { tenant: "local".to_owned(), key_id: "none".to_owned() }
+    }
+
+    /// The name of the tenant's object for a session or a workspace. A tenant's name has no `/`, so no
+    /// two tenants can name the same object.
+    pub fn object_name(&self, id: &str) -> String {
+        format!("{}/{id}", self.tenant)
     }
 
     /// The key's name in the whole deployment. Rates are counted by it.
     pub fn rate_key(&self) -> String {
-        format!("{}/{}", self.tenant.as_str(), self.key_id)
-    }
-}
-
-/// The `AUTH` variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AuthenticationMode {
-    /// Every request needs a key.
-    Keys,
-    /// Every request belongs to the tenant `local`. For local work.
-    None,
-}
-
-impl AuthenticationMode {
-    /// Reads the variable. Every value but `none` means keys.
-    pub(super) fn from_variable(value: Option<&str>) -> Self {
-        match value {
-            Some("none") => Self::None,
-            _ => Self::Keys,
-        }
+        format!("{}/{}", self.tenant, self.key_id)
     }
 }
 
@@ -110,7 +75,7 @@ impl Keyring {
             if keys.iter().any(|(_, known)| *known == hash) {
                 return Err(named("Sha256 is that of an earlier key; give each its own"));
             }
-            keys.push((Caller { tenant: Tenant(entry.tenant), key_id: entry.id }, hash));
+            keys.push((Caller { tenant: entry.tenant, key_id: entry.id }, hash));
         }
         Ok(Self { keys })
     }
@@ -159,7 +124,7 @@ mod tests {
     fn a_known_key_opens_the_door_of_its_tenant_only() {
         let ring = ring("opens");
         let caller = ring.admit(Some("Bearer opens")).unwrap();
-        assert_eq!(caller.tenant.object_name("s1"), "acme/s1");
+        assert_eq!(caller.object_name("s1"), "acme/s1");
         assert_eq!(caller.rate_key(), "acme/k1");
         assert_eq!(ring.admit(Some("bearer opens")).unwrap(), caller);
     }
@@ -205,14 +170,6 @@ mod tests {
             ),
         ] {
             assert_eq!(Keyring::parse(text).unwrap_err(), fault);
-        }
-    }
-
-    #[test]
-    fn only_the_word_none_opens_the_door_to_everyone() {
-        assert_eq!(AuthenticationMode::from_variable(Some("none")), AuthenticationMode::None);
-        for value in [None, Some(""), Some("keys"), Some("NONE"), Some("no"), Some("off")] {
-            assert_eq!(AuthenticationMode::from_variable(value), AuthenticationMode::Keys);
         }
     }
 }

@@ -2,7 +2,6 @@
 //! all rows in one transaction and lets the model service delete the stored responses. The next request
 //! or alarm continues an interrupted erasure.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::json;
@@ -20,22 +19,6 @@ use crate::reasoner::delete_responses;
 /// invocation.
 const PER_PASS: usize = 200;
 
-/// Counts a request to erase the session for as long as it is under way.
-struct UnderWay<'a>(&'a Cell<usize>);
-
-impl<'a> UnderWay<'a> {
-    fn begin(count: &'a Cell<usize>) -> Self {
-        count.set(count.get() + 1);
-        Self(count)
-    }
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
-
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases the session and returns the receipt. A fault means that no row was erased.
     pub(super) async fn erase(
@@ -47,7 +30,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             // Only the catalog says whether the model service has responses to delete.
             context.catalog()?;
         }
-        let _under_way = UnderWay::begin(&self.erasures);
+        let _under_way = Rc::clone(&self.erasures);
         let files = self.erase_files().await?;
         let erasure = match self.store.session()? {
             Some(session) => {
@@ -75,7 +58,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self: &Rc<Self>,
         context: &AdmissionContext,
     ) -> Result<(), Fault> {
-        if self.erasures.get() > 0 {
+        if Rc::strong_count(&self.erasures) > 1 {
             // The request continues it.
             return Ok(());
         }

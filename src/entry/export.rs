@@ -42,17 +42,11 @@ impl<D: Database> Export<D> {
             return Ok(None);
         }
         if self.store.session()?.is_none() {
-            return Err(Fault::new(
-                ErrorCode::SessionNotFound,
-                "The session was erased meanwhile.",
-            ));
+            let message = "The session was erased meanwhile.";
+            return Err(Fault::new(ErrorCode::SessionNotFound, message));
         }
-        let Some(turn) = self
-            .store
-            .turns_after(Some(self.sent), 1)?
-            .pop()
-            .filter(|turn| turn.ordinal <= self.last)
-        else {
+        let next = self.store.turns_after(Some(self.sent), 1)?.pop();
+        let Some(turn) = next.filter(|turn| turn.ordinal <= self.last) else {
             self.ended = true;
             return Ok(Some(format!("]}}{ending}")));
         };

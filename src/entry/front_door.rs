@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::authentication::{AuthenticationMode, Caller, Keyring, Tenant};
+use super::authentication::{Caller, Keyring};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
 use super::openapi::openapi;
@@ -14,14 +14,14 @@ use super::route::Route;
 use crate::contract::{
     ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id,
 };
-use crate::ports::{Deployment, Gateway, ObjectAddress, ObjectClass, ObjectRequest};
+use crate::ports::{Deployment, Gateway, ObjectClass, ObjectRequest};
 
 /// The settings that the Worker needs before it asks an object. Variables and secrets never change
 /// within an isolate, so an isolate reads them once.
 #[derive(Debug)]
 pub struct FrontDoor {
-    authentication: AuthenticationMode,
-    keyring: Keyring,
+    /// `None` while `AUTH` is `none`, and at no other value.
+    keyring: Option<Keyring>,
     origins: AllowedOrigins,
     deployment: Result<Deployment, Fault>,
     version: &'static str,
@@ -51,12 +51,11 @@ impl FrontDoor {
     /// Reads the variables. A malformed one is logged and lets nobody in. `version` is the product's.
     pub fn new<G: Gateway>(gateway: &G, version: &'static str) -> Self {
         let variable = |name: &str| gateway.secret(name);
-        let authentication = AuthenticationMode::from_variable(variable("AUTH").as_deref());
-        if authentication == AuthenticationMode::None {
-            warn(
-                gateway,
-                "AUTH=none: everyone who reaches this service may use it. For local work only.",
-            );
+        let is_open = variable("AUTH").as_deref() == Some("none");
+        if is_open {
+            let message =
+                "AUTH=none: everyone who reaches this service may use it. For local work only.";
+            warn(gateway, message);
         }
         let keyring = variable("API_KEYS")
             .map_or_else(|| Ok(Keyring::default()), |text| Keyring::parse(&text));
@@ -66,8 +65,7 @@ impl FrontDoor {
             Keyring::default()
         });
         Self {
-            authentication,
-            keyring,
+            keyring: (!is_open).then_some(keyring),
             origins: AllowedOrigins::from_variable(variable("ALLOWED_ORIGINS").as_deref()),
             deployment: Deployment::from_variables(variable),
             version,
@@ -146,16 +144,17 @@ impl FrontDoor {
         } else {
             None
         };
-        let object = match (&route, &body) {
-            (Route::Workspace(workspace, _), _) => object_of_workspace(&caller.tenant, workspace),
-            (Route::Session(session, _), _) => object_of_session(&caller.tenant, session),
+        let (class, id) = match (route, &body) {
+            (Route::Workspace(workspace, _), _) => (ObjectClass::Workspace, workspace),
+            (Route::Session(session, _), _) => (ObjectClass::Session, session.to_string()),
             (_, Some(body)) => {
-                object_of_session(&caller.tenant, &session_of(&gateway.bytes(body))?)
+                (ObjectClass::Session, session_of(&gateway.bytes(body))?.to_string())
             }
             (_, None) => return Err(Fault::new(ErrorCode::Internal, "No object is asked.").into()),
         };
         let request = ObjectRequest {
-            object,
+            class,
+            name: caller.object_name(&id),
             method: head.method,
             url: head.url,
             last_event_id: head.header("Last-Event-ID"),
@@ -164,7 +163,7 @@ impl FrontDoor {
             Ok(response) => Ok(FrontResponse::OfObject(response, Vec::new())),
             Err(fault) => {
                 gateway.log(json!({
-                    "event": "object_failed", "level": "error", "object": request.object.name,
+                    "event": "object_failed", "level": "error", "object": request.name,
                     "fault": fault.0,
                 }));
                 Ok(FrontResponse::Own(Response::refusal(object_failed().into())))
@@ -173,9 +172,9 @@ impl FrontDoor {
     }
 
     fn caller(&self, head: &RequestHead<'_>) -> Result<Caller, Fault> {
-        match self.authentication {
-            AuthenticationMode::None => Ok(Caller::local()),
-            AuthenticationMode::Keys => self.keyring.admit(head.header("Authorization").as_deref()),
+        match &self.keyring {
+            None => Ok(Caller::local()),
+            Some(keyring) => keyring.admit(head.header("Authorization").as_deref()),
         }
     }
 
@@ -216,14 +215,6 @@ pub(super) fn object_failed() -> Fault {
         ErrorCode::Internal,
         "The object behind this address did not answer. Send the same request again: nothing is done twice.",
     )
-}
-
-fn object_of_session(tenant: &Tenant, session: &SessionId) -> ObjectAddress {
-    ObjectAddress { class: ObjectClass::Session, name: tenant.object_name(session.as_str()) }
-}
-
-fn object_of_workspace(tenant: &Tenant, workspace: &str) -> ObjectAddress {
-    ObjectAddress { class: ObjectClass::Workspace, name: tenant.object_name(workspace) }
 }
 
 /// The `SessionId` of a submission. A body without one is validated whole, so that the client gets all

@@ -31,7 +31,7 @@ mod views;
 mod workspace;
 
 pub use admission_context::{AdmissionContext, ContextSource};
-pub use authentication::{Caller, Keyring, Tenant};
+pub use authentication::{Caller, Keyring};
 pub use event_stream::EventStream;
 pub use export::Export;
 pub use front_door::{FrontDoor, FrontResponse};

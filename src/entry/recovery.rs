@@ -90,10 +90,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         let now = self.platform.now_ms();
         if turn.attempts >= MAX_ATTEMPTS {
-            let fault = Fault::new(
-                ErrorCode::TurnInterrupted,
-                "The turn was interrupted more than once. Send the same request again to go on from its last step.",
-            );
+            let message = "The turn was interrupted more than once. Send the same request again to go on from its last step.";
+            let fault = Fault::new(ErrorCode::TurnInterrupted, message);
             turn.status = TurnStatus::Failed;
             let outcome = StoredOutcome::of(&fault.into(), None);
             self.store.end(&mut session, &mut turn, None, &outcome, now)?;

@@ -26,8 +26,8 @@ pub struct SessionHost<P, D> {
     pub(super) live: RefCell<Option<LiveTurn>>,
     /// The number of turns that this instance has run.
     pub(super) runs: Cell<u64>,
-    /// The number of requests to erase the session that are under way.
-    pub(super) erasures: Cell<usize>,
+    /// Each request to erase the session holds a clone while it is under way.
+    pub(super) erasures: Rc<()>,
     pub(super) alarm: Alarm,
 }
 
@@ -47,7 +47,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             store: Rc::new(SessionStore::new(database)),
             live: RefCell::new(None),
             runs: Cell::new(0),
-            erasures: Cell::new(0),
+            erasures: Rc::default(),
             alarm: Alarm::default(),
         })
     }

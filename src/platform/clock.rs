@@ -1,9 +1,11 @@
 //! The runtime's clock and timers.
 
-use worker::js_sys::{Date, Function, Promise};
-use worker::wasm_bindgen::JsValue;
+use std::time::Duration;
 
-use super::bindings::timers::{clear_timeout, scheduler_wait, set_timeout};
+use worker::Delay;
+use worker::js_sys::Date;
+
+use super::bindings::timers::scheduler_wait;
 use super::promise::settled;
 
 /// A timer's time has 31 bits.
@@ -24,37 +26,7 @@ pub(super) async fn sleep(ms: u64) {
     let mut left = ms;
     while left > 0 {
         let step = left.min(LONGEST_TIMER_MS);
-        Timer::new(step as i32).rings().await;
+        Delay::from(Duration::from_millis(step)).await;
         left -= step;
-    }
-}
-
-/// A timer. Dropping it before it rings clears it.
-struct Timer {
-    ringing: Promise,
-    /// The timer's id and its callback, until it has rung.
-    set: Option<(JsValue, Function)>,
-}
-
-impl Timer {
-    fn new(ms: i32) -> Self {
-        let mut set = None;
-        let ringing = Promise::new(&mut |ring, _| set = Some((set_timeout(&ring, ms), ring)));
-        Self { ringing, set }
-    }
-
-    async fn rings(mut self) {
-        let _ = settled(&self.ringing).await;
-        self.set = None;
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        if let Some((id, ring)) = &self.set {
-            clear_timeout(id);
-            // A promise that settles releases the future that waits for it.
-            let _ = ring.call0(&JsValue::UNDEFINED);
-        }
     }
 }

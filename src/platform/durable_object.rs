@@ -4,9 +4,8 @@ use serde_json::json;
 use worker::Env;
 use worker::js_sys::{JSON, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
-use worker::web_sys::Response;
+use worker::web_sys::{RequestInit, Response};
 
-use super::bindings::fetch::RequestInit;
 use super::bindings::namespace::Namespace;
 use super::promise::settled;
 use super::variables::binding;
@@ -17,7 +16,7 @@ pub(super) async fn ask(
     request: &ObjectRequest<'_>,
     body: Option<&Uint8Array>,
 ) -> Result<Response, HttpFault> {
-    let name = match request.object.class {
+    let name = match request.class {
         ObjectClass::Session => "SESSIONS",
         ObjectClass::Workspace => "WORKSPACES",
     };
@@ -39,6 +38,6 @@ async fn send(
     if let Some(body) = body {
         init.set_body(body);
     }
-    let object = namespace.get_by_name(&request.object.name)?;
+    let object = namespace.get_by_name(&request.name)?;
     settled(&object.fetch(request.url, &init)?).await.map(JsCast::unchecked_into)
 }

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use worker::js_sys::{JSON, Object, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::web_sys::{AbortController, ReadableStream, Response};
+use worker::web_sys::{AbortController, ReadableStream, RequestInit, Response};
 
-use super::bindings::fetch::{PipeOptions, Pipeable, RequestInit, fetch_url};
+use super::bindings::fetch::{PipeOptions, Pipeable, fetch_url};
 use super::bindings::streams::IdentityTransformStream;
 use super::byte_stream::ByteReader;
 use super::clock::sleep;
@@ -45,7 +45,7 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
         init.set_body(&Uint8Array::from(request.body.as_bytes()));
     }
     let abort = AbortOnDrop::new()?;
-    init.set_signal(&abort.controller.signal());
+    init.set_signal(Some(&abort.controller.signal()));
     let sent = fetch_url(&request.url, &init)?;
     let response: Response = settled(&sent).await?.unchecked_into();
     let (status, headers) = (response.status(), response.headers());

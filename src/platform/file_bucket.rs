@@ -7,8 +7,8 @@ use worker::Env;
 use worker::js_sys::{JSON, Object, Promise, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::web_sys::ReadableStream;
+use worker::worker_sys::{R2Bucket, R2Object, R2ObjectBody, R2Objects};
 
-use super::bindings::bucket::{Bucket, KeptObject, Listing};
 use super::console::write_line;
 use super::promise::settled;
 use super::variables::binding;
@@ -30,7 +30,9 @@ impl FileBucket {
         key: &str,
         contents: &[u8],
     ) -> Result<(), FileFault> {
-        let kept = bucket(env)?.put(key, &Uint8Array::from(contents)).map_err(failed)?;
+        let kept = bucket(env)?
+            .put(key.to_owned(), Uint8Array::from(contents).into(), JsValue::UNDEFINED)
+            .map_err(failed)?;
         self.keeping.borrow_mut().push(kept.clone());
         let ended = settled(&kept).await;
         self.keeping.borrow_mut().retain(|other| !Object::is(other, &kept));
@@ -48,22 +50,28 @@ impl FileBucket {
         let options = JSON::parse(&options).map_err(failed)?;
         let mut erased = 0;
         loop {
-            let listing: Listing = fulfilled(bucket.list(&options)).await?.unchecked_into();
-            let objects = listing.objects();
-            if objects.length() == 0 {
+            let listing: R2Objects =
+                fulfilled(bucket.list(options.clone())).await?.unchecked_into();
+            let objects = listing.objects().map_err(failed)?;
+            if objects.is_empty() {
                 return Ok(erased);
             }
-            erased += u64::from(objects.length());
-            let keys = objects.iter().map(|object| object.unchecked_ref::<KeptObject>().key());
-            fulfilled(bucket.delete(&keys.collect())).await?;
+            let keys = objects.iter().map(|object| object.key().map(JsValue::from));
+            let keys = keys.collect::<Result<_, _>>().map_err(failed)?;
+            fulfilled(bucket.delete_multiple(keys)).await?;
+            erased += objects.len() as u64;
         }
     }
 }
 
 /// The size of a file in bytes, `None` where there is no such file.
 pub(super) async fn size_of(env: &Env, key: &str) -> Result<Option<u64>, FileFault> {
-    let found = fulfilled(bucket(env)?.head(key)).await?;
-    Ok(is_there(&found).then(|| found.unchecked_ref::<KeptObject>().size() as u64))
+    let found = fulfilled(bucket(env)?.head(key.to_owned())).await?;
+    if found.is_null() {
+        return Ok(None);
+    }
+    let size = found.unchecked_into::<R2Object>().size().map_err(failed)?;
+    Ok(Some(size as u64))
 }
 
 /// A range of a file's contents, `None` where there is no such file. Offset and length are in bytes.
@@ -75,16 +83,15 @@ pub(super) async fn contents_of(
 ) -> Result<Option<ReadableStream>, FileFault> {
     let range = json!({ "range": { "offset": offset, "length": length } }).to_string();
     let options = JSON::parse(&range).map_err(failed)?;
-    let found = fulfilled(bucket(env)?.get(key, &options)).await?;
-    Ok(is_there(&found).then(|| found.unchecked_ref::<KeptObject>().body()).flatten())
+    let found = fulfilled(bucket(env)?.get(key.to_owned(), options)).await?;
+    if found.is_null() {
+        return Ok(None);
+    }
+    found.unchecked_into::<R2ObjectBody>().body().map(Some).map_err(failed)
 }
 
-fn bucket(env: &Env) -> Result<Bucket, FileFault> {
+fn bucket(env: &Env) -> Result<R2Bucket, FileFault> {
     binding(env, BINDING).map(JsCast::unchecked_into).ok_or(FileFault::NoBucket)
-}
-
-fn is_there(value: &JsValue) -> bool {
-    !value.is_undefined() && !value.is_null()
 }
 
 async fn fulfilled(promise: Result<Promise, JsValue>) -> Result<JsValue, FileFault> {

@@ -21,8 +21,8 @@ use super::variables::variable;
 use crate::contract::Fault;
 use crate::entry::INDEX_SEARCH;
 use crate::ports::{
-    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectAddress, ObjectClass,
-    ObjectRequest, Platform, storage_failed,
+    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectClass, ObjectRequest,
+    Platform, storage_failed,
 };
 
 pub(super) struct Runtime {
@@ -75,9 +75,9 @@ impl Platform for Runtime {
     ) -> Result<String, HttpFault> {
         let tenant = self.name.as_deref().and_then(|name| name.split_once('/'));
         let (tenant, _) = tenant.ok_or_else(|| HttpFault("The object has no name.".to_owned()))?;
-        let name = format!("{tenant}/{workspace_id}");
         let request = ObjectRequest {
-            object: ObjectAddress { class: ObjectClass::Workspace, name },
+            class: ObjectClass::Workspace,
+            name: format!("{tenant}/{workspace_id}"),
             method: "POST",
             url: &format!("https://object{INDEX_SEARCH}"),
             last_event_id: None,

@@ -5,15 +5,6 @@ use std::future::Future;
 
 use super::{FileFault, HttpFault};
 
-/// Addresses one object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectAddress {
-    /// Session or workspace.
-    pub class: ObjectClass,
-    /// `{tenant}/{id}`, unique within the class.
-    pub name: String,
-}
-
 /// The classes of Durable Objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectClass {
@@ -26,8 +17,10 @@ pub enum ObjectClass {
 /// A request on its way to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectRequest<'a> {
-    /// Where it goes.
-    pub object: ObjectAddress,
+    /// The object's class.
+    pub class: ObjectClass,
+    /// The object's name, `{tenant}/{id}`, unique within the class.
+    pub name: String,
     /// The client's method.
     pub method: &'a str,
     /// The client's whole URL, from which the object finds the same route.

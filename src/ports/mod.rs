@@ -10,7 +10,7 @@ mod platform;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable};
 pub use deployment::Deployment;
-pub use gateway::{BodyFault, Gateway, ObjectAddress, ObjectClass, ObjectRequest};
+pub use gateway::{BodyFault, Gateway, ObjectClass, ObjectRequest};
 pub use platform::{
     CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
     Platform, ResponseBody,

@@ -56,7 +56,7 @@ impl Gateway for TestGateway {
         let header = |name: &str| request.last_event_id.clone().filter(|_| name == "Last-Event-ID");
         let head = RequestHead { method: request.method, url: request.url, header: &header };
         let body = ready(Ok(body.cloned().unwrap_or_default()));
-        match (request.object.class, request.object.name.as_str()) {
+        match (request.class, request.name.as_str()) {
             (ObjectClass::Session, "local/s") => {
                 Ok(self.host.response(&self.source, &head, body).await)
             }

@@ -41,6 +41,20 @@ fn a_key_opens_the_door_and_nothing_else_does() {
 }
 
 #[test]
+fn only_the_word_none_opens_the_door_to_everyone() {
+    let bed = Bed::new();
+    bed.deploy("AUTH", "none");
+    assert_eq!(asked(&bed, "GET", "/sessions/s", &[]).status, 404);
+    for value in ["", "keys", "NONE", " none", "no", "off"] {
+        bed.deploy("AUTH", value);
+        assert_eq!(asked(&bed, "GET", "/sessions/s", &[]).status, 401, "{value}");
+    }
+    bed.world.secrets.borrow_mut().remove("AUTH");
+    bed.deploy("API_KEYS", "[]");
+    assert_eq!(asked(&bed, "GET", "/sessions/s", &[]).status, 401, "without the variable");
+}
+
+#[test]
 fn keys_that_cannot_be_read_keep_the_door_closed_and_the_operator_is_told() {
     let bed = closed();
     bed.deploy("API_KEYS", "[{}]");

@@ -1,9 +1,9 @@
-//! The global `fetch`, its `RequestInit`, and `tee` and `pipeThrough` of a body.
+//! The global `fetch`, and `tee` and `pipeThrough` of a body.
 
-use worker::js_sys::{Array, Promise, Uint8Array};
+use worker::js_sys::{Array, Promise};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen::prelude::wasm_bindgen;
-use worker::web_sys::{AbortSignal, ReadableStream};
+use worker::web_sys::{AbortSignal, ReadableStream, RequestInit};
 
 use super::streams::IdentityTransformStream;
 
@@ -11,14 +11,6 @@ use super::streams::IdentityTransformStream;
 extern "C" {
     #[wasm_bindgen(catch, js_name = fetch)]
     pub(crate) fn fetch_url(url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
-
-    pub(crate) type RequestInit;
-
-    #[wasm_bindgen(method, setter)]
-    pub(crate) fn set_body(this: &RequestInit, body: &Uint8Array);
-
-    #[wasm_bindgen(method, setter)]
-    pub(crate) fn set_signal(this: &RequestInit, signal: &AbortSignal);
 
     pub(crate) type Pipeable;
 

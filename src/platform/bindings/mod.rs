@@ -7,15 +7,13 @@
 //! | file | declares |
 //! |---|---|
 //! | `body_reader` | `ReadableStreamBYOBReader` with `readAtLeast` |
-//! | `bucket` | `R2Bucket` |
-//! | `fetch` | `fetch`, `RequestInit`, `tee` and `pipeThrough` |
+//! | `fetch` | `fetch`, `tee` and `pipeThrough` |
 //! | `namespace` | `DurableObjectNamespace` |
 //! | `storage` | `DurableObjectStorage` and its SQL |
 //! | `streams` | `IdentityTransformStream` |
-//! | `timers` | `setTimeout`, `clearTimeout`, `scheduler.wait` |
+//! | `timers` | `scheduler.wait` |
 
 pub(super) mod body_reader;
-pub(super) mod bucket;
 pub(super) mod fetch;
 pub(super) mod namespace;
 pub(super) mod storage;

@@ -3,8 +3,7 @@
 use worker::js_sys::Promise;
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen::prelude::wasm_bindgen;
-
-use super::fetch::RequestInit;
+use worker::web_sys::RequestInit;
 
 #[wasm_bindgen]
 extern "C" {
