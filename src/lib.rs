@@ -43,8 +43,8 @@
 //! - Only `platform` names `worker`, `wasm_bindgen`, `js_sys` or `web_sys`; everything else runs natively.
 //! - Only the reasoner names the first three layers; only it repeats a call or changes a session's mode
 //!   (AGN-027 §3.1.3).
-//! - Only `composition` writes what the model sees (AGN-027 §3.1.1), and only `llm_call` calls the model
-//!   service.
+//! - Only `composition` writes the requests that the model sees (AGN-027 §3.1.1), and only `llm_call` calls
+//!   the model service. The catalog holds the operator's words, a tool its own result.
 //! - An `InvokeResult` is built in one place, `contract::invoke_result`.
 //! - Clock, randomness and secrets come in through `ports`.
 //!

@@ -9,12 +9,33 @@ use serde_json::{Map, Value};
 
 use super::secret_template::SecretTemplate;
 
-/// The built-in tool that changes the mode; every turn offers it (AGN-011 §4.2).
-pub const AGENT_CHANGE_MODE: &str = "agent_change_mode";
-/// The built-in tool that lists the modes; modes that name it offer it.
-pub const AGENT_LIST_MODES: &str = "agent_list_modes";
 /// The product's own tools: a mode may name them, and no catalog may redefine them.
-pub const BUILT_IN_TOOLS: [&str; 2] = [AGENT_CHANGE_MODE, AGENT_LIST_MODES];
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuiltInTool {
+    /// Changes the mode; every turn offers it (AGN-011 §4.2).
+    ChangeMode,
+    /// Lists the modes; modes that name it offer it.
+    ListModes,
+}
+
+impl BuiltInTool {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::ChangeMode, Self::ListModes];
+
+    /// The tool's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ChangeMode => "agent_change_mode",
+            Self::ListModes => "agent_list_modes",
+        }
+    }
+
+    /// The tool of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.as_str() == name)
+    }
+}
+
 /// The mode in which a session starts by default (AGN-011 §3.1).
 pub const GENERAL_MODE: &str = "general";
 /// The conversation context of sessions that name none.

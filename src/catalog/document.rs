@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::agent_context::agent_context;
-use super::definitions::{BUILT_IN_TOOLS, Catalog, ConversationContext, Mode};
+use super::definitions::{BuiltInTool, Catalog, ConversationContext, Mode};
 use super::findings::{CatalogFault, Findings, NeededSecret};
 use super::modes::modes;
 use super::names::is_context_id;
@@ -121,7 +121,7 @@ impl<'d> Declared<'d> {
         };
         names("Modes", "Key", &mut declared.modes);
         names("ServerTools", "Name", &mut declared.tools);
-        declared.tools.extend(BUILT_IN_TOOLS.map(Cow::from));
+        declared.tools.extend(BuiltInTool::ALL.map(|tool| Cow::from(tool.as_str())));
         declared
     }
 }

@@ -17,9 +17,9 @@ mod tools;
 mod values;
 
 pub use definitions::{
-    AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, BUILT_IN_TOOLS, Catalog,
-    ClientToolDefinition, Continuation, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE,
-    HeaderTemplate, HttpService, Mode, OnError, Retrieval, RetrievalSource, ServerTool,
+    AgentContext, BuiltInTool, Catalog, ClientToolDefinition, Continuation, ConversationContext,
+    DEFAULT_CONTEXT, GENERAL_MODE, HeaderTemplate, HttpService, Mode, OnError, Retrieval,
+    RetrievalSource, ServerTool,
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};

@@ -3,7 +3,7 @@
 //!
 //! Composition decides which tools a turn offers.
 
-use super::definitions::{BUILT_IN_TOOLS, ClientToolDefinition, OnError, ServerTool};
+use super::definitions::{BuiltInTool, ClientToolDefinition, OnError, ServerTool};
 use super::findings::{Findings, Seen};
 use super::names::{is_tool_name, quoted};
 use super::parameters::parameters;
@@ -76,7 +76,7 @@ fn client_tool<'d>(
 fn tool_name<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, found: &mut Findings) -> String {
     found.unique(node, "name", names);
     let name = named(node, is_tool_name, "must be 1 to 64 of A-Z a-z 0-9 _ -", found);
-    if BUILT_IN_TOOLS.contains(&name.as_str()) {
+    if BuiltInTool::parse(&name).is_some() {
         let name = quoted(&name);
         found.fault(node, format!("{name} is a tool of the product itself; choose another name"));
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog, ClientToolDefinition, Mode};
+use crate::catalog::{BuiltInTool, Catalog, ClientToolDefinition, Mode};
 use crate::contract::{ClientTool, Fault};
 use crate::responses_api::FunctionTool;
 
@@ -35,13 +35,13 @@ pub(super) fn default_tool(tool: &ClientToolDefinition) -> Result<ToolDefinition
 /// places it.
 pub(super) fn server_tools(catalog: &Catalog, mode: &Mode) -> Result<Vec<ToolDefinition>, Fault> {
     let names = mode.tools.iter().map(String::as_str);
-    let always =
-        (!mode.tools.iter().any(|name| name == AGENT_CHANGE_MODE)).then_some(AGENT_CHANGE_MODE);
-    let definitions = names.chain(always).filter_map(|name| match name {
-        AGENT_CHANGE_MODE => Some(change_mode(catalog)),
-        AGENT_LIST_MODES => Some(list_modes()),
+    let change = BuiltInTool::ChangeMode.as_str();
+    let always = (!mode.tools.iter().any(|name| name == change)).then_some(change);
+    let definitions = names.chain(always).filter_map(|name| match BuiltInTool::parse(name) {
+        Some(BuiltInTool::ChangeMode) => Some(change_mode(catalog)),
+        Some(BuiltInTool::ListModes) => Some(list_modes()),
         // The catalog was checked as a whole: a mode names known tools only.
-        _ => catalog
+        None => catalog
             .server_tool(name)
             .map(|tool| definition(name, Some(&tool.description), &tool.parameters, tool.strict)),
     });
@@ -72,13 +72,13 @@ fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
         "Changes the mode of this session when the user asks for it or the task clearly needs it. Modes: {}",
         uses.join(" ")
     );
-    definition(AGENT_CHANGE_MODE, Some(&description), &parameters, false)
+    definition(BuiltInTool::ChangeMode.as_str(), Some(&description), &parameters, false)
 }
 
 fn list_modes() -> Result<ToolDefinition, Fault> {
     let parameters = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     let description = "Lists the modes of this service: key, display name, and when to use each.";
-    definition(AGENT_LIST_MODES, Some(description), &parameters, false)
+    definition(BuiltInTool::ListModes.as_str(), Some(description), &parameters, false)
 }
 
 fn definition(

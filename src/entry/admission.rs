@@ -35,8 +35,8 @@ pub(super) struct Admission<'a, P, D> {
     pub(super) context: &'a AdmissionContext,
     /// The chunks that were retrieved for the turn.
     pub(super) retrieved: &'a Retrieved,
-    /// The turn that recovery failed at this request. A repeat of it gets that failure once before it
-    /// runs again.
+    /// The turn that recovery has just failed, on behalf of this request. If this request repeats that
+    /// turn, it gets the failure; the next repeat runs the turn again.
     pub(super) given_up: Option<u64>,
 }
 
@@ -92,7 +92,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let mut calls = self.store.calls(open)?;
         let settled = match_results(&mut calls, &request.tool_results)?;
         let now = self.platform.now_ms();
-        self.look_after()?;
+        self.ensure_alarm()?;
         begin_continuation(
             self.store,
             &mut session,
@@ -135,7 +135,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
                 self.refuse_when_live(&session)?;
                 // Without a catalog the turn could not run.
                 self.context.catalog()?;
-                self.look_after()?;
+                self.ensure_alarm()?;
                 resume_turn(self.store, &mut session, &mut turn, self.platform.now_ms())?;
                 Ok(Some(Admitted::Run(turn)))
             }
@@ -174,12 +174,12 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             now_ms: self.platform.now_ms(),
         };
         let prepared = prepare_turn(self.store, session, new, faults)?;
-        self.look_after()?;
+        self.ensure_alarm()?;
         Ok(Admitted::Run(prepared.begin(self.store)?))
     }
 
     /// Sets the alarm. The writes that accept a submission follow without an await.
-    pub(super) fn look_after(&self) -> Result<(), Fault> {
+    pub(super) fn ensure_alarm(&self) -> Result<(), Fault> {
         self.alarm.ensure(self.platform, self.context.deployment.turn_alarm_ms)
     }
 

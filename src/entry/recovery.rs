@@ -45,7 +45,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let deployment = source.deployment(self.platform.as_ref());
         let every_ms = deployment
             .map_or_else(|_| Deployment::default().turn_alarm_ms, |known| known.turn_alarm_ms);
-        if let Err(fault) = self.look_after(source, every_ms).await {
+        if let Err(fault) = self.resume_work(source, every_ms).await {
             // A failed alarm would be repeated a few times and then dropped for good.
             self.platform.log(json!({
                 "event": "alarm_failed", "level": "error",
@@ -58,7 +58,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Keeps the alarm of a running turn, resumes an interrupted turn, continues an erasure, and frees
     /// storage that holds nothing.
-    async fn look_after(
+    async fn resume_work(
         self: &Rc<Self>,
         source: &ContextSource,
         every_ms: u64,
@@ -100,7 +100,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if context.catalog.is_err() {
             return Ok(Recovered::Waits);
         }
-        self.admission(context).look_after()?;
+        self.admission(context).ensure_alarm()?;
         resume_turn(&self.store, &mut session, &mut turn, now)?;
         self.run(context, &turn)?;
         Ok(Recovered::Nothing)

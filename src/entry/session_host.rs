@@ -1,7 +1,7 @@
 //! The owner of a session: its storage, and the one turn that runs in memory (interface §2).
 //!
-//! Keys: one object for each `{tenant}/{SessionId}`. Atomic: a submission is admitted without an await.
-//! Its responses are in `session_object`, its work without a client in `recovery`.
+//! There is one object for each `{tenant}/{SessionId}`, and it admits a submission without an await. Its
+//! responses are in `session_endpoints`, its work without a client in `recovery`.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

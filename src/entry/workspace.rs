@@ -1,5 +1,6 @@
 //! The object that owns a workspace's index: documents in, chunks out (the interface, section 7).
 
+use std::collections::BTreeMap;
 use std::future::Future;
 
 use serde::Serialize;
@@ -14,7 +15,7 @@ use crate::contract::{
     ErrorCode, Fault, InvokeResult, SearchRequest, Warning, parse_documents, parse_search,
 };
 use crate::ports::{Database, HttpFault, Platform};
-use crate::retrieval::{Chunk, ChunkIndex, Question, Upserted, retrieve};
+use crate::retrieval::{Chunk, ChunkIndex, Question, retrieve};
 
 /// Where a session's object asks for a search of the index itself. It is no endpoint, so that no
 /// client comes here.
@@ -24,20 +25,6 @@ pub const INDEX_SEARCH: &str = "/index/search";
 #[derive(Debug)]
 pub struct WorkspaceHost<D> {
     index: ChunkIndex<D>,
-}
-
-/// `PUT …/documents`
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct UpsertView {
-    documents: Vec<Upserted>,
-}
-
-/// `POST …/search`
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct SearchView {
-    chunks: Vec<Chunk>,
 }
 
 impl<D: Database> WorkspaceHost<D> {
@@ -74,7 +61,7 @@ impl<D: Database> WorkspaceHost<D> {
             let search = parse_search(&body.await.map_err(|_| object_failed())?)?;
             // The turn that asks keeps its own bound in bytes.
             let found = self.found(&search, search.limit.unwrap_or(usize::MAX), usize::MAX)?;
-            return Ok(shown(&SearchView { chunks: found }));
+            return Ok(shown(&BTreeMap::from([("Chunks", found)])));
         }
         let Route::Workspace(workspace, route) = Route::find(head.method, head.target())? else {
             let message = "A workspace does not answer this.";
@@ -87,7 +74,7 @@ impl<D: Database> WorkspaceHost<D> {
         match route {
             WorkspaceRoute::Upsert => {
                 let documents = self.index.upsert(&parse_documents(&body)?)?;
-                Ok(shown(&UpsertView { documents }))
+                Ok(shown(&BTreeMap::from([("Documents", documents)])))
             }
             WorkspaceRoute::Remove(path, as_form) => {
                 let removed = self.index.remove(&path)?;
@@ -128,7 +115,7 @@ impl<D: Database> WorkspaceHost<D> {
         if retrieval.source == RetrievalSource::Index {
             let limit = search.limit.unwrap_or(retrieval.limit as usize);
             let found = self.found(&search, limit, retrieval.max_bytes as usize)?;
-            return Ok(shown(&SearchView { chunks: found }));
+            return Ok(shown(&BTreeMap::from([("Chunks", found)])));
         }
         let question = Question {
             query: &search.query,
@@ -143,7 +130,7 @@ impl<D: Database> WorkspaceHost<D> {
         } else {
             Vec::new()
         };
-        Ok(InvokeResult::success(SearchView { chunks: retrieved.chunks }, warnings))
+        Ok(InvokeResult::success(BTreeMap::from([("Chunks", retrieved.chunks)]), warnings))
     }
 
     /// What the workspace's own index finds.

@@ -19,14 +19,14 @@ use crate::responses_api::{ResponseEnd, ResponseStream, StreamLimits, TextProgre
 const LIMITS: StreamLimits =
     StreamLimits { event_bytes: 32 * 1024 * 1024, output_bytes: 16 * 1024 * 1024 };
 
-/// The fewest bytes that a read waits for where an event may begin: the runtime gives the first bytes
-/// of an HTTP chunk apart from the rest, and no event is this short. With 1 byte in its place a watched
+/// The fewest bytes that a read waits for where an event may begin. The runtime's first read of an HTTP
+/// chunk returns a few bytes of it; waiting for 32 spares that read, and every event is longer. With 1 byte in its place a watched
 /// turn takes a fifth more processor time (`make bench ONLY=burst,paced`).
 const EVENT_BYTES: u64 = 32;
 
 /// The shortest sign of life of a service, `:` and a blank line, in bytes, and the longest interval
-/// between two, in milliseconds. As many bytes as a read waits for must come before the silence ends
-/// the call.
+/// between two, in milliseconds. A read waits for no more bytes than a service that only shows signs of
+/// life sends before it counts as silent.
 const SIGN_OF_LIFE: (u64, u64) = (3, 10_000);
 
 /// The longest pause between two reads while nobody listens, in milliseconds. It is short because a

@@ -52,7 +52,8 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Closes the calls that nobody will run any more with the results of `result_of`, and hands the
-    /// outputs of all calls back. Does nothing when no call is open. Fails as `outputs_of` does, too.
+    /// outputs of all calls back. Does nothing when no call is open. A fault of
+    /// `outputs_of` is passed on.
     pub fn settle_open_calls(
         &self,
         session: &mut Session,

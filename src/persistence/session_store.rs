@@ -1,5 +1,5 @@
-//! A session's storage: its tables, its durable steps, and the reads of turns and the conversation.
-//! Writes stand in `turn_life_cycle.rs`, calls in `open_calls.rs`.
+//! A session's storage: its tables, and the reads of turns and the conversation. `turn_life_cycle.rs`
+//! has the writes, `open_calls.rs` the calls.
 
 use std::cell::{Cell, RefCell};
 
@@ -134,8 +134,8 @@ impl<D: Database> SessionStore<D> {
         self.outcome_from_row(&row.ok_or_else(lost_turn)?)
     }
 
-    /// The entries of the conversation after `seq`, oldest first. Of those that the model service
-    /// refused only tool outputs are among them, because stand-ins replace these.
+    /// The entries of the conversation after `seq`, oldest first. Entries that the model service refused
+    /// are left out, except tool outputs: the reasoner replaces these.
     pub fn entries_after(&self, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
         if let Some(known) = self.memory.borrow().owed.as_ref().filter(|known| known.after == seq) {
             return Ok(known.entries.clone());

@@ -3,10 +3,11 @@
 use serde_json::json;
 use worker::Env;
 use worker::js_sys::{JSON, Uint8Array};
-use worker::wasm_bindgen::{JsCast, JsValue};
+use worker::wasm_bindgen::JsCast;
 use worker::web_sys::{RequestInit, Response};
+use worker::worker_sys::DurableObjectNamespace;
 
-use super::bindings::namespace::Namespace;
+use super::bindings::stub::Stub;
 use super::promise::settled;
 use super::variables::binding;
 use crate::ports::{HttpFault, ObjectClass, ObjectRequest};
@@ -22,22 +23,16 @@ pub(super) async fn ask(
     };
     let namespace = binding(env, name)
         .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;
-    Ok(send(&namespace.unchecked_into(), request, body).await?)
-}
-
-async fn send(
-    namespace: &Namespace,
-    request: &ObjectRequest<'_>,
-    body: Option<&Uint8Array>,
-) -> Result<Response, JsValue> {
-    let mut head = json!({ "method": request.method, "headers": {} });
-    if let Some(position) = &request.last_event_id {
-        head = json!({ "method": request.method, "headers": { "Last-Event-ID": position } });
-    }
+    let headers = match &request.last_event_id {
+        Some(position) => json!({ "Last-Event-ID": position }),
+        None => json!({}),
+    };
+    let head = json!({ "method": request.method, "headers": headers });
     let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();
     if let Some(body) = body {
         init.set_body(body);
     }
-    let object = namespace.get_by_name(&request.name)?;
-    settled(&object.fetch(request.url, &init)?).await.map(JsCast::unchecked_into)
+    let object = namespace.unchecked_into::<DurableObjectNamespace>().get_by_name(&request.name)?;
+    let sent = object.unchecked_into::<Stub>().fetch(request.url, &init)?;
+    Ok(settled(&sent).await?.unchecked_into())
 }

@@ -1,5 +1,5 @@
-//! The deployment's variables (interface §6): the name, default and meaning of each. They are read
-//! and checked here only.
+//! The deployment's variables (interface §6): the name, default and meaning of each. `crate::entry` reads
+//! the variables and secrets that concern callers.
 
 use crate::contract::Fault;
 

@@ -18,7 +18,7 @@ use crate::persistence::EntrySeq;
 use crate::ports::{Database, Deployment, Platform};
 
 /// The most calls for one request, the first included.
-const MAX_ATTEMPTS: u32 = 3;
+const MAX_CALLS: u32 = 3;
 
 /// The longest wait that a service can ask for, in milliseconds.
 const MAX_RETRY_AFTER_MS: u64 = 60_000;
@@ -186,7 +186,7 @@ pub(super) fn endpoint<P: Platform>(
 
 /// The wait before the next attempt; `None` when there is none. `random` is in `[0, 1)`.
 fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) -> Option<u64> {
-    if attempts_made >= MAX_ATTEMPTS || !failure.retryable() {
+    if attempts_made >= MAX_CALLS || !failure.retryable() {
         return None;
     }
     if let Some(asked) = failure.retry_after_ms().filter(|ms| *ms <= MAX_RETRY_AFTER_MS) {

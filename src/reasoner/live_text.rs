@@ -24,7 +24,7 @@ pub(crate) struct Outcome {
 /// The text of one model call.
 #[derive(Debug)]
 pub(super) struct Segment {
-    /// Number of the model call within the turn.
+    /// The segment's number within the turn. Every model call and every new attempt begins one.
     pub(super) number: u32,
     pub(super) text: String,
     pub(super) discarded: bool,

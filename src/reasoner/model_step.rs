@@ -7,7 +7,7 @@ use super::conversation_input::Input;
 use super::exchange::{Exchange, Transcript};
 use super::settlement::no_result;
 use super::turn_loop::{Reasoner, RunningTurn};
-use crate::catalog::{AGENT_CHANGE_MODE, Continuation};
+use crate::catalog::{BuiltInTool, Continuation};
 use crate::composition::NoResult;
 use crate::contract::{ErrorCode, Fault, Usage, Warning};
 use crate::llm_call::UsableOutput;
@@ -59,7 +59,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let segment = transcript.segment;
         transcript.usage = output.usage.map(usage);
         let calls = self.calls_of(running, &output)?;
-        let mode_changes = calls.iter().filter(|call| call.name == AGENT_CHANGE_MODE).count();
+        let change_mode = BuiltInTool::ChangeMode.as_str();
+        let mode_changes = calls.iter().filter(|call| call.name == change_mode).count();
 
         if running.agent.continuation == Continuation::Stored {
             running.session.chain_head.clone_from(&output.response_id);

@@ -54,7 +54,7 @@ impl TextCursor {
                 if held.offset > 0 {
                     frames.push_str(&event_frames::discard(held.segment));
                 }
-                // A segment that never existed here says nothing about the segments before it.
+                // Where this instance never had that segment, the watcher starts from the beginning.
                 self.position = passed.then_some(Position { segment: held.segment, offset: 0 });
             }
         }
@@ -87,7 +87,7 @@ impl TextCursor {
 /// A place in a submission's text: `{segment}.{byte offset}`, as `id:` and `Last-Event-ID` write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Number of the model call within the turn.
+    /// The segment's number within the turn.
     pub segment: u32,
     /// The UTF-8 bytes of that segment that the watcher has.
     pub offset: usize,

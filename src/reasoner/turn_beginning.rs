@@ -144,8 +144,8 @@ pub(crate) fn begin_continuation<D: Database>(
     })
 }
 
-/// Lets a turn go on from its last durable step. The model service may have got the turn's own message
-/// with a later turn's call; then the message is added to the conversation again.
+/// Continues a turn from its last durable step. If a later turn's call has already sent this turn's
+/// message to the model service, the message is added to the conversation again.
 pub(crate) fn resume_turn<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,

@@ -4,7 +4,7 @@
 use super::live_text::LiveText;
 use super::settlement::abort;
 use super::turn_loop::{Reasoner, RunningTurn};
-use crate::catalog::BUILT_IN_TOOLS;
+use crate::catalog::BuiltInTool;
 use crate::contract::{
     AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCall, ToolCalls,
     ToolContinuationResponse, ToolResult, TurnStatus,
@@ -130,7 +130,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     /// `ModeDisplayName` shows their effect.
     fn shown_results(&self, turn: u64) -> Result<Vec<ToolResult>, Fault> {
         let shown = self.store.turn_calls(turn)?.into_iter().filter(|call| {
-            call.runs_on == RunsOn::Server && !BUILT_IN_TOOLS.contains(&call.name.as_str())
+            call.runs_on == RunsOn::Server && BuiltInTool::parse(&call.name).is_none()
         });
         Ok(shown.filter_map(|call| call.result).collect())
     }

@@ -9,7 +9,6 @@ use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select
 
 use super::live_text::{LiveText, Outcome};
 use super::run_report::RunReport;
-use super::settlement::turn_aborted;
 use crate::catalog::{AgentContext, Catalog, ConversationContext};
 use crate::composition::ToolList;
 use crate::contract::{ErrorCode, Fault};
@@ -68,7 +67,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let timed_out = pin!(self.platform.sleep(self.deployment.turn_timeout_ms));
         let advancing = pin!(self.advance(ordinal, live_text));
         match Abortable::new(select(timed_out, advancing), cancellation).await {
-            Err(Aborted) => Err(turn_aborted()),
+            Err(Aborted) => Err(Fault::new(ErrorCode::TurnAborted, "The turn was cancelled.")),
             Ok(Either::Left(_)) => Err(Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The turn did not end within {} ms.", self.deployment.turn_timeout_ms),

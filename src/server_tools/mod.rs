@@ -7,7 +7,7 @@
 mod http_tool;
 mod mode_tools;
 
-use crate::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog, OnError, ServerTool};
+use crate::catalog::{BuiltInTool, Catalog, OnError, ServerTool};
 use crate::contract::{ErrorCode, Fault, ToolOutcome, ToolResult};
 use crate::files::{FileLinks, OutputFile, keep_files};
 use crate::outbound::ServiceFailure;
@@ -42,14 +42,17 @@ pub async fn run<P: Platform>(
     invocation: ToolInvocation<'_>,
 ) -> Result<ToolRun, Fault> {
     let started = platform.now_ms();
+    let name = invocation.name;
     let mut files = Vec::new();
-    let (outcome, new_mode) = match (invocation.name, catalog.server_tool(invocation.name)) {
-        (AGENT_CHANGE_MODE, _) => mode_tools::change_mode(catalog, invocation.arguments),
-        (AGENT_LIST_MODES, _) => (mode_tools::list_modes(catalog), None),
-        (name, None) => {
+    let (outcome, new_mode) = match (BuiltInTool::parse(name), catalog.server_tool(name)) {
+        (Some(BuiltInTool::ChangeMode), _) => {
+            mode_tools::change_mode(catalog, invocation.arguments)
+        }
+        (Some(BuiltInTool::ListModes), _) => (mode_tools::list_modes(catalog), None),
+        (None, None) => {
             (ToolOutcome::Error(format!("The tool {name} is no longer available.")), None)
         }
-        (name, Some(tool)) => match call_http_tool(platform, tool, links, invocation).await {
+        (None, Some(tool)) => match call_http_tool(platform, tool, links, invocation).await {
             Ok((result, made)) => {
                 files = made;
                 (ToolOutcome::Result(result), None)

@@ -16,9 +16,9 @@ mod wrong_documents;
 use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
-    AGENT_CHANGE_MODE, AGENT_LIST_MODES, AgentContext, Catalog, CatalogFault, ClientToolDefinition,
-    Continuation, ConversationContext, HeaderTemplate, HttpService, Mode, NeededSecret, OnError,
-    Retrieval, RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
+    AgentContext, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition, Continuation,
+    ConversationContext, HeaderTemplate, HttpService, Mode, NeededSecret, OnError, Retrieval,
+    RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
 };
 use documents::{full, least, with, without};
 use serde_json::{Map, Value, json};
@@ -137,7 +137,7 @@ fn a_full_document_is_read_member_by_member() {
             },
         })
     );
-    assert_eq!(catalog.server_tool(AGENT_CHANGE_MODE), None);
+    assert_eq!(catalog.server_tool(BuiltInTool::ChangeMode.as_str()), None);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn the_builtin_catalog_is_complete_and_obeys_its_schema() {
     );
     assert_eq!(catalog.default_mode().key, "general");
     for mode in catalog.modes() {
-        assert_eq!(mode.tools, [AGENT_LIST_MODES]);
+        assert_eq!(mode.tools, [BuiltInTool::ListModes.as_str()]);
         assert!(!mode.instructions.is_empty() && !mode.when_to_use.is_empty());
         assert_eq!(mode.welcome_message.is_empty(), mode.is_default, "{}", mode.key);
     }
@@ -465,7 +465,7 @@ fn the_schema_and_the_checker_accept_the_same_right_documents() {
         with("/ConversationContexts/default/BootPrompt", json!("p".repeat(262_144))),
         with("/ServerTools/0/Parameters/properties/q", json!({ "type": "array", "items": {} })),
         with("/ServerTools/0/Parameters", json!({})),
-        with("/Modes/0/Tools", json!([AGENT_CHANGE_MODE, AGENT_LIST_MODES])),
+        with("/Modes/0/Tools", json!(BuiltInTool::ALL.map(BuiltInTool::as_str))),
         with("/Modes/0/Key", json!("A-z_0.9")),
         with("/AgentContexts/team:a.b-c_1", json!({})),
         with("/ServerTools/0/Http/Url", json!("http://[::1]:8787/x")),

@@ -184,6 +184,20 @@ fn every_permitted_variant_is_accepted() {
 }
 
 #[test]
+fn a_name_of_a_closed_list_is_a_string_and_no_object_with_that_member() {
+    let artifact = |members: &str| {
+        turn(&format!(
+            r#""InputArtifacts":[{{"RelativePath":"a","FileName":"b","Contents":"",{members}}}]"#
+        ))
+    };
+    let encoding = artifact(r#""Origin":"ide","Encoding":{"base64":null}"#);
+    assert_eq!(report(&encoding).len(), 1);
+    assert!(report(&encoding)[0].starts_with("invalid_field /InputArtifacts/0/Encoding"));
+    let origin = artifact(r#""Origin":{"ide":null}"#);
+    assert!(report(&origin)[0].starts_with("invalid_field /InputArtifacts/0/Origin"));
+}
+
+#[test]
 fn all_violations_are_reported_at_once_in_document_order() {
     let body = r#"{
       "Mode": "general",

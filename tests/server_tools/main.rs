@@ -10,7 +10,7 @@
 
 mod http_tool;
 
-use aptix_edge::catalog::{AGENT_CHANGE_MODE, AGENT_LIST_MODES, Catalog};
+use aptix_edge::catalog::{BuiltInTool, Catalog};
 use aptix_edge::contract::{ErrorCode, Fault, SessionId, ToolOutcome, ToolResult, TurnId};
 use aptix_edge::files::FileLinks;
 use aptix_edge::server_tools::{RequestedMode, ToolInvocation, ToolRun, run};
@@ -109,9 +109,10 @@ fn a_call_that_the_model_wrote_wrong_never_fails_the_turn() {
 #[test]
 fn the_built_in_tools_run_without_any_request() {
     let step = LoneStep::default();
-    let change = ran(&step, AGENT_CHANGE_MODE, r#"{"mode":"general","reason":"r"}"#).unwrap();
+    let change =
+        ran(&step, BuiltInTool::ChangeMode.as_str(), r#"{"mode":"general","reason":"r"}"#).unwrap();
     let mode = RequestedMode { key: "general".to_owned(), reason: "r".to_owned() };
     assert_eq!(change.new_mode, Some(mode));
-    assert_eq!(ran(&step, AGENT_LIST_MODES, "").unwrap().new_mode, None);
+    assert_eq!(ran(&step, BuiltInTool::ListModes.as_str(), "").unwrap().new_mode, None);
     assert_eq!(step.sent(), []);
 }

@@ -196,8 +196,8 @@ fn base64(longest: usize, node: Node<'_, '_>, reader: &mut Reader) -> Option<Str
 
 /// The reading of the contents depends on `Encoding`, which may follow them.
 fn declares_base64(artifact: Node<'_, '_>) -> bool {
-    let encoding = artifact.find("Encoding").and_then(|node| serde_json::from_str(node.json).ok());
-    encoding == Some(ContentEncoding::Base64)
+    let encoding = artifact.find("Encoding").and_then(|node| node.as_text());
+    encoding.is_some_and(|name| name == ContentEncoding::Base64.as_str())
 }
 
 fn media_type_problem(text: &str) -> Option<&'static str> {

@@ -63,7 +63,8 @@ impl Reader {
         &mut self,
         node: Node<'_, '_>,
     ) -> Option<T> {
-        let choice = serde_json::from_str(node.json).ok();
+        let is_text = node.as_text().is_some();
+        let choice = is_text.then(|| serde_json::from_str(node.json).ok()).flatten();
         choice.or_else(|| self.refuse(node, &format!("must be one of {}", T::NAMES.join(", "))))
     }
 

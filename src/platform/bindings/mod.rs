@@ -8,14 +8,14 @@
 //! |---|---|
 //! | `body_reader` | `ReadableStreamBYOBReader` with `readAtLeast` |
 //! | `fetch` | `fetch`, `tee` and `pipeThrough` |
-//! | `namespace` | `DurableObjectNamespace` |
 //! | `storage` | `DurableObjectStorage` and its SQL |
 //! | `streams` | `IdentityTransformStream` |
+//! | `stub` | `fetch` of a `DurableObjectStub` |
 //! | `timers` | `scheduler.wait` |
 
 pub(super) mod body_reader;
 pub(super) mod fetch;
-pub(super) mod namespace;
 pub(super) mod storage;
 pub(super) mod streams;
+pub(super) mod stub;
 pub(super) mod timers;

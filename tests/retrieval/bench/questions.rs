@@ -83,7 +83,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/reasoner/text_cursor.rs", "pub struct Position"),
             ("src/reasoner/text_cursor.rs", "struct TextCursor"),
-            ("src/entry/session_object.rs", "Last-Event-ID"),
+            ("src/entry/session_endpoints.rs", "Last-Event-ID"),
         ],
     ),
     (

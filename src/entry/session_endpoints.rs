@@ -1,4 +1,5 @@
-//! A session's object: its response to every request that the front door passes on (interface §1, §2).
+//! The endpoints of a session: the object's response to each request that the front door passes on
+//! (interface §1, §2).
 
 use std::future::Future;
 use std::rc::Rc;
@@ -126,7 +127,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             self.end_erasure(context).await?;
             return view(receipt);
         }
-        self.recover(context)?;
+        // The history of modes shows no turn, so it leaves the news of a failed one to another request.
+        if route != SessionRoute::Modes {
+            self.recover(context)?;
+        }
         let session = self.known_session(id)?;
         match route {
             SessionRoute::Session => view(self.session_view(context, &session)),

@@ -1,4 +1,4 @@
-//! `DurableObjectNamespace`.
+//! `fetch` of a `DurableObjectStub`.
 
 use worker::js_sys::Promise;
 use worker::wasm_bindgen::JsValue;
@@ -7,11 +7,6 @@ use worker::web_sys::RequestInit;
 
 #[wasm_bindgen]
 extern "C" {
-    pub(crate) type Namespace;
-
-    #[wasm_bindgen(method, catch, js_name = getByName)]
-    pub(crate) fn get_by_name(this: &Namespace, name: &str) -> Result<Stub, JsValue>;
-
     pub(crate) type Stub;
 
     #[wasm_bindgen(method, catch)]
