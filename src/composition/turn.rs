@@ -38,11 +38,8 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
         merge_tools(client_tools, server_tools(material.catalog, material.mode)?);
     let choice = turn.tool_choice_name.as_deref();
     let unoffered_choice = choice.filter(|name| tools.get(name).is_none()).map(|_| {
-        Fault::new(
-            ErrorCode::InvalidField,
-            "ToolChoiceName must name an offered tool, and none of that name is offered.",
-        )
-        .at("/ToolChoiceName")
+        let message = "ToolChoiceName must name an offered tool, and none of that name is offered.";
+        Fault::new(ErrorCode::InvalidField, message).at("/ToolChoiceName")
     });
     let messages = compose_messages(turn, material)?;
     Ok(ComposedTurn { messages, tools, warnings, received_tools, unoffered_choice })

@@ -24,17 +24,10 @@ macro_rules! identifier {
         impl $name {
             /// Reads the identifier; the fault is `invalid_field`, without a path.
             pub fn parse(text: &str) -> Result<Self, Fault> {
-                if is_identifier(text) {
-                    Ok(Self(text.to_owned()))
-                } else {
-                    Err(Fault::new(
-                        ErrorCode::InvalidField,
-                        concat!(
-                            stringify!($name),
-                            " must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -"
-                        ),
-                    ))
-                }
+                let rule = " must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -";
+                let message = || format!("{}{rule}", stringify!($name));
+                let valid = is_identifier(text).then(|| Self(text.to_owned()));
+                valid.ok_or_else(|| Fault::new(ErrorCode::InvalidField, message()))
             }
 
             /// The identifier as text.

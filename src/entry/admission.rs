@@ -81,11 +81,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         };
         let most = self.context.deployment.max_continuations;
         if turn.progress.submission >= most {
-            return Err(Fault::new(
-                ErrorCode::Forbidden,
-                "The turn has had as many continuations as the deployment permits. Cancel it, and begin a new one.",
-            )
-            .with("MaxContinuations", most));
+            let message = "The turn has had as many continuations as the deployment permits. Cancel it, and begin a new one.";
+            return Err(Fault::new(ErrorCode::Forbidden, message).with("MaxContinuations", most));
         }
         // Without a catalog the turn could not go on.
         self.context.catalog()?;
@@ -225,20 +222,16 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let Some(ordinal) = session.live_turn else { return Ok(()) };
         let turn = self.store.turn_at(ordinal)?;
         if turn.status != TurnStatus::AwaitingTools {
-            return Err(Fault::new(
-                ErrorCode::TurnInProgress,
-                "Another turn of this session is running. Wait for it, or cancel it.",
-            )
-            .with("TurnId", turn.turn_id.as_str()));
+            let message = "Another turn of this session is running. Wait for it, or cancel it.";
+            return Err(Fault::new(ErrorCode::TurnInProgress, message)
+                .with("TurnId", turn.turn_id.as_str()));
         }
         let calls = serde_json::to_value(pending_calls(self.store, session, &turn)?)
             .map_err(|_| Fault::internal("The pending calls could not be written."))?;
-        Err(Fault::new(
-            ErrorCode::TurnAwaitingTools,
-            "Another turn of this session awaits tool results. Send them, or cancel it.",
-        )
-        .with("TurnId", turn.turn_id.as_str())
-        .with("ToolCalls", calls))
+        let message = "Another turn of this session awaits tool results. Send them, or cancel it.";
+        Err(Fault::new(ErrorCode::TurnAwaitingTools, message)
+            .with("TurnId", turn.turn_id.as_str())
+            .with("ToolCalls", calls))
     }
 
     /// The ordinal of the next turn. `MAX_TURNS` bounds a session's storage.
@@ -248,11 +241,9 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         if newest < most {
             return Ok(newest + 1);
         }
-        Err(Fault::new(
-            ErrorCode::Forbidden,
-            "The session has had as many turns as the deployment permits. Begin a new session.",
-        )
-        .with("MaxTurns", most))
+        let message =
+            "The session has had as many turns as the deployment permits. Begin a new session.";
+        Err(Fault::new(ErrorCode::Forbidden, message).with("MaxTurns", most))
     }
 }
 
@@ -267,10 +258,8 @@ fn other_contexts(session: &Session, request: &UserTurn) -> Vec<Fault> {
         .filter(|(_, given, bound)| given.as_ref().is_some_and(|given| given != *bound));
     others
         .map(|(member, _, bound)| {
-            Fault::new(
-                ErrorCode::InvalidField,
-                format!("{member} was bound to {bound} by the session's first turn. Leave it out, or start another session."),
-            )
+            let message = format!("{member} was bound to {bound} by the session's first turn. Leave it out, or start another session.");
+            Fault::new(ErrorCode::InvalidField, message)
             .at(format!("/{member}"))
         })
         .collect()
@@ -278,11 +267,9 @@ fn other_contexts(session: &Session, request: &UserTurn) -> Vec<Fault> {
 
 /// The fault of a context that the catalog lacks. It does not repeat the id, which can be any text.
 fn unknown_context(kind: &str) -> Fault {
-    Fault::new(
-        ErrorCode::ContextNotFound,
-        format!("The catalog has no {kind} of the id that the request or its session names."),
-    )
-    .at(format!("/{kind}Id"))
+    let message =
+        format!("The catalog has no {kind} of the id that the request or its session names.");
+    Fault::new(ErrorCode::ContextNotFound, message).at(format!("/{kind}Id"))
 }
 
 pub(super) fn no_session(id: &SessionId) -> Fault {

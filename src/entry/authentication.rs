@@ -99,10 +99,8 @@ impl Keyring {
             }
         }
         admitted.ok_or_else(|| {
-            Fault::new(
-                ErrorCode::Unauthenticated,
-                "Send a valid key in the header Authorization: Bearer <key>.",
-            )
+            let message = "Send a valid key in the header Authorization: Bearer <key>.";
+            Fault::new(ErrorCode::Unauthenticated, message)
         })
     }
 }

@@ -25,13 +25,8 @@ impl AllowedOrigins {
         let value = value.unwrap_or_default();
         let listed: Vec<&str> = serde_json::from_str(value)
             .unwrap_or_else(|_| value.split(|c: char| c == ',' || c.is_whitespace()).collect());
-        Self(
-            listed
-                .into_iter()
-                .map(|origin| origin.trim_end_matches('/').to_owned())
-                .filter(|origin| !origin.is_empty())
-                .collect(),
-        )
+        let origins = listed.into_iter().map(|origin| origin.trim_end_matches('/').to_owned());
+        Self(origins.filter(|origin| !origin.is_empty()).collect())
     }
 
     /// Whether no page may call.
@@ -47,10 +42,8 @@ impl AllowedOrigins {
     /// The headers of the response to a preflight; `forbidden` for a page that may not call.
     pub(super) fn preflight(&self, origin: &str, methods: &str) -> Result<Vec<Header>, Fault> {
         if !self.permits(origin) {
-            return Err(Fault::new(
-                ErrorCode::Forbidden,
-                "Pages of this origin may not call. The operator lists those that may in ALLOWED_ORIGINS.",
-            ));
+            let message = "Pages of this origin may not call. The operator lists those that may in ALLOWED_ORIGINS.";
+            return Err(Fault::new(ErrorCode::Forbidden, message));
         }
         Ok(vec![
             ("Access-Control-Allow-Methods", methods.to_owned()),

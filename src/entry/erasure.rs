@@ -98,9 +98,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 Ok(count) => count,
                 Err(FileFault::NoBucket) => 0,
                 Err(FileFault::Failed) => {
-                    return Err(Fault::internal(
-                        "The session's files could not be deleted, so nothing else was. Send the same request again.",
-                    ));
+                    let message = "The session's files could not be deleted, so nothing else was. Send the same request again.";
+                    return Err(Fault::internal(message));
                 }
             };
             if self.runs.get() == runs {

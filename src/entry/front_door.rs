@@ -211,10 +211,8 @@ impl Refused {
 
 /// The fault of a request whose object failed.
 pub(super) fn object_failed() -> Fault {
-    Fault::new(
-        ErrorCode::Internal,
-        "The object behind this address did not answer. Send the same request again: nothing is done twice.",
-    )
+    let message = "The object behind this address did not answer. Send the same request again: nothing is done twice.";
+    Fault::new(ErrorCode::Internal, message)
 }
 
 /// The `SessionId` of a submission. A body without one is validated whole, so that the client gets all

@@ -20,17 +20,12 @@ pub fn openapi(deployment: &Deployment, version: &str) -> String {
             piece.split_at_checked(end.unwrap_or(piece.len())).unwrap_or(("", piece));
         let value = if name == "VERSION" { version.to_owned() } else { value_of(name, deployment) };
         // `"@NAME"` becomes a JSON value; inside a longer string it becomes text.
-        match rest.strip_prefix('"').filter(|_| written.ends_with('"') && name != "VERSION") {
-            Some(rest) => {
-                written.pop();
-                written.push_str(&value);
-                written.push_str(rest);
-            }
-            None => {
-                written.push_str(&value);
-                written.push_str(rest);
-            }
+        let whole = rest.strip_prefix('"').filter(|_| written.ends_with('"') && name != "VERSION");
+        if whole.is_some() {
+            written.pop();
         }
+        written.push_str(&value);
+        written.push_str(whole.unwrap_or(rest));
     }
     written
 }

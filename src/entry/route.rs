@@ -160,11 +160,8 @@ impl Route {
             matches!(route, Ok(Self::Session(_, SessionRoute::Stream(_) | SessionRoute::Export)));
         let permits_head = permits("GET") && !streams;
         if !permits(method) && (method != "HEAD" || !permits_head) {
-            return Err(Fault::new(
-                ErrorCode::MethodNotAllowed,
-                format!("This endpoint takes {allowed} only."),
-            )
-            .with("Allowed", allowed));
+            let message = format!("This endpoint takes {allowed} only.");
+            return Err(Fault::new(ErrorCode::MethodNotAllowed, message).with("Allowed", allowed));
         }
         route
     }
@@ -209,18 +206,13 @@ fn turn_page(query: &str) -> Result<TurnPage, Fault> {
             "Limit" => {
                 let limit = value.parse().ok().filter(|limit| (1..=MAX_TURNS).contains(limit));
                 page.limit = limit.ok_or_else(|| {
-                    Fault::new(
-                        ErrorCode::InvalidField,
-                        format!("Limit must be a whole number from 1 to {MAX_TURNS}."),
-                    )
-                    .at("/Limit")
+                    let message = format!("Limit must be a whole number from 1 to {MAX_TURNS}.");
+                    Fault::new(ErrorCode::InvalidField, message).at("/Limit")
                 })?;
             }
             _ => {
-                return Err(Fault::new(
-                    ErrorCode::UnknownField,
-                    "This endpoint takes After and Limit in its query, nothing else.",
-                ));
+                let message = "This endpoint takes After and Limit in its query, nothing else.";
+                return Err(Fault::new(ErrorCode::UnknownField, message));
             }
         }
     }
@@ -239,10 +231,8 @@ fn removed_path(query: &str) -> Result<(String, Option<String>), Fault> {
     for member in query.split('&').filter(|member| !member.is_empty()) {
         let (name, value) = member.split_once('=').unwrap_or((member, ""));
         if name != "Path" || path.is_some() {
-            return Err(Fault::new(
-                ErrorCode::UnknownField,
-                "This endpoint takes one Path in its query, nothing else.",
-            ));
+            let message = "This endpoint takes one Path in its query, nothing else.";
+            return Err(Fault::new(ErrorCode::UnknownField, message));
         }
         path = Some(decoded(value).into_owned());
         as_form = value.contains('+').then(|| decoded(&value.replace('+', " ")).into_owned());

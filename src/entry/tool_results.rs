@@ -42,13 +42,11 @@ pub(super) fn match_results(
                 }));
             }
         }
-        return Err(Fault::new(
-            ErrorCode::ToolResultsMismatch,
-            "The tool results must match the pending calls in count, ids and order. Nothing was accepted.",
-        )
-        .at("/ToolResults")
-        .with("Differences", differences)
-        .with("Expected", expected));
+        let message = "The tool results must match the pending calls in count, ids and order. Nothing was accepted.";
+        return Err(Fault::new(ErrorCode::ToolResultsMismatch, message)
+            .at("/ToolResults")
+            .with("Differences", differences)
+            .with("Expected", expected));
     }
     let mut settled = Vec::with_capacity(results.len());
     for (call, result) in calls.iter_mut().filter(|call| call.is_pending()).zip(results) {
@@ -74,18 +72,13 @@ pub(super) fn not_awaiting<D: Database>(
     if turn.progress.submission > 0 && asked.iter().eq(given) {
         return Ok(conflict(turn.turn_id.as_str()));
     }
-    Ok(Fault::new(
-        ErrorCode::TurnNotAwaitingTools,
-        format!("The turn is {} and waits for no tool results.", turn.status.as_str()),
-    )
-    .with("TurnId", turn.turn_id.as_str()))
+    let message = format!("The turn is {} and waits for no tool results.", turn.status.as_str());
+    let fault = Fault::new(ErrorCode::TurnNotAwaitingTools, message);
+    Ok(fault.with("TurnId", turn.turn_id.as_str()))
 }
 
 /// The fault of a request that uses a `TurnId` again with other content.
 pub(super) fn conflict(turn_id: &str) -> Fault {
-    Fault::new(
-        ErrorCode::TurnConflict,
-        "This TurnId was used with other content. Use a new TurnId, or repeat the request unchanged.",
-    )
-    .with("TurnId", turn_id)
+    let message = "This TurnId was used with other content. Use a new TurnId, or repeat the request unchanged.";
+    Fault::new(ErrorCode::TurnConflict, message).with("TurnId", turn_id)
 }

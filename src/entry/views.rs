@@ -243,15 +243,13 @@ fn display_name(context: &AdmissionContext, session: &Session) -> String {
 }
 
 fn traced(call: Call) -> TracedCall {
+    let result = call.result.as_ref();
     TracedCall {
         model_call: call.model_call,
         tool_call_id: call.tool_call_id,
         name: call.name,
         runs_on: call.runs_on.as_str(),
-        execution_ms: call.result.as_ref().map(|result| result.execution_ms),
-        successful: call
-            .result
-            .as_ref()
-            .map(|result| matches!(result.outcome, ToolOutcome::Result(_))),
+        execution_ms: result.map(|result| result.execution_ms),
+        successful: result.map(|result| matches!(result.outcome, ToolOutcome::Result(_))),
     }
 }

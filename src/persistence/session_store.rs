@@ -269,9 +269,8 @@ impl<D: Database> SessionStore<D> {
         let Some(row) = self.database.first(Session::SELECT, &[])? else { return Ok(()) };
         let version: usize = row.get("schema_version")?;
         if version > schema::VERSION {
-            return Err(Fault::internal(
-                "The session was written by a newer version of the service. Deploy that version again.",
-            ));
+            let message = "The session was written by a newer version of the service. Deploy that version again.";
+            return Err(Fault::internal(message));
         }
         if version < schema::VERSION {
             self.step(|| {

@@ -23,10 +23,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<Option<StoredOutcome>, Fault> {
         let limit = self.deployment.max_iterations;
         if running.turn.progress.iterations >= limit {
-            return Err(Fault::new(
-                ErrorCode::IterationLimitExceeded,
-                format!("The turn was not done after {limit} model calls. Ask for less at once."),
-            ));
+            let message =
+                format!("The turn was not done after {limit} model calls. Ask for less at once.");
+            return Err(Fault::new(ErrorCode::IterationLimitExceeded, message));
         }
         let input = Input::owed(&self.store, running)?;
         let exchange = self.exchange(running, &input).await?;

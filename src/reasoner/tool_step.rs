@@ -42,12 +42,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             self.report.borrow_mut().timings.tools += self.since(started_at);
             let run = run?;
             if running.turn.progress.files.len() + run.files.len() > MAX_FILES {
-                return Err(Fault::new(
-                    ErrorCode::ServerToolFailed,
-                    format!("The turn's tools have made more than {MAX_FILES} files."),
-                )
-                .with("ToolName", call.name.as_str())
-                .with("ToolCallId", call.tool_call_id.as_str()));
+                let message = format!("The turn's tools have made more than {MAX_FILES} files.");
+                return Err(Fault::new(ErrorCode::ServerToolFailed, message)
+                    .with("ToolName", call.name.as_str())
+                    .with("ToolCallId", call.tool_call_id.as_str()));
             }
             call.result = Some(run.result);
             let new_mode = run.new_mode.and_then(|requested| self.change_mode(running, requested));

@@ -115,8 +115,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 }
 
 fn context_gone(kind: &str, id: &str) -> Fault {
-    Fault::new(
-        ErrorCode::ContextNotFound,
-        format!("The session is bound to the {kind} {id}, which is no longer in the catalog."),
-    )
+    let message =
+        format!("The session is bound to the {kind} {id}, which is no longer in the catalog.");
+    Fault::new(ErrorCode::ContextNotFound, message)
 }

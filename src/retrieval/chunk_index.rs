@@ -354,9 +354,8 @@ impl<D: Database> ChunkIndex<D> {
         let row = self.row("SELECT schema_version FROM index_state WHERE id = 1")?;
         let version: usize = row.get("schema_version")?;
         if version > VERSIONS.len() {
-            return Err(Fault::internal(
-                "The workspace was written by a newer version of the service. Deploy that version again.",
-            ));
+            let message = "The workspace was written by a newer version of the service. Deploy that version again.";
+            return Err(Fault::internal(message));
         }
         self.migrate(version)?;
         self.ready.set(true);
