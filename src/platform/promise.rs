@@ -20,12 +20,13 @@ thread_local! {
 
 type Callback = Closure<dyn FnMut(JsValue)>;
 type Settled = Result<JsValue, JsValue>;
+type Shared = Rc<(Cell<Option<Settled>>, Cell<Option<Waker>>)>;
 
 /// A pair of callbacks, and what it shares with the wait that it serves.
 struct Callbacks {
     fulfilled: Callback,
     rejected: Callback,
-    shared: Rc<(Cell<Option<Settled>>, Cell<Option<Waker>>)>,
+    shared: Shared,
 }
 
 /// A wait, with its callbacks until they have been called.
@@ -46,7 +47,7 @@ pub(super) fn ignore(promise: &Promise) {
 
 impl Callbacks {
     fn new() -> Self {
-        let shared: Rc<(Cell<Option<Settled>>, Cell<Option<Waker>>)> = Rc::default();
+        let shared = Shared::default();
         let callback = |settled: fn(JsValue) -> Settled| {
             let shared = Rc::clone(&shared);
             Closure::new(move |value| {
