@@ -1,8 +1,6 @@
 //! A turn's text as `text/event-stream`, chunk by chunk (interface §2, Delivery).
 //!
-//! A write costs more than anything else that happens to a delta. Text that arrives during a write
-//! therefore goes out with the next chunk. When text arrives within the millisecond of the last
-//! write, the stream first lets the runtime read all bytes that are there.
+//! Text that arrives during a write goes out with the next chunk.
 
 use std::fmt;
 use std::future::Future;
@@ -62,11 +60,7 @@ impl<P: Platform> EventStream<P> {
                 return None;
             }
             match select(pin!(self.cursor.growth(&self.text)), &mut self.silence).await {
-                Either::Left(_) => {
-                    if self.platform.now_ms() == self.last_write_ms {
-                        self.platform.idle().await;
-                    }
-                }
+                Either::Left(_) => {}
                 Either::Right(_) => {
                     let silent_for = self.platform.now_ms().saturating_sub(self.last_write_ms);
                     if silent_for >= self.keep_alive_ms {

@@ -160,9 +160,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Response<SessionStream<P, D>> {
         let mut response = if delivery.streaming {
             let position = head.header("Last-Event-ID");
-            let cursor = delivery.cursor(position.as_deref().and_then(Position::parse));
+            let position = position.as_deref().and_then(Position::parse);
+            let deployment = &context.deployment;
+            let cursor = delivery.cursor(position, deployment);
             let (platform, text) = (Rc::clone(&self.platform), Rc::clone(&delivery.text));
-            let events = EventStream::new(platform, text, cursor, context.deployment.keep_alive_ms);
+            let events = EventStream::new(platform, text, cursor, deployment.keep_alive_ms);
             Response::stream("text/event-stream; charset=utf-8", SessionStream::Events(events))
         } else {
             let outcome = delivery.text.ended_with().await;

@@ -9,7 +9,7 @@ use super::admission_context::AdmissionContext;
 use super::session_host::SessionHost;
 use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint};
 use crate::persistence::{Session, StoredOutcome, Turn};
-use crate::ports::{Database, Platform};
+use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{LiveText, Outcome, Position, TextCursor, Timings, abort, turn_aborted};
 use crate::retrieval::{Retrieved, question_of, retrieve};
 
@@ -27,9 +27,10 @@ pub(super) struct Delivery {
 
 impl Delivery {
     /// A cursor for a client that has read up to `position` (`Last-Event-ID`).
-    pub(super) fn cursor(&self, position: Option<Position>) -> TextCursor {
+    pub(super) fn cursor(&self, position: Option<Position>, deployment: &Deployment) -> TextCursor {
         self.text.watch();
-        TextCursor::new(position.filter(|_| !self.is_first_run))
+        let cursor = TextCursor::new(position.filter(|_| !self.is_first_run));
+        if deployment.delta_interval_ms == 0 { cursor.apart() } else { cursor }
     }
 }
 

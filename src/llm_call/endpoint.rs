@@ -9,6 +9,8 @@ pub struct Endpoint {
     pub api_key: Option<String>,
     /// The longest silence before the call is given up, in milliseconds.
     pub idle_timeout_ms: u64,
+    /// The longest time that text may wait to be joined with what follows, in milliseconds.
+    pub delta_interval_ms: u64,
 }
 
 impl Endpoint {

@@ -60,12 +60,11 @@ impl<P: Platform> Reader<'_, P> {
     ) -> Result<ResponseEnd, Cause> {
         let mut stream = ResponseStream::new(LIMITS);
         let mut manner = Manner::AfterPauses;
+        let mut text_has_begun = false;
         let mut more_is_there = false;
         while !stream.is_finished() {
-            if manner == Manner::AfterPauses && !more_is_there {
-                manner = self.pause(&mut body, audience).await;
-            }
-            let at_least = if manner == Manner::AllIsThere {
+            let all_is_there = !more_is_there && self.pause(&mut manner, &mut body, audience).await;
+            let at_least = if all_is_there {
                 CHUNK_BYTES
             } else if stream.is_between_events() {
                 self.event_bytes()
@@ -73,19 +72,33 @@ impl<P: Platform> Reader<'_, P> {
                 // The rest of the event may be one byte, and the last that comes.
                 1
             };
+            let asked_at = self.platform.now_ms();
             let chunk = match body.chunk(at_least).await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
                 Err(_) => return Err(Cause::BrokenOff),
             };
-            self.last_heard.set(self.platform.now_ms());
+            let now = self.platform.now_ms();
+            self.last_heard.set(now);
             more_is_there = chunk.len() >= CHUNK_BYTES;
-            report(audience, stream.push(&chunk).map_err(Cause::Unreadable)?);
+            let mut hear = |progress| {
+                text_has_begun = true;
+                audience.hear(progress);
+            };
+            stream.push(&chunk, &mut hear).map_err(Cause::Unreadable)?;
+            if manner != Manner::AfterPauses {
+                let waited = now.saturating_sub(asked_at);
+                manner = if text_has_begun && waited < self.endpoint.delta_interval_ms {
+                    Manner::Joined { last_read: now }
+                } else {
+                    Manner::AsItComes
+                };
+            }
         }
         body.finish();
         let (progress, end) = stream.finish().map_err(Cause::Unreadable)?;
-        if end.output().is_some() {
-            report(audience, progress);
+        if end.output().is_some() && progress != TextProgress::Nothing {
+            audience.hear(progress);
         }
         Ok(end)
     }
@@ -103,19 +116,37 @@ impl<P: Platform> Reader<'_, P> {
         }
     }
 
-    /// Waits before the next read, and decides how to read from there.
-    async fn pause(&self, body: &mut P::Body, audience: &dyn Audience) -> Manner {
-        let listens = poll_fn(|context| audience.poll_listens(context));
-        let patience = self.platform.sleep(PAUSE_MS.min(self.endpoint.idle_timeout_ms / 2));
-        let manner = match select(listens, select(pin!(body.arrived()), pin!(patience))).await {
-            Either::Left(_) => Manner::AsItComes,
-            Either::Right((Either::Left((true, _)), _)) => Manner::AllIsThere,
-            Either::Right(_) => Manner::AfterPauses,
+    /// Waits before the next read; true when the whole body has come.
+    async fn pause(
+        &self,
+        manner: &mut Manner,
+        body: &mut P::Body,
+        audience: &dyn Audience,
+    ) -> bool {
+        // The silence counts from the last read.
+        let longest = self.endpoint.idle_timeout_ms / 2;
+        let pause = match *manner {
+            Manner::AsItComes => return false,
+            Manner::AfterPauses => PAUSE_MS.min(longest),
+            Manner::Joined { last_read } => {
+                let next = last_read + self.endpoint.delta_interval_ms.min(longest);
+                next.saturating_sub(self.platform.now_ms())
+            }
         };
-        if manner == Manner::AsItComes {
-            body.attend();
+        body.gather();
+        let listens = poll_fn(|context| match *manner {
+            Manner::AfterPauses => audience.poll_listens(context),
+            Manner::AsItComes | Manner::Joined { .. } => Poll::Pending,
+        });
+        let patience = pin!(self.platform.sleep(pause));
+        match select(listens, select(pin!(body.gathered()), patience)).await {
+            Either::Left(_) => {
+                *manner = Manner::AsItComes;
+                false
+            }
+            Either::Right((Either::Left((all_is_there, _)), _)) => all_is_there,
+            Either::Right(_) => false,
         }
-        manner
     }
 
     fn event_bytes(&self) -> usize {
@@ -125,19 +156,16 @@ impl<P: Platform> Reader<'_, P> {
     }
 }
 
-/// How the rest of a response is read.
+/// How the next read of a response is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// Nobody listens.
+    /// Nobody listens: it takes what came in a pause.
     AfterPauses,
-    /// Somebody listens.
+    /// Somebody listens: it waits for the next bytes.
     AsItComes,
-    /// All of it has arrived.
-    AllIsThere,
-}
-
-fn report(audience: &mut dyn Audience, progress: TextProgress) {
-    if progress != TextProgress::Nothing {
-        audience.hear(progress);
-    }
+    /// Somebody listens, and text comes fast: it takes what came in the interval.
+    Joined {
+        /// When the last read ended.
+        last_read: u64,
+    },
 }

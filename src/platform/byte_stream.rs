@@ -19,6 +19,7 @@ thread_local! {
 
 /// The reader of a body. Dropping it before the end cancels the body.
 pub(super) struct ByteReader {
+    stream: ReadableStream,
     reader: Reader,
     /// The body was read to its end, or broke off.
     ended: bool,
@@ -30,7 +31,14 @@ impl ByteReader {
     pub(super) fn new(stream: &ReadableStream) -> Result<Self, JsValue> {
         let mode = JSON::parse(r#"{"mode":"byob"}"#)?;
         let reader = stream.unchecked_ref::<ByteStream>().reader(&mode)?;
-        Ok(Self { reader, ended: false, buffer: None })
+        Ok(Self { stream: stream.clone(), reader, ended: false, buffer: None })
+    }
+
+    /// Gives the rest of the body back. The reader can be dropped, but reads nothing more.
+    pub(super) fn release(&mut self) -> ReadableStream {
+        self.reader.release_lock();
+        self.ended = true;
+        self.stream.clone()
     }
 
     /// Whether the body was read to its end, or broke off.

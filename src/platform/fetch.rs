@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use worker::js_sys::{JSON, Object, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::web_sys::{AbortController, ReadableStream, RequestInit, Response};
+use worker::web_sys::{AbortController, AbortSignal, ReadableStream, RequestInit, Response};
 
-use super::bindings::fetch::{PipeOptions, Pipeable, fetch_url};
+use super::bindings::fetch::{PipeOptions, Splittable, fetch_url};
 use super::bindings::streams::IdentityTransformStream;
 use super::byte_stream::ByteReader;
 use super::clock::sleep;
-use super::promise::{ignore, settled};
+use super::promise::settled;
 use crate::ports::{CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
 /// The longest wait for the end of a body after the model service's last event, in milliseconds.
@@ -58,7 +58,7 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
             .collect(),
         body: FetchBody {
             reading: response.body().map_or(Reading::Ended, Reading::Unread),
-            arrival: None,
+            gathering: None,
             abort,
         },
     })
@@ -67,75 +67,57 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
 /// A response's body. Dropping it before its end aborts the request.
 pub(super) struct FetchBody {
     reading: Reading,
-    arrival: Option<Arrival>,
+    gathering: Option<Gathering>,
     abort: AbortOnDrop,
 }
 
 enum Reading {
     Unread(ReadableStream),
     Begun(ByteReader),
-    /// The whole body arrived before it was read.
-    Whole(Option<Vec<u8>>),
     Ended,
 }
 
-/// The next chunk of a body's second branch.
-type Arrival = Pin<Box<dyn Future<Output = (ByteReader, Result<(), JsValue>)>>>;
+/// The runtime's taking of the rest of a body.
+enum Gathering {
+    UnderWay(Pin<Box<dyn Future<Output = bool>>>),
+    /// Whether the whole body came.
+    Over(bool),
+}
 
 impl ResponseBody for FetchBody {
     async fn chunk(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
         if let Reading::Unread(body) = &self.reading {
             self.reading = Reading::Begun(ByteReader::new(body)?);
         }
-        match &mut self.reading {
-            Reading::Begun(reader) => {
-                let read = reader.read(at_least).await;
-                if reader.ended() {
-                    self.reading = Reading::Ended;
-                    self.abort.armed = false;
-                }
-                Ok(read?)
-            }
-            Reading::Whole(bytes) => {
-                let bytes = bytes.take();
-                self.reading = Reading::Ended;
-                Ok(bytes)
-            }
-            Reading::Unread(_) | Reading::Ended => Ok(None),
-        }
-    }
-
-    async fn arrived(&mut self) -> bool {
-        if let (None, Reading::Unread(body)) = (&self.arrival, &self.reading) {
-            let Ok((to_read, to_await)) = self.abort.split(body) else { return false };
-            self.reading = Reading::Unread(to_read);
-            self.arrival = Some(arrival(to_await));
-        }
-        let Some(coming) = &mut self.arrival else { return false };
-        let (reader, come) = coming.await;
-        self.arrival = None;
-        if !reader.ended() {
-            self.arrival = Some(arrival(reader));
-            return false;
-        }
-        if come.is_err() {
-            return false;
-        }
-        if let Reading::Unread(other) = &self.reading {
-            // The first chunk was the last, so the other branch holds nothing else.
-            ignore(&other.cancel());
-            self.reading = Reading::Whole(reader.bytes());
+        let Reading::Begun(reader) = &mut self.reading else { return Ok(None) };
+        let read = reader.read(at_least).await;
+        if reader.ended() {
+            self.reading = Reading::Ended;
             self.abort.armed = false;
         }
-        true
+        Ok(read?)
     }
 
-    fn attend(&mut self) {
-        self.arrival = None;
+    fn gather(&mut self) {
+        if self.gathering.is_none() {
+            // A body that cannot be split is read as it comes.
+            self.gathering = Some(self.begin_gathering().unwrap_or(Gathering::Over(false)));
+        }
+    }
+
+    async fn gathered(&mut self) -> bool {
+        match &mut self.gathering {
+            None => std::future::pending().await,
+            Some(Gathering::Over(whole)) => *whole,
+            Some(Gathering::UnderWay(coming)) => {
+                let whole = coming.await;
+                self.gathering = Some(Gathering::Over(whole));
+                whole
+            }
+        }
     }
 
     fn finish(mut self) {
-        self.attend();
         if !matches!(self.reading, Reading::Ended) {
             spawn_local(async move {
                 let end = pin!(self.chunk(CHUNK_BYTES));
@@ -146,11 +128,20 @@ impl ResponseBody for FetchBody {
     }
 }
 
-fn arrival(mut reader: ByteReader) -> Arrival {
-    Box::pin(async move {
-        let come = reader.skip(CHUNK_BYTES).await;
-        (reader, come)
-    })
+impl FetchBody {
+    /// Splits the body into the branch that is read and one that the runtime takes by itself. The runtime
+    /// keeps for each branch what the other one has had.
+    fn begin_gathering(&mut self) -> Result<Gathering, JsValue> {
+        let body = match &mut self.reading {
+            Reading::Unread(body) => body.clone(),
+            Reading::Begun(reader) => reader.release(),
+            Reading::Ended => return Ok(Gathering::Over(true)),
+        };
+        let branches = body.unchecked_ref::<Splittable>().tee()?;
+        self.reading = Reading::Unread(branches.get(0).unchecked_into());
+        let taken = take_all(branches.get(1).unchecked_ref(), &self.abort.controller.signal())?;
+        Ok(Gathering::UnderWay(Box::pin(taken)))
+    }
 }
 
 /// Aborts the request when it is dropped, unless the body has ended.
@@ -163,19 +154,6 @@ impl AbortOnDrop {
     fn new() -> Result<Self, JsValue> {
         Ok(Self { controller: AbortController::new()?, armed: true })
     }
-
-    /// Splits a body into two branches: one to be read later, which the runtime buffers, and one whose
-    /// arrival is awaited now.
-    fn split(&self, body: &ReadableStream) -> Result<(ReadableStream, ByteReader), JsValue> {
-        let branches = body.unchecked_ref::<Pipeable>().tee()?;
-        let (to_read, to_await): (ReadableStream, Pipeable) =
-            (branches.get(0).unchecked_into(), branches.get(1).unchecked_into());
-        let options: PipeOptions = Object::new().unchecked_into();
-        options.set_abort(&self.controller.signal());
-        // Reading the second branch slowly would hold up the first one; a pipe takes all that comes.
-        let piped = to_await.pipe_through(&IdentityTransformStream::new()?, &options)?;
-        Ok((to_read, ByteReader::new(&piped)?))
-    }
 }
 
 impl Drop for AbortOnDrop {
@@ -184,4 +162,24 @@ impl Drop for AbortOnDrop {
             self.controller.abort();
         }
     }
+}
+
+/// Takes a stream to its end, 64 KiB with each read; whether the end came. A pipe takes all that comes: reading the
+/// branch itself would hold up the other one.
+fn take_all(
+    stream: &Splittable,
+    until: &AbortSignal,
+) -> Result<impl Future<Output = bool> + use<>, JsValue> {
+    let options: PipeOptions = Object::new().unchecked_into();
+    options.set_abort(until);
+    let piped = stream.pipe_through(&IdentityTransformStream::new()?, &options)?;
+    let mut reader = ByteReader::new(&piped)?;
+    Ok(async move {
+        while !reader.ended() {
+            if reader.skip(CHUNK_BYTES).await.is_err() {
+                return false;
+            }
+        }
+        true
+    })
 }

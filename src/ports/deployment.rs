@@ -3,12 +3,12 @@
 
 use crate::contract::Fault;
 
-/// Declares the settings from one table: member, type, variable, default, meaning. A number is above
-/// 0; one that is too large for its type is the largest that fits.
+/// Declares the settings from one table: member, type, variable, least and default, meaning. A number that is
+/// too large for its type is the largest that fits.
 macro_rules! deployment {
     (
         texts { $($text:ident = $text_name:literal, $text_default:literal, $text_means:literal;)+ }
-        numbers { $($number:ident: $kind:ty = $name:literal, $default:literal, $means:literal;)+ }
+        numbers { $($number:ident: $kind:ty = $name:literal, $least:literal.., $default:literal, $means:literal;)+ }
     ) => {
         /// Settings that hold for every tenant and session of this deployment.
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ macro_rules! deployment {
                 })+
                 $(if let Some(text) = variable($name) {
                     read.$number =
-                        <$kind>::try_from(number($name, &text)?).unwrap_or(<$kind>::MAX);
+                        <$kind>::try_from(number($name, $least, &text)?).unwrap_or(<$kind>::MAX);
                 })+
                 Ok(read)
             }
@@ -57,32 +57,35 @@ deployment! {
             "used when neither context names a model.";
     }
     numbers {
-        max_body_bytes: usize = "MAX_BODY_BYTES", 20_971_520,
+        max_body_bytes: usize = "MAX_BODY_BYTES", 1.., 20_971_520,
             "the longest request body that is read.";
-        max_iterations: u32 = "MAX_ITERATIONS", 8,
+        max_iterations: u32 = "MAX_ITERATIONS", 1.., 8,
             "model calls that one submission may make.";
-        max_continuations: u32 = "MAX_CONTINUATIONS", 1_000,
+        max_continuations: u32 = "MAX_CONTINUATIONS", 1.., 1_000,
             "tool continuations that one turn may have.";
-        max_turns: u64 = "MAX_TURNS", 10_000,
+        max_turns: u64 = "MAX_TURNS", 1.., 10_000,
             "turns that one session may have.";
-        upstream_idle_timeout_ms: u64 = "UPSTREAM_IDLE_TIMEOUT_MS", 120_000,
+        upstream_idle_timeout_ms: u64 = "UPSTREAM_IDLE_TIMEOUT_MS", 1.., 120_000,
             "the longest silence of the model service.";
-        turn_timeout_ms: u64 = "TURN_TIMEOUT_MS", 900_000,
+        turn_timeout_ms: u64 = "TURN_TIMEOUT_MS", 1.., 900_000,
             "the longest time that one submission may run.";
-        keep_alive_ms: u64 = "KEEP_ALIVE_MS", 10_000,
+        keep_alive_ms: u64 = "KEEP_ALIVE_MS", 1.., 10_000,
             "the longest silence on a stream before a comment line.";
-        turn_alarm_ms: u64 = "TURN_ALARM_MS", 30_000,
+        delta_interval_ms: u64 = "DELTA_INTERVAL_MS", 0.., 16,
+            "the longest wait of a delta for the next ones, to be joined with them; 0 sends each delta by itself.";
+        turn_alarm_ms: u64 = "TURN_ALARM_MS", 1.., 30_000,
             "how often the alarm checks a running turn. The runtime evicts an object 70 to 140 s after \
              its last client left, even while it waits for a response; an alarm keeps it.";
-        file_ttl_s: u64 = "FILE_TTL_S", 604_800,
+        file_ttl_s: u64 = "FILE_TTL_S", 1.., 604_800,
             "how long a link to a file is good for, in seconds.";
     }
 }
 
-/// A whole number above 0.
-fn number(name: &str, text: &str) -> Result<u64, Fault> {
-    text.trim().parse().ok().filter(|number| *number > 0).ok_or_else(|| {
-        Fault::internal(format!("The deployment's variable {name} must be a whole number above 0."))
+/// A whole number, `least` or more.
+fn number(name: &str, least: u64, text: &str) -> Result<u64, Fault> {
+    text.trim().parse().ok().filter(|number| *number >= least).ok_or_else(|| {
+        let bound = if least == 0 { ", 0 or more" } else { " above 0" };
+        Fault::internal(format!("The deployment's variable {name} must be a whole number{bound}."))
     })
 }
 
@@ -110,6 +113,7 @@ mod tests {
             upstream_idle_timeout_ms: 120_000,
             turn_timeout_ms: 900_000,
             keep_alive_ms: 10_000,
+            delta_interval_ms: 16,
             turn_alarm_ms: 30_000,
             file_ttl_s: 604_800,
         };
@@ -128,6 +132,7 @@ mod tests {
                 ("UPSTREAM_IDLE_TIMEOUT_MS", "3"),
                 ("TURN_TIMEOUT_MS", "4"),
                 ("KEEP_ALIVE_MS", "5"),
+                ("DELTA_INTERVAL_MS", "0"),
                 ("TURN_ALARM_MS", "8"),
                 ("FILE_TTL_S", "11"),
                 ("MAX_CONTINUATIONS", "9"),
@@ -143,6 +148,7 @@ mod tests {
                 upstream_idle_timeout_ms: 3,
                 turn_timeout_ms: 4,
                 keep_alive_ms: 5,
+                delta_interval_ms: 0,
                 turn_alarm_ms: 8,
                 file_ttl_s: 11,
             })
@@ -173,6 +179,13 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn an_interval_of_0_joins_nothing_and_one_below_is_refused() {
+        let refused =
+            "The deployment's variable DELTA_INTERVAL_MS must be a whole number, 0 or more.";
+        assert_eq!(read(&[("DELTA_INTERVAL_MS", "-1")]), Err(Fault::internal(refused)));
     }
 
     #[test]

@@ -99,13 +99,14 @@ pub trait ResponseBody {
         at_least: usize,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
 
-    /// Waits for the body without reading it, at the same cost for any number of chunks: `true` when
-    /// the whole body has come, `false` when [`CHUNK_BYTES`] have, or when waiting is not possible
-    /// (any more). The future may be dropped and called for again.
-    fn arrived(&mut self) -> impl Future<Output = bool>;
+    /// Has the machine take the rest of the body as it comes and keep it, whether it is read or not. From
+    /// here on a `chunk` returns all that has come since the last one, at the same cost for any number of
+    /// pieces.
+    fn gather(&mut self);
 
-    /// Ends waiting with `arrived`: from here on the body is read as it comes.
-    fn attend(&mut self);
+    /// Completes when nothing more comes of a body that is gathered: `true` when all of it has come,
+    /// `false` when it broke off. The future may be dropped and called for again.
+    fn gathered(&mut self) -> impl Future<Output = bool>;
 
     /// Discards the end of a body, which is about to come, so that the connection can be used again.
     /// Dropping the body would abort the request.

@@ -181,6 +181,7 @@ pub(super) fn endpoint<P: Platform>(
         base_url: agent.base_url.clone().unwrap_or_else(|| deployment.base_url.clone()),
         api_key: agent.api_key_secret.as_deref().and_then(|name| platform.secret(name)),
         idle_timeout_ms: deployment.upstream_idle_timeout_ms,
+        delta_interval_ms: deployment.delta_interval_ms,
     }
 }
 

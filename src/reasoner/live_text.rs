@@ -27,6 +27,8 @@ pub(super) struct Segment {
     /// The segment's number within the turn. Every model call and every new attempt begins one.
     pub(super) number: u32,
     pub(super) text: String,
+    /// Where each piece of the text ends, in bytes.
+    pub(super) ends: Vec<usize>,
     pub(super) discarded: bool,
 }
 
@@ -70,10 +72,14 @@ impl LiveText {
             return;
         }
         self.change(|growth| match growth.segments.last_mut() {
-            Some(last) if last.number == segment => last.text.push_str(text),
+            Some(last) if last.number == segment => {
+                last.text.push_str(text);
+                last.ends.push(last.text.len());
+            }
             _ => growth.segments.push(Segment {
                 number: segment,
                 text: text.to_owned(),
+                ends: vec![text.len()],
                 discarded: false,
             }),
         });
@@ -90,7 +96,7 @@ impl LiveText {
             for known in growth.segments.iter_mut().filter(|known| known.number == segment) {
                 known.discarded = true;
                 // No watcher reads this text any more.
-                known.text = String::new();
+                (known.text, known.ends) = Default::default();
             }
         });
     }

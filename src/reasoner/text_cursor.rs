@@ -14,12 +14,19 @@ pub(crate) struct TextCursor {
     position: Option<Position>,
     seen: u64,
     finished: bool,
+    /// Each delta is an event by itself.
+    apart: bool,
 }
 
 impl TextCursor {
     /// A watcher that has everything up to `position`, or nothing.
     pub(crate) fn new(position: Option<Position>) -> Self {
-        Self { position, seen: 0, finished: false }
+        Self { position, seen: 0, finished: false, apart: false }
+    }
+
+    /// The same watcher, for whom deltas are never joined.
+    pub(crate) fn apart(self) -> Self {
+        Self { apart: true, ..self }
     }
 
     /// Whether [`Self::frames`] has returned the `result` event; nothing follows it.
@@ -33,7 +40,7 @@ impl TextCursor {
     }
 
     /// Everything that this watcher does not have yet, as server-sent events; empty when it has all.
-    /// All text of a segment since the last call is one delta.
+    /// All text of a segment since the last call is one delta, unless deltas stay apart.
     pub(crate) fn frames(&mut self, live_text: &LiveText) -> String {
         let growth = live_text.growth.borrow();
         self.seen = growth.version;
@@ -59,20 +66,23 @@ impl TextCursor {
             }
         }
         for segment in growth.segments.iter().filter(|segment| !segment.discarded) {
-            let held = match self.position {
+            let mut held = match self.position {
                 Some(held) if held.segment > segment.number => continue,
                 Some(held) if held.segment == segment.number => held.offset,
                 _ => 0,
             };
-            let rest = segment.text.get(held..).unwrap_or_else(|| {
+            if !segment.text.is_char_boundary(held) {
                 // The offset lies outside this text or within a character, so the watcher's text is
                 // another one.
                 frames.push_str(&event_frames::discard(segment.number));
-                &segment.text
-            });
-            if !rest.is_empty() {
-                let end = segment.text.len();
-                frames.push_str(&event_frames::delta(segment.number, end, rest));
+                held = 0;
+            }
+            let ends = if self.apart { segment.ends.as_slice() } else { &[] };
+            for end in ends.iter().copied().chain([segment.text.len()]) {
+                if let Some(piece) = segment.text.get(held..end).filter(|piece| !piece.is_empty()) {
+                    frames.push_str(&event_frames::delta(segment.number, end, piece));
+                    held = end;
+                }
             }
             self.position = Some(Position { segment: segment.number, offset: segment.text.len() });
         }

@@ -24,18 +24,6 @@ pub enum TextProgress {
     Replaced(String),
 }
 
-impl TextProgress {
-    /// This progress followed by the next, as one.
-    pub(super) fn then(self, next: Self) -> Self {
-        match (self, next) {
-            (given, Self::Nothing) => given,
-            (Self::Nothing, next) | (_, next @ Self::Replaced(_)) => next,
-            (Self::Text(given), Self::Text(more)) => Self::Text(given + &more),
-            (Self::Replaced(given), Self::Text(more)) => Self::Replaced(given + &more),
-        }
-    }
-}
-
 /// The messages of an output, and how much of their text the reader has.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrderedText {
@@ -266,13 +254,5 @@ mod tests {
         contradicted.settle(0, 0, &part("right", false)).unwrap();
         assert_eq!(contradicted.advance(), TextProgress::Nothing);
         assert_eq!(contradicted.reconcile("right"), TextProgress::Replaced("right".to_owned()));
-    }
-
-    #[test]
-    fn progress_adds_up() {
-        let replaced = |text: &str| TextProgress::Replaced(text.to_owned());
-        assert_eq!(TextProgress::Nothing.then(given("a")).then(given("b")), given("ab"));
-        assert_eq!(given("a").then(replaced("b")).then(given("c")), replaced("bc"));
-        assert_eq!(given("a").then(TextProgress::Nothing), given("a"));
     }
 }

@@ -46,25 +46,29 @@ impl ResponseStream {
         }
     }
 
-    /// Takes the next bytes and gives all the progress in them as one. After a fault the
+    /// Takes the next bytes. `hear` gets the progress of each event that has any. After a fault the
     /// output is lost and the reader must be dropped.
-    pub fn push(&mut self, chunk: &[u8]) -> Result<TextProgress, StreamFault> {
+    pub fn push(
+        &mut self,
+        chunk: &[u8],
+        hear: &mut dyn FnMut(TextProgress),
+    ) -> Result<(), StreamFault> {
         if self.is_finished() {
-            return Ok(TextProgress::Nothing);
+            return Ok(());
         }
         if self.decoder.is_some() {
-            return self.read_events(chunk);
+            return self.read_events(chunk, hear);
         }
         self.held.extend_from_slice(chunk);
         let limit = self.limits.event_bytes;
         match self.held.iter().find(|byte| !byte.is_ascii_whitespace()) {
             // No field of an event stream begins with a brace.
             None | Some(b'{') if self.held.len() > limit => Err(StreamFault::OutputTooLarge(limit)),
-            None | Some(b'{') => Ok(TextProgress::Nothing),
+            None | Some(b'{') => Ok(()),
             Some(_) => {
                 self.decoder = Some(SseDecoder::new(limit));
                 let held = std::mem::take(&mut self.held);
-                self.read_events(&held)
+                self.read_events(&held, hear)
             }
         }
     }
@@ -105,13 +109,16 @@ impl ResponseStream {
         Ok((progress, self.accumulator.into_end()?))
     }
 
-    fn read_events(&mut self, chunk: &[u8]) -> Result<TextProgress, StreamFault> {
-        let mut progress = TextProgress::Nothing;
-        let Some(decoder) = &mut self.decoder else { return Ok(progress) };
+    fn read_events(
+        &mut self,
+        chunk: &[u8],
+        hear: &mut dyn FnMut(TextProgress),
+    ) -> Result<(), StreamFault> {
+        let Some(decoder) = &mut self.decoder else { return Ok(()) };
         // A fault behind the terminal event does not count, so the events go first.
         let pushed = decoder.push(chunk);
         while let Some(event) = decoder.next_event() {
-            let next = match ResponseEvent::read(&event) {
+            let progress = match ResponseEvent::read(&event) {
                 Ok(event) => {
                     if matches!(&event, ResponseEvent::TextDelta(text) if !text.part.text.is_empty())
                     {
@@ -124,12 +131,13 @@ impl ResponseStream {
                     self.accumulator.apply(ResponseEvent::read(&joined)?)?
                 }
             };
-            progress = progress.then(next);
+            if progress != TextProgress::Nothing {
+                hear(progress);
+            }
             if self.accumulator.is_finished() {
-                return Ok(progress);
+                return Ok(());
             }
         }
-        pushed?;
-        Ok(progress)
+        Ok(pushed?)
     }
 }

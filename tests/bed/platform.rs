@@ -72,8 +72,8 @@ pub struct TestBody {
     coming: VecDeque<Piece>,
     /// The end of the current wait.
     until: Option<u64>,
-    /// Set after a wait: chunks that came one after the other are then returned together.
-    awaited: bool,
+    /// Chunks that came one after the other are returned together.
+    gathers: bool,
     /// Set for the model service. The call stays open until its body is read to the end or dropped.
     call: Option<OpenCall>,
 }
@@ -250,7 +250,7 @@ impl TestPlatform {
                 world: Rc::clone(&self.world),
                 coming,
                 until: None,
-                awaited: false,
+                gathers: false,
                 call,
             },
         }
@@ -388,7 +388,7 @@ impl ResponseBody for TestBody {
         let next = self.coming.pop_front();
         match next {
             Some(Piece::Bytes(mut chunk)) => {
-                while self.awaited
+                while self.gathers
                     && let Some(Piece::Bytes(more)) = self.coming.front()
                 {
                     chunk.extend_from_slice(more);
@@ -411,8 +411,11 @@ impl ResponseBody for TestBody {
         }
     }
 
-    async fn arrived(&mut self) -> bool {
-        self.awaited = true;
+    fn gather(&mut self) {
+        self.gathers = true;
+    }
+
+    async fn gathered(&mut self) -> bool {
         let mut there = 0;
         loop {
             self.wait_over(there).await;
@@ -425,8 +428,6 @@ impl ResponseBody for TestBody {
             }
         }
     }
-
-    fn attend(&mut self) {}
 
     fn finish(mut self) {
         self.end();

@@ -109,9 +109,8 @@ fn read<'a>(
         TextProgress::Replaced(text) => shown = text,
     };
     for chunk in chunks {
-        match stream.push(chunk) {
-            Ok(progress) => show(progress),
-            Err(fault) => return (shown, Err(fault)),
+        if let Err(fault) = stream.push(chunk, &mut show) {
+            return (shown, Err(fault));
         }
     }
     let end = stream.finish().map(|(progress, outcome)| {

@@ -25,19 +25,13 @@ type Reading = (Vec<TextProgress>, Result<ResponseEnd, StreamFault>);
 fn read<'a>(limits: StreamLimits, chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     let mut stream = ResponseStream::new(limits);
     let mut told = Vec::new();
-    let mut tell = |progress| {
-        if progress != TextProgress::Nothing {
-            told.push(progress);
-        }
-    };
     for chunk in chunks {
-        match stream.push(chunk) {
-            Ok(progress) => tell(progress),
-            Err(fault) => return (told, Err(fault)),
+        if let Err(fault) = stream.push(chunk, &mut |progress| told.push(progress)) {
+            return (told, Err(fault));
         }
     }
     let end = stream.finish().map(|(progress, outcome)| {
-        tell(progress);
+        told.extend(Some(progress).filter(|progress| *progress != TextProgress::Nothing));
         outcome
     });
     (told, end)

@@ -20,6 +20,9 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub(crate) fn cancel(this: &Reader) -> Promise;
 
+    #[wasm_bindgen(method, js_name = releaseLock)]
+    pub(crate) fn release_lock(this: &Reader);
+
     pub(crate) type ReadResult;
 
     #[wasm_bindgen(method, getter)]

@@ -12,14 +12,14 @@ extern "C" {
     #[wasm_bindgen(catch, js_name = fetch)]
     pub(crate) fn fetch_url(url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
 
-    pub(crate) type Pipeable;
+    pub(crate) type Splittable;
 
     #[wasm_bindgen(method, catch)]
-    pub(crate) fn tee(this: &Pipeable) -> Result<Array, JsValue>;
+    pub(crate) fn tee(this: &Splittable) -> Result<Array, JsValue>;
 
     #[wasm_bindgen(method, catch, js_name = pipeThrough)]
     pub(crate) fn pipe_through(
-        this: &Pipeable,
+        this: &Splittable,
         pipe: &IdentityTransformStream,
         options: &PipeOptions,
     ) -> Result<ReadableStream, JsValue>;
