@@ -1,4 +1,4 @@
-// The benchmark: `make bench`, or `make bench QUICK=1` for a run of a minute. It measures the cost that aptix-edge adds
+// The benchmark: `make bench`, or `make bench QUICK=1` for a run of two minutes. It measures the cost that aptix-edge adds
 // to the cheapest possible turn on this platform, next to the same work written by hand in JavaScript.
 //
 // Prints a table and writes build/bench.json. It judges responses, never speed: a wrong response is exit code 1.
@@ -71,8 +71,9 @@ async function measured() {
     loads: [],
     latency: [],
   };
+  const loads = LOADS.filter(wanted);
   await sideBySide(CONTENDERS, MAIN, async (running) => {
-    figures.loads = await costs(running, LOADS.filter(wanted));
+    figures.loads = await costs(running, loads);
     for (const work of DELAYS.filter(({ key }) => wanted({ key, group: 'latency' }))) {
       say(`latency, ${work.says}`);
       figures.latency.push({ ...work, figures: await latency(load, model, running, work, rounds(work)) });
@@ -86,7 +87,7 @@ async function measured() {
     say(`workerd ${WORKERDS[BESIDE].version}`);
     const few = CONTENDERS.filter(({ name }, index) => index === 0 || /aptix-edge|against/.test(name));
     await sideBySide(few, BESIDE, async (running) => {
-      figures.beside.loads = await costs(running, LOADS.filter((work) => work.beside));
+      figures.beside.loads = await costs(running, (loads.length > 0 ? loads : LOADS).filter((work) => work.beside));
     });
   }
   if (wanted({ key: 'memory' })) {

@@ -6,6 +6,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
@@ -18,7 +19,9 @@ const ASKED = process.env.CONTENDERS?.split(',');
 const ALL = [
   { name: 'floor', raw: true, modules: () => written('floor.mjs') },
   { name: 'relay', raw: true, thorough: true, modules: () => written('relay.mjs', 'floor.mjs') },
+  { name: 'joining', modules: () => written('joining.mjs', 'plain.mjs') },
   { name: 'plain', modules: () => written('plain.mjs') },
+  { name: 'agents', thorough: true, modules: () => (agents ??= bundled('agents.mjs')), flags: ['nodejs_compat'] },
   { name: 'aptix-edge', modules: () => built(BUILD_DIR) },
   ...(process.env.AGAINST ? [{ name: 'against', modules: () => built(path.resolve(process.env.AGAINST)) }] : []),
 ];
@@ -28,10 +31,33 @@ export const CONTENDERS = ALL.filter(({ name, thorough }, index) =>
   index === 0 || (ASKED ? ASKED.includes(name) : !(thorough && process.env.QUICK)),
 );
 
+const source = (file) => fileURLToPath(new URL(`workers/${file}`, import.meta.url));
+
 const written = (...files) =>
   Promise.all(
-    files.map(async (name) => ({ name, contents: await readFile(new URL(`workers/${name}`, import.meta.url)) })),
+    files.map(async (name) => ({ name, contents: await readFile(source(name)) })),
   );
+
+let agents;
+
+/** A Worker with its packages, bundled as wrangler does it. */
+async function bundled(file) {
+  const { outputFiles } = await build({
+    entryPoints: [source(file)],
+    alias: { 'cloudflare:email': source('no_email.mjs') },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:*', 'node:*', 'path'],
+    // A package of the SDK is CommonJS and requires `path`.
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire('/');" },
+    logLevel: 'error',
+  });
+  return [{ name: file, contents: outputFiles[0].contents }];
+}
 
 async function built(folder) {
   const files = await readdir(folder).catch(() => []);
