@@ -48,8 +48,15 @@ test-long: setup ## the random tests at length: minutes instead of seconds (APTI
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
 	APTIX_LONG_TESTS=1 cargo test --locked --test fuzz -- --nocapture
 
-bench: build ## what a turn costs, beside the least possible and beside plain JavaScript: minutes; QUICK=1, a minute
+bench: build tests/bench/node_modules/.installed-lock ## what a turn costs, beside the least possible, plain JavaScript and the Agents SDK: a quarter of an hour; QUICK=1, two minutes
 	@node tests/bench/bench.mjs
+
+# Packages of the bench alone, among them the newest workerd; no other command needs them. Not `npm ci`, which refuses
+# a lock without the binaries of every platform: not every registry has those of the newest versions.
+tests/bench/node_modules/.installed-lock: tests/bench/package-lock.json
+	@rm -rf $(@D)
+	cd tests/bench && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
+	@cp $< $@
 
 bench-retrieval: setup ## how good and how fast retrieval is, against plain FTS5 on the same chunks
 	cargo test --locked --profile native-bench --test retrieval bench:: -- --ignored --nocapture --test-threads=1

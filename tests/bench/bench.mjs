@@ -1,29 +1,34 @@
-// The benchmark: `make bench`, or `make bench QUICK=1` for a run of a minute. It measures the cost that aptix-edge adds
+// The benchmark: `make bench`, or `make bench QUICK=1` for a run of two minutes. It measures the cost that aptix-edge adds
 // to the cheapest possible turn on this platform, next to the same work written by hand in JavaScript.
 //
 // Prints a table and writes build/bench.json. It judges responses, never speed: a wrong response is exit code 1.
-// ONLY=json,burst runs those loads alone and nothing else; AGAINST=folder compares a second build of aptix-edge.
+// ONLY=json,latency,cold measures those parts alone; contenders.mjs and workerd.mjs have variables of their own.
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { CONTENDERS, Running } from './contender.mjs';
+import { CONTENDERS } from './contenders.mjs';
 import { coldStart, cost, growth, latency, memory } from './measurements.mjs';
 import { ModelService } from './model_service.mjs';
 import { MEASURABLE } from './process_cost.mjs';
 import { report } from './report.mjs';
-import { LOADS, Load } from './workloads.mjs';
+import { Running } from './running.mjs';
+import { BESIDE, MAIN, WORKERDS } from './workerd.mjs';
+import { DELAYS, LOADS, Load } from './workloads.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const EXTENT = process.env.QUICK
-  ? { rounds: 2, latencyRounds: 1, sessions: 1, memorySessions: 200, starts: 3 }
-  : { rounds: 21, latencyRounds: 3, sessions: 3, memorySessions: 1500, starts: 9 };
+const QUICK = Boolean(process.env.QUICK);
+const EXTENT = QUICK
+  ? { share: 0.2, sessions: 1, memorySessions: 200, starts: 3 }
+  : { share: 1, sessions: 3, memorySessions: 1500, starts: 9 };
 const ONLY = process.env.ONLY?.split(',');
+const PARTS = [...[...LOADS, ...DELAYS].map(({ key }) => key), 'latency', 'beside', 'growth', 'memory', 'cold', 'bundle'];
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
-const running = [];
+const unknown = ONLY?.find((part) => !PARTS.includes(part));
+if (unknown !== undefined) throw new Error(`ONLY names ${unknown}; there are ${PARTS.join(', ')}`);
 const model = await ModelService.start();
 const load = new Load(model);
 const say = (what) => console.error(`bench: ${what}`);
@@ -36,7 +41,6 @@ try {
   if (!MEASURABLE) console.log('\nThis system has no /proc: CPU and memory were NOT measured.');
   console.log(`\nall figures: ${path.relative(process.cwd(), file)}`);
 } finally {
-  for (const contender of running) await contender.dispose();
   model.close();
 }
 if (load.wrongs.length > 0) {
@@ -45,9 +49,12 @@ if (load.wrongs.length > 0) {
 }
 process.exit(0);
 
+/** Whether this run measures a part: one that ONLY names, or without it each that is not too long for QUICK. */
+function wanted({ key, group = key, thorough = false }) {
+  return ONLY === undefined ? !(thorough && QUICK) : ONLY.includes(key) || ONLY.includes(group);
+}
+
 async function measured() {
-  const wanted = LOADS.filter(({ key }) => ONLY === undefined || ONLY.includes(key));
-  if (wanted.length === 0) throw new Error(`ONLY names no load; there are ${LOADS.map(({ key }) => key).join(', ')}`);
   const figures = {
     at: new Date().toISOString(),
     machine: {
@@ -59,38 +66,69 @@ async function measured() {
     extent: EXTENT,
     cpuMeasured: MEASURABLE,
     names: CONTENDERS.map(({ name }) => name),
+    workerd: WORKERDS[MAIN],
+    beside: { workerd: WORKERDS[BESIDE], loads: [] },
     loads: [],
     latency: [],
   };
-  for (const described of CONTENDERS) running.push(await Running.start(described, model.url));
-  for (const work of wanted) {
-    say(work.says);
-    const { key, says, answer } = work;
-    // A batch of paced responses takes long, and batches differ little from each other.
-    const rounds = answer.gapMs ? Math.ceil(EXTENT.rounds / 3) : EXTENT.rounds;
-    figures.loads.push({ key, says, figures: await cost(load, model, running, work, rounds) });
-  }
-  if (ONLY === undefined) {
-    for (const atOnce of [1, 32]) {
-      say(`latency, streams at once: ${atOnce}`);
-      // A single stream gives few samples, so its run is short and repeated often.
-      const [deltas, rounds] = atOnce === 1 ? [40, EXTENT.latencyRounds * 8] : [200, EXTENT.latencyRounds];
-      figures.latency.push({ atOnce, figures: await latency(load, model, running, { atOnce, deltas, rounds }) });
+  const loads = LOADS.filter(wanted);
+  await sideBySide(CONTENDERS, MAIN, async (running) => {
+    figures.loads = await costs(running, loads);
+    for (const work of DELAYS.filter(({ key }) => wanted({ key, group: 'latency' }))) {
+      say(`latency, ${work.says}`);
+      figures.latency.push({ ...work, figures: await latency(load, model, running, work, rounds(work)) });
     }
-    say('sessions of 300 turns');
-    figures.growth = await growth(load, model, running, EXTENT.sessions);
+    if (wanted({ key: 'growth' })) {
+      say('sessions of 300 turns');
+      figures.growth = await growth(load, model, running, EXTENT.sessions);
+    }
+  });
+  if (wanted({ key: 'beside', thorough: true })) {
+    say(`workerd ${WORKERDS[BESIDE].version}`);
+    const few = CONTENDERS.filter(({ name }, index) => index === 0 || /aptix-edge|against/.test(name));
+    await sideBySide(few, BESIDE, async (running) => {
+      figures.beside.loads = await costs(running, (loads.length > 0 ? loads : LOADS).filter((work) => work.beside));
+    });
   }
-  while (running.length > 0) await running.pop().dispose();
-  if (ONLY === undefined) {
+  if (wanted({ key: 'memory' })) {
     say('memory per session');
     figures.memory = await memory(load, model, EXTENT.memorySessions);
+  }
+  if (wanted({ key: 'cold' })) {
     say('cold starts');
     figures.coldStart = await coldStart(load, model, EXTENT.starts);
+  }
+  if (wanted({ key: 'bundle' })) {
     say('the bundle');
     figures.bundle = await bundle();
   }
   figures.wrongAnswers = load.wrongs.length;
   return figures;
+}
+
+/** Runs `measure` on the contenders, each in a process of its own, and ends them. */
+async function sideBySide(contenders, workerd, measure) {
+  const running = [];
+  try {
+    for (const described of contenders) running.push(await Running.start(described, model.url, { workerd }));
+    await measure(running);
+  } finally {
+    for (const contender of running) await contender.dispose();
+  }
+}
+
+async function costs(running, loads) {
+  const seen = [];
+  for (const work of loads) {
+    say(work.says);
+    seen.push({ key: work.key, says: work.says, figures: await cost(load, model, running, work, rounds(work)) });
+  }
+  return seen;
+}
+
+/** Two rounds at least, since a ratio is a median over rounds. */
+function rounds(work) {
+  return Math.max(2, Math.round(work.rounds * EXTENT.share));
 }
 
 /** The report of .ci/bundle_size on the upload, line by line. The benchmark accepts any size. */

@@ -1,16 +1,19 @@
 // The measurements, one function each: the contenders that run, their order, and the figures that are kept.
 // Contenders take turns within a round, so that other load on the machine affects all of them alike.
 import { difference, median, quantile, ratio } from './figures.mjs';
-import { CONTENDERS, Running } from './contender.mjs';
+import { CONTENDERS } from './contenders.mjs';
+import { Running } from './running.mjs';
 
 /**
  * CPU time per turn under one load: `{[name]: {cpuMs, ratio, wallMs, modelBusy, clientBusy, rounds}}`, medians over
  * rounds; each ratio is computed within its round.
  */
 export async function cost(load, model, running, work, rounds) {
-  await model.answer(work.answer);
-  // To warm up.
+  // To warm up, which need not take as long as a slow stream.
+  const { gapMs = 0 } = work.answer;
+  await model.answer({ ...work.answer, gapMs: Math.min(gapMs, 5) });
   for (const contender of running) await load.batch(contender, { ...work, turns: work.turns / 2 });
+  await model.answer(work.answer);
   const seen = new Map(running.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     for (const contender of rotated(running, round)) {
@@ -34,12 +37,12 @@ export async function cost(load, model, running, work, rounds) {
 }
 
 /**
- * The delay of deltas, and of the first one, with `atOnce` streams of `deltas`, 5 ms apart: `{[name]: {p50Ms, p99Ms,
- * firstMs, firstOverDirectMs}}`. `direct` is a connection to the model service itself.
+ * The delay of deltas, and of the first one, with `atOnce` streams of `deltas`, `gapMs` apart: `{[name]: {p50Ms,
+ * p99Ms, firstMs, firstOverDirectMs}}`. `direct` is a connection to the model service itself.
  */
-export async function latency(load, model, running, { atOnce, deltas, rounds }) {
-  const answer = { deltas, gapMs: 5, stamped: true };
-  const work = { key: `latency-${atOnce}`, atOnce, turns: atOnce, Streaming: true, answer };
+export async function latency(load, model, running, { key, atOnce, deltas, gapMs }, rounds) {
+  const answer = { deltas, gapMs, stamped: true };
+  const work = { key, atOnce, turns: atOnce, Streaming: true, answer };
   await model.answer(work.answer);
   const all = [{ name: 'direct', raw: true, url: `${model.url}/responses`, cpuMs: null }, ...running];
   const seen = new Map(all.map(({ name }) => [name, []]));

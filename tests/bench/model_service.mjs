@@ -21,10 +21,13 @@ export class ModelService {
     return service;
   }
 
-  /** Sets all later responses to `deltas` deltas, `gapMs` apart; `stamped` deltas carry the time of their write. */
-  async answer({ deltas, gapMs = 0, stamped = false }) {
+  /**
+   * Sets all later responses to `deltas` deltas, `gapMs` apart; `stamped` deltas carry the time of their write.
+   * `framing` is how they reach the network (model_service_process.mjs).
+   */
+  async answer({ deltas, gapMs = 0, stamped = false, framing = 'event' }) {
     const told = once(this.#process, 'message');
-    this.#process.send({ deltas, gapMs, stamped });
+    this.#process.send({ deltas, gapMs, stamped, framing });
     const [{ text }] = await told;
     this.text = text;
     this.deltas = deltas;

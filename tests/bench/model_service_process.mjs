@@ -1,9 +1,14 @@
 // The model service of the benchmark: a process of its own that replies to every request with the same stream of
 // events, rendered in advance. Owns its speed: a turn must never wait for it, so it speaks HTTP by hand and parses no
-// JSON. Its parent sets the response over IPC, `{deltas, gapMs, stamped}`; it sends its port, then `{text}`.
+// JSON. Its parent sets the response over IPC, `{deltas, gapMs, stamped, framing}`; it sends its port, then `{text}`.
 //
-// Each event is one write and one chunk. `stamped` deltas carry the time of their write instead of words: `[` + 16
-// digits + `]`, microseconds of the clock that all processes of a machine share.
+// `framing` is how events reach the network, which decides how many of them a reader finds at once:
+// - `event`, as from the real service: each is an HTTP chunk that is written by itself, in its own turn of the event
+//   loop, so that streams interleave and the kernel gets nothing joined;
+// - `burst`: each is an HTTP chunk, but all are written in one turn, so that a reader finds many at once;
+// - `joined`: as `event`, with eight events in a chunk.
+// Only an `event` response can have a gap between its deltas, or stamps: such deltas carry the time of their write
+// instead of words, `[` + 16 digits + `]`, microseconds of the clock that all processes of a machine share.
 import net from 'node:net';
 import { frame, newId, newResponse, responseEvents, text } from '../model_service/response_stream.mjs';
 
@@ -14,6 +19,7 @@ const HEAD = Buffer.from(
     'x-request-id: req_bench\r\ntransfer-encoding: chunked\r\n\r\n',
 );
 const END = Buffer.from('0\r\n\r\n');
+const EVENTS_IN_A_CHUNK = { event: 1, burst: 1, joined: 8 };
 const ROUTE = Buffer.from('POST /v1/responses ');
 const REFUSAL = Buffer.from('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
 /** The live API repeats instructions and tools in the events that show the whole response. */
@@ -57,32 +63,31 @@ const server = net.createServer((socket) => {
 });
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
 
-function send(socket, { frames, gapMs }) {
-  socket.write(HEAD);
+function send(socket, { parts, gapMs, framing }) {
   const stamps = [];
   let next = 0;
-  // Writes everything up to the next delta, and that delta; false at the end.
-  const step = () => {
-    for (; next < frames.length; next += 1) {
-      const { bytes, stampsAt, isDelta } = frames[next];
-      socket.write(stampsAt.length === 0 ? bytes : stamped(bytes, stampsAt, stamps, isDelta));
-      if (isDelta && gapMs > 0) {
-        next += 1;
-        return true;
-      }
-    }
-    socket.write(END);
-    return false;
-  };
-  if (!step()) return;
-  // Staggers streams that began together; in step, a single wake-up of the reader would serve them all.
   served += 1;
-  setTimeout(() => {
-    if (socket.destroyed || !step()) return;
-    const timer = setInterval(() => {
-      if (socket.destroyed || !step()) clearInterval(timer);
-    }, gapMs);
-  }, gapMs + (served % gapMs));
+  // Staggers streams that began together; in step, a single wake-up of the reader would serve them all.
+  let stagger = served % gapMs;
+  const step = () => {
+    if (socket.destroyed) return;
+    const { bytes, stampsAt, isDelta } = parts[next];
+    // What follows waits for the end of this write, since Node joins writes that queue up.
+    const written = framing === 'burst' ? undefined : goOn;
+    socket.write(stampsAt.length === 0 ? bytes : stamped(bytes, stampsAt, stamps, isDelta), written);
+    next += 1;
+  };
+  const goOn = () => {
+    if (next === parts.length) return;
+    if (gapMs === 0 || !parts[next].followsDelta) {
+      setImmediate(step);
+      return;
+    }
+    setTimeout(step, gapMs + stagger);
+    stagger = 0;
+  };
+  step();
+  while (framing === 'burst' && next < parts.length) step();
 }
 
 /** Writes the times into an event: a new time into a delta, the earlier times into an event that repeats the text. */
@@ -99,19 +104,28 @@ function stamped(bytes, stampsAt, stamps, isDelta) {
   return copy;
 }
 
-function rendered({ deltas, stamped: withStamps }) {
+function rendered({ deltas, stamped: withStamps, framing }) {
   const pieces = Array.from({ length: deltas }, (_, index) => (withStamps ? STAMP : WORDS[index % WORDS.length]));
   const usage = {
     input_tokens: 100, input_tokens_details: { cached_tokens: 0 }, output_tokens: deltas,
     output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 100 + deltas,
   };
   const response = newResponse(REQUEST, { id: newId('resp') });
-  const frames = [...responseEvents(response, [text(...pieces)], { usage })].map((event) => {
-    const body = Buffer.from(frame(event));
-    const bytes = Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')]);
-    return { bytes, stampsAt: withStamps ? positions(bytes, STAMP) : [], isDelta: event.type.endsWith('.delta') };
-  });
-  return { frames, text: pieces.join('') };
+  const events = [...responseEvents(response, [text(...pieces)], { usage })];
+  const chunks = [];
+  for (let at = 0; at < events.length; at += EVENTS_IN_A_CHUNK[framing]) {
+    const together = events.slice(at, at + EVENTS_IN_A_CHUNK[framing]);
+    const bytes = chunk(together.map((event) => frame(event)).join(''));
+    const [isDelta, followsDelta] = [events[at], events[at - 1]].map((event) => event?.type.endsWith('.delta'));
+    chunks.push({ bytes, stampsAt: withStamps ? positions(bytes, STAMP) : [], isDelta, followsDelta });
+  }
+  const parts = [{ bytes: HEAD, stampsAt: [] }, ...chunks, { bytes: END, stampsAt: [] }];
+  return { parts, text: pieces.join('') };
+}
+
+function chunk(events) {
+  const body = Buffer.from(events);
+  return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')]);
 }
 
 function positions(bytes, part) {

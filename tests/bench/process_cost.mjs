@@ -35,30 +35,12 @@ export function residentBytes(pid) {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
 }
 
-/** The child processes of this process that are named `name`. */
-export function childrenNamed(name) {
-  if (!MEASURABLE) return [];
-  return readdirSync('/proc')
-    .filter((entry) => /^\d+$/.test(entry))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        const known = stat(pid);
-        return known.parent === process.pid && known.name === name;
-      } catch {
-        return false; // The process ended meanwhile.
-      }
-    });
-}
-
 /** The fields follow the last bracket, since the name stands in brackets and can itself contain brackets. */
 function stat(pid) {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const end = text.lastIndexOf(')');
   const fields = text.slice(end + 2).split(' ');
   return {
-    name: text.slice(text.indexOf('(') + 1, end),
-    parent: Number(fields[1]),
     userTicks: Number(fields[11]),
     systemTicks: Number(fields[12]),
   };

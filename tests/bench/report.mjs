@@ -1,7 +1,7 @@
 // The figures as a table for people: first the ratios, then their components.
 
 /** Returns the lines for `figures` as bench.mjs collects them. */
-export function report({ names, loads, growth, latency, memory, coldStart, bundle }) {
+export function report({ names, workerd, loads, beside, growth, latency, memory, coldStart, bundle }) {
   const floor = names[0];
   const others = names.filter((name) => name !== floor);
   const rows = [];
@@ -9,33 +9,39 @@ export function report({ names, loads, growth, latency, memory, coldStart, bundl
   const of = (table, list, format) => list.map((name) => (table[name] === undefined ? '' : format(table[name])));
 
   const head = (title, list) => rows.push(null, [title, ...list]);
-  head('CPU per turn, ratio to the floor', others);
-  for (const { says, figures } of loads) line(says, of(figures, others, ({ ratio }) => number(ratio, 2)));
+  const ratios = (side) => {
+    head(`CPU per turn, ratio to the floor, ${version(side.workerd)}`, others);
+    for (const { says, figures } of side.loads) line(says, of(figures, others, ({ ratio }) => number(ratio, 2)));
+  };
+  ratios({ workerd, loads });
   if (coldStart) {
     line('first answer of a cold process, over the floor', of(coldStart, others, ({ overFloorMs }) => ms(overFloorMs)));
   }
   if (growth) {
     line('CPU of turns 251-300 of a session to turns 1-50', of(growth, others, ({ ratio }) => number(ratio, 2)));
   }
+  if (beside.loads.length > 0) ratios(beside);
 
-  head('CPU per turn', names);
-  for (const { says, figures } of loads) line(says, of(figures, names, ({ cpuMs }) => ms(cpuMs)));
-
-  const busiest = (of) => names.map((name) => share(Math.max(...loads.map(({ figures }) => of(figures[name]) ?? NaN))));
-  line('the model service was busy, at most, of one core', busiest(({ modelBusy }) => modelBusy));
-  line('the load generator was busy, at most, of one core', busiest(({ clientBusy }) => clientBusy));
+  const costs = (side) => {
+    head(`CPU per turn, ${version(side.workerd)}`, names);
+    for (const { says, figures } of side.loads) line(says, of(figures, names, ({ cpuMs }) => ms(cpuMs)));
+    const busiest = (whose) =>
+      names.map((name) => share(Math.max(...side.loads.map(({ figures }) => figures[name]?.[whose] ?? NaN))));
+    line('the model service was busy, at most, of one core', busiest('modelBusy'));
+    line('the load generator was busy, at most, of one core', busiest('clientBusy'));
+  };
+  for (const side of [{ workerd, loads }, beside]) if (side.loads.length > 0) costs(side);
 
   if (latency.length > 0) {
     const all = ['direct', ...names];
-    rows.push(null, ['latency, deltas 5 ms apart', ...all]);
-    for (const { atOnce, figures } of latency) {
-      const at = atOnce === 1 ? 'one stream' : `${atOnce} streams`;
-      line(`relay of a delta, ${at}, p50`, of(figures, all, ({ p50Ms }) => ms(p50Ms)));
-      line(`relay of a delta, ${at}, p99`, of(figures, all, ({ p99Ms }) => ms(p99Ms)));
-      line(`first delta over direct, ${at}`, of(figures, all, ({ firstOverDirectMs }) => ms(firstOverDirectMs)));
+    head('latency', all);
+    for (const { says, figures } of latency) {
+      line(`delay of a delta, ${says} apart, p50`, of(figures, all, ({ p50Ms }) => ms(p50Ms)));
+      line('… p99', of(figures, all, ({ p99Ms }) => ms(p99Ms)));
+      line('… first delta over direct', of(figures, all, ({ firstOverDirectMs }) => ms(firstOverDirectMs)));
     }
   }
-  head('per process, session and turn', names);
+  if (coldStart || memory || growth) head('per process, session and turn', names);
   if (coldStart) {
     line('start, until it takes connections', of(coldStart, names, ({ startMs }) => ms(startMs)));
     line('first answer after that', of(coldStart, names, ({ answerMs }) => ms(answerMs)));
@@ -62,6 +68,7 @@ function table(rows) {
   return rows.map((row) => row?.map(padded).join('') ?? '');
 }
 
+const version = ({ which, version: number }) => `${which} workerd ${number}`;
 const number = (value, digits) => (value === null ? '-' : value.toFixed(digits));
 const ms = (value) => (value === null ? '-' : `${number(value, 2)} ms`);
 const share = (value) => (Number.isNaN(value) ? '-' : `${number(value * 100, 0)} %`);

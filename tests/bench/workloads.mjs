@@ -7,30 +7,56 @@ import { post, wrong } from './turn.mjs';
 const AFTERMATH_MS = 30;
 
 /**
- * The loads whose cost is compared. `atOnce` turns run at a time, `turns` make a batch; `answer` sets the model's
- * response; `fresh` loads begin a session with each turn, the others follow up.
+ * The loads whose cost is compared. `atOnce` turns run at a time, `turns` make a batch, of which a full run makes
+ * `rounds` for each contender; `answer` sets the model's response, whose events reach the network one by one unless
+ * `framing` says otherwise; `fresh` loads begin a session with each turn, the others follow up. QUICK=1 leaves
+ * `thorough` ones out. `beside` ones are measured on the other version of workerd, too.
  */
 export const LOADS = [
   {
-    key: 'json', says: 'JSON, 20 deltas, 16 at once',
-    atOnce: 16, turns: 240, answer: { deltas: 20 },
+    key: 'json', says: 'JSON, 20 deltas, 16 at once', beside: true,
+    atOnce: 16, turns: 240, rounds: 15, answer: { deltas: 20 },
   },
   {
-    key: 'burst', says: 'stream, 200 deltas at once, 8 at once',
-    atOnce: 8, turns: 96, answer: { deltas: 200 }, Streaming: true,
+    key: 'burst', says: 'stream, 200 deltas unpaced, 16 at once', beside: true,
+    atOnce: 16, turns: 96, rounds: 9, answer: { deltas: 200 }, Streaming: true,
   },
   {
-    key: 'paced', says: 'stream, 200 deltas 5 ms apart, 32 at once',
-    atOnce: 32, turns: 64, answer: { deltas: 200, gapMs: 5 }, Streaming: true,
+    key: 'burst-old', says: '… many events written at once', thorough: true, beside: true,
+    atOnce: 16, turns: 96, rounds: 5, answer: { deltas: 200, framing: 'burst' }, Streaming: true,
+  },
+  {
+    key: 'burst-joined', says: '… eight events in an HTTP chunk', thorough: true,
+    atOnce: 16, turns: 96, rounds: 5, answer: { deltas: 200, framing: 'joined' }, Streaming: true,
+  },
+  {
+    key: 'paced-8', says: 'stream, 200 deltas 5 ms apart, 8 at once',
+    atOnce: 8, turns: 16, rounds: 5, answer: { deltas: 200, gapMs: 5 }, Streaming: true,
+  },
+  {
+    key: 'paced', says: 'stream, 200 deltas 5 ms apart, 32 at once', beside: true,
+    atOnce: 32, turns: 64, rounds: 5, answer: { deltas: 200, gapMs: 5 }, Streaming: true,
+  },
+  {
+    key: 'slow', says: 'stream, 200 deltas 40 ms apart, 32 at once', thorough: true,
+    atOnce: 32, turns: 32, rounds: 2, answer: { deltas: 200, gapMs: 40 }, Streaming: true,
   },
   {
     key: 'unwatched', says: 'JSON, 200 deltas 5 ms apart, 32 at once',
-    atOnce: 32, turns: 64, answer: { deltas: 200, gapMs: 5 },
+    atOnce: 32, turns: 64, rounds: 3, answer: { deltas: 200, gapMs: 5 },
   },
   {
     key: 'fresh', says: 'new session, JSON, 20 deltas, 16 at once',
-    atOnce: 16, turns: 240, answer: { deltas: 20 }, fresh: true,
+    atOnce: 16, turns: 240, rounds: 9, answer: { deltas: 20 }, fresh: true,
   },
+];
+
+/** The streams whose delays are compared: `atOnce` of `deltas`, `gapMs` apart, `rounds` times in a full run. */
+export const DELAYS = [
+  // A single stream gives few samples, so its run is short and repeated often.
+  { key: 'latency-1', says: 'one stream, 5 ms', atOnce: 1, deltas: 40, gapMs: 5, rounds: 20 },
+  { key: 'latency-32', says: '32 streams, 5 ms', atOnce: 32, deltas: 200, gapMs: 5, rounds: 3 },
+  { key: 'latency-slow', says: '32 streams, 40 ms', atOnce: 32, deltas: 50, gapMs: 40, rounds: 2 },
 ];
 
 let serial = 0;

@@ -81,13 +81,16 @@ export class SessionObject extends DurableObject {
     let text = '';
     let bytes = 0;
     let response;
-    for await (const event of eventsOf(upstream.body)) {
-      if (event.type === 'response.completed') response = event.response;
-      if (event.type !== 'response.output_text.delta') continue;
-      text += event.delta;
-      if (writer === null) continue;
-      bytes += this.#encoder.encode(event.delta).length;
-      const data = JSON.stringify({ Segment: 0, Delta: event.delta });
+    for await (const events of this.readings(upstream.body, writer !== null)) {
+      let delta = '';
+      for (const event of events) {
+        if (event.type === 'response.completed') response = event.response;
+        if (event.type === 'response.output_text.delta') delta += event.delta;
+      }
+      text += delta;
+      if (writer === null || delta === '') continue;
+      bytes += this.#encoder.encode(delta).length;
+      const data = JSON.stringify({ Segment: 0, Delta: delta });
       await writer.write(this.#encoder.encode(`event: output_text.delta\nid: 0.${bytes}\ndata: ${data}\n\n`));
     }
     const outcome = JSON.stringify({
@@ -110,6 +113,12 @@ export class SessionObject extends DurableObject {
     console.log(JSON.stringify({ event: 'submission', turn: turn.TurnId, ...this.#rows }));
     this.#rows = { rows_read: 0, rows_written: 0 };
     return outcome;
+  }
+
+  /** The model service's events, as lists; the deltas of a list go out as one event. Here, each goes out by itself. */
+  async *readings(body) {
+    const parser = new EventParser();
+    for await (const chunk of body) for (const event of parser.events(chunk)) yield [event];
   }
 
   #keep(turn, response, outcome, startedAt) {
@@ -138,14 +147,16 @@ export class SessionObject extends DurableObject {
   }
 }
 
-async function* eventsOf(body) {
-  const decoder = new TextDecoder();
-  let held = '';
-  for await (const chunk of body) {
-    held += decoder.decode(chunk, { stream: true });
-    for (let end = held.indexOf('\n\n'); end >= 0; end = held.indexOf('\n\n')) {
-      const block = held.slice(0, end);
-      held = held.slice(end + 2);
+/** The events of a stream, from its bytes as they come. */
+export class EventParser {
+  #decoder = new TextDecoder();
+  #held = '';
+
+  *events(bytes) {
+    this.#held += this.#decoder.decode(bytes, { stream: true });
+    for (let end = this.#held.indexOf('\n\n'); end >= 0; end = this.#held.indexOf('\n\n')) {
+      const block = this.#held.slice(0, end);
+      this.#held = this.#held.slice(end + 2);
       for (const line of block.split('\n')) if (line.startsWith('data: ')) yield JSON.parse(line.slice(6));
     }
   }

@@ -1,0 +1,67 @@
+// The contenders of the comparison: their names, and the modules of their Workers.
+//
+// aptix-edge is taken from `build/`, or from the directory that the variable BUILD_DIR names. AGAINST names a second
+// build, which is compared in the same run with alternating rounds; this is how a change is measured.
+// CONTENDERS=aptix-edge,plain measures those beside the floor and no others.
+import { readFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
+const ASKED = process.env.CONTENDERS?.split(',');
+
+/**
+ * `modules` resolves to `[{name, contents}]`, the Worker first and then its imports; `flags` are its compatibility
+ * flags. `raw` contenders return the model service's own stream. A run with QUICK leaves `thorough` ones out.
+ */
+const ALL = [
+  { name: 'floor', raw: true, modules: () => written('floor.mjs') },
+  { name: 'relay', raw: true, thorough: true, modules: () => written('relay.mjs', 'floor.mjs') },
+  { name: 'joining', modules: () => written('joining.mjs', 'plain.mjs') },
+  { name: 'plain', modules: () => written('plain.mjs') },
+  { name: 'agents', thorough: true, modules: () => (agents ??= bundled('agents.mjs')), flags: ['nodejs_compat'] },
+  { name: 'aptix-edge', modules: () => built(BUILD_DIR) },
+  ...(process.env.AGAINST ? [{ name: 'against', modules: () => built(path.resolve(process.env.AGAINST)) }] : []),
+];
+
+/** The contenders of this run. The floor comes first: every figure is a ratio to it. */
+export const CONTENDERS = ALL.filter(({ name, thorough }, index) =>
+  index === 0 || (ASKED ? ASKED.includes(name) : !(thorough && process.env.QUICK)),
+);
+
+const source = (file) => fileURLToPath(new URL(`workers/${file}`, import.meta.url));
+
+const written = (...files) =>
+  Promise.all(
+    files.map(async (name) => ({ name, contents: await readFile(source(name)) })),
+  );
+
+let agents;
+
+/** A Worker with its packages, bundled as wrangler does it. */
+async function bundled(file) {
+  const { outputFiles } = await build({
+    entryPoints: [source(file)],
+    alias: { 'cloudflare:email': source('no_email.mjs') },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:*', 'node:*', 'path'],
+    // A package of the SDK is CommonJS and requires `path`.
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire('/');" },
+    logLevel: 'error',
+  });
+  return [{ name: file, contents: outputFiles[0].contents }];
+}
+
+async function built(folder) {
+  const files = await readdir(folder).catch(() => []);
+  if (!files.includes('index.js')) throw new Error(`no index.js in ${folder}: build the Worker first (make build)`);
+  const wanted = ['index.js', ...files.filter((file) => file.endsWith('.wasm'))];
+  return Promise.all(wanted.map(async (name) => ({ name, contents: await readFile(path.join(folder, name)) })));
+}

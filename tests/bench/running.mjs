@@ -1,0 +1,99 @@
+// A contender, running: a workerd process of its own, whose CPU time is the contender's cost.
+// Owns starting and ending it; workloads.mjs decides on its work.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { cpuMs, residentBytes } from './process_cost.mjs';
+import { MAIN, WORKERDS, configuration } from './workerd.mjs';
+
+/** The objects' files lie in memory where possible, since the disk's speed is not compared. */
+const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
+
+// Processes, and files in memory, would otherwise outlive an interrupted run.
+const alive = new Set();
+process.on('exit', () => [...alive].forEach((running) => running.end()));
+
+export class Running {
+  name;
+  raw;
+  /** The URL for turns. */
+  url;
+  /** Time from the start until it takes connections, in ms. */
+  startMs;
+  /**
+   * The rows that the last logged turn read and wrote, `{read, written}`; `null` for a contender that does not log
+   * them.
+   */
+  rows = null;
+  #process;
+  #folder;
+
+  /** `lasting` keeps its objects in memory, however long they idle; `workerd` is a key of WORKERDS. */
+  static async start({ name, raw = false, modules, flags = [] }, modelUrl, { lasting = false, workerd = MAIN } = {}) {
+    const running = new Running();
+    Object.assign(running, { name, raw });
+    const config = running.#written(await modules(), { flags, modelUrl, lasting });
+    const from = performance.now();
+    running.#process = spawn(WORKERDS[workerd].program, ['serve', config, '--control-fd=3'], {
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    });
+    const [, output, errors, control] = running.#process.stdio;
+    for (const log of [output, errors]) createInterface(log).on('line', (line) => running.#heard(line));
+    const [listening] = await Promise.race([
+      once(createInterface(control), 'line'),
+      once(running.#process, 'exit').then(() => Promise.reject(new Error(`${name}: workerd did not start`))),
+    ]);
+    running.url = `http://127.0.0.1:${JSON.parse(listening).port}/execute`;
+    running.startMs = performance.now() - from;
+    return running;
+  }
+
+  /** CPU time so far, in ms; `null` where it cannot be measured. */
+  get cpuMs() {
+    return cpuMs(this.#process.pid);
+  }
+
+  get residentBytes() {
+    return residentBytes(this.#process.pid);
+  }
+
+  async dispose() {
+    const ended = once(this.#process, 'exit');
+    this.end();
+    await ended;
+  }
+
+  end() {
+    this.#process?.kill('SIGKILL');
+    rmSync(this.#folder, { recursive: true, force: true });
+    alive.delete(this);
+  }
+
+  /** Writes modules and configuration into a folder of its own; returns the configuration's path. */
+  #written(modules, { flags, modelUrl, lasting }) {
+    this.#folder = mkdtempSync(path.join(SCRATCH, 'aptix-edge-bench-'));
+    alive.add(this);
+    for (const { name, contents } of modules) writeFileSync(path.join(this.#folder, name), contents);
+    const objects = path.join(this.#folder, 'objects');
+    mkdirSync(objects);
+    const variables = {
+      AUTH: 'none', OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: 'sk-bench', OPENAI_MODEL: 'bench-model',
+    };
+    const names = modules.map(({ name }) => name);
+    const config = path.join(this.#folder, 'config.capnp');
+    writeFileSync(config, configuration({ names, flags, variables, objects, lasting }));
+    return config;
+  }
+
+  #heard(message) {
+    if (!message.includes('"event":"submission"')) {
+      if (!message.includes('AUTH=none')) console.error(`${this.name} says: ${message}`);
+      return;
+    }
+    const { rows_read: read, rows_written: written } = JSON.parse(message);
+    this.rows = { read, written };
+  }
+}

@@ -1,0 +1,57 @@
+// The two versions of workerd on which contenders run, and the configuration of a Worker for `workerd serve`.
+// Nothing stands between the load and the Worker: the process does a contender's work and no other.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const here = createRequire(import.meta.url);
+const installed = (which, { default: program, version }) => ({ which, version, program });
+
+/** `newest` is this folder's own dependency; `pinned` is the one that tests and `make dev` run on, miniflare's. */
+export const WORKERDS = {
+  // The path is whole, since Node would otherwise find the pinned one where this folder's packages are missing.
+  newest: installed('newest', here('./node_modules/workerd')),
+  pinned: installed('pinned', createRequire(here.resolve('miniflare'))('workerd')),
+};
+
+/** The version that the run is about, and the one that is shown beside it. WORKERD=pinned exchanges them. */
+export const MAIN = process.env.WORKERD ?? 'newest';
+if (!(MAIN in WORKERDS)) throw new Error(`WORKERD=${MAIN}: it is one of ${Object.keys(WORKERDS).join(', ')}`);
+export const BESIDE = Object.keys(WORKERDS).find((which) => which !== MAIN);
+
+const toml = readFileSync(fileURLToPath(new URL('../../wrangler.toml', import.meta.url)), 'utf8');
+const [, COMPATIBILITY_DATE] = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(toml);
+
+/**
+ * The text of the configuration. `names` are the files of the Worker's modules, beside the configuration and the Worker
+ * first; `flags` are compatibility flags; `objects` is the folder for the objects' rows; `lasting` keeps the objects in
+ * memory, however long they idle.
+ */
+export function configuration({ names, flags, variables, objects, lasting }) {
+  const list = (...items) => `[\n${items.map((item) => `    (${item}),\n`).join('')}  ]`;
+  const quoted = (text) => JSON.stringify(text);
+  const kind = (name) => (name.endsWith('.wasm') ? 'wasm' : 'esModule');
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "worker", worker = .worker),
+    (name = "objects", disk = (path = ${quoted(objects)}, writable = true)),
+    (name = "internet", network = (allow = ["local", "private", "public"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "worker")],
+);
+const worker :Workerd.Worker = (
+  modules = ${list(...names.map((name) => `name = ${quoted(name)}, ${kind(name)} = embed ${quoted(name)}`))},
+  compatibilityDate = ${quoted(COMPATIBILITY_DATE)},
+  compatibilityFlags = [${flags.map(quoted).join(', ')}],
+  bindings = ${list(
+    'name = "SESSIONS", durableObjectNamespace = "SessionObject"',
+    ...Object.entries(variables).map(([name, text]) => `name = ${quoted(name)}, text = ${quoted(text)}`),
+  )},
+  durableObjectNamespaces = ${list(
+    `className = "SessionObject", uniqueKey = "sessions", enableSql = true, preventEviction = ${lasting}`,
+  )},
+  durableObjectStorage = (localDisk = "objects"),
+);
+`;
+}
