@@ -74,7 +74,7 @@ async function measured() {
   const loads = LOADS.filter(wanted);
   await sideBySide(CONTENDERS, MAIN, async (running) => {
     figures.loads = await costs(running, loads);
-    for (const work of DELAYS.filter(({ key }) => wanted({ key, group: 'latency' }))) {
+    for (const work of DELAYS.filter((work) => wanted({ ...work, group: 'latency' }))) {
       say(`latency, ${work.says}`);
       figures.latency.push({ ...work, figures: await latency(load, model, running, work, rounds(work)) });
     }
