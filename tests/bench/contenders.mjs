@@ -31,7 +31,9 @@ export const CONTENDERS = ALL.filter(({ name, thorough }, index) =>
   index === 0 || (ASKED ? ASKED.includes(name) : !(thorough && process.env.QUICK)),
 );
 const unknown = ASKED?.find((asked) => ALL.every(({ name }) => name !== asked));
-if (unknown !== undefined) throw new Error(`CONTENDERS names ${unknown}; there are ${ALL.map(({ name }) => name).join(', ')}`);
+if (unknown !== undefined) {
+  throw new Error(`CONTENDERS names ${unknown}; there are ${ALL.map(({ name }) => name).join(', ')}`);
+}
 
 const source = (file) => fileURLToPath(new URL(`workers/${file}`, import.meta.url));
 
