@@ -1,5 +1,6 @@
-// The benchmark: `make bench`, or `make bench QUICK=1` for a run of two minutes. It measures the cost that aptix-edge adds
-// to the cheapest possible turn on this platform, next to the same work written by hand in JavaScript.
+// The benchmark: `make bench`, or `make bench QUICK=1` for a run of two minutes. It measures the cost that aptix-edge
+// adds to the cheapest possible turn on this platform, next to the same work written by hand in JavaScript and on the
+// Agents SDK.
 //
 // Prints a table and writes build/bench.json. It judges responses, never speed: a wrong response is exit code 1.
 // ONLY=json,latency,cold measures those parts alone; contenders.mjs and workerd.mjs have variables of their own.
@@ -24,7 +25,8 @@ const EXTENT = QUICK
   ? { share: 0.2, sessions: 1, memorySessions: 200, starts: 3 }
   : { share: 1, sessions: 3, memorySessions: 1500, starts: 9 };
 const ONLY = process.env.ONLY?.split(',');
-const PARTS = [...[...LOADS, ...DELAYS].map(({ key }) => key), 'latency', 'beside', 'growth', 'memory', 'cold', 'bundle'];
+const KEYS = [...LOADS, ...DELAYS].map(({ key }) => key);
+const PARTS = [...KEYS, 'latency', 'beside', 'growth', 'memory', 'cold', 'bundle'];
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 const unknown = ONLY?.find((part) => !PARTS.includes(part));
@@ -74,7 +76,7 @@ async function measured() {
   const loads = LOADS.filter(wanted);
   await sideBySide(CONTENDERS, MAIN, async (running) => {
     figures.loads = await costs(running, loads);
-    for (const work of DELAYS.filter(({ key }) => wanted({ key, group: 'latency' }))) {
+    for (const work of DELAYS.filter((work) => wanted({ ...work, group: 'latency' }))) {
       say(`latency, ${work.says}`);
       figures.latency.push({ ...work, figures: await latency(load, model, running, work, rounds(work)) });
     }

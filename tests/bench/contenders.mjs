@@ -19,7 +19,7 @@ const ASKED = process.env.CONTENDERS?.split(',');
 const ALL = [
   { name: 'floor', raw: true, modules: () => written('floor.mjs') },
   { name: 'relay', raw: true, thorough: true, modules: () => written('relay.mjs', 'floor.mjs') },
-  { name: 'joining', modules: () => written('joining.mjs', 'plain.mjs') },
+  { name: 'joining', thorough: true, modules: () => written('joining.mjs', 'plain.mjs') },
   { name: 'plain', modules: () => written('plain.mjs') },
   { name: 'agents', thorough: true, modules: () => (agents ??= bundled('agents.mjs')), flags: ['nodejs_compat'] },
   { name: 'aptix-edge', modules: () => built(BUILD_DIR) },
@@ -30,13 +30,15 @@ const ALL = [
 export const CONTENDERS = ALL.filter(({ name, thorough }, index) =>
   index === 0 || (ASKED ? ASKED.includes(name) : !(thorough && process.env.QUICK)),
 );
+const unknown = ASKED?.find((asked) => ALL.every(({ name }) => name !== asked));
+if (unknown !== undefined) {
+  throw new Error(`CONTENDERS names ${unknown}; there are ${ALL.map(({ name }) => name).join(', ')}`);
+}
 
 const source = (file) => fileURLToPath(new URL(`workers/${file}`, import.meta.url));
 
 const written = (...files) =>
-  Promise.all(
-    files.map(async (name) => ({ name, contents: await readFile(source(name)) })),
-  );
+  Promise.all(files.map(async (name) => ({ name, contents: await readFile(source(name)) })));
 
 let agents;
 

@@ -87,7 +87,7 @@ function send(socket, { parts, gapMs, framing }) {
     stagger = 0;
   };
   step();
-  while (framing === 'burst' && next < parts.length) step();
+  while (framing === 'burst' && next < parts.length && !socket.destroyed) step();
 }
 
 /** Writes the times into an event: a new time into a delta, the earlier times into an event that repeats the text. */

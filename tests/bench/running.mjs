@@ -62,8 +62,9 @@ export class Running {
 
   async dispose() {
     const ended = once(this.#process, 'exit');
+    this.#process.kill('SIGKILL');
+    await ended; // Until then it can still write into its folder.
     this.end();
-    await ended;
   }
 
   end() {

@@ -15,7 +15,7 @@ const AFTERMATH_MS = 30;
 export const LOADS = [
   {
     key: 'json', says: 'JSON, 20 deltas, 16 at once', beside: true,
-    atOnce: 16, turns: 240, rounds: 15, answer: { deltas: 20 },
+    atOnce: 16, turns: 240, rounds: 11, answer: { deltas: 20 },
   },
   {
     key: 'burst', says: 'stream, 200 deltas unpaced, 16 at once', beside: true,
@@ -23,15 +23,15 @@ export const LOADS = [
   },
   {
     key: 'burst-old', says: '… many events written at once', thorough: true, beside: true,
-    atOnce: 16, turns: 96, rounds: 5, answer: { deltas: 200, framing: 'burst' }, Streaming: true,
+    atOnce: 16, turns: 96, rounds: 4, answer: { deltas: 200, framing: 'burst' }, Streaming: true,
   },
   {
     key: 'burst-joined', says: '… eight events in an HTTP chunk', thorough: true,
-    atOnce: 16, turns: 96, rounds: 5, answer: { deltas: 200, framing: 'joined' }, Streaming: true,
+    atOnce: 16, turns: 96, rounds: 4, answer: { deltas: 200, framing: 'joined' }, Streaming: true,
   },
   {
     key: 'paced-8', says: 'stream, 200 deltas 5 ms apart, 8 at once',
-    atOnce: 8, turns: 16, rounds: 5, answer: { deltas: 200, gapMs: 5 }, Streaming: true,
+    atOnce: 8, turns: 16, rounds: 4, answer: { deltas: 200, gapMs: 5 }, Streaming: true,
   },
   {
     key: 'paced', says: 'stream, 200 deltas 5 ms apart, 32 at once', beside: true,
@@ -47,16 +47,16 @@ export const LOADS = [
   },
   {
     key: 'fresh', says: 'new session, JSON, 20 deltas, 16 at once',
-    atOnce: 16, turns: 240, rounds: 9, answer: { deltas: 20 }, fresh: true,
+    atOnce: 16, turns: 240, rounds: 7, answer: { deltas: 20 }, fresh: true,
   },
 ];
 
-/** The streams whose delays are compared: `atOnce` of `deltas`, `gapMs` apart, `rounds` times in a full run. */
+/** The streams whose delays are compared: `atOnce` of `deltas`, `gapMs` apart; the rest as in LOADS. */
 export const DELAYS = [
   // A single stream gives few samples, so its run is short and repeated often.
-  { key: 'latency-1', says: 'one stream, 5 ms', atOnce: 1, deltas: 40, gapMs: 5, rounds: 20 },
+  { key: 'latency-1', says: 'one stream, 5 ms', atOnce: 1, deltas: 40, gapMs: 5, rounds: 12 },
   { key: 'latency-32', says: '32 streams, 5 ms', atOnce: 32, deltas: 200, gapMs: 5, rounds: 3 },
-  { key: 'latency-slow', says: '32 streams, 40 ms', atOnce: 32, deltas: 50, gapMs: 40, rounds: 2 },
+  { key: 'latency-slow', says: '32 streams, 40 ms', atOnce: 32, deltas: 50, gapMs: 40, rounds: 2, thorough: true },
 ];
 
 let serial = 0;

@@ -1,5 +1,5 @@
-// The same turns on Cloudflare's Agents SDK, written as its documentation shows and as short as that allows: an Agent per
-// session, `onRequest`, rows by `this.sql`, and server-sent events from a `ReadableStream`. Rows are those that a
+// The same turns on Cloudflare's Agents SDK, written as its documentation shows and as short as that allows: an Agent
+// per session, `onRequest`, rows by `this.sql`, and server-sent events from a `ReadableStream`. Rows are those that a
 // conversation needs; like plain.mjs it recovers nothing, retries nothing and checks little.
 import { Agent, getAgentByName } from 'agents';
 
@@ -65,7 +65,8 @@ export class SessionObject extends Agent {
       onDelta(event.delta);
     }
     this.sql`INSERT INTO messages (turn_id, role, content) VALUES (${TurnId}, 'assistant', ${text})`;
-    this.sql`INSERT INTO session VALUES (1, ${response.id}) ON CONFLICT (id) DO UPDATE SET previous = excluded.previous`;
+    this.sql`INSERT INTO session VALUES (1, ${response.id})
+      ON CONFLICT (id) DO UPDATE SET previous = excluded.previous`;
     return {
       Successful: true,
       Result: {

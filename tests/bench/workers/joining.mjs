@@ -1,9 +1,9 @@
 // The same turns as plain.mjs, but deltas that come within 16 ms of each other go out together: what joining costs at
 // least. A page shows sixty frames a second, so nobody sees the difference.
 //
-// The runtime returns at most one HTTP chunk from a read of the network, and the model service sends each event as a
-// chunk of its own. One branch of a tee is therefore drained by the runtime, past JavaScript; meanwhile the bytes of the
-// other branch gather, and one read takes all of them.
+// A read of the network returns one HTTP chunk at most, however many have come, and the model service sends each event
+// as a chunk of its own. One branch of a tee is therefore drained by the runtime, past JavaScript; meanwhile the bytes
+// of the other branch gather, and one read takes all of them.
 import { EventParser, SessionObject as PlainObject } from './plain.mjs';
 
 export { default } from './plain.mjs';

@@ -5,7 +5,8 @@ import { SessionObject as FloorObject } from './floor.mjs';
 export { default } from './floor.mjs';
 
 /**
- * A lower bound for a read, since the runtime returns a chunk's first byte apart from the rest. No event is this short.
+ * A lower bound for a read, since the pinned workerd returns a chunk's first byte apart from the rest. No event is this
+ * short.
  */
 const LEAST_BYTES = 32;
 
