@@ -39,6 +39,7 @@ mod response;
 mod runtime;
 #[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod session_object;
+mod task;
 mod variables;
 #[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod workspace_object;

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use worker::js_sys::{JSON, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
-use worker::wasm_bindgen_futures::spawn_local;
+
 use worker::web_sys::{self, ReadableStream, ResponseInit, WritableStreamDefaultWriter};
 
 use super::bindings::streams::IdentityTransformStream;
 use super::promise::settled;
+use super::task::spawn;
 use crate::entry::{Body, Header, Response, SessionStream};
 use crate::ports::{Database, Platform};
 
@@ -55,7 +56,7 @@ pub(super) fn readable<P: Platform, D: Database + 'static>(
     let pipe = IdentityTransformStream::new()?;
     let writer = pipe.writable().get_writer()?;
     // The task serves one watcher; the turn goes on without it.
-    spawn_local(send(stream, writer));
+    spawn(send(stream, writer));
     Ok(pipe.readable())
 }
 

@@ -3,7 +3,7 @@
 use worker::js_sys::{Array, Promise};
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen::prelude::wasm_bindgen;
-use worker::web_sys::{AbortSignal, ReadableStream, RequestInit};
+use worker::web_sys::{ReadableStream, RequestInit};
 
 use super::streams::IdentityTransformStream;
 
@@ -21,11 +21,5 @@ extern "C" {
     pub(crate) fn pipe_through(
         this: &Splittable,
         pipe: &IdentityTransformStream,
-        options: &PipeOptions,
     ) -> Result<ReadableStream, JsValue>;
-
-    pub(crate) type PipeOptions;
-
-    #[wasm_bindgen(method, setter, js_name = signal)]
-    pub(crate) fn set_abort(this: &PipeOptions, signal: &AbortSignal);
 }
