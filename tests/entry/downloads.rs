@@ -13,7 +13,7 @@ fn with_file() -> (Bed, String) {
     });
     let heard = bed.post(&turn("t", "Make [plan: server]"));
     let url = heard.result()["Files"][0]["Url"].as_str().unwrap().to_owned();
-    (bed, url.strip_prefix("https://edge.example").unwrap().to_owned())
+    (bed, url.strip_prefix("https://edge.localhost").unwrap().to_owned())
 }
 
 fn got(bed: &Bed, method: &str, target: &str, headers: &[(&str, &str)]) -> Heard {
