@@ -48,7 +48,8 @@ pub async fn call<P: Platform>(
         Either::Left((end, _)) => end.and_then(usable),
         Either::Right(_) => Err(Cause::Silent { after_ms: endpoint.idle_timeout_ms }),
     };
-    ending.map_err(|cause| CallFailure { cause, request_id: request_id.take() })
+    let key = endpoint.api_key.as_deref();
+    ending.map_err(|cause| CallFailure::new(cause, request_id.take(), key))
 }
 
 /// Has the model service delete a stored response. True when the service no longer holds it.
