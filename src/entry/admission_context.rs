@@ -19,7 +19,8 @@ pub struct AdmissionContext {
     pub catalog: Result<Rc<Catalog>, Fault>,
     /// The deployment's settings.
     pub deployment: Rc<Deployment>,
-    /// Scheme and authority under which the client reached the deployment; empty for an alarm.
+    /// Where links to files begin: `PUBLIC_URL`, else scheme and authority under which the client
+    /// reached the deployment; empty for an alarm.
     pub origin: String,
 }
 
@@ -55,11 +56,10 @@ impl ContextSource {
         platform: &P,
         origin: &str,
     ) -> Result<AdmissionContext, Fault> {
-        Ok(AdmissionContext {
-            catalog: self.catalog(platform).await,
-            deployment: self.deployment(platform)?,
-            origin: origin.to_owned(),
-        })
+        let deployment = self.deployment(platform)?;
+        // The client chooses the header `Host`, and so the origin of its request.
+        let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
+        Ok(AdmissionContext { catalog: self.catalog(platform).await, deployment, origin })
     }
 
     /// The deployment's settings; `internal` when a variable is malformed. Variables never change within

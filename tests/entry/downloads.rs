@@ -50,6 +50,26 @@ fn a_file_is_given_whole_in_part_or_not_again() {
 }
 
 #[test]
+fn a_link_begins_with_the_deployment_s_public_url_whatever_host_the_client_names() {
+    let bed = Bed::new();
+    bed.deploy("PUBLIC_URL", "https://agent.example.com");
+    bed.world.tools.think(|_| {
+        let file = json!({ "Name": "a", "MimeType": "text/plain", "Text": "0" });
+        ToolAnswer::Json(json!({ "Files": [file] }))
+    });
+    let body = turn("t", "Make [plan: server]").to_string();
+    let heard =
+        bed.wait(&bed.ask("POST", "/execute", &[("Host", "evil.localhost")], &body)).unwrap();
+    let url = heard.result()["Files"][0]["Url"].as_str().unwrap();
+    assert!(url.starts_with("https://agent.example.com/files/"), "{url}");
+    assert!(!heard.text.contains("evil"));
+    bed.deploy("PUBLIC_URL", "agent.example.com");
+    let refused = got(&bed, "GET", "/sessions/s", &[]);
+    assert_eq!(refused.failure(), (500, "internal"));
+    assert!(refused.text.contains("PUBLIC_URL"), "{}", refused.text);
+}
+
+#[test]
 fn a_wrong_link_an_expired_one_and_an_erased_file_open_nothing() {
     let (bed, target) = with_file();
     let forged = target.replace("Name=a", "Name=b");

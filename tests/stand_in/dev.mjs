@@ -25,6 +25,7 @@ const SETTINGS = [
   'API_KEYS',
   'AUTH',
   'ALLOWED_ORIGINS',
+  'PUBLIC_URL',
   'FILE_LINK_KEY',
   'FILE_TTL_S',
   'MAX_BODY_BYTES',
