@@ -10,7 +10,7 @@ use super::local_access::admit_local;
 use super::openapi::openapi;
 use super::request::RequestHead;
 use super::request_body::read_body;
-use super::response::{Body, Header, Response, refusal_line};
+use super::response::{Header, Response, refusal_line};
 use super::route::Route;
 use crate::contract::{
     ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id,
@@ -103,7 +103,11 @@ impl FrontDoor {
         let method = head.header("Access-Control-Request-Method")?;
         let checked = Route::find(&method, head.target())
             .and_then(|_| self.origins.preflight(&origin, &method));
-        Some(checked.map(|headers| Response { status: 204, headers, body: Body::Empty }))
+        Some(checked.map(|headers| {
+            let mut response = Response::empty(204);
+            response.headers.extend(headers);
+            response
+        }))
     }
 
     async fn respond<G: Gateway>(
