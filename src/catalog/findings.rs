@@ -13,11 +13,11 @@ use crate::json::{Kind, NearestName, Node, Problem, Report, for_each_member};
 /// document.
 const MOST_FAULTS: usize = 100;
 
-/// The longest message, and the longest path, in characters.
-const LONGEST: usize = 1_000;
+/// The longest message, in characters.
+const LONGEST_MESSAGE: usize = 1_000;
 
-/// The longest member name of a path, in characters: no valid name is longer.
-const LONGEST_NAME: usize = 128;
+/// The longest path, in bytes.
+const LONGEST_PATH: usize = 1_000;
 
 /// The product's own secrets: no service gets them.
 const OWN_SECRETS: [&str; 2] = ["API_KEYS", "FILE_LINK_KEY"];
@@ -27,8 +27,8 @@ const OWN_SECRETS: [&str; 2] = ["API_KEYS", "FILE_LINK_KEY"];
 #[error("{}: {message}", if .path.is_empty() { "the catalog" } else { .path.as_str() })]
 #[serde(rename_all = "PascalCase")]
 pub struct CatalogFault {
-    /// JSON Pointer (RFC 6901) into the document, a long one cut; empty for the document itself. For a
-    /// missing member it is the place where the member would stand.
+    /// JSON Pointer (RFC 6901) into the document; empty for the document itself. For a missing member
+    /// it is the place where the member would stand, for a place with a very long path one above it.
     pub path: String,
     /// The fault and its remedy, for the operator.
     pub message: String,
@@ -48,7 +48,7 @@ pub(super) enum Recipient {
 pub struct NeededSecret {
     /// The secret's name.
     pub name: String,
-    /// JSON Pointer (RFC 6901) to the value that names it, a long one cut.
+    /// JSON Pointer (RFC 6901) to the value that names it, or to a place above it, as in a fault.
     pub path: String,
 }
 
@@ -92,7 +92,7 @@ impl Findings {
         if self.full_from.is_some_and(|full_from| position >= full_from) {
             return;
         }
-        let message = shortened(&message.into(), LONGEST);
+        let message = shortened(&message.into(), LONGEST_MESSAGE);
         self.faults.push((position, CatalogFault { path: path(), message }));
         if self.faults.len() == 2 * MOST_FAULTS {
             self.keep_first();
@@ -218,7 +218,12 @@ fn position(node: Node<'_, '_>) -> usize {
     node.json.as_ptr().addr()
 }
 
-/// A place as a JSON Pointer.
+/// A place as a JSON Pointer, with whole names; the nearest place above it where that is too long.
 fn pointer(node: Node<'_, '_>) -> String {
-    shortened(&node.place.written(LONGEST_NAME).pointer, LONGEST)
+    let mut pointer = node.place.written(usize::MAX).pointer;
+    if pointer.len() > LONGEST_PATH {
+        pointer.truncate(pointer.floor_char_boundary(LONGEST_PATH));
+        pointer.truncate(pointer.rfind('/').unwrap_or_default());
+    }
+    pointer
 }

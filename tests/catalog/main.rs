@@ -460,7 +460,7 @@ fn a_report_stays_small_whatever_the_document_and_tells_how_much_it_leaves_out()
     assert_eq!(faults.last(), Some(&fault("", rest)));
     let places: Vec<&str> = faults.iter().map(|fault| fault.path.as_str()).collect();
     let in_order: Vec<String> = (0..10)
-        .flat_map(|mode| std::iter::repeat_n(format!("/Modes/{mode}/"), 3))
+        .flat_map(|mode| std::iter::repeat_n(format!("/Modes/{mode}"), 3))
         .chain((0..23).flat_map(|tool| std::iter::repeat_n(format!("/ServerTools/{tool}/"), 3)))
         .collect();
     for (place, begins) in places.iter().zip(in_order) {
