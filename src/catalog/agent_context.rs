@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use super::definitions::{AgentContext, Continuation, HttpService, Retrieval, RetrievalSource};
-use super::findings::Findings;
+use super::findings::{Findings, Recipient};
 use super::http_endpoint::base_url;
 use super::names::is_secret_name;
 use super::values::{choice, flag, integer, model, named};
@@ -103,7 +103,7 @@ fn secret_name(node: Node<'_, '_>, found: &mut Findings) -> String {
                   never the key itself";
     let name = named(node, is_secret_name, remedy, found);
     if !name.is_empty() {
-        found.secret(node, &name);
+        found.secret(node, &name, Recipient::ModelService);
     }
     name
 }

@@ -1,13 +1,26 @@
-//! The findings in a catalog document: its faults, in an operator's words and in document order, and
-//! the secrets that it names.
+//! The findings in a catalog document: its first faults, in an operator's words and in document order,
+//! and the secrets that it names.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::names::quoted;
+use super::names::{quoted, shortened};
 use crate::json::{Kind, NearestName, Node, Problem, Report, for_each_member};
+
+/// The most faults that are listed before the note on the rest: a report must not grow with the
+/// document.
+const MOST_FAULTS: usize = 100;
+
+/// The longest message, in characters.
+const LONGEST_MESSAGE: usize = 1_000;
+
+/// The longest path, in bytes.
+const LONGEST_PATH: usize = 1_000;
+
+/// The product's own secrets: no service gets them.
+const OWN_SECRETS: [&str; 2] = ["API_KEYS", "FILE_LINK_KEY"];
 
 /// One thing wrong with a catalog document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
@@ -15,10 +28,19 @@ use crate::json::{Kind, NearestName, Node, Problem, Report, for_each_member};
 #[serde(rename_all = "PascalCase")]
 pub struct CatalogFault {
     /// JSON Pointer (RFC 6901) into the document; empty for the document itself. For a missing member
-    /// it is the place where the member would stand.
+    /// it is the place where the member would stand, for a place with a very long path one above it.
     pub path: String,
     /// The fault and its remedy, for the operator.
     pub message: String,
+}
+
+/// Who gets a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recipient {
+    /// A model service, as its key.
+    ModelService,
+    /// A service of the operator's: a tool, a search.
+    OtherService,
 }
 
 /// A secret that a catalog names. Its value is never in a catalog.
@@ -26,16 +48,20 @@ pub struct CatalogFault {
 pub struct NeededSecret {
     /// The secret's name.
     pub name: String,
-    /// JSON Pointer (RFC 6901) to the value that names it.
+    /// JSON Pointer (RFC 6901) to the value that names it, or to a place above it, as in a fault.
     pub path: String,
 }
 
 /// What the readers have found in a document so far.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// Each with the position of what is wrong.
+    /// Each with the position of what is wrong; the first ones in document order, and some more.
     faults: Vec<(usize, CatalogFault)>,
-    secrets: Vec<NeededSecret>,
+    /// How many there are, those included that are not kept.
+    fault_count: usize,
+    /// From this position on no fault is among the first any more.
+    full_from: Option<usize>,
+    secrets: Vec<(Recipient, usize, NeededSecret)>,
     /// The positions of values whose member is repeated.
     repeated: BTreeSet<usize>,
 }
@@ -53,8 +79,30 @@ impl Findings {
 
     /// Records that a value is wrong. The message says what it must be.
     pub(super) fn fault(&mut self, at: Node<'_, '_>, message: impl Into<String>) {
-        let fault = CatalogFault { path: pointer(at), message: message.into() };
-        self.faults.push((position(at), fault));
+        self.record(position(at), || pointer(at), message);
+    }
+
+    fn record(
+        &mut self,
+        position: usize,
+        path: impl FnOnce() -> String,
+        message: impl Into<String>,
+    ) {
+        self.fault_count += 1;
+        if self.full_from.is_some_and(|full_from| position >= full_from) {
+            return;
+        }
+        let message = shortened(&message.into(), LONGEST_MESSAGE);
+        self.faults.push((position, CatalogFault { path: path(), message }));
+        if self.faults.len() == 2 * MOST_FAULTS {
+            self.keep_first();
+            self.full_from = self.faults.last().map(|(position, _)| *position);
+        }
+    }
+
+    fn keep_first(&mut self) {
+        self.faults.sort_by_key(|(position, _)| *position);
+        self.faults.truncate(MOST_FAULTS);
     }
 
     /// Whether an earlier member of the same object has the same name.
@@ -69,15 +117,46 @@ impl Findings {
         }
     }
 
-    /// Records that a value names a secret.
-    pub(super) fn secret(&mut self, at: Node<'_, '_>, name: &str) {
-        self.secrets.push(NeededSecret { name: name.to_owned(), path: pointer(at) });
+    /// Records that a value names a secret, and who gets it.
+    pub(super) fn secret(&mut self, at: Node<'_, '_>, name: &str, recipient: Recipient) {
+        if OWN_SECRETS.contains(&name) {
+            let problem = "is the product's own and goes to no service; name another one";
+            return self.fault(at, format!("the secret {name} {problem}"));
+        }
+        let secret = NeededSecret { name: name.to_owned(), path: pointer(at) };
+        self.secrets.push((recipient, position(at), secret));
     }
 
-    /// All faults in document order, an object's own before those of its members, and all secrets.
+    /// Refuses a model service's key where another service would get it.
+    fn keep_model_keys(&mut self) {
+        let secrets = std::mem::take(&mut self.secrets);
+        let of = |wanted| secrets.iter().filter(move |(recipient, ..)| *recipient == wanted);
+        let keys: BTreeSet<&str> =
+            of(Recipient::ModelService).map(|(.., secret)| secret.name.as_str()).collect();
+        for (_, position, NeededSecret { name, path }) in of(Recipient::OtherService) {
+            if keys.contains(name.as_str()) {
+                let problem = "is a model service's key (an ApiKeySecret) and goes to no other service; \
+                               give this one a secret of its own";
+                self.record(*position, || path.clone(), format!("the secret {name} {problem}"));
+            }
+        }
+        self.secrets = secrets;
+    }
+
+    /// The first faults in document order, an object's own before those of its members, with a note on
+    /// the rest, and all secrets.
     pub(super) fn in_document_order(mut self) -> (Vec<CatalogFault>, Vec<NeededSecret>) {
-        self.faults.sort_by_key(|(position, _)| *position);
-        (self.faults.into_iter().map(|(_, fault)| fault).collect(), self.secrets)
+        self.keep_model_keys();
+        self.keep_first();
+        let rest = self.fault_count - self.faults.len();
+        let mut faults: Vec<CatalogFault> =
+            self.faults.into_iter().map(|(_, fault)| fault).collect();
+        if rest > 0 {
+            let message =
+                format!("has {rest} more faults than the {MOST_FAULTS} listed; mend these first");
+            faults.push(CatalogFault { path: String::new(), message });
+        }
+        (faults, self.secrets.into_iter().map(|(.., secret)| secret).collect())
     }
 
     fn refuse_repeated_members(&mut self, node: Node<'_, '_>) {
@@ -139,7 +218,12 @@ fn position(node: Node<'_, '_>) -> usize {
     node.json.as_ptr().addr()
 }
 
-/// A place as a JSON Pointer, with whole names.
+/// A place as a JSON Pointer, with whole names; the nearest place above it where that is too long.
 fn pointer(node: Node<'_, '_>) -> String {
-    node.place.written(usize::MAX).pointer
+    let mut pointer = node.place.written(usize::MAX).pointer;
+    if pointer.len() > LONGEST_PATH {
+        pointer.truncate(pointer.floor_char_boundary(LONGEST_PATH));
+        pointer.truncate(pointer.rfind('/').unwrap_or_default());
+    }
+    pointer
 }

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 
 use super::definitions::{HeaderTemplate, HttpService};
-use super::findings::Findings;
+use super::findings::{Findings, Recipient};
 use super::names::{is_header_name, is_header_value_character, quoted};
 use super::secret_template::SecretTemplate;
 use super::values::{entries, fitting_text, integer, named};
@@ -140,7 +140,7 @@ fn header_value(node: Node<'_, '_>, found: &mut Findings) -> SecretTemplate {
         found.fault(node, problem);
         SecretTemplate::default()
     });
-    template.secrets().for_each(|name| found.secret(node, name));
+    template.secrets().for_each(|name| found.secret(node, name, Recipient::OtherService));
     template
 }
 

@@ -36,11 +36,16 @@ pub(super) fn is_header_value_character(character: char) -> bool {
 
 /// A name from the document in quotes, escaped and shortened, for a message.
 pub(super) fn quoted(name: &str) -> String {
-    let mut shown: String = name.chars().take(QUOTED_CHARACTERS).collect();
-    if shown.len() < name.len() {
+    format!("{:?}", shortened(name, QUOTED_CHARACTERS))
+}
+
+/// A text of at most `most` characters; a longer one is cut and ends in `…`.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    let mut shown: String = text.chars().take(most).collect();
+    if shown.len() < text.len() {
         shown.push('…');
     }
-    format!("{shown:?}")
+    shown
 }
 
 fn is_made_of(text: &str, longest: usize, allowed: impl Fn(u8) -> bool) -> bool {

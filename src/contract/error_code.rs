@@ -58,7 +58,7 @@ error_codes! {
     Unauthenticated = "unauthenticated", 401, Client, false, None,
         "The request carries no valid bearer key.";
     Forbidden = "forbidden", 403, Client, false, None,
-        "The page's origin, or a cap of the deployment, does not permit this.";
+        "The page's origin, the host, or a cap of the deployment does not permit this.";
     NotFound = "not_found", 404, Client, false, None,
         "There is nothing at this address.";
     SessionNotFound = "session_not_found", 404, Client, false, None,

@@ -22,7 +22,10 @@ pub fn discard(segment: u32) -> String {
     format!("event: output_text.discard\ndata: {{\"Segment\":{segment}}}\n\n")
 }
 
+/// The id of the `result` event.
+pub const END: &str = "end";
+
 /// `result`: the `InvokeResult` as JSON text. Nothing follows it.
 pub fn result(invoke_result: &str) -> String {
-    format!("event: result\ndata: {invoke_result}\n\n")
+    format!("event: result\nid: {END}\ndata: {invoke_result}\n\n")
 }

@@ -11,12 +11,12 @@ use super::error_code::ErrorCode;
 use super::fault::Fault;
 use super::limits;
 
-/// Declares an identifier of 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
+/// Declares an identifier of 1 to 128 characters of `A-Z a-z 0-9 . _ : -`, which is not `.` or `..`.
 macro_rules! identifier {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         ///
-        /// 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
+        /// 1 to 128 characters of `A-Z a-z 0-9 . _ : -`; not `.` or `..`, which no URL could name.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(transparent)]
         pub struct $name(String);
@@ -24,9 +24,10 @@ macro_rules! identifier {
         impl $name {
             /// Reads the identifier; the fault is `invalid_field`, without a path.
             pub fn parse(text: &str) -> Result<Self, Fault> {
-                let rule = " must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -";
+                let rule = " must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -, and not . or ..";
                 let message = || format!("{}{rule}", stringify!($name));
-                let valid = is_identifier(text).then(|| Self(text.to_owned()));
+                let is_named = is_identifier(text) && !matches!(text, "." | "..");
+                let valid = is_named.then(|| Self(text.to_owned()));
                 valid.ok_or_else(|| Fault::new(ErrorCode::InvalidField, message()))
             }
 
@@ -43,8 +44,12 @@ macro_rules! identifier {
         }
 
         impl<'de> Deserialize<'de> for $name {
+            /// Reads a stored identifier. Earlier versions took `.` and `..`, too.
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                Self::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+                let text = String::deserialize(deserializer)?;
+                is_identifier(&text)
+                    .then_some(Self(text))
+                    .ok_or_else(|| de::Error::custom("not an identifier"))
             }
         }
     };
@@ -72,19 +77,21 @@ mod tests {
     #[test]
     fn an_identifier_is_1_to_128_characters_of_a_small_alphabet() {
         let longest = "x".repeat(128);
-        for good in ["a", "A-z_0.9:", "..", &longest] {
+        for good in ["a", "A-z_0.9:", "...", ".a", &longest] {
             assert_eq!(SessionId::parse(good).unwrap().as_str(), good);
         }
         let too_long = "x".repeat(129);
-        for bad in ["", " ", "a b", "a/b", "é", "a\n", "a\0", &too_long] {
+        for bad in ["", " ", "a b", "a/b", "é", "a\n", "a\0", ".", "..", &too_long] {
             assert_eq!(
                 TurnId::parse(bad),
                 Err(Fault::new(
                     ErrorCode::InvalidField,
-                    "TurnId must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -"
+                    "TurnId must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -, and not . or .."
                 ))
             );
         }
         assert!(serde_json::from_str::<SessionId>(r#""a b""#).is_err());
+        let stored = serde_json::from_str::<TurnId>(r#""..""#);
+        assert_eq!(stored.unwrap().as_str(), "..", "an earlier version stored it");
     }
 }

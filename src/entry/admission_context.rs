@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::catalog::{Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault};
+use crate::encoding::sha256_hex;
 use crate::ports::{Deployment, KeptCatalog, Platform};
 
 /// The time until the operator's catalog is read again, in milliseconds. KV itself takes up to a minute
@@ -18,7 +19,8 @@ pub struct AdmissionContext {
     pub catalog: Result<Rc<Catalog>, Fault>,
     /// The deployment's settings.
     pub deployment: Rc<Deployment>,
-    /// Scheme and authority under which the client reached the deployment; empty for an alarm.
+    /// Where links to files begin: `PUBLIC_URL`, else scheme and authority under which the client
+    /// reached the deployment; empty for an alarm.
     pub origin: String,
 }
 
@@ -33,8 +35,18 @@ impl AdmissionContext {
 #[derive(Debug, Default)]
 pub struct ContextSource {
     deployment: OnceCell<Rc<Deployment>>,
-    /// The time from which the catalog has to be read again, and the catalog.
-    catalog: RefCell<Option<(u64, Rc<Catalog>)>>,
+    catalog: RefCell<Option<ReadCatalog>>,
+}
+
+/// The catalog as it was last read. An invalid one is kept as well, because finding its faults costs
+/// the most.
+#[derive(Debug)]
+struct ReadCatalog {
+    /// When it has to be read again.
+    until: u64,
+    /// SHA-256 of the document; `None` for the built-in one.
+    document: Option<String>,
+    catalog: Result<Rc<Catalog>, Fault>,
 }
 
 impl ContextSource {
@@ -44,11 +56,10 @@ impl ContextSource {
         platform: &P,
         origin: &str,
     ) -> Result<AdmissionContext, Fault> {
-        Ok(AdmissionContext {
-            catalog: self.catalog(platform).await,
-            deployment: self.deployment(platform)?,
-            origin: origin.to_owned(),
-        })
+        let deployment = self.deployment(platform)?;
+        // The client chooses the header `Host`, and so the origin of its request.
+        let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
+        Ok(AdmissionContext { catalog: self.catalog(platform).await, deployment, origin })
     }
 
     /// The deployment's settings; `internal` when a variable is malformed. Variables never change within
@@ -62,22 +73,31 @@ impl ContextSource {
     }
 
     /// The operator's catalog, or the built-in one where KV holds none. Fails with `internal` when KV
-    /// fails, with `catalog_invalid` and every fault in `Details.Faults` when the catalog is invalid.
+    /// fails, with `catalog_invalid` and the first faults in `Details.Faults` when the catalog is invalid.
+    /// A document that has not changed is not parsed again.
     pub(super) async fn catalog<P: Platform>(&self, platform: &P) -> Result<Rc<Catalog>, Fault> {
         let now = platform.now_ms();
-        if let Some((until, known)) = self.catalog.borrow().as_ref()
-            && now < *until
+        if let Some(known) = self.catalog.borrow().as_ref()
+            && now < known.until
         {
-            return Ok(Rc::clone(known));
+            return known.catalog.clone();
         }
-        let (until, parsed) = match platform.kept_catalog().await.map_err(|_| unreadable())? {
-            KeptCatalog::NoPlace => (u64::MAX, Catalog::builtin()),
-            KeptCatalog::Absent => (now + CATALOG_AGE_MS, Catalog::builtin()),
-            KeptCatalog::Document(text) => (now + CATALOG_AGE_MS, Catalog::parse(&text)),
+        let (until, text) = match platform.kept_catalog().await.map_err(|_| unreadable())? {
+            KeptCatalog::NoPlace => (u64::MAX, None),
+            KeptCatalog::Absent => (now + CATALOG_AGE_MS, None),
+            KeptCatalog::Document(text) => (now + CATALOG_AGE_MS, Some(text)),
         };
-        let catalog = Rc::new(parsed.map_err(invalid)?);
-        self.catalog.replace(Some((until, Rc::clone(&catalog))));
-        Ok(catalog)
+        let document = text.as_ref().map(|text| sha256_hex(text.as_bytes()));
+        let known = self.catalog.take().filter(|known| known.document == document);
+        let catalog = match known {
+            Some(known) => known.catalog,
+            None => text
+                .map_or_else(Catalog::builtin, |text| Catalog::parse(&text))
+                .map(Rc::new)
+                .map_err(invalid),
+        };
+        self.catalog.replace(Some(ReadCatalog { until, document, catalog: catalog.clone() }));
+        catalog
     }
 }
 
@@ -87,6 +107,6 @@ fn unreadable() -> Fault {
 
 fn invalid(faults: Vec<CatalogFault>) -> Fault {
     let faults = serde_json::to_value(&faults).unwrap_or_default();
-    let message = "The catalog in KV is invalid; Details.Faults names every fault.";
+    let message = "The catalog in KV is invalid; Details.Faults names its faults.";
     Fault::new(ErrorCode::CatalogInvalid, message).with("Faults", faults)
 }

@@ -18,7 +18,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Every caller while `AUTH` is `none`. For local work.
+    /// Every caller that is let in while `AUTH` is `none`. For local work.
     pub fn local() -> Self {
         Self { tenant: "local".to_owned(), key_id: "none".to_owned() }
     }

@@ -6,10 +6,11 @@ use serde_json::json;
 use super::authentication::{Caller, Keyring};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
+use super::local_access::admit_local;
 use super::openapi::openapi;
 use super::request::RequestHead;
 use super::request_body::read_body;
-use super::response::{Body, Header, Response, refusal_line};
+use super::response::{Header, Response, refusal_line};
 use super::route::Route;
 use crate::contract::{
     ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id,
@@ -54,7 +55,7 @@ impl FrontDoor {
         let is_open = variable("AUTH").as_deref() == Some("none");
         if is_open {
             let message =
-                "AUTH=none: everyone who reaches this service may use it. For local work only.";
+                "AUTH=none: everyone on this machine may use this service. For local work only.";
             warn(gateway, message);
         }
         let keyring = variable("API_KEYS")
@@ -102,7 +103,11 @@ impl FrontDoor {
         let method = head.header("Access-Control-Request-Method")?;
         let checked = Route::find(&method, head.target())
             .and_then(|_| self.origins.preflight(&origin, &method));
-        Some(checked.map(|headers| Response { status: 204, headers, body: Body::Empty }))
+        Some(checked.map(|headers| {
+            let mut response = Response::empty(204);
+            response.headers.extend(headers);
+            response
+        }))
     }
 
     async fn respond<G: Gateway>(
@@ -119,7 +124,10 @@ impl FrontDoor {
             }
             Route::Errors => Response::result(&InvokeResult::success(dictionary(), Vec::new())),
             Route::OpenApi => Response::json(200, openapi(deployment?, self.version)),
-            Route::File(link) => download(head, gateway, link).await,
+            Route::File(link) => {
+                self.admit_open(head)?;
+                download(head, gateway, link).await
+            }
             Route::Execute | Route::Session(..) | Route::Workspace(..) => {
                 let caller = self.caller(head)?;
                 let asked = self.ask(head, gateway, &caller, route).await;
@@ -173,9 +181,15 @@ impl FrontDoor {
 
     fn caller(&self, head: &RequestHead<'_>) -> Result<Caller, Fault> {
         match &self.keyring {
-            None => Ok(Caller::local()),
+            None => self.admit_open(head).map(|()| Caller::local()),
             Some(keyring) => keyring.admit(head.header("Authorization").as_deref()),
         }
+    }
+
+    /// Refuses a request from elsewhere while no key protects what it reaches. The endpoints that show
+    /// nothing of a tenant are left open.
+    fn admit_open(&self, head: &RequestHead<'_>) -> Result<(), Fault> {
+        if self.keyring.is_some() { Ok(()) } else { admit_local(head, &self.origins) }
     }
 
     /// The `Origin` header, where `ALLOWED_ORIGINS` lists it.

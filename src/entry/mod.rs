@@ -17,6 +17,7 @@ mod event_stream;
 mod export;
 mod file_download;
 mod front_door;
+mod local_access;
 mod openapi;
 mod recovery;
 mod request;

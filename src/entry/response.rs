@@ -62,6 +62,11 @@ impl<S> Response<S> {
         response
     }
 
+    /// A response without a body.
+    pub(super) fn empty(status: u16) -> Self {
+        Self { status, headers: own_headers().into(), body: Body::Empty }
+    }
+
     pub(super) fn stream(content_type: &str, stream: S) -> Self {
         Self { status: 200, headers: headers_of(content_type), body: Body::Stream(stream) }
     }
@@ -80,7 +85,14 @@ impl<S> Response<S> {
 pub(super) const JSON: &str = "application/json; charset=utf-8";
 
 fn headers_of(content_type: &str) -> Vec<Header> {
-    vec![("Content-Type", content_type.to_owned()), ("Cache-Control", "no-store".to_owned())]
+    let [caching, sniffing] = own_headers();
+    vec![("Content-Type", content_type.to_owned()), caching, sniffing]
+}
+
+/// The headers of every response but a file's, which has its own: nobody keeps it, and no browser takes
+/// words of a client or of the model in it for a page.
+fn own_headers() -> [Header; 2] {
+    [("Cache-Control", "no-store".to_owned()), ("X-Content-Type-Options", "nosniff".to_owned())]
 }
 
 /// The log line of a refusal: its status and codes, nothing that the client sent.

@@ -344,6 +344,8 @@ mod tests {
         assert_eq!(code("HEAD", "/sessions/a/export"), ErrorCode::MethodNotAllowed);
         assert_eq!(code("GET", "/sessions/"), ErrorCode::InvalidField);
         assert_eq!(code("GET", "/sessions/a%2Fb"), ErrorCode::InvalidField);
+        assert_eq!(code("GET", "/sessions/%2E%2e"), ErrorCode::InvalidField);
+        assert_eq!(code("GET", "/sessions/a/turns/."), ErrorCode::InvalidField);
         assert_eq!(code("GET", "/sessions/a/turns/%ff"), ErrorCode::InvalidField);
         for query in ["Limit=0", "Limit=101", "Limit=x", "Limit=", "After=", "After=%20"] {
             assert_eq!(

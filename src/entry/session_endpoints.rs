@@ -15,9 +15,10 @@ use super::response::{JSON, Response, refusal_line};
 use super::route::{Route, SessionRoute};
 use super::session_host::SessionHost;
 use super::submission::Delivery;
+use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, parse};
 use crate::ports::{Database, HttpFault, Platform};
-use crate::reasoner::{Position, Timings};
+use crate::reasoner::Timings;
 
 /// A body that a session's object sends piece by piece.
 #[derive(Debug)]
@@ -159,10 +160,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         spent: &mut Spent,
     ) -> Response<SessionStream<P, D>> {
         let mut response = if delivery.streaming {
-            let position = head.header("Last-Event-ID");
-            let position = position.as_deref().and_then(Position::parse);
+            let last_event_id = head.header("Last-Event-ID");
+            if last_event_id.as_deref() == Some(END) && head.method == "GET" {
+                // An EventSource comes back by itself after the end; this status stops it.
+                return Response::empty(204);
+            }
             let deployment = &context.deployment;
-            let cursor = delivery.cursor(position, deployment);
+            let cursor = delivery.cursor(last_event_id.as_deref(), deployment);
             let (platform, text) = (Rc::clone(&self.platform), Rc::clone(&delivery.text));
             let events = EventStream::new(platform, text, cursor, deployment.keep_alive_ms);
             Response::stream("text/event-stream; charset=utf-8", SessionStream::Events(events))

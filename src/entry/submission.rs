@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::admission::{Admission, Admitted};
 use super::admission_context::AdmissionContext;
 use super::session_host::SessionHost;
+use crate::contract::event_frames::END;
 use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint};
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
@@ -26,9 +27,17 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// A cursor for a client that has read up to `position` (`Last-Event-ID`).
-    pub(super) fn cursor(&self, position: Option<Position>, deployment: &Deployment) -> TextCursor {
+    /// A cursor for a client that has read up to the event of that id.
+    pub(super) fn cursor(
+        &self,
+        last_event_id: Option<&str>,
+        deployment: &Deployment,
+    ) -> TextCursor {
         self.text.watch();
+        let position = match last_event_id {
+            Some(END) => Position::end_of(&self.text),
+            id => id.and_then(Position::parse),
+        };
         let cursor = TextCursor::new(position.filter(|_| !self.is_first_run));
         if deployment.delta_interval_ms == 0 { cursor.apart() } else { cursor }
     }

@@ -5,6 +5,7 @@
 
 use super::refusal::{Refusal, with_plain};
 use crate::contract::{ErrorCode, Fault};
+use crate::ports::as_repeated;
 use crate::responses_api::{
     ErrorBody, StreamFault, code_concerns_input, concerns_input, concerns_previous_response,
 };
@@ -44,6 +45,23 @@ pub enum Cause {
 }
 
 impl CallFailure {
+    /// A failure in which no name holds the key: a gateway may quote a key where a code is expected.
+    pub(super) fn new(cause: Cause, request_id: Option<String>, key: Option<&str>) -> Self {
+        let mut failure = Self { cause, request_id };
+        let Some(key) = key.and_then(as_repeated) else { return failure };
+        let (error, reason) = match &mut failure.cause {
+            Cause::Refused(refusal) => (Some(&mut refusal.body), None),
+            Cause::Failed(error) => (Some(error.as_mut()), None),
+            Cause::Incomplete { reason } => (None, Some(reason)),
+            _ => (None, None),
+        };
+        let names = error.into_iter().flat_map(|error| [&mut error.code, &mut error.kind]);
+        for name in names.chain(reason).chain([&mut failure.request_id]) {
+            name.take_if(|name| name.contains(key));
+        }
+        failure
+    }
+
     /// Whether the same request can succeed when it is sent again. Never true once an output has begun.
     pub fn retryable(&self) -> bool {
         matches!(self.cause, Cause::Unreachable) || self.refusal().is_some_and(Refusal::retryable)
@@ -242,6 +260,25 @@ mod tests {
                 assert!(fault.details.unwrap().keys().eq(details), "{said}");
             }
         }
+    }
+
+    #[test]
+    fn a_name_that_holds_the_key_stays_here_whatever_the_key_looks_like() {
+        let key = "0123456789abcdef0123456789abcdef";
+        let said = || Some(format!("key-{key}"));
+        let body = || ErrorBody { code: said(), kind: said(), ..ErrorBody::default() };
+        let refusal = Refusal { status: 401, body: body(), ..Refusal::default() };
+        for cause in [
+            Cause::Refused(Box::new(refusal)),
+            Cause::Failed(Box::new(body())),
+            Cause::Incomplete { reason: said() },
+        ] {
+            let failure = CallFailure::new(cause, said(), Some(&format!("{key} ")));
+            let fault = serde_json::to_string(&failure.into_fault(1)).unwrap();
+            assert!(!fault.contains(key), "{fault}");
+        }
+        let other = CallFailure::new(Cause::BrokenOff, Some("req_1".to_owned()), Some("req"));
+        assert_eq!(other.into_fault(1).details.unwrap()["RequestId"], "req_1");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::cell::Cell;
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::contract::limits;
 use crate::ports::{HttpMethod, HttpRequest, Platform};
@@ -48,14 +49,24 @@ pub async fn call<P: Platform>(
         Either::Left((end, _)) => end.and_then(usable),
         Either::Right(_) => Err(Cause::Silent { after_ms: endpoint.idle_timeout_ms }),
     };
-    ending.map_err(|cause| CallFailure { cause, request_id: request_id.take() })
+    let key = endpoint.api_key.as_deref();
+    ending.map_err(|cause| CallFailure::new(cause, request_id.take(), key))
 }
 
-/// Has the model service delete a stored response. True when the service no longer holds it.
+/// What an id keeps of its characters in a path (RFC 3986, section 2.3).
+const IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Has the model service delete a stored response. True when the service no longer holds it. An id that
+/// no path can name is not sent: it would name something else.
 pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> bool {
+    // Encoded dots are dots to URL parsers.
+    if matches!(id, "" | "." | "..") {
+        return false;
+    }
+    let segment = utf8_percent_encode(id, IN_A_PATH);
     let deletion = platform.send(HttpRequest {
         method: HttpMethod::Delete,
-        url: format!("{}/{id}", endpoint.url()),
+        url: format!("{}/{segment}", endpoint.url()),
         headers: endpoint.authorization(),
         body: String::new(),
     });

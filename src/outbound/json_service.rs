@@ -1,13 +1,16 @@
 //! A call of an HTTP tool or a retrieval service: one `POST` of JSON, one JSON response (interface §6,
 //! §7).
 //!
-//! A failure never holds a service's address, headers or secrets, because the client may see it.
+//! Neither a failure nor a response holds the secrets that were sent, because the client and the model
+//! may see it. A failure holds no address and no words of the service either.
 
+use std::cell::RefCell;
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use serde_json::value::RawValue;
 
+use super::redaction::SentSecrets;
 use crate::catalog::HttpService;
 use crate::ports::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
 
@@ -46,7 +49,8 @@ impl From<HttpFault> for ServiceFailure {
     }
 }
 
-/// Posts JSON to a service and returns the JSON text of its response, of at most `longest` bytes.
+/// Posts JSON to a service and returns the JSON text of its response, of at most `longest` bytes as the
+/// service wrote it. `***` stands for each secret that was sent.
 pub async fn post<P: Platform>(
     platform: &P,
     service: &HttpService,
@@ -55,9 +59,14 @@ pub async fn post<P: Platform>(
 ) -> Result<String, ServiceFailure> {
     let HttpService { url, headers, timeout_ms } = service;
     let mut expanded = Vec::with_capacity(headers.len());
+    let sent = RefCell::new(SentSecrets::default());
+    let secret = |name: &str| {
+        let held = platform.secret(name)?;
+        sent.borrow_mut().add(&held);
+        Some(held)
+    };
     for header in headers {
-        let value =
-            header.value.expand(|name| platform.secret(name)).map_err(ServiceFailure::Secret)?;
+        let value = header.value.expand(secret).map_err(ServiceFailure::Secret)?;
         expanded.push((header.name.clone(), value));
     }
     let request =
@@ -65,7 +74,7 @@ pub async fn post<P: Platform>(
     let response = pin!(exchange(platform, request, longest));
     let time_out = pin!(platform.sleep(*timeout_ms));
     match select(response, time_out).await {
-        Either::Left((response, _)) => response,
+        Either::Left((response, _)) => Ok(sent.into_inner().removed_from(response?)),
         Either::Right(_) => Err(ServiceFailure::TimedOut(*timeout_ms)),
     }
 }

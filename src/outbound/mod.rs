@@ -3,5 +3,6 @@
 //! Architecture Invariant: this folder names only `catalog` and `ports`.
 
 mod json_service;
+mod redaction;
 
 pub use json_service::{ServiceFailure, post};

@@ -3,41 +3,54 @@
 
 use crate::contract::Fault;
 
-/// Declares the settings from one table: member, type, variable, least and default, meaning. A number that is
-/// too large for its type is the largest that fits.
+/// Declares the settings from one table: member, type, variable, least and default, meaning. An origin
+/// may be left out. A number that is too large for its type is the largest that fits.
 macro_rules! deployment {
     (
         texts { $($text:ident = $text_name:literal, $text_default:literal, $text_means:literal;)+ }
+        origins { $($origin:ident = $origin_name:literal, $origin_means:literal;)+ }
         numbers { $($number:ident: $kind:ty = $name:literal, $least:literal.., $default:literal, $means:literal;)+ }
     ) => {
         /// Settings that hold for every tenant and session of this deployment.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Deployment {
             $(#[doc = concat!("`", $text_name, "`: ", $text_means)] pub $text: String,)+
+            $(#[doc = concat!("`", $origin_name, "`: ", $origin_means)] pub $origin: Option<String>,)+
             $(#[doc = concat!("`", $name, "`: ", $means)] pub $number: $kind,)+
         }
 
         impl Default for Deployment {
             fn default() -> Self {
-                Self { $($text: $text_default.to_owned(),)+ $($number: $default,)+ }
+                Self {
+                    $($text: $text_default.to_owned(),)+
+                    $($origin: None,)+
+                    $($number: $default,)+
+                }
             }
         }
 
         impl Deployment {
             /// Every variable, with its default as the table spells it.
-            pub const VARIABLES: &'static [(&'static str, &'static str)] =
-                &[$(($text_name, $text_default),)+ $(($name, stringify!($default)),)+];
+            pub const VARIABLES: &'static [(&'static str, &'static str)] = &[
+                $(($text_name, $text_default),)+
+                $(($origin_name, ""),)+
+                $(($name, stringify!($default)),)+
+            ];
 
             /// Reads the variables through `variable`; one that is not set has its default.
             ///
             /// # Errors
-            /// `internal` when a number is misspelt, which must not silently become a default.
+            /// `internal` when a number or an origin is misspelt, which must not silently become a
+            /// default.
             pub fn from_variables(
                 variable: impl Fn(&str) -> Option<String>,
             ) -> Result<Self, Fault> {
                 let mut read = Self::default();
                 $(if let Some(text) = variable($text_name).filter(|text| !text.is_empty()) {
                     read.$text = text;
+                })+
+                $(if let Some(text) = variable($origin_name).filter(|text| !text.is_empty()) {
+                    read.$origin = Some(origin($origin_name, &text)?);
                 })+
                 $(if let Some(text) = variable($name) {
                     read.$number =
@@ -55,6 +68,10 @@ deployment! {
             "where calls go when the agent context names no other place.";
         model = "OPENAI_MODEL", "gpt-5.1",
             "used when neither context names a model.";
+    }
+    origins {
+        public_url = "PUBLIC_URL",
+            "where links to files begin; else the origin of the request that began the turn.";
     }
     numbers {
         max_body_bytes: usize = "MAX_BODY_BYTES", 1.., 20_971_520,
@@ -79,6 +96,31 @@ deployment! {
         file_ttl_s: u64 = "FILE_TTL_S", 1.., 604_800,
             "how long a link to a file is good for, in seconds.";
     }
+}
+
+/// An http or https origin; a slash at its end does not count.
+fn origin(name: &str, text: &str) -> Result<String, Fault> {
+    let origin = text.trim();
+    let origin = origin.strip_suffix('/').unwrap_or(origin);
+    let authority =
+        ["https://", "http://"].into_iter().find_map(|start| origin.strip_prefix(start));
+    let is_of_host = |b: u8| b.is_ascii_alphanumeric() || b"-._~[]:".contains(&b);
+    let is_authority = |authority: &str| {
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+            _ => (authority, None),
+        };
+        !host.is_empty()
+            && host.bytes().all(is_of_host)
+            && (host.starts_with('[') || !host.contains(':'))
+            && port.is_none_or(|port| port.parse::<u16>().is_ok())
+    };
+    authority.filter(|authority| is_authority(authority)).map(|_| origin.to_owned()).ok_or_else(|| {
+        Fault::internal(format!(
+            "The deployment's variable {name} must be an origin such as https://agent.example.com, \
+             without a path."
+        ))
+    })
 }
 
 /// A whole number, `least` or more.
@@ -106,6 +148,7 @@ mod tests {
         let defaults = Deployment {
             base_url: "https://api.openai.com/v1".to_owned(),
             model: "gpt-5.1".to_owned(),
+            public_url: None,
             max_body_bytes: 20_971_520,
             max_iterations: 8,
             max_continuations: 1_000,
@@ -118,7 +161,8 @@ mod tests {
             file_ttl_s: 604_800,
         };
         assert_eq!(read(&[]), Ok(defaults.clone()));
-        assert_eq!(read(&[("OPENAI_BASE_URL", ""), ("OPENAI_MODEL", "")]), Ok(defaults));
+        let empty = ["OPENAI_BASE_URL", "OPENAI_MODEL", "PUBLIC_URL"].map(|name| (name, ""));
+        assert_eq!(read(&empty), Ok(defaults));
     }
 
     #[test]
@@ -127,6 +171,7 @@ mod tests {
             read(&[
                 ("OPENAI_BASE_URL", "http://localhost:1/v1"),
                 ("OPENAI_MODEL", "m"),
+                ("PUBLIC_URL", " https://agent.example.com/"),
                 ("MAX_BODY_BYTES", "1"),
                 ("MAX_ITERATIONS", " 2 "),
                 ("UPSTREAM_IDLE_TIMEOUT_MS", "3"),
@@ -141,6 +186,7 @@ mod tests {
             Ok(Deployment {
                 base_url: "http://localhost:1/v1".to_owned(),
                 model: "m".to_owned(),
+                public_url: Some("https://agent.example.com".to_owned()),
                 max_body_bytes: 1,
                 max_iterations: 2,
                 max_continuations: 9,
@@ -153,6 +199,34 @@ mod tests {
                 file_ttl_s: 11,
             })
         );
+    }
+
+    #[test]
+    fn an_origin_that_is_none_is_refused_by_its_name_and_not_repeated() {
+        for right in ["http://localhost:8787", "https://[::1]", "https://[::1]:1", "http://a-b.c"] {
+            assert_eq!(read(&[("PUBLIC_URL", right)]).unwrap().public_url.as_deref(), Some(right));
+        }
+        for wrong in [
+            " ",
+            "agent.example.com",
+            "ftp://agent.example.com",
+            "https://",
+            "https://:80",
+            "https://a/path",
+            "https://a//",
+            "https://a?x",
+            "https://a#x",
+            "https://u@a",
+            "https://a:",
+            "https://a:port",
+            "https://a:70000",
+            "https://a b",
+            "https://a:1:2",
+        ] {
+            let message = "The deployment's variable PUBLIC_URL must be an origin such as \
+                           https://agent.example.com, without a path.";
+            assert_eq!(read(&[("PUBLIC_URL", wrong)]), Err(Fault::internal(message)), "{wrong}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod database;
 mod deployment;
 mod gateway;
 mod platform;
+mod secret;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable};
 pub use deployment::Deployment;
@@ -15,3 +16,4 @@ pub use platform::{
     CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
     Platform, ResponseBody,
 };
+pub use secret::as_repeated;

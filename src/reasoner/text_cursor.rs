@@ -110,6 +110,15 @@ impl Position {
         let (segment, offset) = text.trim().split_once('.')?;
         Some(Self { segment: segment.parse().ok()?, offset: offset.parse().ok()? })
     }
+
+    /// The place behind a text that has ended, which its `result` event names; `None` while the text
+    /// grows, because that event was another submission's.
+    pub(crate) fn end_of(live_text: &LiveText) -> Option<Self> {
+        let growth = live_text.growth.borrow();
+        growth.outcome.as_ref()?;
+        let last = growth.segments.iter().rfind(|segment| !segment.discarded)?;
+        Some(Self { segment: last.number, offset: last.text.len() })
+    }
 }
 
 #[cfg(test)]
@@ -207,7 +216,7 @@ mod tests {
             concat!(
                 "event: output_text.discard\ndata: {\"Segment\":0}\n\n",
                 "event: output_text.delta\nid: 1.2\ndata: {\"Segment\":1,\"Delta\":\"a\\n\"}\n\n",
-                "event: result\ndata: {}\n\n",
+                "event: result\nid: end\ndata: {}\n\n",
             )
         );
         assert!(cursor.finished());
@@ -287,6 +296,22 @@ mod tests {
         ] {
             assert_eq!(Position::parse(text), position, "{text}");
         }
+    }
+
+    #[test]
+    fn behind_the_end_of_a_text_there_is_only_its_result() {
+        let stream = LiveText::default();
+        stream.append(0, "Gone.");
+        stream.discard(0);
+        stream.append(1, "Kept");
+        stream.append(2, ".");
+        assert_eq!(Position::end_of(&stream), None);
+        stream.end(outcome());
+        let mut client = Client::default();
+        client.take(&TextCursor::new(Position::end_of(&stream)).frames(&stream));
+        assert_eq!((client.text().as_str(), client.discards), ("", 0));
+        assert_eq!(client.result.as_deref(), Some("{}"));
+        assert_eq!(Position::end_of(&LiveText::ended(None, outcome())), None);
     }
 
     #[test]

@@ -18,6 +18,9 @@ use super::instance::{Crash, Instance};
 use super::platform::{TestPlatform, World};
 use super::reply::Reply;
 
+/// Where clients reach the deployment, unless they send another `Host`.
+pub const HOST: &str = "edge.localhost";
+
 /// A session, its storage, and the world around it.
 pub struct Bed {
     pub world: Rc<World>,
@@ -125,7 +128,9 @@ impl Bed {
         let door = self.settings.borrow().0.clone();
         let door = door.unwrap_or_else(|| Rc::new(FrontDoor::new(&gateway, "0.0.0")));
         self.settings.borrow_mut().0 = Some(Rc::clone(&door));
-        let (method, url) = (method.to_owned(), format!("https://edge.example{target}"));
+        // The runtime takes the URL's authority from `Host`.
+        let host = headers.iter().find(|(name, _)| *name == "Host").map_or(HOST, |(_, host)| host);
+        let (method, url) = (method.to_owned(), format!("https://{host}{target}"));
         let headers: BTreeMap<String, String> = headers
             .iter()
             .map(|(name, value)| (name.to_ascii_lowercase(), (*value).to_owned()))

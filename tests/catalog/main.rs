@@ -447,6 +447,30 @@ fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
 }
 
 #[test]
+fn a_report_stays_small_whatever_the_document_and_tells_how_much_it_leaves_out() {
+    let long = "x".repeat(100_000);
+    let mut document = least();
+    document[&long] = json!(1);
+    document["Modes"] = json!(vec![json!({ &long: 1, "DisplayName": long }); 10]);
+    document["ServerTools"] = json!(vec![json!({}); 100]);
+    let faults = parse(&document).err().unwrap();
+    // There are three of each mode, three of each tool, and the unknown member.
+    assert_eq!(faults.len(), 101);
+    let rest = "has 231 more faults than the 100 listed; mend these first";
+    assert_eq!(faults.last(), Some(&fault("", rest)));
+    let places: Vec<&str> = faults.iter().map(|fault| fault.path.as_str()).collect();
+    let in_order: Vec<String> = (0..10)
+        .flat_map(|mode| std::iter::repeat_n(format!("/Modes/{mode}"), 3))
+        .chain((0..23).flat_map(|tool| std::iter::repeat_n(format!("/ServerTools/{tool}/"), 3)))
+        .collect();
+    for (place, begins) in places.iter().zip(in_order) {
+        assert!(place.starts_with(&begins), "{place} does not begin with {begins}");
+    }
+    let size: usize = faults.iter().map(|fault| fault.path.len() + fault.message.len()).sum();
+    assert!(size < 20_000, "{size}");
+}
+
+#[test]
 fn contexts_are_needed_of_both_kinds() {
     for (member, kind) in [("AgentContexts", "agent"), ("ConversationContexts", "conversation")] {
         let document = with(&format!("/{member}"), json!({}));

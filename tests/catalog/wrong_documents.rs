@@ -41,6 +41,10 @@ pub(crate) fn all() -> Vec<Wrong> {
     let header_value = "must be at most 8192 visible ASCII characters, spaces and tabs";
     let too_long = |most: usize| format!("is {} bytes long; the most is {most}", most + 1);
     let too_many = "holds 128 tools; the most is 127";
+    let own_secret = |name: &str| {
+        format!("the secret {name} is the product's own and goes to no service; name another one")
+    };
+    let model_key = "the secret OPENAI_API_KEY is a model service's key (an ApiKeySecret) and goes to no other service; give this one a secret of its own";
     let no_items = "an array schema needs \"items\", the schema of its elements";
     let at_the_root =
         "must not stand at the root of a tool's schema; describe the alternatives in a property";
@@ -194,6 +198,14 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced("/ServerTools/0/Http/Headers/X Org", json!(""), "\"X Org\" is not a header's name"),
         hidden("/ServerTools/0/Http/Headers/host", json!(""), "\"host\" is set by the connection; remove it"),
         hidden("/ServerTools/0/Http/Headers/x-org", json!(""), "the header \"x-org\" is repeated in another case"),
+        replaced("/ServerTools/0/Http/Headers/X-Org", json!("a ${API_KEYS}"), own_secret("API_KEYS").as_str()),
+        replaced("/AgentContexts/default/Retrieval/Http/Headers/X-Key", json!("${FILE_LINK_KEY}"), own_secret("FILE_LINK_KEY").as_str()),
+        replaced(&at(agent, "ApiKeySecret"), json!("FILE_LINK_KEY"), own_secret("FILE_LINK_KEY").as_str()),
+        hidden("/ServerTools/0/Http/Headers/X-Org", json!("Bearer ${OPENAI_API_KEY}"), model_key),
+        // Whichever stands first in the document.
+        hidden("/AgentContexts/plain/ApiKeySecret", json!("LOOKUP_KEY"), "").with_faults(vec![
+            fault("/ServerTools/0/Http/Headers/Authorization", &model_key.replace("OPENAI_API_KEY", "LOOKUP_KEY")),
+        ]),
         hidden("/ServerTools/0/Http/Headers/X-Org", json!("${}"), "the placeholder at byte 0 does not hold a secret's name (letters, digits and _, not starting with a digit); write it as ${SECRET_NAME}"),
     ]
 }

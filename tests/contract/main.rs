@@ -233,7 +233,7 @@ fn all_violations_are_reported_at_once_in_document_order() {
             "invalid_field /InputArtifacts/2/Contents | InputArtifacts[2].Contents must be base64 in the standard alphabet (A-Z a-z 0-9 + /), without white space, line breaks or a data: prefix.",
             "invalid_field /InputArtifacts/2/MimeType | InputArtifacts[2].MimeType must be a media type such as text/plain; leave it out when unknown.",
             "invalid_field /InputArtifacts/2/Origin | InputArtifacts[2].Origin stands more than once in its object; send it once.",
-            "invalid_field /TurnId | TurnId must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -",
+            "invalid_field /TurnId | TurnId must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -, and not . or ..",
             "invalid_field /Streaming | Streaming stands more than once in its object; send it once.",
             "invalid_field /ClipboardImages | ClipboardImages must be an array.",
             "invalid_field /RagScope/Conditions/0/Key | RagScope.Conditions[0].Key must not be empty.",

@@ -42,7 +42,7 @@ function checkForm(got, { broken = false }, dictionary) {
   const kind = got.headers.get('content-type') ?? '';
   if (kind.startsWith('text/event-stream')) {
     assert.equal(got.status, 200);
-    return assert.match(got.text, /event: result\ndata: \{"Successful":.*\}\n\n$/);
+    return assert.match(got.text, /event: result\nid: end\ndata: \{"Successful":.*\}\n\n$/);
   }
   assert.match(kind, /^application\/json/, `${got.status} ${got.text}`);
   if (got.text === '') return assert.ok(got.status < 500, 'an answer to HEAD');

@@ -45,7 +45,7 @@ export class PublishedInterface {
     if (content && '*/*' in content) return;
     if (content) assert.ok(media in content, `${where} is ${media}, which is not published`);
     if (media === 'text/event-stream') {
-      const [, result] = /^event: result\ndata: (.*)$/m.exec(text) ?? [];
+      const [, result] = /^event: result\nid: end\ndata: (.*)$/m.exec(text) ?? [];
       if (result) await this.#hold('#/components/schemas/Outcome', result, where);
       return;
     }

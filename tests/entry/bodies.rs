@@ -61,6 +61,7 @@ fn a_refusal_says_what_helps_and_is_one_line_of_the_log_without_content() {
         assert_eq!(heard.status, status, "{target}");
         assert_eq!(heard.headers["Content-Type"], "application/json; charset=utf-8");
         assert_eq!(heard.headers["Cache-Control"], "no-store");
+        assert_eq!(heard.headers["X-Content-Type-Options"], "nosniff");
         if let Some((name, value)) = header {
             assert_eq!(heard.headers[name], value, "{target}");
         }
@@ -78,6 +79,24 @@ fn what_a_session_responds_says_where_its_time_went() {
     assert!(heard.headers["Server-Timing"].starts_with("validate;dur=0, session;dur=0, compose;"));
     assert!(bed.asked("GET", "/sessions/s/export", "").headers.contains_key("Server-Timing"));
     assert_eq!(bed.asked("GET", "/health", "").headers.get("Server-Timing"), None);
+}
+
+#[test]
+fn no_response_may_be_taken_for_a_page() {
+    let bed = Bed::new();
+    bed.post(&turn("t", "Hello")).final_text();
+    for target in [
+        "/health",
+        "/openapi.json",
+        "/workspaces/w",
+        "/sessions/s",
+        "/sessions/s/export",
+        "/sessions/s/turns/t/stream",
+    ] {
+        let headers = bed.asked("GET", target, "").headers;
+        assert_eq!(headers["X-Content-Type-Options"], "nosniff", "{target}");
+        assert_eq!(headers["Cache-Control"], "no-store", "{target}");
+    }
 }
 
 #[test]

@@ -55,6 +55,64 @@ fn only_the_word_none_opens_the_door_to_everyone() {
 }
 
 #[test]
+fn without_keys_only_this_machine_is_let_in_and_the_refusal_says_what_helps() {
+    let bed = Bed::new();
+    bed.post(&turn("t", "Hello")).final_text();
+    let body = turn("u", "Hello").to_string();
+    let touching = [
+        ("POST", "/execute", body.as_str()),
+        ("GET", "/sessions/s/export", ""),
+        ("DELETE", "/sessions/s", ""),
+        ("GET", "/workspaces/w", ""),
+        (
+            "GET",
+            &format!("/files/{0}-{0}?Name=a&MimeType=b&Expires=1&Signature={0}", "0a".repeat(32)),
+            "",
+        ),
+    ];
+    let foreign = [
+        ("Host", "edge.example"),
+        ("Host", "localhost.evil.example:8787"),
+        ("Origin", "https://evil.example"),
+        ("Origin", "null"),
+    ];
+    for (method, target, body) in touching {
+        for (name, value) in foreign {
+            let heard = bed.wait(&bed.ask(method, target, &[(name, value)], body)).unwrap();
+            assert_eq!(heard.failure(), (403, "forbidden"), "{method} {target} {name}: {value}");
+            let message = heard.body["Errors"][0]["Message"].as_str().unwrap();
+            let remedy = if name == "Host" { "http://localhost" } else { "ALLOWED_ORIGINS" };
+            assert!(message.contains(&format!("header {name}")) && message.contains(remedy));
+            assert!(!message.contains("evil"), "{message}");
+        }
+    }
+    assert_eq!(bed.world.model.requests(), 1, "what is refused calls nothing");
+    for headers in [
+        [("Host", "127.0.0.1:8787"), ("Origin", "http://localhost:3000")],
+        [("Host", "[::1]"), ("Origin", "https://app.localhost")],
+    ] {
+        assert_eq!(asked(&bed, "GET", "/sessions/s", &headers).status, 200, "{headers:?}");
+    }
+    for open in ["/health", "/errors", "/openapi.json"] {
+        assert_eq!(asked(&bed, "GET", open, &foreign[..1]).status, 200, "{open} shows no tenant");
+    }
+    bed.deploy("ALLOWED_ORIGINS", PAGE);
+    assert_eq!(asked(&bed, "GET", "/sessions/s", &[("Origin", PAGE)]).status, 200);
+    assert_eq!(asked(&bed, "GET", "/sessions/s", &foreign[2..3]).status, 403);
+}
+
+#[test]
+fn where_keys_are_asked_for_host_and_origin_decide_nothing() {
+    let bed = closed();
+    let headers = [
+        ("Authorization", "Bearer right"),
+        ("Host", "edge.example"),
+        ("Origin", "https://evil.example"),
+    ];
+    assert_eq!(asked(&bed, "GET", "/sessions/s", &headers).failure(), (404, "session_not_found"));
+}
+
+#[test]
 fn keys_that_cannot_be_read_keep_the_door_closed_and_the_operator_is_told() {
     let bed = closed();
     bed.deploy("API_KEYS", "[{}]");
@@ -88,7 +146,7 @@ fn a_listed_page_may_call_and_read_every_response_and_no_other_page_may() {
         assert_eq!(heard.headers["Access-Control-Allow-Origin"], PAGE, "{target}");
         assert_eq!(heard.headers["Vary"], "Origin");
         assert!(heard.headers["Access-Control-Expose-Headers"].contains("Retry-After"));
-        let heard = asked(&bed, "GET", target, &[("Origin", "https://evil.example")]);
+        let heard = asked(&bed, "GET", target, &[("Origin", "http://localhost:3000")]);
         assert_eq!(heard.headers.get("Access-Control-Allow-Origin"), None, "{target}");
     }
 }

@@ -13,7 +13,7 @@ fn with_file() -> (Bed, String) {
     });
     let heard = bed.post(&turn("t", "Make [plan: server]"));
     let url = heard.result()["Files"][0]["Url"].as_str().unwrap().to_owned();
-    (bed, url.strip_prefix("https://edge.example").unwrap().to_owned())
+    (bed, url.strip_prefix("https://edge.localhost").unwrap().to_owned())
 }
 
 fn got(bed: &Bed, method: &str, target: &str, headers: &[(&str, &str)]) -> Heard {
@@ -47,6 +47,26 @@ fn a_file_is_given_whole_in_part_or_not_again() {
     let head = got(&bed, "HEAD", &target, &[("Range", "bytes=2-4")]);
     assert_eq!((head.status, head.text.as_str()), (200, ""));
     assert_eq!(head.headers["Content-Length"], "10");
+}
+
+#[test]
+fn a_link_begins_with_the_deployment_s_public_url_whatever_host_the_client_names() {
+    let bed = Bed::new();
+    bed.deploy("PUBLIC_URL", "https://agent.example.com");
+    bed.world.tools.think(|_| {
+        let file = json!({ "Name": "a", "MimeType": "text/plain", "Text": "0" });
+        ToolAnswer::Json(json!({ "Files": [file] }))
+    });
+    let body = turn("t", "Make [plan: server]").to_string();
+    let heard =
+        bed.wait(&bed.ask("POST", "/execute", &[("Host", "evil.localhost")], &body)).unwrap();
+    let url = heard.result()["Files"][0]["Url"].as_str().unwrap();
+    assert!(url.starts_with("https://agent.example.com/files/"), "{url}");
+    assert!(!heard.text.contains("evil"));
+    bed.deploy("PUBLIC_URL", "agent.example.com");
+    let refused = got(&bed, "GET", "/sessions/s", &[]);
+    assert_eq!(refused.failure(), (500, "internal"));
+    assert!(refused.text.contains("PUBLIC_URL"), "{}", refused.text);
 }
 
 #[test]

@@ -11,6 +11,7 @@
 mod alarms;
 mod bodies;
 mod callers;
+mod catalogs;
 mod downloads;
 mod openapi;
 mod retrieval;

@@ -205,7 +205,7 @@ fn every_limit_is_published_and_nothing_is_left_to_fill_in() {
     assert_eq!(schema("ErrorCode")["enum"], json!(codes));
     assert_eq!(
         schema("Identifier")["pattern"],
-        format!("^[A-Za-z0-9._:-]{{1,{}}}$", limits::IDENTIFIER)
+        format!("^(?!\\.{{1,2}}$)[A-Za-z0-9._:-]{{1,{}}}$", limits::IDENTIFIER)
     );
 }
 

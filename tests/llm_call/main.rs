@@ -11,7 +11,7 @@
 use std::task::{Context, Poll};
 
 use aptix_edge::contract::{ErrorCode, Fault};
-use aptix_edge::llm_call::{Audience, CallFailure, Endpoint, UsableOutput, call};
+use aptix_edge::llm_call::{Audience, CallFailure, Endpoint, UsableOutput, call, delete_response};
 use aptix_edge::ports::{HttpMethod, HttpRequest};
 use aptix_edge::responses_api::{FunctionCall, TextProgress, TokenCounts};
 use bed::{HttpReply, LoneStep, Piece};
@@ -500,5 +500,27 @@ fn text_that_was_cut_off_is_an_output_and_a_call_or_nothing_is_not() {
         let fault = Fault::new(ErrorCode::UpstreamIncomplete, message);
         let fault = fault.with("Reason", "max_output_tokens").with("Attempts", 1);
         assert_eq!(failed(cut(why, items)), (false, fault), "{items}");
+    }
+}
+
+#[test]
+fn a_response_is_deleted_by_its_id_alone_whatever_the_id_looks_like() {
+    let deleted = |id: &str| {
+        let step = LoneStep::replying([HttpReply::new(200, "{}")]);
+        let gone = step.run(delete_response(&step.platform, &endpoint(), id));
+        (gone, step.sent().into_iter().map(|request| request.url).collect::<Vec<_>>())
+    };
+    for (id, segment) in [
+        ("resp_0-9.a~Z", "resp_0-9.a~Z"),
+        ("../../files/f", "..%2F..%2Ffiles%2Ff"),
+        ("a?b#c%2e", "a%3Fb%23c%252e"),
+        ("\\..\\é", "%5C..%5C%C3%A9"),
+        ("...", "..."),
+    ] {
+        let url = format!("https://model.example/v1/responses/{segment}");
+        assert_eq!(deleted(id), (true, vec![url]), "{id}");
+    }
+    for id in ["", ".", ".."] {
+        assert_eq!(deleted(id), (false, Vec::new()), "{id:?} names another thing");
     }
 }

@@ -119,6 +119,21 @@ fn a_secret_that_is_missing_is_named_and_nothing_is_sent() {
 }
 
 #[test]
+fn a_tool_that_shows_its_secret_shows_it_to_nobody() {
+    let echo = r#"{"Authorization":"Bearer sk-tool","again":["\u0073k-tool",1.0]}"#;
+    let clean = r#"{"Authorization":"Bearer ***","again":["***",1.0]}"#;
+    assert_eq!(result_from(HttpReply::new(200, echo)).as_deref(), Ok(clean));
+    // Words of a tool that fails are no part of the failure.
+    let failing = HttpReply::new(500, echo).with("location", "/sk-tool");
+    assert_eq!(result_from(failing), failed(ServiceFailure::Status(500)));
+    let malformed = r#"{"Files":[{"sk-tool":1,"Name":"sk-tool"}]}"#;
+    let Err(Failure::OfTheTool(why)) = result_from(HttpReply::new(200, malformed)) else {
+        panic!("a file without contents")
+    };
+    assert!(!why.contains("sk-tool"), "{why}");
+}
+
+#[test]
 fn a_redirect_that_keeps_the_method_is_followed_with_the_same_call() {
     let to = |status, location| HttpReply::new(status, "").with("location", location);
     let hops = [

@@ -25,6 +25,7 @@ const SETTINGS = [
   'API_KEYS',
   'AUTH',
   'ALLOWED_ORIGINS',
+  'PUBLIC_URL',
   'FILE_LINK_KEY',
   'FILE_TTL_S',
   'MAX_BODY_BYTES',
@@ -62,7 +63,7 @@ async function main() {
   settings.AUTH ||= 'none';
   // A fixed key keeps earlier links valid after a restart.
   settings.FILE_LINK_KEY ||= 'for local work only';
-  if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request is let in');
+  if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request from this machine is let in');
   return wranglerDev(port, settings);
 }
 

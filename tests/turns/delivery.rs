@@ -57,6 +57,34 @@ fn a_streamed_turn_gives_the_same_text_as_json_delivery_wherever_it_is_cut() {
 }
 
 #[test]
+fn who_has_the_result_gets_it_again_by_post_and_nothing_more_by_get() {
+    let bed = Bed::new();
+    let request = with(turn("t1", "Hello"), json!({ "Streaming": true }));
+    let end = [("Last-Event-ID", "end")];
+    let posted = || bed.wait(&bed.ask("POST", "/execute", &end, &request.to_string())).unwrap();
+    let watched_by_get = |turn: &str| {
+        bed.wait(&bed.ask("GET", &format!("/sessions/s/turns/{turn}/stream"), &end, "")).unwrap()
+    };
+    bed.world.model.script([failed("server_error")]);
+    assert_eq!(bed.post(&request).status, 502);
+    // The end of a failed run says nothing about the text of the next.
+    let first = posted();
+    let frames = first.frames.as_ref().unwrap();
+    assert_eq!(watched(frames).0, first.final_text());
+    let result = format!("event: result\nid: end\ndata: {}\n\n", first.text);
+    assert!(frames.len() > result.len() && frames.ends_with(&result), "{frames}");
+    for restarted in [false, true] {
+        if restarted {
+            bed.restart();
+        }
+        assert_eq!(posted().frames.unwrap(), result);
+        let heard = watched_by_get("t1");
+        assert_eq!((heard.status, heard.text.as_str()), (204, ""));
+    }
+    assert_eq!(watched_by_get("t2").failure(), (404, "turn_not_found"));
+}
+
+#[test]
 fn a_watcher_of_a_lost_or_failed_attempt_ends_with_the_text_of_the_next() {
     for restarted in [false, true] {
         let bed = Bed::new();

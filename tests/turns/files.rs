@@ -24,7 +24,7 @@ fn making_files(bed: Bed) -> Bed {
 fn behind(bed: &Bed, file: &Value) -> Vec<u8> {
     let url = file["Url"].as_str().unwrap();
     let (id, query) =
-        url.strip_prefix("https://edge.example/files/").unwrap().split_once('?').unwrap();
+        url.strip_prefix("https://edge.localhost/files/").unwrap().split_once('?').unwrap();
     let link = PresentedLink::parse(id, query).unwrap().signed_with("signs links").unwrap();
     assert_eq!(link.name, file["Name"]);
     bed.world.files.borrow()[&link.id.key()].clone()

@@ -1,0 +1,152 @@
+//! A service's JSON without the secrets that were sent to it: a service that shows the headers of its
+//! requests must not show them to clients and to the model (interface §6).
+
+use crate::ports::as_repeated;
+
+/// Stands for a secret.
+const STAND_IN: &str = "***";
+
+/// The secrets that a request carried.
+#[derive(Default)]
+pub(super) struct SentSecrets(Vec<String>);
+
+impl SentSecrets {
+    /// Takes a secret that a header holds, so in visible ASCII.
+    pub(super) fn add(&mut self, secret: &str) {
+        self.0.extend(as_repeated(secret).map(str::to_owned));
+        // Of two that begin alike the longer one is looked for first.
+        self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    }
+
+    /// JSON in which `***` stands for each secret: in a string however it is escaped, and for a number
+    /// as a whole. Everything else stays byte for byte.
+    pub(super) fn removed_from(&self, json: String) -> String {
+        let is_there = |secret: &String| json.contains(secret.as_str());
+        if self.0.is_empty() || !(json.contains('\\') || self.0.iter().any(is_there)) {
+            return json;
+        }
+        let text = json.as_bytes();
+        let (mut clean, mut copied, mut at, mut in_string) = (String::new(), 0, 0, false);
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let (step, stand_in) = match rest {
+                [b'"', ..] => {
+                    in_string = !in_string;
+                    (1, None)
+                }
+                _ if in_string => match self.0.iter().find_map(|secret| length(rest, secret)) {
+                    Some(length) => (length, Some(STAND_IN.to_owned())),
+                    None => (character(rest).map_or(1, |(_, length)| length), None),
+                },
+                _ => {
+                    let number = rest.iter().take_while(|byte| is_of_number(**byte)).count();
+                    let shown = json.get(at..at + number).unwrap_or_default();
+                    let holds = self.0.iter().any(|secret| shown.contains(secret.as_str()));
+                    (number.max(1), holds.then(|| format!("\"{STAND_IN}\"")))
+                }
+            };
+            if let Some(stand_in) = stand_in {
+                clean.push_str(json.get(copied..at).unwrap_or_default());
+                clean.push_str(&stand_in);
+                copied = at + step;
+            }
+            at += step;
+        }
+        clean.push_str(json.get(copied..).unwrap_or_default());
+        clean
+    }
+}
+
+/// The bytes that a secret takes at the beginning of `text`, which lies within a string.
+fn length(text: &[u8], secret: &str) -> Option<usize> {
+    secret.bytes().try_fold(0, |at, wanted| {
+        let (byte, length) = character(text.get(at..)?)?;
+        (byte == wanted).then_some(at + length)
+    })
+}
+
+/// The first byte of `text` as the string means it, and the bytes that it takes; `None` at the string's
+/// end. Of a character beyond ASCII it gives what no secret holds.
+fn character(text: &[u8]) -> Option<(u8, usize)> {
+    Some(match text {
+        [] | [b'"', ..] => return None,
+        [b'\\', b'u', digits @ ..] => {
+            let digits = std::str::from_utf8(digits.get(..4)?).ok()?;
+            let code = u32::from_str_radix(digits, 16).ok()?;
+            (u8::try_from(code).unwrap_or(u8::MAX), 6)
+        }
+        [b'\\', b't', ..] => (b'\t', 2),
+        // The other control characters are in no header.
+        [b'\\', b'b' | b'f' | b'n' | b'r', ..] => (u8::MAX, 2),
+        [b'\\', plain, ..] => (*plain, 2),
+        [plain, ..] => (*plain, 1),
+    })
+}
+
+fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || b"+-.eE".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn sent(secrets: &[&str]) -> SentSecrets {
+        let mut sent = SentSecrets::default();
+        secrets.iter().for_each(|secret| sent.add(secret));
+        sent
+    }
+
+    #[test]
+    fn a_secret_is_replaced_however_it_is_written_and_the_rest_stays_byte_for_byte() {
+        let sent = sent(&[" sk-tool\t", r#"a"b\c/d"#, "12345", "sk-tool-2"]);
+        for (text, clean) in [
+            (r#"{ "A":"Bearer sk-tool", "n": 1.50e2 }"#, r#"{ "A":"Bearer ***", "n": 1.50e2 }"#),
+            (r#""sk-tool-2 sk-toolsk-tool""#, r#""*** ******""#),
+            (r#""\u0073k\u002dtool\n\u00e9\ud800""#, r#""***\n\u00e9\ud800""#),
+            (r#"["a\"b\\c\/d","a\"b\\c/d"]"#, r#"["***","***"]"#),
+            (r#"{"sk-tool":"\\sk-tool\"é"}"#, r#"{"***":"\\***\"é"}"#),
+            (r"[12345,-9123456,1234.5,true]", r#"["***","***",1234.5,true]"#),
+            (r#"["sk-to","ol",["a","b\\c/d"]]"#, r#"["sk-to","ol",["a","b\\c/d"]]"#),
+            (r#""\\u0073k-tool""#, r#""\\u0073k-tool""#),
+        ] {
+            assert_eq!(sent.removed_from(text.to_owned()), clean);
+            assert!(serde_json::from_str::<&serde_json::value::RawValue>(clean).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_secret_too_short_to_be_told_from_other_text_garbles_nothing() {
+        let text = r#"{"a":"abc 1 \u0020","b":123}"#;
+        assert_eq!(
+            sent(&["", " ", "a", "abc", "123", "  12 "]).removed_from(text.to_owned()),
+            text
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_secret_is_left_in_any_string_of_an_answer_and_it_stays_json(
+            secret in "[ -~]{4,8}",
+            around in prop::collection::vec("[ -~é\n]{0,6}", 2..5),
+            escaped in any::<u64>(),
+        ) {
+            let Some(repeated) = as_repeated(&secret) else { return Ok(()) };
+            let said = around.join(repeated);
+            // Each character as it is, or by its number.
+            let written: String = said.chars().enumerate().map(|(at, c)| {
+                if escaped >> (at % 64) & 1 == 1 || c == '"' || c == '\\' || c.is_control() {
+                    format!("\\u{:04x}", u32::from(c))
+                } else {
+                    c.to_string()
+                }
+            }).collect();
+            let clean = sent(&[&secret]).removed_from(format!("{{\"a\":[\"{written}\"]}}"));
+            let read: Value = serde_json::from_str(&clean).unwrap();
+            let text = read["a"][0].as_str().unwrap().replace(STAND_IN, "\n");
+            prop_assert!(!text.contains(repeated), "{text}");
+        }
+    }
+}
