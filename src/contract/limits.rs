@@ -40,13 +40,13 @@ limits! {
     /// `DataBase64`.
     IMAGE_DATA = 20_000_000;
     /// `Conditions` of a `RagScope`.
-    CONDITIONS = 100;
+    CONDITIONS = 32;
     /// `Key` of a condition.
     CONDITION_KEY = 256;
-    /// `Values` of all conditions together.
-    CONDITION_VALUES = 10_000;
+    /// `Values` of a condition.
+    CONDITION_VALUES = 100;
     /// One of the `Values`.
-    CONDITION_VALUE = 4_096;
+    CONDITION_VALUE = 1_000;
     /// `ToolsJson`.
     TOOLS_JSON = 4_000_000;
     /// The tools in `ToolsJson`.
@@ -73,8 +73,10 @@ limits! {
     PROPERTIES = 64;
     /// The values of all properties of a document together.
     PROPERTY_VALUES = 256;
-    /// A property's key, and one of its values.
+    /// A property's key, and one of its values. A search counts its work by the longest value.
     PROPERTY_TEXT = 1_024;
+    /// All keys and values of a document together, in bytes of UTF-8.
+    PROPERTY_BYTES = 16_384;
     /// `Query`.
     QUERY = 10_000_000;
     /// `Limit` of a search, and of retrieval for a turn: chunks.

@@ -6,6 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use super::hex::{hex, sha256_hex};
+use super::lines::first_line;
 
 /// The length of the part of a line that is hashed, in UTF-16 code units.
 const LINE_UNITS: usize = 500;
@@ -16,55 +17,116 @@ const LINE_UNITS: usize = 500;
 /// A cut through a surrogate pair leaves its first half, which becomes U+FFFD, as on platforms whose
 /// strings are UTF-16.
 pub fn content_hash_of_text(text: &str) -> String {
-    hash_of_lines(text, LINE_UNITS).0
+    let mut lines = LineHash::of(text, LINE_UNITS);
+    while lines.rest.is_some() {
+        lines.go_on();
+    }
+    lines.finished()
 }
+
+/// The bytes that are hashed at once.
+const WINDOW: usize = 64 * 1024;
 
 /// The `ContentHash` of a text, and the hash of the text with whole lines, which is empty when no line
-/// was cut.
-pub fn content_hashes_of_text(text: &str) -> (String, String) {
-    let (hash, cut) = hash_of_lines(text, LINE_UNITS);
-    let whole = if cut { hash_of_lines(text, usize::MAX).0 } else { String::new() };
-    (hash, whole)
+/// was cut. They are computed bit by bit, because a text may be long.
+pub struct TextHashes<'t> {
+    text: &'t str,
+    lines: LineHash<'t>,
+    content_hash: Option<String>,
 }
 
-/// The hash of a text with each line cut to `most_units` UTF-16 code units, and whether any was cut.
-fn hash_of_lines(text: &str, most_units: usize) -> (String, bool) {
-    let mut hash = Sha256::new();
-    let mut was_cut = false;
-    let mut rest = Some(text);
-    while let Some(remaining) = rest {
-        let (line, _, below) = first_line(remaining);
-        let mut units = 0;
-        let cut = line.char_indices().find(|(_, c)| {
-            units += c.len_utf16();
-            units > most_units
-        });
-        was_cut |= cut.is_some();
-        let kept = cut.map_or(Some(line), |(at, _)| line.get(..at)).unwrap_or(line);
-        hash.update(kept);
-        // The limit cuts the character in two: its first half still fits.
-        if cut.is_some_and(|(_, c)| units - c.len_utf16() < most_units) {
-            hash.update("\u{fffd}");
-        }
-        hash.update("\n");
-        rest = below;
+impl<'t> TextHashes<'t> {
+    /// The hashes of a text; none of it has been read yet.
+    pub fn of(text: &'t str) -> Self {
+        Self { text, lines: LineHash::of(text, LINE_UNITS), content_hash: None }
     }
-    (hex(&hash.finalize()), was_cut)
+
+    /// Reads on, at most 64 KiB, and returns both hashes when they are complete.
+    pub fn go_on(&mut self) -> Option<(String, String)> {
+        self.lines.go_on();
+        if self.lines.rest.is_some() {
+            return None;
+        }
+        let whole = LineHash::of(self.text, usize::MAX);
+        let was_cut = self.lines.was_cut;
+        let hash = std::mem::replace(&mut self.lines, whole).finished();
+        match self.content_hash.take() {
+            Some(content_hash) => Some((content_hash, hash)),
+            None if was_cut => {
+                self.content_hash = Some(hash);
+                None
+            }
+            None => Some((hash, String::new())),
+        }
+    }
+}
+
+/// The hash of a text with each line cut to `most_units` UTF-16 code units.
+struct LineHash<'t> {
+    /// The text from here on is still to come; `None` at its end.
+    rest: Option<&'t str>,
+    most_units: usize,
+    /// The code units of the present line that have been read.
+    units: usize,
+    was_cut: bool,
+    hash: Sha256,
+}
+
+impl<'t> LineHash<'t> {
+    fn of(text: &'t str, most_units: usize) -> Self {
+        Self { rest: Some(text), most_units, units: 0, was_cut: false, hash: Sha256::new() }
+    }
+
+    fn go_on(&mut self) {
+        let Some(rest) = self.rest else { return };
+        let window = rest.floor_char_boundary(WINDOW);
+        let (mut window, behind) = rest.split_at_checked(window).unwrap_or((rest, ""));
+        loop {
+            let (line, ending, below) = first_line(window);
+            self.read(line);
+            // The rest of the line, or of its ending, may stand behind the window.
+            if below.is_none_or(str::is_empty) && !behind.is_empty() {
+                self.rest = rest.get(rest.len() - behind.len() - ending.len()..);
+                return;
+            }
+            self.hash.update("\n");
+            self.units = 0;
+            let Some(below) = below else {
+                self.rest = None;
+                return;
+            };
+            window = below;
+        }
+    }
+
+    /// Reads a part of a line.
+    fn read(&mut self, part: &str) {
+        if self.most_units == usize::MAX {
+            return self.hash.update(part);
+        }
+        if self.units > self.most_units {
+            return;
+        }
+        let cut = part.char_indices().find(|(_, c)| {
+            self.units += c.len_utf16();
+            self.units > self.most_units
+        });
+        self.was_cut |= cut.is_some();
+        self.hash.update(cut.map_or(Some(part), |(at, _)| part.get(..at)).unwrap_or(part));
+        // The limit cuts the character in two: its first half still fits.
+        if cut.is_some_and(|(_, c)| self.units - c.len_utf16() < self.most_units) {
+            self.hash.update("\u{fffd}");
+        }
+    }
+
+    fn finished(self) -> String {
+        hex(&self.hash.finalize())
+    }
 }
 
 /// The hash of contents that are not text, in lower-case hex: SHA-256 of the bytes.
 pub fn content_hash_of_bytes(bytes: &[u8]) -> String {
     sha256_hex(bytes)
-}
-
-/// The first line of a text, its line ending (LF, CRLF, CR, or nothing at the end of the text), and
-/// the rest; `None` when the text has no line ending.
-pub fn first_line(text: &str) -> (&str, &str, Option<&str>) {
-    let end = text.find(['\n', '\r']).and_then(|at| text.split_at_checked(at));
-    let Some((line, rest)) = end else { return (text, "", None) };
-    let length = if rest.starts_with("\r\n") { 2 } else { 1 };
-    let (ending, below) = rest.split_at_checked(length).unwrap_or((rest, ""));
-    (line, ending, Some(below))
 }
 
 #[cfg(test)]
@@ -101,12 +163,34 @@ mod tests {
 
     #[test]
     fn a_second_hash_covers_the_text_after_the_cut() {
-        let of = |text: &str| content_hashes_of_text(text);
+        let of = |text: &str| {
+            let mut hashes = TextHashes::of(text);
+            std::iter::repeat_with(|| hashes.go_on()).find_map(|done| done).unwrap()
+        };
         let (short, long) = ("x".repeat(500), "x".repeat(501));
         let hash = content_hash_of_text(&short);
         assert_eq!(of(&short), (hash.clone(), String::new()));
         assert_eq!(of(&long), (hash, content_hash_of_bytes(format!("{long}\n").as_bytes())));
         assert_eq!(of(&format!("{long}\r\na")), of(&format!("{long}\na")));
+    }
+
+    #[test]
+    fn a_text_longer_than_a_window_has_the_hash_of_its_lines() {
+        for ending in ["\n", "\r\n", "\r"] {
+            for fill in ["", "é", "x"] {
+                for length in WINDOW - 3..WINDOW + 3 {
+                    let first = format!("{fill}{}", "x".repeat(length - fill.len()));
+                    let text = format!("{first}{ending}{ending}y{ending}");
+                    let whole = content_hash_of_bytes(format!("{first}\n\ny\n\n").as_bytes());
+                    let mut hashes = TextHashes::of(&text);
+                    let done = std::iter::repeat_with(|| hashes.go_on()).find_map(|done| done);
+                    assert_eq!(done.unwrap().1, whole, "{length} {ending:?}");
+                }
+            }
+        }
+        let blank = "\r\n".repeat(WINDOW);
+        let lines = content_hash_of_bytes("\n".repeat(WINDOW + 1).as_bytes());
+        assert_eq!(content_hash_of_text(&blank), lines);
     }
 
     #[test]

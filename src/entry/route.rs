@@ -128,11 +128,13 @@ impl Route {
     /// # Errors
     /// `not_found` for a path that is no endpoint, `method_not_allowed` (with `Details.Allowed`)
     /// for another method than the endpoint's, `not_found` also for a malformed link to a file,
-    /// `invalid_field` for a malformed id in the path or value in the query, `unknown_field` for a
+    /// `invalid_field` for a malformed id in the path or value in the query, and for an escape that is no
+    /// UTF-8 in either, `unknown_field` for a
     /// query member that the endpoint lacks.
     pub fn find(method: &str, target: &str) -> Result<Self, Fault> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let decoded: Vec<Cow<'_, str>> = path.split('/').skip(1).map(decoded).collect();
+        let decoded: Vec<Cow<'_, str>> =
+            path.split('/').skip(1).map(decoded).collect::<Result<_, _>>()?;
         let segments: Vec<&str> = decoded.iter().map(AsRef::as_ref).collect();
         let found = match segments.as_slice() {
             ["health"] => Some(("GET", Ok(Self::Health))),
@@ -198,7 +200,7 @@ fn turn_page(query: &str) -> Result<TurnPage, Fault> {
     let mut page = TurnPage { after: None, limit: MAX_TURNS };
     for member in query.split('&').filter(|member| !member.is_empty()) {
         let (name, value) = member.split_once('=').unwrap_or((member, ""));
-        let value = decoded(value);
+        let value = decoded(value)?;
         match name {
             "After" => {
                 page.after = Some(TurnId::parse(&value).map_err(|fault| fault.at("/After"))?)
@@ -219,10 +221,16 @@ fn turn_page(query: &str) -> Result<TurnPage, Fault> {
     Ok(page)
 }
 
-/// A segment with its percent-encoding undone. An id that then holds a `/` or is no UTF-8 is refused as
-/// malformed.
-fn decoded(segment: &str) -> Cow<'_, str> {
-    percent_encoding::percent_decode_str(segment).decode_utf8_lossy()
+/// A segment with its percent-encoding undone. Two segments that differ never become one.
+///
+/// # Errors
+/// `invalid_field` for bytes that are no UTF-8.
+fn decoded(segment: &str) -> Result<Cow<'_, str>, Fault> {
+    percent_encoding::percent_decode_str(segment).decode_utf8().map_err(|_| {
+        let message =
+            "The URL holds percent-encoded bytes that are not UTF-8. Encode text as UTF-8.";
+        Fault::new(ErrorCode::InvalidField, message)
+    })
 }
 
 /// The `?Path=…` of a removal: a document, or a folder with a `/` at its end.
@@ -234,8 +242,10 @@ fn removed_path(query: &str) -> Result<(String, Option<String>), Fault> {
             let message = "This endpoint takes one Path in its query, nothing else.";
             return Err(Fault::new(ErrorCode::UnknownField, message));
         }
-        path = Some(decoded(value).into_owned());
-        as_form = value.contains('+').then(|| decoded(&value.replace('+', " ")).into_owned());
+        path = Some(decoded(value).map_err(|fault| fault.at("/Path"))?.into_owned());
+        if value.contains('+') {
+            as_form = Some(decoded(&value.replace('+', " "))?.into_owned());
+        }
     }
     let path = path.ok_or_else(|| {
         Fault::new(ErrorCode::MissingField, "Path is required; add ?Path=….").at("/Path")
@@ -273,6 +283,11 @@ mod tests {
                     "w".to_owned(),
                     WorkspaceRoute::Remove("a+b c+d/".to_owned(), Some("a b c+d/".to_owned())),
                 ),
+            ),
+            (
+                "GET",
+                "/workspaces/%EF%BF%BD",
+                Route::Workspace("\u{fffd}".to_owned(), WorkspaceRoute::Counts),
             ),
             ("HEAD", "/health", Route::Health),
             ("GET", "/errors", Route::Errors),
@@ -347,6 +362,11 @@ mod tests {
         assert_eq!(code("GET", "/sessions/%2E%2e"), ErrorCode::InvalidField);
         assert_eq!(code("GET", "/sessions/a/turns/."), ErrorCode::InvalidField);
         assert_eq!(code("GET", "/sessions/a/turns/%ff"), ErrorCode::InvalidField);
+        for segment in ["%FF", "%fe", "a%C3", "%ED%A0%80", "%c0%af"] {
+            assert_eq!(code("GET", &format!("/workspaces/{segment}")), ErrorCode::InvalidField);
+            let removal = format!("/workspaces/w/documents?Path={segment}");
+            assert_eq!(code("DELETE", &removal), ErrorCode::InvalidField);
+        }
         for query in ["Limit=0", "Limit=101", "Limit=x", "Limit=", "After=", "After=%20"] {
             assert_eq!(
                 code("GET", &format!("/sessions/a/turns?{query}")),

@@ -12,10 +12,10 @@ use super::response::{PlainResponse, Response, refusal_line};
 use super::route::{Route, WorkspaceRoute};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
-    ErrorCode, Fault, InvokeResult, SearchRequest, Warning, parse_documents, parse_search,
+    ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits, parse_documents, parse_search,
 };
 use crate::ports::{Database, HttpFault, Platform};
-use crate::retrieval::{Chunk, ChunkIndex, Question, retrieve};
+use crate::retrieval::{Chunk, ChunkIndex, Pace, Question, Search, retrieve};
 
 /// Where a session's object asks for a search of the index itself. It is no endpoint, so that no
 /// client comes here.
@@ -60,7 +60,8 @@ impl<D: Database> WorkspaceHost<D> {
         if head.target() == INDEX_SEARCH {
             let search = parse_search(&body.await.map_err(|_| object_failed())?)?;
             // The turn that asks keeps its own bound in bytes.
-            let found = self.found(&search, search.limit.unwrap_or(usize::MAX), usize::MAX)?;
+            let limit = search.limit.unwrap_or(limits::CHUNKS);
+            let found = self.found(platform, &search, limit, usize::MAX).await?;
             return Ok(shown(&BTreeMap::from([("Chunks", found)])));
         }
         let Route::Workspace(workspace, route) = Route::find(head.method, head.target())? else {
@@ -71,15 +72,16 @@ impl<D: Database> WorkspaceHost<D> {
             true => body.await.map_err(|_| object_failed())?,
             false => Vec::new(),
         };
+        let pace = &mut Pace::new(async || platform.idle().await);
         match route {
             WorkspaceRoute::Upsert => {
-                let documents = self.index.upsert(&parse_documents(&body)?)?;
+                let documents = self.index.upsert(pace, &parse_documents(&body)?).await?;
                 Ok(shown(&BTreeMap::from([("Documents", documents)])))
             }
             WorkspaceRoute::Remove(path, as_form) => {
-                let removed = self.index.remove(&path)?;
+                let removed = self.index.remove(pace, &path).await?;
                 Ok(shown(&match as_form {
-                    Some(path) if removed.documents == 0 => self.index.remove(&path)?,
+                    Some(path) if removed.documents == 0 => self.index.remove(pace, &path).await?,
                     _ => removed,
                 }))
             }
@@ -87,9 +89,9 @@ impl<D: Database> WorkspaceHost<D> {
                 let catalog = source.catalog(platform).await?;
                 self.search(platform, &catalog, &workspace, &body).await
             }
-            WorkspaceRoute::Counts => Ok(shown(&self.index.counts()?)),
+            WorkspaceRoute::Counts => Ok(shown(&self.index.counts(pace).await?)),
             WorkspaceRoute::Erase => {
-                let erased = self.index.counts()?;
+                let erased = self.index.counts(pace).await?;
                 self.index.erase()?;
                 // Frees what the erased tables took. Nothing came in between.
                 platform.free_storage().await?;
@@ -114,7 +116,7 @@ impl<D: Database> WorkspaceHost<D> {
         let retrieval = agent.map(|agent| agent.retrieval.clone()).unwrap_or_default();
         if retrieval.source == RetrievalSource::Index {
             let limit = search.limit.unwrap_or(retrieval.limit as usize);
-            let found = self.found(&search, limit, retrieval.max_bytes as usize)?;
+            let found = self.found(platform, &search, limit, retrieval.max_bytes as usize).await?;
             return Ok(shown(&BTreeMap::from([("Chunks", found)])));
         }
         let question = Question {
@@ -134,13 +136,16 @@ impl<D: Database> WorkspaceHost<D> {
     }
 
     /// What the workspace's own index finds.
-    fn found(
+    async fn found<P: Platform>(
         &self,
+        platform: &P,
         search: &SearchRequest,
         limit: usize,
         max_bytes: usize,
     ) -> Result<Vec<Chunk>, Fault> {
-        self.index.search(&search.query, search.rag_scope.as_ref(), limit, max_bytes)
+        let pace = &mut Pace::new(async || platform.idle().await);
+        let scope = search.rag_scope.as_ref();
+        self.index.search(pace, Search { query: &search.query, scope, limit, max_bytes }).await
     }
 }
 

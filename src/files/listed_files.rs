@@ -15,7 +15,8 @@ use serde_json::value::RawValue;
 
 use crate::contract::FileRef;
 use crate::encoding::{
-    canonical_base64, content_hash_of_bytes, content_hash_of_text, is_media_type, is_point_in_time,
+    canonical_base64, content_hash_of_bytes, content_hash_of_text, disturbs_a_line, is_media_type,
+    is_point_in_time,
 };
 
 /// The most files of one result; the bucket writes each by itself.
@@ -173,13 +174,13 @@ fn text(value: &RawValue) -> Option<String> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// A text of 1 to `longest` characters without control characters.
+/// A text of 1 to `longest` characters that stands on a line as it is.
 fn line(member: &str, value: Option<&RawValue>, longest: usize) -> Result<String, String> {
     let fits = |text: &String| {
-        (1..=longest).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+        (1..=longest).contains(&text.chars().count()) && !text.chars().any(disturbs_a_line)
     };
     value.and_then(text).filter(fits).ok_or_else(|| {
-        format!(".{member} must be a text of 1 to {longest} characters, none of them a control character")
+        format!(".{member} must be a text of 1 to {longest} characters, none of them a control character, a line separator or a bidirectional control")
     })
 }
 

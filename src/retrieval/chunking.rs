@@ -35,32 +35,52 @@ pub struct Piece<'t> {
     pub text: &'t str,
 }
 
-/// Cuts a document. Lines end in LF, CRLF or CR; the empty document has no pieces.
-pub fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    let (mut rest, mut line) = (text, 1);
-    while !rest.is_empty() {
-        let (content, ending, below) = first_line(rest);
-        if content.len() > HARD_LIMIT_BYTES {
-            // One line, in parts, the last with its ending.
-            let (mut whole, _) = split(rest, content.len() + ending.len());
-            while !whole.is_empty() {
-                let fits = whole.len() - ending.len() <= HARD_LIMIT_BYTES;
-                let end =
-                    if fits { whole.len() } else { whole.floor_char_boundary(HARD_LIMIT_BYTES) };
-                let (part, behind) = split(whole, end);
-                pieces.push(Piece { start_line: line, end_line: line, text: part });
-                whole = behind;
-            }
-            (rest, line) = (below.unwrap_or_default(), line + 1);
-        } else {
-            let (bytes, lines) = next_cut(rest);
-            let (piece, behind) = split(rest, bytes);
-            pieces.push(Piece { start_line: line, end_line: line + lines - 1, text: piece });
-            (rest, line) = (behind, line + lines);
+/// Cuts a document, piece by piece. Lines end in LF, CRLF or CR; the empty document has no pieces.
+pub fn pieces(text: &str) -> Pieces<'_> {
+    Pieces { rest: text, line: 1, long_line: None }
+}
+
+/// The pieces of a document.
+#[derive(Clone, Debug)]
+pub struct Pieces<'t> {
+    rest: &'t str,
+    /// The number of the first line of `rest`.
+    line: usize,
+    /// What is left of a line that is too long, and the length of its ending.
+    long_line: Option<(&'t str, usize)>,
+}
+
+impl<'t> Iterator for Pieces<'t> {
+    type Item = Piece<'t>;
+
+    fn next(&mut self) -> Option<Piece<'t>> {
+        if self.rest.is_empty() && self.long_line.is_none() {
+            return None;
         }
+        if self.long_line.is_none() {
+            let (content, ending, below) = first_line(self.rest);
+            if content.len() > HARD_LIMIT_BYTES {
+                let (whole, _) = split(self.rest, content.len() + ending.len());
+                self.long_line = Some((whole, ending.len()));
+                self.rest = below.unwrap_or_default();
+            }
+        }
+        let Some((whole, ending)) = self.long_line else {
+            let (bytes, lines) = next_cut(self.rest);
+            let (text, behind) = split(self.rest, bytes);
+            let piece = Piece { start_line: self.line, end_line: self.line + lines - 1, text };
+            (self.rest, self.line) = (behind, self.line + lines);
+            return Some(piece);
+        };
+        // One line, in parts, the last with its ending.
+        let fits = whole.len() - ending <= HARD_LIMIT_BYTES;
+        let end = if fits { whole.len() } else { whole.floor_char_boundary(HARD_LIMIT_BYTES) };
+        let (text, behind) = split(whole, end);
+        let piece = Piece { start_line: self.line, end_line: self.line, text };
+        self.long_line = (!behind.is_empty()).then_some((behind, ending));
+        self.line += usize::from(behind.is_empty());
+        Some(piece)
     }
-    pieces
 }
 
 fn split(text: &str, at: usize) -> (&str, &str) {

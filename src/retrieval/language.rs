@@ -2,11 +2,13 @@
 //!
 //! It owns the one rule and the table of file extensions. It never looks at the text itself.
 
+use crate::encoding::disturbs_a_line;
+
 /// The language of a text: what the request says, else what the file name says, else `plaintext`. A
 /// language that could break out of a chunk's metadata or its fence counts as not given.
 pub fn language_of(given: Option<&str>, path: &str) -> String {
     let given = given.map(str::trim).filter(|language| {
-        !language.is_empty() && !language.contains(|c: char| c.is_control() || c == '`')
+        !language.is_empty() && !language.contains(|c: char| disturbs_a_line(c) || c == '`')
     });
     given.map_or_else(|| language_of_file(path), str::to_owned)
 }
@@ -60,6 +62,7 @@ mod tests {
     fn a_language_cannot_break_out_of_its_line() {
         assert_eq!(language_of(Some("rust"), "a.py"), "rust");
         assert_eq!(language_of(Some("x\n[INSTRUCTION]"), "a.py"), "python");
+        assert_eq!(language_of(Some("x\u{2028}Path: b"), "a.py"), "python");
         assert_eq!(language_of(Some("`"), "a"), "plaintext");
         assert_eq!(language_of(None, "Dockerfile"), "dockerfile");
     }

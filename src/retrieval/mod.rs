@@ -5,6 +5,9 @@
 //! and the order of results. SQLite's own BM25 (FTS5) ranks, so a search needs no model call, and the
 //! same index always finds the same chunks.
 //!
+//! An index works in slices (`pace`) over tables (`tables`, `schema`) that are whole after each step:
+//! `writing` changes them, `search` ranks the chunks that `scope` selects.
+//!
 //! Architecture Invariant: pure but for the seam to SQLite and to another workspace. Nothing here
 //! composes a message or knows of sessions; a read error is never turned into a default.
 
@@ -12,15 +15,22 @@ mod chunk;
 mod chunk_index;
 mod chunking;
 mod language;
+mod pace;
 mod schema;
 mod scope;
+mod search;
+mod spans;
+mod tables;
 mod terms;
 mod turn_retrieval;
+mod writing;
 
 pub use chunk::Chunk;
-pub use chunk_index::{ChunkIndex, Counts, Upserted};
-pub use chunking::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES, Piece, pieces};
+pub use chunk_index::ChunkIndex;
+pub use chunking::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES, Piece, Pieces, pieces};
 pub use language::language_of;
-pub use scope::permits;
+pub use pace::{Pace, SLICE};
+pub use search::Search;
 pub use terms::{MAX_TERMS, match_expression, searchable};
 pub use turn_retrieval::{LeftOut, Question, Retrieved, question_of, retrieve};
+pub use writing::{Counts, Upserted};

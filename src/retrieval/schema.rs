@@ -3,7 +3,7 @@
 //! Architecture Invariant: a version once published is never edited; a change is a new entry.
 
 /// `VERSIONS[n]` brings a database from version n to version n + 1.
-pub(super) const VERSIONS: &[&[&str]] = &[FIRST, SECOND];
+pub(super) const VERSIONS: &[&[&str]] = &[FIRST, SECOND, THIRD];
 
 const FIRST: &[&str] = &[
     // One row.
@@ -44,15 +44,40 @@ const FIRST: &[&str] = &[
 /// `whole_hash` is the hash of a text that `content_hash` does not cover wholly, else empty.
 const SECOND: &[&str] = &["ALTER TABLE documents ADD COLUMN whole_hash TEXT NOT NULL DEFAULT ''"];
 
+const THIRD: &[&str] = &[
+    // One row for each value of a key of a document that has chunks; `Path` and `Language` are keys like
+    // the others. The chunks name the document.
+    "CREATE TABLE properties (
+        key TEXT NOT NULL,
+        value TEXT NOT NULL,
+        first_chunk INTEGER NOT NULL,
+        last_chunk INTEGER NOT NULL,
+        PRIMARY KEY (key, value, first_chunk)
+    ) WITHOUT ROWID",
+    // Chunks that belong to no document: those of a long one that is being written or deleted.
+    "CREATE TABLE hidden (
+        first_chunk INTEGER PRIMARY KEY,
+        last_chunk INTEGER NOT NULL
+    )",
+    // The id of the next chunk: no id is used twice.
+    "ALTER TABLE index_state ADD COLUMN next_chunk INTEGER NOT NULL DEFAULT 1",
+    // `properties` has the documents up to this path; NULL when it has all.
+    "ALTER TABLE index_state ADD COLUMN described TEXT",
+    "UPDATE index_state SET
+        next_chunk = (SELECT COALESCE(MAX(id), 0) + 1 FROM chunks),
+        described = (SELECT '' FROM documents LIMIT 1)",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published version, runs of white space as one space.
-    const PUBLISHED: [&str; 2] = [
+    const PUBLISHED: [&str; 3] = [
         "0a8b1431d5b0c13fe636b3e7c62d1a0e087ce55015f936454d76275e320cd44a",
         "db696beab74ed1ce61d375fce5f012d9eaabadfbcff75b2975d58bc70cce590d",
+        "6f9e3a37c1269a9cb550c7c9ed6ff9372a7b27d8d439c9a2c927b2a9f81eddd1",
     ];
 
     #[test]

@@ -1,34 +1,157 @@
-//! The documents that a scope permits (AGN-034 §4.4, interface §7).
+//! The documents that a scope permits (AGN-034 §4.4, interface §7), by the index over their properties.
 //!
-//! Architecture Invariant: a pure function of a document's attributes. Path, language and
-//! properties belong to the document, so all its chunks are permitted or none.
+//! Each condition selects the documents of which a value fits; `!=` and `does_not_contain` forbid these,
+//! so that a document without the key satisfies them. Text is compared byte by byte. The work is counted
+//! by the longest value that a document may have, so no text leaves the database.
 
-use crate::contract::{Properties, RagCondition, RagOperator, RagScope};
+use super::pace::{Pace, SLICE};
+use super::spans::Spans;
+use super::tables::{Tables, spans};
+use crate::contract::{Fault, RagCondition, RagOperator};
+use crate::ports::{Database, Value};
 
-/// Whether every condition holds. Comparison is case-sensitive; a key that the document does not
-/// have satisfies only `!=` and `does_not_contain`.
-pub fn permits(scope: &RagScope, path: &str, language: &str, properties: &Properties) -> bool {
-    scope.conditions.iter().all(|condition| {
-        let any = match condition.key.as_str() {
-            "Path" => any_fits(condition, path),
-            "Language" => any_fits(condition, language),
-            key => {
-                let held = properties.iter().find(|(known, _)| known == key);
-                held.is_some_and(|(_, values)| values.iter().any(|v| any_fits(condition, v)))
-            }
-        };
-        match condition.operator {
-            RagOperator::Equal | RagOperator::Contains => any,
-            RagOperator::NotEqual | RagOperator::DoesNotContain => !any,
-        }
-    })
+/// The most rows of the index that one statement passes.
+const PAGE: usize = 2_000;
+
+/// The work of one statement apart from its rows.
+const STATEMENT_WORK: usize = 50;
+
+/// Looking for a text in a value takes at most this many nanoseconds for each byte of it, and for as
+/// many more as [`LEAST_BYTES`].
+const BYTE_NS: usize = 50;
+const LEAST_BYTES: usize = 64;
+
+/// The documents that a search may look into.
+#[derive(Default)]
+pub(super) struct Selection {
+    /// Only these, where some condition demands a value.
+    pub(super) within: Option<Spans>,
+    /// Else all but these.
+    pub(super) without: Spans,
 }
 
-/// Whether one of the condition's values equals the value or, with `contains` and
-/// `does_not_contain`, is a part of it.
-fn any_fits(condition: &RagCondition, value: &str) -> bool {
-    condition.values.iter().any(|wanted| match condition.operator {
-        RagOperator::Equal | RagOperator::NotEqual => value == wanted,
-        RagOperator::Contains | RagOperator::DoesNotContain => value.contains(wanted.as_str()),
-    })
+impl Selection {
+    /// The documents from chunk `floor` on for which all conditions hold.
+    pub(super) async fn of<D: Database, F: AsyncFn()>(
+        tables: &Tables<D>,
+        pace: &mut Pace<F>,
+        conditions: &[RagCondition],
+        floor: u64,
+    ) -> Result<Self, Fault> {
+        let mut selection = Self::default();
+        // What is equal is found at once, so it comes first: it may leave nothing to look for.
+        let (equal, containing): (Vec<_>, Vec<_>) = conditions.iter().partition(|condition| {
+            matches!(condition.operator, RagOperator::Equal | RagOperator::NotEqual)
+        });
+        for condition in equal {
+            let fitting = equal_to(tables, pace, condition, floor).await?;
+            selection.apply(condition.operator, fitting);
+        }
+        for condition in containing {
+            if selection.is_empty() {
+                break;
+            }
+            let fitting = holding(tables, pace, condition, floor).await?;
+            selection.apply(condition.operator, fitting);
+        }
+        Ok(selection)
+    }
+
+    /// Whether no document is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.within.as_ref().is_some_and(Spans::is_empty)
+    }
+
+    /// Forbids these, too.
+    pub(super) fn leave_out(&mut self, spans: &Spans) {
+        match &mut self.within {
+            Some(within) => within.leave_out(spans),
+            None => self.without.add(spans.clone()),
+        }
+    }
+
+    fn apply(&mut self, operator: RagOperator, fitting: Spans) {
+        match (operator, &mut self.within) {
+            (RagOperator::NotEqual | RagOperator::DoesNotContain, _) => self.leave_out(&fitting),
+            (_, Some(within)) => within.keep(&fitting),
+            (_, within) => {
+                let mut fitting = fitting;
+                fitting.leave_out(&self.without);
+                *within = Some(fitting);
+            }
+        }
+    }
+}
+
+/// The documents of which a value equals one of the condition's.
+async fn equal_to<D: Database, F: AsyncFn()>(
+    tables: &Tables<D>,
+    pace: &mut Pace<F>,
+    condition: &RagCondition,
+    floor: u64,
+) -> Result<Spans, Fault> {
+    let statement = "SELECT COUNT(*) AS passed, MAX(first_chunk) AS last,
+            json_group_array(json_array(first_chunk, last_chunk)) AS fitting
+        FROM (SELECT first_chunk, last_chunk FROM properties
+            WHERE key = ? AND value = ? AND first_chunk >= ? ORDER BY first_chunk LIMIT ?)";
+    let mut fitting = Vec::new();
+    for value in &condition.values {
+        let mut from = Some(floor);
+        while let Some(first) = from {
+            pace.before(STATEMENT_WORK).await;
+            let parameters: [Value; 4] =
+                [condition.key.as_str().into(), value.as_str().into(), first.into(), PAGE.into()];
+            let row = tables.row(statement, &parameters)?;
+            fitting.append(&mut spans(&row, "fitting")?);
+            let passed: usize = row.get("passed")?;
+            pace.before(passed).await;
+            from = row.get::<Option<u64>>("last")?.filter(|_| passed == PAGE).map(|last| last + 1);
+        }
+    }
+    Ok(Spans::of(fitting))
+}
+
+/// The documents of which a value contains one of the condition's.
+async fn holding<D: Database, F: AsyncFn()>(
+    tables: &Tables<D>,
+    pace: &mut Pace<F>,
+    condition: &RagCondition,
+    floor: u64,
+) -> Result<Spans, Fault> {
+    let wanted =
+        serde_json::to_string(&condition.values).map_err(|_| Fault::unwritable("A scope"))?;
+    let bytes = |value: &String| LEAST_BYTES + value.len();
+    let row_ns = condition.values.iter().map(bytes).sum::<usize>() * BYTE_NS;
+    let rows = (SLICE * 1_000 / row_ns.max(1)).clamp(1, PAGE);
+    let mut fitting = Vec::new();
+    // The row behind which the next page begins. No value is less than the empty one.
+    let mut above: [Value; 2] = ["".into(), Value::Integer(-1)];
+    loop {
+        pace.before(STATEMENT_WORK + rows * row_ns / 1_000).await;
+        let key = || Value::from(condition.key.as_str());
+        let [value, first] = above.clone();
+        let end = tables.database.first(
+            "SELECT value, first_chunk FROM properties
+            WHERE key = ? AND (value, first_chunk) > (?, ?)
+            ORDER BY value, first_chunk LIMIT 1 OFFSET ?",
+            &[key(), value.clone(), first.clone(), (rows - 1).into()],
+        )?;
+        let mut parameters = vec![wanted.as_str().into(), key(), value, first, floor.into()];
+        let mut page = "";
+        if let Some(end) = &end {
+            above = [end.get::<String>("value")?.into(), end.get::<u64>("first_chunk")?.into()];
+            page = "AND (value, first_chunk) <= (?, ?)";
+            parameters.extend(above.clone());
+        }
+        let statement = format!(
+            "WITH wanted AS MATERIALIZED (SELECT value AS part FROM json_each(?))
+            SELECT json_group_array(json_array(first_chunk, last_chunk)) AS fitting FROM properties
+            WHERE key = ? AND (value, first_chunk) > (?, ?) AND first_chunk >= ? {page}
+                AND EXISTS (SELECT 1 FROM wanted WHERE instr(value, part) > 0)"
+        );
+        fitting.append(&mut spans(&tables.row(&statement, &parameters)?, "fitting")?);
+        if end.is_none() {
+            return Ok(Spans::of(fitting));
+        }
+    }
 }

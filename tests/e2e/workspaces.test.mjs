@@ -265,6 +265,9 @@ test('what is wrong with documents and searches is told at once, and changes not
   ]) {
     assert.deepEqual(refusalOf(await rig.request(method, `/workspaces/wrong${route}`, { body, key })), expected, `${method} ${route}`);
   }
+  for (const id of ['%FE', '%FF', 'a%C3']) {
+    assert.deepEqual(refusalOf(await rig.get(`/workspaces/${id}`, { key })), [400, 'invalid_field'], id);
+  }
   assert.deepEqual(await counts('wrong'), { Documents: 0, Chunks: 0, Bytes: 0 });
   for (const Query of ['"', 'NEAR(a b)', 'a AND', '*', 'a:b', '\u{1F600}', 'the of and', '-'.repeat(1000)]) await search('wrong', { Query });
 });

@@ -126,6 +126,12 @@ fn what_describes_a_document_is_bounded() {
         documents(json!([document]))
     };
     let values = |count: usize| json!({ "k": vec!["v"; count] });
+    // Names, values and characters of more than one byte count alike.
+    let bytes = |count: usize| {
+        let eleven = vec!["é".repeat(512); 11];
+        let last = [1024, 1024, 1024, 1024, count - 15 * 1024 - 4].map(|length| "v".repeat(length));
+        json!({ "ké": eleven, "l": last })
+    };
     let keys = |count: usize| -> Value {
         (0..count).map(|n| (format!("k{n}"), json!("v"))).collect::<serde_json::Map<_, _>>().into()
     };
@@ -136,10 +142,40 @@ fn what_describes_a_document_is_bounded() {
         ("Properties", keys(64), keys(65)),
         ("Properties", json!({ "k": "v".repeat(1024) }), json!({ "k": "v".repeat(1025) })),
         ("Properties", json!({ "k".repeat(1024): "v" }), json!({ "k".repeat(1025): "v" })),
+        ("Properties", bytes(16_384), bytes(16_385)),
     ] {
         assert!(with(member, fits).is_ok(), "{member}");
         assert_eq!(refused(with(member, too_much)).len(), 1, "{member}");
     }
+}
+
+#[test]
+fn a_scope_has_32_conditions_of_100_values_of_1000_characters() {
+    let of = |conditions: usize, values: usize, length: usize| {
+        let condition =
+            json!({ "Key": "k", "Operator": "==", "Values": vec!["é".repeat(length); values] });
+        search(json!({ "Query": "q", "RagScope": { "Conditions": vec![condition; conditions] } }))
+    };
+    assert!(of(32, 100, 1000).is_ok());
+    let values = "RagScope.Conditions[1].Values";
+    assert_eq!(
+        refused(of(33, 1, 1)),
+        [
+            "invalid_field /RagScope/Conditions | RagScope.Conditions must hold at most 32 elements, not 33."
+        ]
+    );
+    assert_eq!(
+        refused(of(2, 101, 1))[1],
+        format!(
+            "invalid_field /RagScope/Conditions/1/Values | {values} must hold at most 100 elements, not 101."
+        )
+    );
+    assert_eq!(
+        refused(of(2, 1, 1001))[1],
+        format!(
+            "invalid_field /RagScope/Conditions/1/Values/0 | {values}[0] must be at most 1000 characters long."
+        )
+    );
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! The contents of the index after documents were put, put again, removed and erased, and the cost.
 
-use aptix_edge::contract::{Document, ErrorCode};
+use aptix_edge::contract::{Document, ErrorCode, RagOperator};
 use aptix_edge::encoding::content_hash_of_text;
 use aptix_edge::ports::{Database, Row};
-use aptix_edge::retrieval::{ChunkIndex, Counts, Upserted, pieces};
+use aptix_edge::retrieval::{Counts, Upserted, pieces};
 
-use super::document;
 use super::storage::Storage;
+use super::{Index, document};
 
-fn paths(index: &ChunkIndex<&Storage>, query: &str) -> Vec<String> {
+fn paths(index: &Index<&Storage>, query: &str) -> Vec<String> {
     let found = index.search(query, None, 100, usize::MAX).unwrap();
     found.into_iter().map(|found| found.path).collect()
 }
@@ -20,9 +20,9 @@ fn many_chunks(word: &str) -> String {
 #[test]
 fn what_is_put_is_counted_and_found_and_what_is_put_again_replaces_it() {
     let storage = Storage::new();
-    let index = ChunkIndex::new(&storage);
+    let index = Index::new(&storage);
     let long = many_chunks("alpha");
-    let chunks = pieces(&long).len();
+    let chunks = pieces(&long).count();
     assert!(chunks > 2);
     assert_eq!(
         index.upsert(&[document("src/a.rs", &long), document("b.md", "beta\n")]).unwrap(),
@@ -60,7 +60,7 @@ fn what_is_put_is_counted_and_found_and_what_is_put_again_replaces_it() {
 #[test]
 fn what_a_long_line_holds_at_its_end_is_indexed_again_when_it_changes() {
     let storage = Storage::new();
-    let index = ChunkIndex::new(&storage);
+    let index = Index::new(&storage);
     let with_end = |end: &str| document("min.json", &format!("{} {end}\nb\n", "word ".repeat(200)));
     let first = index.upsert(&[with_end("oldtoken")]).unwrap();
     let other = index.upsert(&[with_end("newtoken")]).unwrap();
@@ -74,15 +74,23 @@ fn what_a_long_line_holds_at_its_end_is_indexed_again_when_it_changes() {
 }
 
 /// The same index in the form of each published version, oldest first.
-const VERSIONS: [&str; 2] = [
+const VERSIONS: [&str; 3] = [
     include_str!("../fixtures/storage/index_version_1.sql"),
     include_str!("../fixtures/storage/index_version_2.sql"),
+    include_str!("../fixtures/storage/index_version_3.sql"),
 ];
 
 /// Every column of every table.
 fn columns(storage: &Storage) -> Vec<Row> {
     let statement = "SELECT t.name AS t, c.name AS c, c.type, c.\"notnull\", c.pk
         FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' ORDER BY 1, 2";
+    storage.query(statement, &[]).unwrap()
+}
+
+/// Which document holds which property.
+fn properties(storage: &Storage) -> Vec<Row> {
+    let statement = "SELECT d.path, p.key, p.value, p.last_chunk - p.first_chunk AS more
+        FROM properties AS p LEFT JOIN documents AS d USING (first_chunk) ORDER BY 1, 2, 3";
     storage.query(statement, &[]).unwrap()
 }
 
@@ -96,7 +104,7 @@ fn an_index_of_any_version_is_brought_to_the_present_one() {
 
     let new = Storage::new();
     let counts = {
-        let index = ChunkIndex::new(&new);
+        let index = Index::new(&new);
         index.upsert(&documents).unwrap();
         index.counts().unwrap()
     };
@@ -111,10 +119,15 @@ fn an_index_of_any_version_is_brought_to_the_present_one() {
         let storage = Storage::new();
         storage.write(pinned);
         assert_eq!(storage.number("SELECT schema_version FROM index_state"), version);
-        let index = ChunkIndex::new(&storage);
+        let index = Index::new(&storage);
         assert_eq!(index.counts().unwrap(), counts);
         assert_eq!(paths(&index, "invoice manager"), ["docs/ddr.md", "src/bill.rs", "src/bill.rs"]);
         assert_eq!(columns(&storage), columns(&new), "version {version}");
+        // The index over the properties is complete when a scope first asks for it.
+        let of_kind = super::scope::scope(&[("Kind", RagOperator::Equal, &["ddr"])]);
+        let found = index.search("invoice", Some(&of_kind), 8, usize::MAX).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(properties(&storage), properties(&new), "version {version}");
         // The first version has no `whole_hash`, so the document with a long line is written again.
         let again = || -> Vec<bool> {
             let upserted = index.upsert(&documents).unwrap();
@@ -128,7 +141,7 @@ fn an_index_of_any_version_is_brought_to_the_present_one() {
 #[test]
 fn an_unchanged_document_costs_one_row_read_and_no_write() {
     let storage = Storage::new();
-    let index = ChunkIndex::new(&storage);
+    let index = Index::new(&storage);
     let mut put = document("a.rs", &many_chunks("alpha"));
     put.properties = [("team".to_owned(), vec!["a".to_owned(), "b".to_owned()])].into();
     let first = index.upsert(&[put.clone()]).unwrap();
@@ -156,7 +169,7 @@ fn an_unchanged_document_costs_one_row_read_and_no_write() {
 #[test]
 fn a_chunk_costs_few_rows() {
     let storage = Storage::new();
-    let index = ChunkIndex::new(&storage);
+    let index = Index::new(&storage);
     index.upsert(&[document("first", "x")]).unwrap();
     let documents: Vec<Document> =
         (0..100).map(|n| document(&format!("src/{n}.rs"), &many_chunks("alpha"))).collect();
@@ -164,14 +177,15 @@ fn a_chunk_costs_few_rows() {
     let put = index.upsert(&documents).unwrap();
     let chunks: u64 = put.iter().map(|put| put.chunks as u64).sum();
     let rows = storage.cost().1 - before;
-    // One in `chunks`, one for its length and a share of the segment in FTS5's own tables.
-    assert!(rows <= chunks * 7 / 2 + 100, "{rows} rows for {chunks} chunks");
+    // One in `chunks`, one for its length and a share of the segment in FTS5's own tables. A document
+    // has one, and one each for its path and its language.
+    assert!(rows <= chunks * 7 / 2 + 300, "{rows} rows for {chunks} chunks");
 }
 
 #[test]
 fn one_document_is_removed_by_its_path_and_a_folder_by_its_slash() {
     let storage = Storage::new();
-    let index = ChunkIndex::new(&storage);
+    let index = Index::new(&storage);
     let put = ["src/a", "src/a/b", "src/a/c/d", "src/ab", "src/a0", "src/a.rs", "src"];
     let documents: Vec<Document> = put.iter().map(|path| document(path, "alpha\n")).collect();
     index.upsert(&documents).unwrap();
@@ -197,7 +211,7 @@ fn one_document_is_removed_by_its_path_and_a_folder_by_its_slash() {
 #[test]
 fn an_erased_workspace_leaves_no_table_and_can_be_used_again() {
     let storage = Storage::new();
-    let index = ChunkIndex::new(&storage);
+    let index = Index::new(&storage);
     index.upsert(&[document("a", "alpha")]).unwrap();
     index.erase().unwrap();
     assert_eq!(storage.number("SELECT COUNT(*) FROM sqlite_master"), 0);
@@ -211,7 +225,7 @@ fn an_erased_workspace_leaves_no_table_and_can_be_used_again() {
 #[test]
 fn a_workspace_that_was_never_written_is_empty_and_reading_it_writes_nothing() {
     let storage = Storage::new();
-    let index = ChunkIndex::new(&storage);
+    let index = Index::new(&storage);
     assert_eq!(index.counts().unwrap(), Counts::default());
     assert_eq!(index.remove("src/").unwrap(), Counts::default());
     assert_eq!(paths(&index, "alpha"), Vec::<String>::new());
@@ -221,9 +235,9 @@ fn a_workspace_that_was_never_written_is_empty_and_reading_it_writes_nothing() {
 #[test]
 fn another_instance_finds_what_one_has_put() {
     let storage = Storage::new();
-    ChunkIndex::new(&storage).upsert(&[document("a", "alpha")]).unwrap();
-    assert_eq!(paths(&ChunkIndex::new(&storage), "alpha"), ["a"]);
-    let again = ChunkIndex::new(&storage).upsert(&[document("a", "alpha")]).unwrap();
+    Index::new(&storage).upsert(&[document("a", "alpha")]).unwrap();
+    assert_eq!(paths(&Index::new(&storage), "alpha"), ["a"]);
+    let again = Index::new(&storage).upsert(&[document("a", "alpha")]).unwrap();
     assert!(!again[0].changed);
 }
 
@@ -234,7 +248,7 @@ fn documents_are_put_all_or_none_wherever_the_storage_fails() {
         [document("a", "gamma"), document("b", &many_chunks("delta")), document("c", "epsilon")];
     for others in 0.. {
         let storage = Storage::new();
-        let index = ChunkIndex::new(&storage);
+        let index = Index::new(&storage);
         index.upsert(&old).unwrap();
         let counts = index.counts().unwrap();
         storage.fail_after(others);
@@ -253,7 +267,7 @@ fn documents_are_put_all_or_none_wherever_the_storage_fails() {
     }
     // And at the very first write, which also creates the tables.
     let storage = Storage::new();
-    let index = ChunkIndex::new(&storage);
+    let index = Index::new(&storage);
     storage.fail_after(5);
     assert!(index.upsert(&old).is_err());
     assert_eq!(index.counts().unwrap(), Counts::default());
@@ -263,13 +277,13 @@ fn documents_are_put_all_or_none_wherever_the_storage_fails() {
 #[test]
 fn rows_that_cannot_be_read_are_a_fault_and_not_a_default() {
     let storage = Storage::new();
-    let index = ChunkIndex::new(&storage);
+    let index = Index::new(&storage);
     index.upsert(&[document("a", "alpha")]).unwrap();
-    storage.write("UPDATE documents SET properties = '{'");
-    let scope = super::scope::scope(&[("x", aptix_edge::contract::RagOperator::NotEqual, &["y"])]);
+    storage.write("UPDATE index_state SET next_chunk = 'x'");
+    let scope = super::scope::scope(&[("x", RagOperator::NotEqual, &["y"])]);
     let found = index.search("alpha", Some(&scope), 8, usize::MAX);
     assert_eq!(found.unwrap_err().code, ErrorCode::Internal);
     storage.write("UPDATE index_state SET schema_version = 99");
-    let fault = ChunkIndex::new(&storage).counts().unwrap_err();
+    let fault = Index::new(&storage).counts().unwrap_err();
     assert!(fault.message.contains("newer version"), "{fault:?}");
 }

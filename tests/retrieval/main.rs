@@ -16,10 +16,55 @@ mod chunking;
 mod index;
 mod scope;
 mod search;
+mod slices;
 mod storage;
 mod terms;
 
-use aptix_edge::contract::Document;
+use aptix_edge::contract::{Document, Fault, RagScope};
+use aptix_edge::ports::Database;
+use aptix_edge::retrieval::{Chunk, ChunkIndex, Counts, Pace, Search, Upserted};
+use futures_util::FutureExt;
+
+/// An index to which nothing happens between the slices of a request.
+struct Index<D>(ChunkIndex<D>);
+
+impl<D: Database> Index<D> {
+    fn new(database: D) -> Self {
+        Self(ChunkIndex::new(database))
+    }
+
+    fn upsert(&self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
+        done(self.0.upsert(&mut Pace::new(async || ()), documents))
+    }
+
+    fn remove(&self, path: &str) -> Result<Counts, Fault> {
+        done(self.0.remove(&mut Pace::new(async || ()), path))
+    }
+
+    fn counts(&self) -> Result<Counts, Fault> {
+        done(self.0.counts(&mut Pace::new(async || ())))
+    }
+
+    fn erase(&self) -> Result<(), Fault> {
+        self.0.erase()
+    }
+
+    fn search(
+        &self,
+        query: &str,
+        scope: Option<&RagScope>,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<Vec<Chunk>, Fault> {
+        let search = Search { query, scope, limit, max_bytes };
+        done(self.0.search(&mut Pace::new(async || ()), search))
+    }
+}
+
+/// The result of a request that waits for nothing.
+fn done<T>(request: impl Future<Output = T>) -> T {
+    request.now_or_never().unwrap()
+}
 
 fn document(path: &str, contents: &str) -> Document {
     Document {

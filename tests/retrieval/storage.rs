@@ -14,6 +14,8 @@ pub(crate) struct Storage {
     writes: Cell<u64>,
     /// Rows returned so far.
     rows_returned: Cell<u64>,
+    /// The most bytes of text that one statement returned.
+    pub(crate) most_bytes: Cell<usize>,
     /// The number of writing statements before the one that fails.
     failing_in: RefCell<Option<u64>>,
 }
@@ -25,6 +27,7 @@ impl Storage {
             depth: Cell::new(0),
             writes: Cell::new(0),
             rows_returned: Cell::new(0),
+            most_bytes: Cell::new(0),
             failing_in: RefCell::new(None),
         }
     }
@@ -93,17 +96,21 @@ impl Database for Storage {
         });
         let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
         let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
-        let mut given = Vec::new();
+        let (mut given, bytes) = (Vec::new(), Cell::new(0));
         while let Some(row) = rows.next().map_err(fault)? {
             let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
                 types::Value::Null => serde_json::Value::Null,
                 types::Value::Integer(number) => number.into(),
-                types::Value::Text(text) => text.into(),
+                types::Value::Text(text) => {
+                    bytes.set(bytes.get() + text.len());
+                    text.into()
+                }
                 other => panic!("{other:?} is read, only text and integers are"),
             };
             let cells = names.iter().enumerate().map(|(place, name)| (name.clone(), cell(place)));
             given.push(Row(cells.collect()));
         }
+        self.most_bytes.set(self.most_bytes.get().max(bytes.get()));
         self.rows_returned.set(self.rows_returned.get() + given.len() as u64);
         Ok(given)
     }

@@ -1,13 +1,13 @@
 //! The terms that find a text: words, and the parts of identifiers, in every spelling.
 
-use aptix_edge::retrieval::{ChunkIndex, MAX_TERMS, match_expression, searchable};
+use aptix_edge::retrieval::{MAX_TERMS, match_expression, searchable};
 
-use super::document;
 use super::storage::Storage;
+use super::{Index, document};
 
 /// Whether a document that holds `text` is found by `query`.
 fn finds(query: &str, text: &str) -> bool {
-    let index = ChunkIndex::new(Storage::new());
+    let index = Index::new(Storage::new());
     index.upsert(&[document("d", text)]).unwrap();
     !index.search(query, None, 8, usize::MAX).unwrap().is_empty()
 }
@@ -76,7 +76,7 @@ fn case_endings_and_diacritics_do_not_count() {
 
 #[test]
 fn a_document_is_found_by_its_path_too() {
-    let index = ChunkIndex::new(Storage::new());
+    let index = Index::new(Storage::new());
     index
         .upsert(&[document("Billing/Managers/InvoiceManager.cs", "x"), document("b", "y")])
         .unwrap();

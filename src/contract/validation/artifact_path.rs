@@ -3,10 +3,14 @@
 //! It owns the definition of "no absolute path in any spelling", for artifacts and documents alike.
 //! It never touches a file system and never repairs a path.
 
+use crate::encoding::disturbs_a_line;
+
 /// The fault of a relative path, if it has one. The empty path is the root itself.
 pub fn relative_path_problem(path: &str) -> Option<&'static str> {
-    if path.chars().any(char::is_control) {
-        return Some("must not hold a control character");
+    if path.chars().any(disturbs_a_line) {
+        return Some(
+            "must not hold a control character, a line separator or a bidirectional control",
+        );
     }
     // Programs that resolve paths drop leading white space.
     let start = path.trim_start();
@@ -72,6 +76,11 @@ mod tests {
             "a\nb",
             "a\u{7f}b",
             "a\u{85}b",
+            "a\u{2028}b",
+            "a\u{2029}b",
+            "invoice\u{202e}gpj.exe",
+            "a\u{2066}b\u{2069}",
+            "a\u{200f}b",
         ] {
             assert!(relative_path_problem(path).is_some(), "{path:?}");
             assert!(file_name_problem(path).is_some(), "{path:?}");

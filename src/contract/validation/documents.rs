@@ -5,7 +5,6 @@
 use super::artifact_path::relative_path_problem;
 use super::body::object_text;
 use super::reader::Reader;
-use super::values::ValueBudget;
 use crate::contract::document::{Document, Properties};
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
@@ -69,14 +68,8 @@ fn property_map(node: Node<'_, '_>, reader: &mut Reader) -> Properties {
         reader.invalid(node, "must be an object of strings or arrays of strings");
         return properties;
     }
-    let mut keys = 0_usize;
-    let mut budget = ValueBudget {
-        owner: "document",
-        most: limits::PROPERTY_VALUES,
-        used: 0,
-        longest: limits::PROPERTY_TEXT,
-        takes_one_text: true,
-    };
+    let (mark, mut keys, mut bytes) = (reader.mark(), 0_usize, 0_usize);
+    let mut room = limits::PROPERTY_VALUES;
     let walked = for_each_member(node.json, |name, json| {
         keys += 1;
         if keys > limits::PROPERTIES || reader.is_full() {
@@ -95,7 +88,8 @@ fn property_map(node: Node<'_, '_>, reader: &mut Reader) -> Properties {
         if !matches!(node.kind(), Kind::String | Kind::Array) {
             return reader.invalid(node, "must be a string or an array of strings");
         }
-        let Some(values) = budget.texts(node, reader) else { return };
+        let Some(values) = property_values(node, &mut room, reader) else { return };
+        bytes += name.len() + values.iter().map(String::len).sum::<usize>();
         let above = properties.partition_point(|(known, _)| known.as_str() < name.as_ref());
         if properties.get(above).is_some_and(|(known, _)| *known == name) {
             reader.invalid(node, "stands more than once in its object; send it once");
@@ -108,7 +102,40 @@ fn property_map(node: Node<'_, '_>, reader: &mut Reader) -> Properties {
         reader.invalid(node, "has a name that is not valid Unicode; escape no lone surrogates");
     }
     if keys > limits::PROPERTIES {
-        reader.invalid(node, "must hold no more than 64 properties");
+        reader.invalid_before(mark, node, "must hold no more than 64 properties");
+    }
+    if bytes > limits::PROPERTY_BYTES {
+        let problem = format!(
+            "must hold at most {} bytes of names and values in all, not {bytes}; put long texts into Contents",
+            limits::PROPERTY_BYTES
+        );
+        reader.invalid_before(mark, node, &problem);
     }
     properties
+}
+
+/// A text or an array of one or more, within what the document's other values leave: without this
+/// bound, a body of empty strings would cost several times its size.
+fn property_values(
+    node: Node<'_, '_>,
+    room: &mut usize,
+    reader: &mut Reader,
+) -> Option<Vec<String>> {
+    let (mark, mut count) = (reader.mark(), 0_usize);
+    let mut text = |node: Node<'_, '_>, reader: &mut Reader| {
+        count += 1;
+        (count <= *room).then(|| reader.text(limits::PROPERTY_TEXT, node)).flatten()
+    };
+    let values = if node.kind() == Kind::String {
+        text(node, reader).map(|text| vec![text])
+    } else {
+        reader.full_list(usize::MAX, "value", node, text)
+    };
+    if count > *room {
+        let most = limits::PROPERTY_VALUES;
+        let problem = format!("must leave the document at no more than {most} values in all");
+        reader.invalid_before(mark, node, &problem);
+    }
+    *room = room.saturating_sub(count);
+    values
 }

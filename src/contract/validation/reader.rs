@@ -29,6 +29,27 @@ impl Reader {
         self.report(ErrorCode::InvalidField, &at.place, problem);
     }
 
+    /// The place in the report of a value whose members or elements are about to be read.
+    pub(super) fn mark(&self) -> usize {
+        self.faults.len()
+    }
+
+    /// Reports a value whose members or elements have been read since `mark`: in document order it
+    /// stands before them.
+    pub(super) fn invalid_before(&mut self, mark: usize, at: Node<'_, '_>, problem: &str) {
+        if self.faults.len() == REPORT_LIMIT
+            && mark < REPORT_LIMIT
+            && let Some(last) = self.faults.pop()
+        {
+            self.omitted.get_or_insert(last.code);
+        }
+        self.invalid(at, problem);
+        match self.faults.get_mut(mark..) {
+            None | Some([]) => {}
+            Some(since) => since.rotate_right(1),
+        }
+    }
+
     /// Reports a value that breaks its rule, and gives no value in its place.
     pub(super) fn refuse<T>(&mut self, at: Node<'_, '_>, problem: &str) -> Option<T> {
         self.invalid(at, problem);

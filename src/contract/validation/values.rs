@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::reader::Reader;
 use crate::contract::closed_list::ClosedList;
 use crate::contract::fault::Fault;
-use crate::json::{Kind, Node, Report};
+use crate::json::{Node, Report};
 
 /// The largest integer that every JSON implementation can hold exactly.
 const LARGEST_INTEGER: u64 = 1 << 53;
@@ -87,7 +87,7 @@ impl Reader {
         mut element: impl FnMut(Node<'d, '_>, &mut Self) -> Option<T>,
     ) -> Option<Vec<T>> {
         let mut list = Vec::new();
-        let mut seen = 0_usize;
+        let (mark, mut seen) = (self.mark(), 0_usize);
         let count = node.elements(self, |node, reader| {
             seen += 1;
             if seen <= most && !reader.is_full() {
@@ -95,7 +95,8 @@ impl Reader {
             }
         })?;
         if count > most {
-            self.invalid(node, &format!("must hold at most {most} elements, not {count}"));
+            let problem = format!("must hold at most {most} elements, not {count}");
+            self.invalid_before(mark, node, &problem);
         }
         Some(list)
     }
@@ -117,44 +118,5 @@ impl Reader {
             self.invalid(node, &format!("must hold at least one {what}"));
         }
         Some(list)
-    }
-}
-
-/// The bound on the values of a whole scope or document: without it, a body of empty strings would
-/// cost several times its size.
-pub(super) struct ValueBudget {
-    /// The scope or document, as reports name it.
-    pub(super) owner: &'static str,
-    /// How many values the owner may hold.
-    pub(super) most: usize,
-    /// How many of them have been read.
-    pub(super) used: usize,
-    /// The longest value, in characters.
-    pub(super) longest: usize,
-    /// Whether a text alone is a list of one.
-    pub(super) takes_one_text: bool,
-}
-
-impl ValueBudget {
-    /// An array of one or more texts.
-    pub(super) fn texts(&mut self, node: Node<'_, '_>, reader: &mut Reader) -> Option<Vec<String>> {
-        let room = self.most.saturating_sub(self.used);
-        let mut count = 0_usize;
-        let mut text = |node: Node<'_, '_>, reader: &mut Reader| {
-            count += 1;
-            (count <= room).then(|| reader.text(self.longest, node)).flatten()
-        };
-        let texts = if self.takes_one_text && node.kind() == Kind::String {
-            text(node, reader).map(|text| vec![text])
-        } else {
-            reader.full_list(usize::MAX, "value", node, text)
-        };
-        if count > room {
-            let Self { owner, most, .. } = self;
-            let problem = format!("must leave the {owner} at no more than {most} values in all");
-            reader.invalid(node, &problem);
-        }
-        self.used += count;
-        texts
     }
 }

@@ -85,7 +85,7 @@ pub(crate) fn large(chunks: usize) -> Vec<Document> {
                 return documents;
             }
             let contents = original.contents.replace("turn", &format!("turn{copy}"));
-            count += pieces(&contents).len();
+            count += pieces(&contents).count();
             documents.push(document(format!("copy{copy}/{}", original.path), contents));
         }
     }

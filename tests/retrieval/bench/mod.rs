@@ -17,10 +17,10 @@ mod questions;
 use std::time::Instant;
 
 use aptix_edge::contract::Document;
-use aptix_edge::retrieval::ChunkIndex;
 use corpus::Corpus;
 use plain_fts5::PlainFts5;
 
+use super::Index;
 use super::storage::Storage;
 
 /// The number of chunks for a question, the same as a turn's default.
@@ -59,8 +59,8 @@ fn rank(hits: &[Hit], answers: &[(&str, &str)]) -> Option<usize> {
     hits.iter().position(answers).map(|at| at + 1)
 }
 
-fn index_of(documents: &[Document]) -> (ChunkIndex<Storage>, usize) {
-    let index = ChunkIndex::new(Storage::new());
+fn index_of(documents: &[Document]) -> (Index<Storage>, usize) {
+    let index = Index::new(Storage::new());
     let mut chunks = 0;
     for batch in documents.chunks(100) {
         chunks += index.upsert(batch).unwrap().iter().map(|done| done.chunks).sum::<usize>();
@@ -68,7 +68,7 @@ fn index_of(documents: &[Document]) -> (ChunkIndex<Storage>, usize) {
     (index, chunks)
 }
 
-fn ask(index: &ChunkIndex<Storage>, question: &str) -> Vec<Hit> {
+fn ask(index: &Index<Storage>, question: &str) -> Vec<Hit> {
     let found = index.search(question, None, LIMIT, usize::MAX).unwrap();
     found.into_iter().map(|found| (found.path, found.text)).collect()
 }

@@ -112,10 +112,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "fence longer than the backticks in the text",
-        &[
-            ("src/composition/context_block.rs", "fn write_chunk"),
-            ("src/composition/context_block.rs", "fn longest_run_of_backticks"),
-        ],
+        &[("src/composition/context_block.rs", "fn context_block")],
     ),
     (
         "why is reasoning dropped when the conversation is replayed without store",

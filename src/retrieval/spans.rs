@@ -1,0 +1,66 @@
+//! Sets of documents, by the ids of their chunks.
+//!
+//! A document's chunks have consecutive ids that are never used again, so its span names it: two spans
+//! are equal or have no id in common.
+
+/// The first and the last chunk of a document.
+pub(super) type Span = [u64; 2];
+
+/// A set of documents, in the order of their chunks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spans(Vec<Span>);
+
+impl Spans {
+    pub(super) fn of(mut spans: Vec<Span>) -> Self {
+        spans.sort_unstable();
+        spans.dedup();
+        Self(spans)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The first id.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.0.first().map(|[first, _]| *first)
+    }
+
+    fn holds(&self, span: &Span) -> bool {
+        self.0.binary_search(span).is_ok()
+    }
+
+    /// Keeps the documents that the other set has, too.
+    pub(super) fn keep(&mut self, other: &Self) {
+        self.0.retain(|span| other.holds(span));
+    }
+
+    /// Leaves out the documents that the other set has.
+    pub(super) fn leave_out(&mut self, other: &Self) {
+        self.0.retain(|span| !other.holds(span));
+    }
+
+    /// Adds the documents of the other set.
+    pub(super) fn add(&mut self, other: Self) {
+        let mut both = std::mem::take(&mut self.0);
+        both.extend(other.0);
+        *self = Self::of(both);
+    }
+
+    /// The ids from `from` up to `end` that the set covers: spans as long as possible, and their length
+    /// in all.
+    pub(super) fn between(&self, from: u64, end: u64) -> (Vec<Span>, u64) {
+        let mut covered: Vec<Span> = Vec::new();
+        let mut length = 0;
+        let start = self.0.partition_point(|[_, last]| *last < from);
+        for [first, last] in self.0.iter().skip(start).take_while(|[first, _]| *first < end) {
+            let (first, last) = (from.max(*first), (*last).min(end - 1));
+            length += 1 + last - first;
+            match covered.last_mut() {
+                Some([_, above]) if *above + 1 == first => *above = last,
+                _ => covered.push([first, last]),
+            }
+        }
+        (covered, length)
+    }
+}

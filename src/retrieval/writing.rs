@@ -1,0 +1,401 @@
+//! Writing and deleting documents.
+//!
+//! It owns the decision whether a document is unchanged: same `ContentHash`, language and properties,
+//! cut by the same rules, and equal in what the hash does not cover. The storage is billed by rows: a
+//! chunk costs one here and one in FTS5's tables, a value of a property one, an unchanged document one
+//! row read.
+//!
+//! Short documents are replaced many to a step. The chunks of a long one are written, and those of its
+//! predecessor deleted, in steps in which they are hidden.
+
+use serde::Serialize;
+
+use super::chunking::{HARD_LIMIT_BYTES, Piece, pieces};
+use super::language_of;
+use super::pace::Pace;
+use super::spans::Span;
+use super::tables::Tables;
+use super::terms::searchable;
+use crate::contract::{Document, Fault};
+use crate::encoding::TextHashes;
+use crate::ports::{Database, Value};
+
+/// The version of the rules for chunks and terms. A new number makes every document count as changed
+/// when it is sent again.
+const RULES: u32 = 1;
+
+/// The most chunks that one step writes, and the most that it deletes.
+const STEP_CHUNKS: usize = 128;
+
+/// The most documents that one step removes.
+const STEP_DOCUMENTS: usize = 32;
+
+/// The work of a chunk that is written or deleted.
+const CHUNK_WORK: usize = 100;
+
+/// The values of properties whose writing costs as much as that of a chunk.
+const CHUNK_VALUES: usize = 16;
+
+/// The work of a document beside its chunks.
+const DOCUMENT_WORK: usize = 100;
+
+/// The bytes of a document that are hashed, and the chunks that are cut, between two looks at the pace,
+/// and the work of either.
+const STEP_BYTES: usize = 64 * 1024;
+const STEP_PIECES: usize = STEP_BYTES / HARD_LIMIT_BYTES;
+const BYTES_WORK: usize = 500;
+
+/// A document that was sent, as its client sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Upserted {
+    /// The document's path.
+    pub path: String,
+    /// How many chunks it has in the index.
+    pub chunks: usize,
+    /// The hash of its text (IDX-016).
+    pub content_hash: String,
+    /// Whether anything was written.
+    pub changed: bool,
+}
+
+/// The size of an index, or of the part that was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Counts {
+    /// Documents.
+    pub documents: usize,
+    /// Their chunks.
+    pub chunks: usize,
+    /// Length of their contents, in bytes of UTF-8.
+    pub bytes: usize,
+}
+
+/// A document that is to be written, in place of the one that has its path.
+struct Change<'d> {
+    document: &'d Document,
+    content_hash: String,
+    whole_hash: String,
+    pieces: Vec<Piece<'d>>,
+    /// What the change costs beside its own chunks, in chunks.
+    more: usize,
+}
+
+/// The writing and deleting of one request.
+pub(super) struct Writing<'t, D, F> {
+    tables: &'t Tables<D>,
+    pace: &'t mut Pace<F>,
+    era: u64,
+}
+
+impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
+    pub(super) fn new(tables: &'t Tables<D>, pace: &'t mut Pace<F>) -> Self {
+        let era = tables.era();
+        Self { tables, pace, era }
+    }
+
+    /// Stores documents, each in one step that its readers see.
+    pub(super) async fn upsert(&mut self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
+        let leftovers = self.tables.step(self.era, || self.tables.leftovers())?;
+        self.sweep(leftovers).await?;
+        let mut all = Vec::new();
+        let (mut short, mut chunks) = (Vec::new(), 0);
+        for document in documents {
+            let (upserted, change) = self.compare(document).await?;
+            all.push(upserted);
+            let Some(change) = change else { continue };
+            if change.pieces.len() > STEP_CHUNKS {
+                self.write_long(change).await?;
+                continue;
+            }
+            let cost = change.pieces.len() + change.more;
+            if chunks + cost > STEP_CHUNKS {
+                self.write_short(&std::mem::take(&mut short)).await?;
+                chunks = 0;
+            }
+            chunks += cost;
+            short.push(change);
+        }
+        self.write_short(&short).await?;
+        Ok(all)
+    }
+
+    /// Removes the document at `path`, or all documents under it when it ends in `/`.
+    pub(super) async fn remove(&mut self, path: &str) -> Result<Counts, Fault> {
+        // `0` follows `/` in ASCII, so the paths below `a/` are those from `a/` up to `a0`.
+        let folder = path.strip_suffix('/').map(|folder| format!("{folder}0"));
+        let range =
+            if folder.is_some() { "path >= ? AND path < ?" } else { "path >= ? AND path <= ?" };
+        let page = format!(
+            "SELECT path, chunks, bytes FROM documents WHERE {range} ORDER BY path LIMIT ?"
+        );
+        let (mut from, end) = (path.to_owned(), folder.unwrap_or_else(|| path.to_owned()));
+        let mut removed = Counts::default();
+        loop {
+            self.pace.before(STEP_DOCUMENTS * DOCUMENT_WORK + STEP_CHUNKS * CHUNK_WORK).await;
+            let (is_last, long) = self.tables.step(self.era, || {
+                let bounds = [from.as_str().into(), end.as_str().into(), STEP_DOCUMENTS.into()];
+                let rows = self.tables.database.query(&page, &bounds)?;
+                let (mut taken, mut long, mut room) = (0, Vec::new(), STEP_CHUNKS);
+                for row in &rows {
+                    let (path, chunks): (String, usize) = (row.get("path")?, row.get("chunks")?);
+                    let deleted_now = if chunks > STEP_CHUNKS { 0 } else { chunks };
+                    if deleted_now > room {
+                        break;
+                    }
+                    room -= deleted_now;
+                    long.extend(self.retire(&path)?);
+                    let statement = "DELETE FROM documents WHERE path = ?";
+                    self.tables.database.execute(statement, &[path.as_str().into()])?;
+                    removed.documents += 1;
+                    removed.chunks += chunks;
+                    removed.bytes += row.get::<usize>("bytes")?;
+                    taken += 1;
+                    from = path;
+                }
+                Ok((taken == rows.len() && taken < STEP_DOCUMENTS, long))
+            })?;
+            self.sweep(long).await?;
+            if is_last {
+                return Ok(removed);
+            }
+        }
+    }
+
+    /// Compares a document with the stored one. What is unchanged needs no change.
+    async fn compare<'d>(
+        &mut self,
+        document: &'d Document,
+    ) -> Result<(Upserted, Option<Change<'d>>), Fault> {
+        let mut hashes = TextHashes::of(&document.contents);
+        let (content_hash, whole_hash) = loop {
+            self.pace.before(work_of_bytes(document.contents.len())).await;
+            if let Some(done) = hashes.go_on() {
+                break done;
+            }
+        };
+        self.pace.before(DOCUMENT_WORK).await;
+        let stored = self.tables.database.first(
+            "SELECT language, properties, content_hash, whole_hash, rules, chunks
+            FROM documents WHERE path = ?",
+            &[document.path.as_str().into()],
+        )?;
+        let mut upserted = Upserted {
+            path: document.path.clone(),
+            chunks: 0,
+            content_hash: content_hash.clone(),
+            changed: true,
+        };
+        let values = document.properties.iter().map(|(_, values)| values.len());
+        let mut more = 1 + values.sum::<usize>() / CHUNK_VALUES;
+        if let Some(row) = &stored {
+            let differs = |column, text: &str| Ok::<_, Fault>(row.get::<String>(column)? != text);
+            upserted.changed = differs("content_hash", &content_hash)?
+                || differs("whole_hash", &whole_hash)?
+                || differs("language", &language(document))?
+                || differs("properties", &properties_column(document)?)?
+                || row.get::<u32>("rules")? != RULES;
+            let chunks: usize = row.get("chunks")?;
+            if !upserted.changed {
+                upserted.chunks = chunks;
+                return Ok((upserted, None));
+            }
+            // Few are deleted at once.
+            more += if chunks > STEP_CHUNKS { 0 } else { chunks };
+        }
+        let mut all = Vec::new();
+        let mut cut = pieces(&document.contents);
+        let mut steps = 0;
+        while all.len() == steps * STEP_PIECES {
+            self.pace.before(work_of_bytes(document.contents.len())).await;
+            all.extend(cut.by_ref().take(STEP_PIECES));
+            steps += 1;
+        }
+        upserted.chunks = all.len();
+        Ok((upserted, Some(Change { document, content_hash, whole_hash, pieces: all, more })))
+    }
+
+    /// Writes documents of few chunks in one step.
+    async fn write_short(&mut self, changes: &[Change<'_>]) -> Result<(), Fault> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let chunks: usize = changes.iter().map(|change| change.pieces.len()).sum();
+        let more: usize = changes.iter().map(|change| change.more).sum();
+        self.pace.before((chunks + more) * CHUNK_WORK).await;
+        let long = self.tables.step(self.era, || {
+            // The insertions of chunks stand together at the end, so that FTS5 writes them in one piece:
+            // it writes down what it has before each statement of many rows.
+            let mut long = Vec::new();
+            for change in changes {
+                long.extend(self.retire(&change.document.path)?);
+            }
+            let first = self.take_ids(chunks)?;
+            let mut next = first;
+            for change in changes {
+                self.insert_document(change, next)?;
+                next += change.pieces.len() as u64;
+            }
+            next = first;
+            for change in changes {
+                self.insert_chunks(change, &change.pieces, next)?;
+                next += change.pieces.len() as u64;
+            }
+            Ok(long)
+        })?;
+        self.sweep(long).await
+    }
+
+    /// Writes a document of many chunks. They are hidden until all of them are there.
+    async fn write_long(&mut self, change: Change<'_>) -> Result<(), Fault> {
+        let count = change.pieces.len();
+        let first = self.tables.step(self.era, || {
+            let first = self.take_ids(count)?;
+            self.hide([first, first + count as u64 - 1])?;
+            Ok(first)
+        })?;
+        let mut next = first;
+        for pieces in change.pieces.chunks(STEP_CHUNKS) {
+            self.pace.before(pieces.len() * CHUNK_WORK).await;
+            self.tables.step(self.era, || self.insert_chunks(&change, pieces, next))?;
+            next += pieces.len() as u64;
+        }
+        self.pace.before(DOCUMENT_WORK + STEP_CHUNKS * CHUNK_WORK).await;
+        let long = self.tables.step(self.era, || {
+            let long = self.retire(&change.document.path)?;
+            self.unhide(first)?;
+            self.insert_document(&change, first)?;
+            Ok(long)
+        })?;
+        self.sweep(long).await
+    }
+
+    /// Takes the ids of `count` new chunks and returns the first.
+    fn take_ids(&self, count: usize) -> Result<u64, Fault> {
+        let first =
+            self.tables.row("SELECT next_chunk FROM index_state", &[])?.get("next_chunk")?;
+        let statement = "UPDATE index_state SET next_chunk = next_chunk + ?";
+        self.tables.database.execute(statement, &[count.into()])?;
+        Ok(first)
+    }
+
+    fn insert_chunks(
+        &self,
+        change: &Change<'_>,
+        pieces: &[Piece<'_>],
+        first: u64,
+    ) -> Result<(), Fault> {
+        let path = change.document.path.as_str();
+        let path_terms = searchable(path);
+        for (id, piece) in (first..).zip(pieces) {
+            self.tables.database.execute(
+                "INSERT INTO chunks (id, path, start_line, end_line, text) VALUES (?, ?, ?, ?, ?)",
+                &[
+                    id.into(),
+                    path.into(),
+                    piece.start_line.into(),
+                    piece.end_line.into(),
+                    piece.text.into(),
+                ],
+            )?;
+            self.tables.database.execute(
+                "INSERT INTO terms (rowid, text, path) VALUES (?, ?, ?)",
+                &[id.into(), searchable(piece.text).into(), path_terms.as_str().into()],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Writes a document's own row and its properties.
+    fn insert_document(&self, change: &Change<'_>, first_chunk: u64) -> Result<(), Fault> {
+        let path = change.document.path.as_str();
+        self.tables.database.execute(
+            "INSERT OR REPLACE INTO documents
+            (path, language, properties, content_hash, whole_hash, rules, first_chunk, chunks, bytes)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            &[
+                path.into(),
+                language(change.document).into(),
+                properties_column(change.document)?.into(),
+                change.content_hash.as_str().into(),
+                change.whole_hash.as_str().into(),
+                RULES.into(),
+                first_chunk.into(),
+                change.pieces.len().into(),
+                change.document.contents.len().into(),
+            ],
+        )?;
+        self.tables.describe("path = ?", &[path.into()])
+    }
+
+    /// Takes the chunks and properties from the document at `path`, if there is one. Many chunks are
+    /// only hidden: their span is returned, to be swept.
+    fn retire(&self, path: &str) -> Result<Option<Span>, Fault> {
+        let stored = "SELECT first_chunk, chunks FROM documents WHERE path = ? AND chunks > 0";
+        let Some(row) = self.tables.database.first(stored, &[path.into()])? else {
+            return Ok(None);
+        };
+        let (first, chunks): (u64, u64) = (row.get("first_chunk")?, row.get("chunks")?);
+        let span = [first, first + chunks - 1];
+        self.tables.undescribe(path)?;
+        if chunks > STEP_CHUNKS as u64 {
+            self.hide(span)?;
+            return Ok(Some(span));
+        }
+        self.delete_chunks(span)?;
+        Ok(None)
+    }
+
+    /// Deletes hidden chunks.
+    async fn sweep(&mut self, spans: impl IntoIterator<Item = Span>) -> Result<(), Fault> {
+        for [first, last] in spans {
+            let mut from = first;
+            while from <= last {
+                let to = last.min(from + STEP_CHUNKS as u64 - 1);
+                self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
+                self.tables.step(self.era, || {
+                    self.delete_chunks([from, to])?;
+                    if to == last { self.unhide(first) } else { Ok(()) }
+                })?;
+                from = to + 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn hide(&self, [first, last]: Span) -> Result<(), Fault> {
+        let statement = "INSERT INTO hidden (first_chunk, last_chunk) VALUES (?, ?)";
+        self.tables.database.execute(statement, &[first.into(), last.into()])
+    }
+
+    fn unhide(&self, first: u64) -> Result<(), Fault> {
+        let statement = "DELETE FROM hidden WHERE first_chunk = ?";
+        self.tables.database.execute(statement, &[first.into()])
+    }
+
+    fn delete_chunks(&self, [first, last]: Span) -> Result<(), Fault> {
+        let bounds: [Value; 2] = [first.into(), last.into()];
+        // A subquery names the ids, because the object's storage binds numbers as doubles, for which
+        // FTS5 would scan its whole table.
+        [
+            "DELETE FROM terms WHERE rowid IN (SELECT id FROM chunks WHERE id >= ? AND id <= ?)",
+            "DELETE FROM chunks WHERE id >= ? AND id <= ?",
+        ]
+        .iter()
+        .try_for_each(|statement| self.tables.database.execute(statement, &bounds))
+    }
+}
+
+/// The work of one step over a text of so many bytes.
+fn work_of_bytes(bytes: usize) -> usize {
+    bytes.min(STEP_BYTES) * BYTES_WORK / STEP_BYTES
+}
+
+fn language(document: &Document) -> String {
+    language_of(document.language.as_deref(), &document.path)
+}
+
+fn properties_column(document: &Document) -> Result<String, Fault> {
+    serde_json::to_string(&document.properties)
+        .map_err(|_| Fault::internal("A document's properties cannot be written."))
+}

@@ -1,0 +1,414 @@
+//! What a request does to others: no slice of it is long, none takes much memory, and what happens
+//! between two slices leaves its result right.
+//!
+//! Work is bounded by counts; the one bound on time is a hundred times what an optimised slice takes, and
+//! far below what such requests would take in one piece.
+
+#![allow(clippy::disallowed_methods, reason = "a slice is measured by the machine's clock")]
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use aptix_edge::contract::{Document, RagCondition, RagOperator, RagScope};
+use aptix_edge::retrieval::{Chunk, ChunkIndex, Counts, Pace, Search};
+
+use super::scope::scope;
+use super::storage::Storage;
+use super::{Index, document, done};
+
+/// The slices of a request.
+struct Slices<'s> {
+    storage: &'s Storage,
+    begun: Cell<(Instant, u64)>,
+    number: Cell<usize>,
+    longest: Cell<Duration>,
+    /// The most rows that a slice wrote.
+    most_written: Cell<u64>,
+}
+
+impl<'s> Slices<'s> {
+    fn of(storage: &'s Storage) -> Self {
+        let begun = Cell::new((Instant::now(), storage.cost().1));
+        let (number, longest) = (Cell::new(0), Cell::new(Duration::ZERO));
+        Self { storage, begun, number, longest, most_written: Cell::new(0) }
+    }
+
+    /// A slice ends, another begins.
+    fn cut(&self) {
+        let (begun, written) = self.begun.get();
+        let now = (Instant::now(), self.storage.cost().1);
+        self.longest.set(self.longest.get().max(now.0 - begun));
+        self.most_written.set(self.most_written.get().max(now.1 - written));
+        self.number.set(self.number.get() + 1);
+        self.begun.set((Instant::now(), now.1));
+    }
+
+    /// Asserts that there were at least `number` slices, none of them long.
+    fn assert_short(&self, number: usize) {
+        let (longest, written) = (self.longest.get(), self.most_written.get());
+        assert!(longest < WORST, "{longest:?}");
+        assert!(written < 6_000, "{written} rows");
+        assert!(self.number.get() >= number, "{} slices", self.number.get());
+    }
+}
+
+const WORST: Duration = Duration::from_secs(2);
+
+fn all(scope: Option<&RagScope>) -> Search<'_> {
+    Search { query: "alpha", scope, limit: 100, max_bytes: usize::MAX }
+}
+
+fn searched(index: &ChunkIndex<&Storage>, slices: &Slices<'_>, search: Search<'_>) -> Vec<Chunk> {
+    let found = done(index.search(&mut Pace::new(async || slices.cut()), search)).unwrap();
+    slices.cut();
+    found
+}
+
+fn lines(word: &str, count: usize) -> String {
+    (0..count).map(|n| format!("fn {word}_{n}() {{\n    work();\n}}\n\n")).collect()
+}
+
+/// 32 conditions of 100 values that begin like `text` and are in no text.
+fn widest(key: &str, operator: RagOperator, text: &str) -> RagScope {
+    let values: Vec<String> = (0..100).map(|n| format!("{text}{n}!")).collect();
+    let condition = RagCondition { key: key.to_owned(), operator, values };
+    RagScope { conditions: vec![condition; 32] }
+}
+
+#[test]
+fn the_widest_scope_over_the_longest_values_is_looked_up_in_short_slices() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    let long: Vec<String> = (498..512).map(|length| "ab".repeat(length)).collect();
+    let documents: Vec<Document> = (0..10)
+        .map(|n| Document {
+            properties: vec![("k".to_owned(), long.clone())],
+            ..document(&format!("d/{n}"), "alpha\n")
+        })
+        .collect();
+    index.upsert(&documents).unwrap();
+    for (operator, slices_at_least) in
+        [(RagOperator::DoesNotContain, 500), (RagOperator::NotEqual, 10)]
+    {
+        let scope = widest("k", operator, &"ab".repeat(250));
+        let slices = Slices::of(&storage);
+        assert_eq!(searched(&index.0, &slices, all(Some(&scope))).len(), 10);
+        slices.assert_short(slices_at_least);
+    }
+}
+
+#[test]
+fn the_widest_scope_over_ten_thousand_documents_is_looked_up_in_short_slices() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    let documents: Vec<Document> =
+        (0..10_000).map(|n| document(&format!("src/folder/{n:05}.rs"), "alpha\n")).collect();
+    for batch in documents.chunks(100) {
+        index.upsert(batch).unwrap();
+    }
+    let mut scope = widest("Path", RagOperator::DoesNotContain, "nowhere");
+    scope.conditions.truncate(2);
+    let ordinary = super::scope::scope(&[("Path", RagOperator::Contains, &["src/"])]);
+    for (scope, slices_at_least) in [(None, 1), (Some(&scope), 200), (Some(&ordinary), 3)] {
+        let slices = Slices::of(&storage);
+        assert_eq!(searched(&index.0, &slices, all(scope)).len(), 100);
+        slices.assert_short(slices_at_least);
+    }
+    let slices = Slices::of(&storage);
+    let removed = done(index.0.remove(&mut Pace::new(async || slices.cut()), "src/")).unwrap();
+    assert_eq!((removed.documents, index.counts().unwrap()), (10_000, Counts::default()));
+    slices.assert_short(100);
+}
+
+#[test]
+fn a_query_whose_terms_are_everywhere_is_ranked_in_short_slices() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    let words: Vec<String> =
+        (0..32_u8).map(|n| format!("{0}{0}word", char::from(b'a' + n % 26))).collect();
+    let everywhere = words.join(" ");
+    let documents: Vec<Document> =
+        (0..6_000).map(|n| document(&format!("d/{n:05}"), &format!("{everywhere}\n"))).collect();
+    for batch in documents.chunks(100) {
+        index.upsert(batch).unwrap();
+    }
+    let slices = Slices::of(&storage);
+    let search = Search { query: &everywhere, ..all(None) };
+    let found = searched(&index.0, &slices, search);
+    assert_eq!(
+        found.iter().map(|found| &found.path).collect::<Vec<_>>(),
+        documents.iter().take(100).map(|d| &d.path).collect::<Vec<_>>()
+    );
+    slices.assert_short(3);
+}
+
+#[test]
+fn a_scope_takes_no_memory_for_what_documents_hold() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    for n in 0..100 {
+        let values = (0..256).map(|value| format!("{value:->1024}")).collect();
+        let properties = vec![("k".to_owned(), values)];
+        let document = Document { properties, ..document(&format!("d/{n}"), "alpha\n") };
+        index.upsert(&[document]).unwrap();
+    }
+    let reader = Index::new(&storage);
+    for operator in [RagOperator::Contains, RagOperator::Equal, RagOperator::DoesNotContain] {
+        let value = format!("{:->1024}", 7);
+        let scope = scope(&[("k", operator, &[&value]), ("absent", RagOperator::NotEqual, &["x"])]);
+        let before = storage.most_bytes.get();
+        storage.most_bytes.set(0);
+        let found = reader.search("alpha", Some(&scope), 100, usize::MAX).unwrap();
+        assert_eq!(found.len(), if operator == RagOperator::DoesNotContain { 0 } else { 100 });
+        assert!(before > 0 && storage.most_bytes.get() < 64 * 1024, "{}", storage.most_bytes.get());
+    }
+}
+
+/// A pace that has `meanwhile` done between any two slices; it is given their number.
+macro_rules! while_others {
+    ($meanwhile:expr) => {{
+        let number = Cell::new(0_usize);
+        let meanwhile = $meanwhile;
+        Pace::new(async move || {
+            number.set(number.get() + 1);
+            meanwhile(number.get());
+        })
+    }};
+}
+
+#[test]
+fn a_long_document_is_replaced_in_short_slices_and_seen_whole_before_and_after() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    index.upsert(&[document("long.rs", &lines("alpha", 20_000)), document("b", "beta")]).unwrap();
+    let counted =
+        |index: &Index<&Storage>| (index.counts().unwrap().bytes, index.counts().unwrap().chunks);
+    let (before, new) = (counted(&index), lines("gamma", 20_000));
+    let slices = Slices::of(&storage);
+    let seen = RefCell::new(Vec::new());
+    let meanwhile = || {
+        slices.cut();
+        let number = |query| {
+            let search = Search { query, limit: 3, ..all(None) };
+            done(index.0.search(&mut Pace::new(async || ()), search)).unwrap().len()
+        };
+        let now = (number("alpha_7"), number("gamma_7"), counted(&index));
+        if seen.borrow().last() != Some(&now) {
+            seen.borrow_mut().push(now);
+        }
+        slices.cut();
+    };
+    let pace = &mut while_others!(|_| meanwhile());
+    let upserted = done(index.0.upsert(pace, &[document("long.rs", &new)])).unwrap();
+    let after = (new.len() + 4, upserted[0].chunks + 1);
+    assert_eq!(*seen.borrow(), [(3, 0, before), (0, 3, after)]);
+    slices.assert_short(20);
+    // The same request again writes nothing, and nothing is left of what was replaced.
+    assert!(!index.upsert(&[document("long.rs", &new)]).unwrap()[0].changed);
+    assert_eq!(storage.number("SELECT COUNT(*) FROM chunks"), after.1 as i64);
+    assert_eq!(storage.number("SELECT COUNT(*) FROM hidden"), 0);
+    assert_eq!(index.remove("long.rs").unwrap().chunks, upserted[0].chunks);
+    assert_eq!(storage.number("SELECT COUNT(*) + (SELECT COUNT(*) FROM hidden) FROM chunks"), 1);
+}
+
+#[test]
+fn many_documents_of_many_chunks_or_values_are_replaced_in_short_slices() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    let of = |values: usize, contents: &str| -> Vec<Document> {
+        let values: Vec<String> = (0..values).map(|n| format!("value {n}")).collect();
+        let document = |n| Document {
+            properties: vec![("k".to_owned(), values.clone())],
+            ..document(&format!("d/{n}"), contents)
+        };
+        (0..64).map(document).collect()
+    };
+    for documents in [of(1, &lines("alpha", 4_000)), of(256, "alpha"), of(255, "beta")] {
+        let slices = Slices::of(&storage);
+        done(index.0.upsert(&mut Pace::new(async || slices.cut()), &documents)).unwrap();
+        slices.cut();
+        slices.assert_short(8);
+    }
+}
+
+#[test]
+fn what_a_lost_instance_left_half_written_is_never_seen_and_goes_with_the_next_write() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    index.upsert(&[document("a", "alpha")]).unwrap();
+    storage.fail_after(300);
+    assert!(index.upsert(&[document("long.rs", &lines("alpha", 20_000))]).is_err());
+    assert!(storage.number("SELECT COUNT(*) FROM chunks") > 100);
+    for index in [&index, &Index::new(&storage)] {
+        assert_eq!(index.search("alpha", None, 8, usize::MAX).unwrap().len(), 1);
+        assert_eq!(index.counts().unwrap().documents, 1);
+    }
+    Index::new(&storage).upsert(&[document("b", "beta")]).unwrap();
+    assert_eq!(storage.number("SELECT COUNT(*) + (SELECT COUNT(*) FROM hidden) FROM chunks"), 2);
+}
+
+#[test]
+fn a_search_shows_the_documents_as_they_are_when_it_ends() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    let of_team = |n: usize, team: &str, text: &str| Document {
+        properties: vec![("team".to_owned(), vec![team.to_owned()])],
+        ..document(&format!("d/{n:04}"), text)
+    };
+    let documents: Vec<Document> = (0..4_000).map(|n| of_team(n, "a", "alpha\n")).collect();
+    for batch in documents.chunks(100) {
+        index.upsert(batch).unwrap();
+    }
+    let unwanted: Vec<String> = (0..100).map(|n| format!("nowhere{n}")).collect();
+    let unwanted: Vec<&str> = unwanted.iter().map(String::as_str).collect();
+    let positive = [
+        ("team", RagOperator::Equal, &["a"][..]),
+        ("Path", RagOperator::DoesNotContain, &unwanted),
+    ];
+    let negative = [
+        ("team", RagOperator::NotEqual, &["b", "c"][..]),
+        ("Path", RagOperator::DoesNotContain, &unwanted),
+    ];
+    for conditions in [positive, negative] {
+        for moment in [1, 5, 20] {
+            let changed = Cell::new(false);
+            let pace = &mut while_others!(|number| {
+                if number == moment {
+                    changed.set(true);
+                    // One document leaves the scope, one other text, one goes, one comes.
+                    index
+                        .upsert(&[of_team(1, "b", "alpha\n"), of_team(2, "a", "omega alpha\n")])
+                        .unwrap();
+                    index.remove("d/0003").unwrap();
+                    index
+                        .upsert(&[of_team(9_999, "a", "alpha\n"), of_team(9_998, "c", "alpha\n")])
+                        .unwrap();
+                }
+            });
+            let scope = scope(&conditions);
+            let search = Search { limit: 5_000, ..all(Some(&scope)) };
+            let found = done(index.0.search(pace, search)).unwrap();
+            assert!(changed.get());
+            let text = |path: &str| {
+                found.iter().find(|found| found.path == path).map(|found| found.text.as_str())
+            };
+            assert_eq!(text("d/0000"), Some("alpha\n"));
+            assert_eq!(text("d/0001"), None, "{moment}");
+            assert_eq!(text("d/0002"), Some("omega alpha\n"), "{moment}");
+            assert_eq!(text("d/0003"), None, "{moment}");
+            assert_eq!(text("d/9999"), Some("alpha\n"), "{moment}");
+            assert_eq!(text("d/9998"), None, "{moment}");
+            assert_eq!(found.len(), 3_999);
+            index.upsert(&documents[..4]).unwrap();
+            index.remove("d/9999").unwrap();
+            index.remove("d/9998").unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_long_document_that_comes_while_a_search_runs_is_held_to_its_scope() {
+    let unwanted: Vec<String> = (0..100).map(|n| format!("nowhere{n}")).collect();
+    let unwanted: Vec<&str> = unwanted.iter().map(String::as_str).collect();
+    let slow = ("Path", RagOperator::DoesNotContain, &unwanted[..]);
+    let (is_b, is_not_b) =
+        (("team", RagOperator::Equal, &["b"][..]), ("team", RagOperator::NotEqual, &["b"][..]));
+    for (conditions, team, number) in
+        [(is_not_b, "b", 1_999), (is_not_b, "a", 2_000), (is_b, "b", 2), (is_b, "a", 1)]
+    {
+        let storage = Storage::new();
+        let index = Index::new(&storage);
+        let mut documents: Vec<Document> =
+            (0..2_000).map(|n| document(&format!("d/{n:04}"), "alpha\n")).collect();
+        documents[7].properties = vec![("team".to_owned(), vec!["b".to_owned()])];
+        for batch in documents.chunks(100) {
+            index.upsert(batch).unwrap();
+        }
+        // One chunk of a long document has the word; it is written by half when the search begins.
+        let mut long = document("long.rs", &format!("{}alpha\n", lines("beta", 10_000)));
+        long.properties = vec![("team".to_owned(), vec![team.to_owned()])];
+        let long = [long];
+        let once = async || {
+            let mut waited = false;
+            poll_fn(|_| {
+                if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+        };
+        let mut pace = Pace::new(once);
+        let coming = RefCell::new(Box::pin(index.0.upsert(&mut pace, &long)));
+        let go_on = || coming.borrow_mut().as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        while storage.number("SELECT COUNT(*) FROM hidden") == 0 {
+            assert!(go_on().is_pending());
+        }
+        let scope = scope(&[conditions, slow]);
+        let search = Search { limit: 5_000, ..all(Some(&scope)) };
+        let has_come = Cell::new(false);
+        let meanwhile = |at: usize| {
+            while at == 3 && !has_come.get() {
+                has_come.set(go_on().is_ready());
+            }
+        };
+        let found = done(index.0.search(&mut while_others!(meanwhile), search)).unwrap();
+        assert!(has_come.get());
+        assert_eq!(found.len(), number, "{conditions:?} {team}");
+    }
+}
+
+#[test]
+fn an_older_index_is_described_step_by_step_whatever_is_written_meanwhile() {
+    let storage = Storage::new();
+    let of_team = |n: usize, team: &str| Document {
+        properties: vec![("team".to_owned(), vec![team.to_owned()])],
+        ..document(&format!("d/{n:04}"), "alpha\n")
+    };
+    let documents: Vec<Document> = (0..100).map(|n| of_team(n, "a")).collect();
+    Index::new(&storage).upsert(&documents).unwrap();
+    storage.write("DELETE FROM properties; UPDATE index_state SET described = ''");
+    let index = Index::new(&storage);
+    let meanwhile = |number: usize| {
+        if number == 3 {
+            index.upsert(&[of_team(1, "b"), of_team(98, "b"), of_team(200, "a")]).unwrap();
+            index.remove("d/0002").unwrap();
+            index.remove("d/0099").unwrap();
+        }
+        assert!(number < 50);
+    };
+    let scope =
+        scope(&[("team", RagOperator::Equal, &["a"]), ("Path", RagOperator::Contains, &["d/"])]);
+    let found = done(index.0.search(&mut while_others!(meanwhile), all(Some(&scope)))).unwrap();
+    assert_eq!(found.len(), 97);
+    assert_eq!(storage.number("SELECT COUNT(*) FROM index_state WHERE described IS NULL"), 1);
+    assert_eq!(storage.number("SELECT COUNT(*) FROM properties"), 3 * 99);
+}
+
+#[test]
+fn what_is_erased_while_a_request_works_stays_erased_but_for_what_it_writes() {
+    let documents = [document("long.rs", &lines("alpha", 5_000)), document("b", "alpha")];
+    for moment in [1, 3] {
+        let storage = Storage::new();
+        let index = Index::new(&storage);
+        index
+            .upsert(&[document("old", "alpha"), document("old.rs", &lines("alpha", 5_000))])
+            .unwrap();
+        let erasing = |number: usize| {
+            if number == moment {
+                index.erase().unwrap();
+            }
+        };
+        let upserted = done(index.0.upsert(&mut while_others!(erasing), &documents)).unwrap();
+        let bytes = documents.iter().map(|document| document.contents.len()).sum();
+        let chunks = upserted.iter().map(|upserted| upserted.chunks).sum();
+        assert_eq!(index.counts().unwrap(), Counts { documents: 2, chunks, bytes });
+        assert_eq!(storage.number("SELECT COUNT(*) FROM chunks"), chunks as i64);
+        assert_eq!(storage.number("SELECT COUNT(*) FROM hidden"), 0);
+        let removed = done(index.0.remove(&mut while_others!(erasing), "long.rs")).unwrap();
+        assert_eq!((removed, index.counts().unwrap()), (Counts::default(), Counts::default()));
+        index.upsert(&documents).unwrap();
+        let wide = widest("Path", RagOperator::DoesNotContain, "nowhere");
+        let found = done(index.0.search(&mut while_others!(erasing), all(Some(&wide)))).unwrap();
+        assert_eq!(found, []);
+    }
+}
