@@ -29,6 +29,7 @@ mod session_host;
 mod submission;
 mod tool_results;
 mod views;
+mod warm_up;
 mod workspace;
 
 pub use admission_context::{AdmissionContext, ContextSource};
@@ -42,4 +43,5 @@ pub use response::{Body, Header, PlainResponse, Response};
 pub use route::{Route, SessionRoute, TurnPage, WorkspaceRoute};
 pub use session_endpoints::SessionStream;
 pub use session_host::SessionHost;
+pub use warm_up::warm_up;
 pub use workspace::{INDEX_SEARCH, WorkspaceHost};

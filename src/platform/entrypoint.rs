@@ -9,16 +9,21 @@ use worker::{Context, Env, event, web_sys};
 
 use super::gateway::WorkerGateway;
 use super::response::{runtime_response, with_headers};
-use crate::entry::{FrontDoor, FrontResponse, RequestHead};
+use crate::entry::{FrontDoor, FrontResponse, RequestHead, warm_up};
 
 thread_local! {
     /// Variables and secrets never change within an isolate.
     static FRONT_DOOR: OnceCell<Rc<FrontDoor>> = const { OnceCell::new() };
 }
 
+#[event(start)]
+fn start() {
+    warm_up();
+    wake_tasks_by_promises();
+}
+
 /// Deletes the global `queueMicrotask`, so that `wasm-bindgen-futures` wakes its tasks by
 /// `Promise.then`: the runtime's `queueMicrotask` costs several times as much.
-#[event(start)]
 fn wake_tasks_by_promises() {
     let _ = Reflect::set(&global(), &JsValue::from_str("queueMicrotask"), &JsValue::UNDEFINED);
 }

@@ -18,6 +18,7 @@
 //! | `file_bucket` | reads and writes of files to R2 |
 //! | `byte_stream` | the runtime's byte streams to vectors |
 //! | `promise` | the runtime's promises to futures |
+//! | `task` | futures that outlive a request to the runtime's callbacks |
 //! | `clock` | the runtime's clock and timers to numbers and futures |
 //! | `variables` | the deployment's bindings to texts |
 //! | `console` | log lines to Workers Logs |

@@ -17,8 +17,10 @@ thread_local! {
     } };
 }
 
+type Task = Pin<Box<dyn Future<Output = ()>>>;
+
 struct Tasks {
-    waiting: RefCell<BTreeMap<u64, Pin<Box<dyn Future<Output = ()>>>>>,
+    waiting: RefCell<BTreeMap<u64, Task>>,
     ready: RefCell<VecDeque<u64>>,
     last_number: Cell<u64>,
     is_running: Cell<bool>,
