@@ -14,7 +14,7 @@ use super::bindings::fetch::{Splittable, fetch_url};
 use super::bindings::streams::IdentityTransformStream;
 use super::byte_stream::ByteReader;
 use super::clock::sleep;
-use super::promise::{ignore, settled};
+use super::promise::settled;
 use super::task::spawn;
 use crate::ports::{CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
@@ -75,24 +75,14 @@ pub(super) struct FetchBody {
 enum Reading {
     Unread(ReadableStream),
     Begun(ByteReader),
-    /// The whole body came before any of it was read.
-    Whole(Option<Vec<u8>>),
     Ended,
 }
 
 /// The runtime's taking of the rest of a body.
 enum Gathering {
-    UnderWay(Pin<Box<dyn Future<Output = Taken>>>),
+    UnderWay(Pin<Box<dyn Future<Output = bool>>>),
     /// Whether the whole body came.
     Over(bool),
-}
-
-/// What the runtime took by itself.
-struct Taken {
-    /// The whole body came.
-    whole: bool,
-    /// Its bytes, where they came with the first read.
-    at_once: Option<Vec<u8>>,
 }
 
 impl ResponseBody for FetchBody {
@@ -100,18 +90,13 @@ impl ResponseBody for FetchBody {
         if let Reading::Unread(body) = &self.reading {
             self.reading = Reading::Begun(ByteReader::new(body)?);
         }
-        match &mut self.reading {
-            Reading::Begun(reader) => {
-                let read = reader.read(at_least).await;
-                if reader.ended() {
-                    self.reading = Reading::Ended;
-                    self.abort.armed = false;
-                }
-                Ok(read?)
-            }
-            Reading::Whole(bytes) => Ok(bytes.take()),
-            Reading::Unread(_) | Reading::Ended => Ok(None),
+        let Reading::Begun(reader) = &mut self.reading else { return Ok(None) };
+        let read = reader.read(at_least).await;
+        if reader.ended() {
+            self.reading = Reading::Ended;
+            self.abort.armed = false;
         }
+        Ok(read?)
     }
 
     fn gather(&mut self) {
@@ -126,20 +111,15 @@ impl ResponseBody for FetchBody {
             None => std::future::pending().await,
             Some(Gathering::Over(whole)) => *whole,
             Some(Gathering::UnderWay(coming)) => {
-                let Taken { whole, at_once } = coming.await;
+                let whole = coming.await;
                 self.gathering = Some(Gathering::Over(whole));
-                if let (Reading::Unread(branch), Some(_)) = (&self.reading, &at_once) {
-                    ignore(&branch.cancel());
-                    self.reading = Reading::Whole(at_once);
-                    self.abort.armed = false;
-                }
                 whole
             }
         }
     }
 
     fn finish(mut self) {
-        if matches!(self.reading, Reading::Unread(_) | Reading::Begun(_)) {
+        if !matches!(self.reading, Reading::Ended) {
             spawn(async move {
                 let end = pin!(self.chunk(CHUNK_BYTES));
                 let patience = pin!(sleep(END_MS));
@@ -156,7 +136,7 @@ impl FetchBody {
         let body = match &mut self.reading {
             Reading::Unread(body) => body.clone(),
             Reading::Begun(reader) => reader.release(),
-            Reading::Whole(_) | Reading::Ended => return Ok(Gathering::Over(true)),
+            Reading::Ended => return Ok(Gathering::Over(true)),
         };
         let branches = body.unchecked_ref::<Splittable>().tee()?;
         self.reading = Reading::Unread(branches.get(0).unchecked_into());
@@ -187,16 +167,14 @@ impl Drop for AbortOnDrop {
 
 /// Takes a stream to its end, 64 KiB with each read. A pipe takes all that comes: reading the branch itself would hold
 /// up the other one.
-fn take_all(stream: &Splittable) -> Result<impl Future<Output = Taken> + use<>, JsValue> {
+fn take_all(stream: &Splittable) -> Result<impl Future<Output = bool> + use<>, JsValue> {
     let mut reader = ByteReader::new(&stream.pipe_through(&IdentityTransformStream::new()?)?)?;
     Ok(async move {
-        let first = reader.skip(CHUNK_BYTES).await;
-        let at_once = if reader.ended() && first.is_ok() { reader.bytes() } else { None };
         while !reader.ended() {
             if reader.skip(CHUNK_BYTES).await.is_err() {
-                return Taken { whole: false, at_once: None };
+                return false;
             }
         }
-        Taken { whole: first.is_ok(), at_once }
+        true
     })
 }
