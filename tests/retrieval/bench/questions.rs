@@ -1,30 +1,45 @@
 //! Users' questions and the places of their answers: the file, and a text that the right chunk
 //! holds.
 //!
-//! The questions start from a user's need, not from the texts. A label survives edits as long as
-//! its symbol is not renamed, and the bench reports a label that has lost its chunk.
+//! The questions start from a user's need, not from the texts. A place is an answer when whoever reads
+//! that chunk alone knows what was asked: for "where" the code itself, for "what" and "how" also the
+//! promise and a test that says so. Places are chosen by reading, never from what a search returns. This
+//! project's texts move, so a test of `make test` finds each label that has lost its chunk.
 
 /// A question and its answers, one of which must be found: a file and a text in the right chunk.
 /// The empty text means that any chunk of the file will do.
 pub(crate) type Question = (&'static str, &'static [(&'static str, &'static str)]);
 
+/// The promise to clients.
+const PROMISE: &str = "src/contract/interface.md";
+
 /// About this project's own `src` and `tests`.
 pub(crate) const OWN: &[Question] = &[
     (
         "where is the alarm set that keeps a running turn alive?",
-        &[("src/entry/alarm.rs", "fn ensure")],
+        &[
+            ("src/entry/alarm.rs", "fn ensure"),
+            ("src/entry/admission.rs", "fn ensure_alarm"),
+            ("src/entry/recovery.rs", "fn resume_work"),
+        ],
     ),
     (
         "How long do we wait before calling the model again after a 503?",
-        &[("src/reasoner/exchange.rs", "fn wait_ms")],
+        &[
+            ("src/reasoner/exchange.rs", "fn wait_ms"),
+            ("src/reasoner/exchange.rs", "fn what_can_pass_is_tried_twice_again"),
+        ],
     ),
     (
         "Which code compares the bearer key of a request with the configured hashes?",
-        &[("src/entry/authentication.rs", "fn admit")],
+        &[("src/entry/authentication.rs", "pub fn admit")],
     ),
     (
         "two customers use the same session id, what keeps them apart",
-        &[("src/entry/authentication.rs", "fn object_name")],
+        &[
+            ("src/entry/authentication.rs", "fn object_name"),
+            ("src/entry/session_host.rs", "one object for each `{tenant}/{SessionId}`"),
+        ],
     ),
     (
         "where do we check that tool results answer exactly the pending calls?",
@@ -35,23 +50,42 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/entry/admission.rs", "fn refuse_when_live"),
             ("src/contract/error_code.rs", "TurnInProgress"),
+            (PROMISE, "One turn per session is live"),
+            ("tests/turns/session.rs", "fn a_busy_session_names_its_live_turn"),
             ("tests/e2e/turns.test.mjs", "a second turn while one runs is refused"),
         ],
     ),
     ("parsing of server-sent events from the byte stream", &[("src/responses_api/sse.rs", "")]),
     (
         "How are binary artifacts recognised, so that images and PDFs are treated differently from text?",
-        &[("src/composition/artifact_content.rs", "fn classify")],
+        &[
+            ("src/composition/artifact_content.rs", "fn classify"),
+            ("src/composition/artifact_content.rs", "fn media_type"),
+        ],
     ),
     (
         "which tables does a session have in SQLite",
-        &[("src/persistence/schema.rs", "CREATE TABLE turns")],
+        &[("src/persistence/schema.rs", "CREATE TABLE ")],
     ),
-    ("How is a value that is too long for one row stored?", &[("src/persistence/texts.rs", "")]),
-    ("function that decides which URL belongs to which endpoint", &[("src/entry/route.rs", "")]),
+    (
+        "How is a value that is too long for one row stored?",
+        &[
+            ("src/persistence/texts.rs", "in parts that fit a row"),
+            ("src/persistence/texts.rs", "fn keep"),
+            ("src/persistence/texts.rs", "fn to_column"),
+            ("src/persistence/schema.rs", "in parts that stay far below the limit of a row"),
+        ],
+    ),
+    (
+        "function that decides which URL belongs to which endpoint",
+        &[("src/entry/route.rs", "fn find(method")],
+    ),
     (
         "where is the body size limit enforced while reading the request",
-        &[("src/entry/request_body.rs", "")],
+        &[
+            ("src/entry/request_body.rs", "fn read_body"),
+            ("src/platform/gateway.rs", "Err(BodyFault::TooLarge)"),
+        ],
     ),
     (
         "I get fatal: `transactionSync` is not defined. Who calls it?",
@@ -59,7 +93,13 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "merge of client tools and server tools when both have the same name",
-        &[("src/composition/tool_list.rs", "fn merge_tools")],
+        &[
+            ("src/composition/tool_list.rs", "fn merge_tools"),
+            (PROMISE, "a server tool wins over a client tool of the same name"),
+            ("tests/composition/main.rs", "fn a_server_tool_takes_the_place_of_a_client_tool"),
+            ("tests/turns/session.rs", "server_tools_replace_those_of_their_names"),
+            ("tests/e2e/server_tools.test.mjs", "a server tool wins over a client tool"),
+        ],
     ),
     (
         "Where is the list of modes that agent_list_modes returns put together?",
@@ -67,16 +107,41 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "replacing ${SECRET_NAME} placeholders in header values",
-        &[("src/catalog/secret_template.rs", "")],
+        &[
+            ("src/catalog/secret_template.rs", "Header values that name secrets"),
+            ("src/catalog/secret_template.rs", "pub fn expand"),
+            ("src/catalog/secret_template.rs", "fn every_placeholder_is_replaced_once"),
+        ],
     ),
-    ("how does the catalog check refuse a bad tool URL", &[("src/catalog/http_endpoint.rs", "")]),
+    (
+        "how does the catalog check refuse a bad tool URL",
+        &[
+            ("src/catalog/http_endpoint.rs", "fn url_fault"),
+            ("src/catalog/http_endpoint.rs", "fn any_other_text_is_refused_with_its_remedy"),
+            ("tests/catalog/wrong_documents.rs", "/ServerTools/0/Http/Url\", json!"),
+        ],
+    ),
     (
         "does an HTTP tool follow redirects to another host? security review",
-        &[("src/outbound/json_service.rs", "fn same_host")],
+        &[
+            ("src/outbound/json_service.rs", "to the same host only"),
+            ("src/outbound/json_service.rs", "another host, which is not followed"),
+            ("src/outbound/json_service.rs", "ok_or(ServiceFailure::RedirectedAway)"),
+            ("src/outbound/json_service.rs", "fn same_host"),
+            ("src/outbound/json_service.rs", "fn a_redirect_is_followed_on_the_same_host_only"),
+            (PROMISE, "Redirects are followed to the same host only"),
+            ("tests/server_tools/http_tool.rs", "fn a_redirect_to_elsewhere"),
+            ("tests/e2e/server_tools.test.mjs", "a redirect to another host is refused"),
+        ],
     ),
     (
         "Which environment variables are there and what are their default values?",
-        &[("src/ports/deployment.rs", "")],
+        &[
+            ("src/ports/deployment.rs", "base_url = \"OPENAI_BASE_URL\""),
+            ("src/ports/deployment.rs", "max_iterations: u32 = \"MAX_ITERATIONS\""),
+            (PROMISE, "| `OPENAI_BASE_URL` |"),
+            (PROMISE, "| `MAX_ITERATIONS` |"),
+        ],
     ),
     (
         "resume a stream with Last-Event-ID",
@@ -84,27 +149,65 @@ pub(crate) const OWN: &[Question] = &[
             ("src/reasoner/text_cursor.rs", "pub struct Position"),
             ("src/reasoner/text_cursor.rs", "struct TextCursor"),
             ("src/entry/session_endpoints.rs", "Last-Event-ID"),
+            ("src/entry/submission.rs", "fn cursor"),
+            (PROMISE, "Resume: repeat the POST"),
+            ("tests/e2e/streaming.test.mjs", "a finished stream is resumed from any position"),
+            (
+                "tests/e2e/streaming.test.mjs",
+                "a running turn is joined from where the watcher left",
+            ),
         ],
     ),
     (
         "taking text back that was already streamed to the client",
-        &[("src/reasoner/live_text.rs", "fn discard")],
+        &[
+            ("src/reasoner/live_text.rs", "fn discard"),
+            ("src/reasoner/exchange.rs", "fn exchange_again"),
+            ("src/reasoner/text_cursor.rs", "event_frames::discard(held.segment)"),
+            ("src/reasoner/text_cursor.rs", "fn text_that_was_taken_back_is_taken_from_those"),
+            ("src/contract/event_frames.rs", "pub fn discard"),
+            (PROMISE, "its segment is discarded"),
+            ("tests/e2e/streaming.test.mjs", "text before a server tool call is taken back"),
+        ],
     ),
     (
         "misspelled field name suggestion",
         &[
             ("src/json/nearest_name.rs", ""),
             ("src/contract/validation/reader.rs", "fn report_unknown"),
+            (PROMISE, "with the nearest known name in `Details.DidYouMean`"),
         ],
     ),
     (
         "How do you detect that the same request was sent twice?",
-        &[("src/contract/fingerprint.rs", ""), ("src/entry/admission.rs", "fn repeat")],
+        &[
+            ("src/contract/fingerprint.rs", "separates a repetition from"),
+            ("src/contract/fingerprint.rs", "pub fn fingerprint"),
+            ("src/entry/admission.rs", "fn repeat"),
+            ("src/persistence/session_store.rs", "fn submission"),
+            (PROMISE, "Repeating a request (same ids, same content"),
+            ("tests/contract/main.rs", "fn a_repetition_has_the_same_fingerprint"),
+        ],
     ),
-    ("validation of RagScope conditions", &[("src/contract/validation/rag_scope.rs", "")]),
+    (
+        "validation of RagScope conditions",
+        &[
+            ("src/contract/validation/rag_scope.rs", ""),
+            (PROMISE, "`RagScope`: at most 32 conditions"),
+            ("tests/contract/main.rs", "invalid_field /RagScope/Conditions/0/Operator"),
+        ],
+    ),
     (
         "Which path spellings are refused, e.g. C:\\ or ..?",
-        &[("src/contract/validation/artifact_path.rs", "")],
+        &[
+            ("src/contract/validation/artifact_path.rs", "pub fn relative_path_problem"),
+            (
+                "src/contract/validation/artifact_path.rs",
+                "fn an_absolute_path_is_refused_in_every_spelling",
+            ),
+            (PROMISE, "No absolute path in any spelling"),
+            ("tests/e2e/requests.test.mjs", "absolute and escaping paths are refused"),
+        ],
     ),
     (
         "what is the http status of turn_conflict and can the client retry",
@@ -112,29 +215,45 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "fence longer than the backticks in the text",
-        &[("src/composition/context_block.rs", "fn context_block")],
+        &[
+            ("src/composition/context_block.rs", "fn context_block"),
+            ("src/composition/context_block.rs", "fn a_fence_is_longer_than_any_run"),
+            (PROMISE, "The fence is longer than any run of backticks inside"),
+            ("tests/composition/main.rs", "no_text_can_close_its_fence"),
+        ],
     ),
     (
         "why is reasoning dropped when the conversation is replayed without store",
         &[
-            ("src/responses_api/replay_item.rs", "fn reasoning"),
-            ("src/responses_api/replay_item.rs", "fn for_replay"),
+            ("src/responses_api/replay_item.rs", "pub fn for_replay"),
+            ("src/responses_api/replay_item.rs", "fn reasoning_is_replayed_only_when_it_is"),
         ],
     ),
     (
         "time out when the model service stops sending anything",
         &[
             ("src/llm_call/reading.rs", "async fn silence"),
+            ("src/llm_call/mod.rs", "Cause::Silent"),
             ("tests/llm_call/main.rs", "fn a_service_that_is_silent"),
+            ("tests/e2e/upstream_faults.test.mjs", "silence before any answer"),
+            ("tests/e2e/upstream_faults.test.mjs", "a silent call is given up"),
         ],
     ),
     (
         "Where do token counts of several model calls get added up?",
-        &[("src/reasoner/model_step.rs", "fn usage")],
+        &[
+            ("src/reasoner/model_step.rs", "saturating_add(usage)"),
+            ("src/contract/response.rs", "fn saturating_add"),
+        ],
     ),
     (
         "cancel a turn: what becomes of calls that are still open",
-        &[("src/reasoner/settlement.rs", "fn settle_open_calls")],
+        &[
+            ("src/reasoner/settlement.rs", "fn abort"),
+            ("src/reasoner/settlement.rs", "fn settle_open_calls"),
+            ("src/composition/tool_output.rs", "GivenUp::Cancelled =>"),
+            ("tests/turns/life_cycle.rs", "fn a_cancelled_turn_takes_no_results"),
+        ],
     ),
     (
         "a model that keeps calling tools for ever: where does the loop give up?",
@@ -142,16 +261,27 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "the welcome message of a mode is put before the answer",
-        &[("src/reasoner/model_step.rs", "fn final_text")],
+        &[
+            ("src/reasoner/model_step.rs", "fn final_text"),
+            ("src/reasoner/live_segment.rs", "self.welcome.filter"),
+            (PROMISE, "The new mode's `WelcomeMessage`"),
+            ("tests/e2e/modes.test.mjs", "the welcome message is the head of the segment"),
+        ],
     ),
     ("test that kills the instance at every durable step", &[("tests/turns/crash.rs", "")]),
     (
         "how many rows may a plain follow-up write? is there a test",
-        &[("tests/turns/rows.rs", "fn a_plain_follow_up")],
+        &[
+            ("tests/turns/rows.rs", "fn a_plain_follow_up"),
+            ("tests/e2e/storage_cost.test.mjs", "a plain follow-up turn reads 5 rows and writes 6"),
+        ],
     ),
     (
         "fake model service for the end-to-end tests",
-        &[("tests/e2e/scripted_model.mjs", ""), ("tests/model_service/http_service.mjs", "")],
+        &[
+            ("tests/e2e/scripted_model.mjs", ""),
+            ("tests/model_service/http_service.mjs", "that both model services share"),
+        ],
     ),
     (
         "check that only one folder depends on the workers runtime",
@@ -160,22 +290,29 @@ pub(crate) const OWN: &[Question] = &[
     (
         "comment lines sent during silence so proxies keep the connection open",
         &[
-            ("src/entry/event_stream.rs", ""),
+            ("src/entry/event_stream.rs", "keep_alive_ms"),
+            (PROMISE, "A comment line after `KEEP_ALIVE_MS` of silence"),
             ("tests/e2e/streaming.test.mjs", "silence is filled with comments"),
         ],
     ),
     (
         "JSON nested too deeply",
         &[
+            ("src/json/well_formed.rs", "TooDeep"),
             ("src/json/well_formed.rs", "fn too_deep_at"),
             ("src/contract/validation/body.rs", "fn object_text"),
+            ("src/contract/validation/body.rs", "fn nesting_is_accepted_to_the_limit"),
         ],
     ),
     (
         "which previous_response_id errors make us start a new chain with the whole conversation",
         &[
-            ("src/llm_call/failure.rs", "fn lost_chain"),
+            ("src/llm_call/failure.rs", "pub fn lost_chain"),
             ("src/responses_api/error_body.rs", "pub fn concerns_previous_response"),
+            (
+                "src/responses_api/error_body.rs",
+                "fn a_lost_or_unsupported_previous_response_is_told",
+            ),
         ],
     ),
 ];
