@@ -81,6 +81,8 @@ impl<P: Platform> Reader<'_, P> {
             let now = self.platform.now_ms();
             self.last_heard.set(now);
             more_is_there = chunk.len() >= CHUNK_BYTES;
+            // What comes with the first text is a new response's beginning and tells nothing of its pace.
+            let spoke_before = text_has_begun;
             let mut hear = |progress| {
                 text_has_begun = true;
                 audience.hear(progress);
@@ -88,7 +90,7 @@ impl<P: Platform> Reader<'_, P> {
             stream.push(&chunk, &mut hear).map_err(Cause::Unreadable)?;
             if manner != Manner::AfterPauses {
                 let waited = now.saturating_sub(asked_at);
-                manner = if text_has_begun && waited < self.endpoint.delta_interval_ms {
+                manner = if spoke_before && waited < self.endpoint.delta_interval_ms {
                     Manner::Joined { last_read: now }
                 } else {
                     Manner::AsItComes

@@ -11,7 +11,7 @@ use super::promise::{ignore, settled};
 use crate::ports::CHUNK_BYTES;
 
 /// The number of buffers that are kept for later readers.
-const SPARE_BUFFERS: usize = 16;
+const SPARE_BUFFERS: usize = 32;
 
 thread_local! {
     static SPARE: RefCell<Vec<Uint8Array>> = const { RefCell::new(Vec::new()) };

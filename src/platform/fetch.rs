@@ -7,15 +7,14 @@ use futures_util::future::select;
 use serde_json::{Map, Value, json};
 use worker::js_sys::{JSON, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
-
+use worker::wasm_bindgen_futures::spawn_local;
 use worker::web_sys::{AbortController, ReadableStream, RequestInit, Response};
 
 use super::bindings::fetch::{Splittable, fetch_url};
 use super::bindings::streams::IdentityTransformStream;
 use super::byte_stream::ByteReader;
 use super::clock::sleep;
-use super::promise::settled;
-use super::task::spawn;
+use super::promise::{ignore, settled};
 use crate::ports::{CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
 /// The longest wait for the end of a body after the model service's last event, in milliseconds.
@@ -75,14 +74,24 @@ pub(super) struct FetchBody {
 enum Reading {
     Unread(ReadableStream),
     Begun(ByteReader),
+    /// The whole body came before any of it was read.
+    Whole(Option<Vec<u8>>),
     Ended,
 }
 
 /// The runtime's taking of the rest of a body.
 enum Gathering {
-    UnderWay(Pin<Box<dyn Future<Output = bool>>>),
+    UnderWay(Pin<Box<dyn Future<Output = Taken>>>),
     /// Whether the whole body came.
     Over(bool),
+}
+
+/// What the runtime took by itself.
+struct Taken {
+    /// The whole body came.
+    whole: bool,
+    /// Its bytes, where they came with the first read. Reading them again would cost a second buffer and reader.
+    at_once: Option<Vec<u8>>,
 }
 
 impl ResponseBody for FetchBody {
@@ -90,13 +99,18 @@ impl ResponseBody for FetchBody {
         if let Reading::Unread(body) = &self.reading {
             self.reading = Reading::Begun(ByteReader::new(body)?);
         }
-        let Reading::Begun(reader) = &mut self.reading else { return Ok(None) };
-        let read = reader.read(at_least).await;
-        if reader.ended() {
-            self.reading = Reading::Ended;
-            self.abort.armed = false;
+        match &mut self.reading {
+            Reading::Begun(reader) => {
+                let read = reader.read(at_least).await;
+                if reader.ended() {
+                    self.reading = Reading::Ended;
+                    self.abort.armed = false;
+                }
+                Ok(read?)
+            }
+            Reading::Whole(bytes) => Ok(bytes.take()),
+            Reading::Unread(_) | Reading::Ended => Ok(None),
         }
-        Ok(read?)
     }
 
     fn gather(&mut self) {
@@ -111,16 +125,21 @@ impl ResponseBody for FetchBody {
             None => std::future::pending().await,
             Some(Gathering::Over(whole)) => *whole,
             Some(Gathering::UnderWay(coming)) => {
-                let whole = coming.await;
+                let Taken { whole, at_once } = coming.await;
                 self.gathering = Some(Gathering::Over(whole));
+                if let (Reading::Unread(branch), Some(_)) = (&self.reading, &at_once) {
+                    ignore(&branch.cancel());
+                    self.reading = Reading::Whole(at_once);
+                    self.abort.armed = false;
+                }
                 whole
             }
         }
     }
 
     fn finish(mut self) {
-        if !matches!(self.reading, Reading::Ended) {
-            spawn(async move {
+        if matches!(self.reading, Reading::Unread(_) | Reading::Begun(_)) {
+            spawn_local(async move {
                 let end = pin!(self.chunk(CHUNK_BYTES));
                 let patience = pin!(sleep(END_MS));
                 select(end, patience).await;
@@ -136,7 +155,7 @@ impl FetchBody {
         let body = match &mut self.reading {
             Reading::Unread(body) => body.clone(),
             Reading::Begun(reader) => reader.release(),
-            Reading::Ended => return Ok(Gathering::Over(true)),
+            Reading::Whole(_) | Reading::Ended => return Ok(Gathering::Over(true)),
         };
         let branches = body.unchecked_ref::<Splittable>().tee()?;
         self.reading = Reading::Unread(branches.get(0).unchecked_into());
@@ -167,14 +186,14 @@ impl Drop for AbortOnDrop {
 
 /// Takes a stream to its end, 64 KiB with each read. A pipe takes all that comes: reading the branch itself would hold
 /// up the other one.
-fn take_all(stream: &Splittable) -> Result<impl Future<Output = bool> + use<>, JsValue> {
+fn take_all(stream: &Splittable) -> Result<impl Future<Output = Taken> + use<>, JsValue> {
     let mut reader = ByteReader::new(&stream.pipe_through(&IdentityTransformStream::new()?)?)?;
     Ok(async move {
+        let mut came = reader.skip(CHUNK_BYTES).await;
+        let at_once = if reader.ended() && came.is_ok() { reader.bytes() } else { None };
         while !reader.ended() {
-            if reader.skip(CHUNK_BYTES).await.is_err() {
-                return false;
-            }
+            came = reader.skip(CHUNK_BYTES).await;
         }
-        true
+        Taken { whole: came.is_ok(), at_once }
     })
 }

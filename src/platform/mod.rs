@@ -18,7 +18,6 @@
 //! | `file_bucket` | reads and writes of files to R2 |
 //! | `byte_stream` | the runtime's byte streams to vectors |
 //! | `promise` | the runtime's promises to futures |
-//! | `task` | futures that outlive a request to the runtime's callbacks |
 //! | `clock` | the runtime's clock and timers to numbers and futures |
 //! | `variables` | the deployment's bindings to texts |
 //! | `console` | log lines to Workers Logs |
@@ -40,7 +39,6 @@ mod response;
 mod runtime;
 #[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod session_object;
-mod task;
 mod variables;
 #[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod workspace_object;

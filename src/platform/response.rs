@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use worker::js_sys::{JSON, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
-
+use worker::wasm_bindgen_futures::spawn_local;
 use worker::web_sys::{self, ReadableStream, ResponseInit, WritableStreamDefaultWriter};
 
 use super::bindings::streams::IdentityTransformStream;
 use super::promise::settled;
-use super::task::spawn;
 use crate::entry::{Body, Header, Response, SessionStream};
 use crate::ports::{Database, Platform};
 
@@ -56,7 +55,7 @@ pub(super) fn readable<P: Platform, D: Database + 'static>(
     let pipe = IdentityTransformStream::new()?;
     let writer = pipe.writable().get_writer()?;
     // The task serves one watcher; the turn goes on without it.
-    spawn(send(stream, writer));
+    spawn_local(send(stream, writer));
     Ok(pipe.readable())
 }
 

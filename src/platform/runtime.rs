@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 use worker::js_sys::Uint8Array;
-
+use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State};
 
 use super::bindings::storage::RuntimeStorage;
@@ -17,7 +17,6 @@ use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
 use super::object_storage::RowCount;
 use super::promise::settled;
-use super::task::spawn;
 use super::variables::variable;
 use crate::contract::Fault;
 use crate::entry::INDEX_SEARCH;
@@ -103,7 +102,7 @@ impl Platform for Runtime {
     }
 
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>) {
-        spawn(task);
+        spawn_local(task);
     }
 
     async fn durable(&self) {

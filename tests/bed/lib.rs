@@ -20,6 +20,7 @@ mod requests;
 mod response_stream;
 mod scripted_service;
 mod session;
+mod streams;
 mod tool_service;
 
 pub use conversation::{Conversation, Said};
@@ -37,4 +38,5 @@ pub use reply::{
 pub use requests::{results, turn, with};
 pub use scripted_service::{HttpReply, Piece};
 pub use session::{Bed, Heard, Pending};
+pub use streams::{Exchange, own_streams, recorded_exchanges, shared};
 pub use tool_service::ToolAnswer;

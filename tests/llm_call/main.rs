@@ -8,6 +8,8 @@
     reason = "a test that panics is a test that fails"
 )]
 
+mod pace;
+
 use std::task::{Context, Poll};
 
 use aptix_edge::contract::{ErrorCode, Fault};
@@ -15,7 +17,6 @@ use aptix_edge::llm_call::{Audience, CallFailure, Endpoint, UsableOutput, call, 
 use aptix_edge::ports::{HttpMethod, HttpRequest};
 use aptix_edge::responses_api::{FunctionCall, TextProgress, TokenCounts};
 use bed::{HttpReply, LoneStep, Piece};
-use proptest::prelude::*;
 use serde_json::json;
 
 /// The longest pause between two reads while nobody listens, in milliseconds.
@@ -270,95 +271,6 @@ fn a_response_is_read_when_it_has_come_or_as_it_comes_once_somebody_listens() {
     let step = LoneStep::replying([quick]);
     heard_from(u64::MAX, &step).1.unwrap();
     assert_eq!(step.now_ms(), 7);
-}
-
-#[test]
-fn text_that_comes_fast_is_heard_once_in_an_interval_and_the_first_after_a_pause_at_once() {
-    let gaps = [0, 5, 5, 5, 5, 5, 60, 5, 5, 17, 40, 40];
-    let pieces = gaps.iter().zip(b'a'..).flat_map(|(gap, word)| {
-        [Piece::Silence(*gap), Piece::text(&delta(&char::from(word).to_string()))]
-    });
-    let end = [Piece::Silence(3), Piece::text(&completed(MESSAGE)), Piece::EndlessSilence];
-    let pieces: Vec<Piece> = pieces.chain(end).collect();
-    let heard = |interval| {
-        let step = LoneStep::replying([HttpReply::in_pieces(200, pieces.clone())]);
-        let (heard, ending) = heard_every(interval, 0, &step);
-        assert_eq!(ending.unwrap().output.text, "Hello");
-        let mut moments: Vec<(u64, String)> = Vec::new();
-        for (at, progress) in heard {
-            match (progress, moments.last_mut()) {
-                (TextProgress::Text(more), Some((last, text))) if *last == at => *text += &more,
-                (TextProgress::Text(text), _) => moments.push((at, text)),
-                // The terminal event has another text.
-                (TextProgress::Replaced(_), _) => {}
-                (TextProgress::Nothing, _) => panic!("nothing is not told"),
-            }
-        }
-        moments
-    };
-    let at = |moments: &[(u64, &str)]| -> Vec<(u64, String)> {
-        moments.iter().map(|(at, text)| (*at, (*text).to_owned())).collect()
-    };
-    let each = [0, 5, 10, 15, 20, 25, 85, 90, 95, 112, 152, 192];
-    let each: Vec<(u64, String)> =
-        each.into_iter().zip(b'a'..).map(|(at, word)| (at, char::from(word).to_string())).collect();
-    assert_eq!(heard(0), each);
-    assert_eq!(
-        heard(16),
-        at(&[
-            (0, "a"),
-            (16, "bcd"),
-            (32, "ef"),
-            (85, "g"),
-            (90, "h"),
-            (106, "i"),
-            (122, "j"),
-            (152, "k"),
-            (192, "l"),
-        ])
-    );
-    // A pause is never longer than half the silence that the service is allowed.
-    assert_eq!(heard(10_000), at(&[(0, "a"), (500, "bcdefghijkl")]));
-}
-
-proptest! {
-    #[test]
-    fn however_a_response_is_cut_and_paced_it_is_heard_whole_and_in_time(
-        cuts in proptest::collection::vec((1_usize..40, 0_u64..60), 1..60),
-        interval in prop_oneof![Just(0), Just(1), Just(16), Just(400), Just(100_000)],
-        from_ms in prop_oneof![Just(0), Just(90), Just(u64::MAX)],
-        broken in any::<bool>(),
-    ) {
-        let words = ["He", "ll", "ö", " w", "😀", "rld"];
-        let message = MESSAGE.replace("Hello", &words.concat());
-        let deltas: Vec<String> = words.iter().map(|word| delta(word)).collect();
-        let text = deltas.concat() + &completed(&message);
-        // Where each delta is complete, in bytes, and when its last byte comes.
-        let mut ends = deltas.iter().scan(0, |end, delta| { *end += delta.len(); Some(*end) }).peekable();
-        let (mut pieces, mut came, mut now, mut at) = (Vec::new(), Vec::new(), 0, 0);
-        for (bytes, gap) in cuts.iter().copied().cycle() {
-            let Some(rest) = text.as_bytes().get(at..).filter(|rest| !rest.is_empty()) else { break };
-            let piece = &rest[..bytes.min(rest.len())];
-            (now, at) = (now + gap, at + piece.len());
-            pieces.extend([Piece::Silence(gap), Piece::Bytes(piece.to_vec())]);
-            while ends.next_if(|end| *end <= at).is_some() {
-                came.push(now);
-            }
-        }
-        pieces.push(if broken { Piece::Broken } else { Piece::EndlessSilence });
-        let step = LoneStep::replying([HttpReply::in_pieces(200, pieces)]);
-        let (heard, ending) = heard_every(interval, from_ms, &step);
-        prop_assert_eq!(ending.unwrap().output.text, words.concat());
-        let told: Vec<&TextProgress> = heard.iter().map(|(_, progress)| progress).collect();
-        let apart: Vec<TextProgress> =
-            words.iter().map(|word| TextProgress::Text((*word).to_owned())).collect();
-        prop_assert_eq!(told, apart.iter().collect::<Vec<_>>());
-        // The pauses are at most half of the silence that is allowed, and those of nobody's text shorter.
-        let longest = if from_ms == 0 { interval.min(500) } else { interval.clamp(PAUSE_MS, 500) };
-        for ((heard_at, _), came_at) in heard.iter().zip(&came) {
-            prop_assert!((*came_at..=came_at + longest).contains(heard_at), "{came:?} {heard:?}");
-        }
-    }
 }
 
 #[test]

@@ -9,11 +9,10 @@
 
 mod recorded;
 
-use std::path::PathBuf;
-
 use aptix_edge::responses_api::{
     ErrorBody, ModelOutput, ResponseEnd, ResponseStream, StreamFault, StreamLimits, TextProgress,
 };
+use bed::own_streams;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -115,24 +114,6 @@ fn described((told, end): &Reading) -> Value {
         );
     }
     described
-}
-
-/// The hand-written bodies: name, bytes and the expected reading.
-fn own_streams() -> Vec<(String, Vec<u8>, Value)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/streams");
-    let mut streams: Vec<_> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "sse"))
-        .map(|path| {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            let expected = std::fs::read(path.with_extension("expect.json")).unwrap();
-            (name, std::fs::read(&path).unwrap(), serde_json::from_slice(&expected).unwrap())
-        })
-        .collect();
-    streams.sort_by(|one, two| one.0.cmp(&two.0));
-    assert!(streams.len() >= 15, "the folder lost some of its streams");
-    streams
 }
 
 #[test]

@@ -13,61 +13,15 @@
 #![allow(clippy::print_stdout)]
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
 
 use aptix_edge::responses_api::{
     ENCRYPTED_REASONING, ErrorBody, ResponseEnd, ResponsesRequest, SseDecoder, SseEvent,
     StreamFault, TextProgress, concerns_input, concerns_previous_response, end_of_json, for_replay,
 };
+use bed::{Exchange, recorded_exchanges, shared};
 use serde_json::{Value, json};
 
 use super::{ROOMY, Reading, item_types, read, shown, written};
-
-struct Exchange {
-    name: String,
-    body: Vec<u8>,
-    expected: Value,
-}
-
-fn shared(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(name)
-}
-
-/// Every recorded exchange, or `None` where the recordings are not at hand.
-fn exchanges() -> Option<Vec<Exchange>> {
-    let folder = shared("fixtures");
-    if !folder.join("manifest.json").is_file() {
-        println!("skipped: the recorded exchanges are not at {}", folder.display());
-        return None;
-    }
-    let json =
-        |path: &Path| -> Value { serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap() };
-    let manifest = json(&folder.join("manifest.json"));
-    let mut exchanges = Vec::new();
-    for case in manifest["cases"].as_array().unwrap() {
-        let id = case["id"].as_str().unwrap();
-        let files = folder.join("cases").join(id);
-        for exchange in case["exchanges"].as_array().unwrap() {
-            let file = |member: &str| files.join(exchange[member].as_str().unwrap());
-            exchanges.push(Exchange {
-                name: format!("{id} {}", exchange["n"]),
-                body: last_response(std::fs::read(file("response")).unwrap()),
-                expected: json(&file("expect")),
-            });
-        }
-    }
-    Some(exchanges)
-}
-
-/// A recording may hold several responses in a row; the expectation is about the last.
-fn last_response(mut body: Vec<u8>) -> Vec<u8> {
-    let start = b"event: response.created\n";
-    let starts: Vec<usize> = (0..body.len()).filter(|at| body[*at..].starts_with(start)).collect();
-    match starts.as_slice() {
-        [_, .., last] => body.split_off(*last),
-        _ => body,
-    }
-}
 
 fn is_refusal(exchange: &Exchange) -> bool {
     exchange.expected["http_status"].as_u64().unwrap() >= 400
@@ -79,7 +33,7 @@ fn is_stream(exchange: &Exchange) -> bool {
 
 #[test]
 fn every_recorded_response_reads_as_the_independent_parser_read_it() {
-    let Some(exchanges) = exchanges() else { return };
+    let Some(exchanges) = recorded_exchanges() else { return };
     let mut compared = 0;
     for exchange in exchanges.iter().filter(|exchange| !is_refusal(exchange)) {
         let Exchange { name, body, .. } = exchange;
@@ -112,7 +66,7 @@ fn every_recorded_response_reads_as_the_independent_parser_read_it() {
 
 #[test]
 fn every_recorded_stream_frames_the_same_cut_at_every_byte() {
-    let Some(exchanges) = exchanges() else { return };
+    let Some(exchanges) = recorded_exchanges() else { return };
     let mut cuts = 0;
     for Exchange { name, body, .. } in exchanges.iter().filter(|exchange| is_stream(exchange)) {
         cuts += body.len();
@@ -126,7 +80,7 @@ fn every_recorded_stream_frames_the_same_cut_at_every_byte() {
 
 #[test]
 fn every_recorded_refusal_is_understood() {
-    let Some(exchanges) = exchanges() else { return };
+    let Some(exchanges) = recorded_exchanges() else { return };
     let mut compared = 0;
     for exchange in exchanges.iter().filter(|exchange| is_refusal(exchange)) {
         let Exchange { name, body, expected } = exchange;
@@ -158,7 +112,8 @@ fn every_recorded_refusal_is_understood() {
 
 #[test]
 fn every_recorded_item_that_can_be_replayed_is_valid_input() {
-    let (Some(exchanges), schema) = (exchanges(), shared("openai/create-response.schema.json"))
+    let (Some(exchanges), schema) =
+        (recorded_exchanges(), shared("openai/create-response.schema.json"))
     else {
         return;
     };
