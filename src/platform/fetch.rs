@@ -81,18 +81,13 @@ enum Reading {
 
 /// The runtime's taking of the rest of a body.
 enum Gathering {
-    UnderWay(Pin<Box<dyn Future<Output = Taken>>>),
+    UnderWay(Taking),
     /// Whether the whole body came.
     Over(bool),
 }
 
-/// What the runtime took by itself.
-struct Taken {
-    /// The whole body came.
-    whole: bool,
-    /// Its bytes, where they came with the first read. Reading them again would cost a second buffer and reader.
-    at_once: Option<Vec<u8>>,
-}
+/// The next [`CHUNK_BYTES`] that the runtime takes by itself, or the last ones.
+type Taking = Pin<Box<dyn Future<Output = (ByteReader, Result<(), JsValue>)>>>;
 
 impl ResponseBody for FetchBody {
     async fn chunk(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
@@ -124,15 +119,20 @@ impl ResponseBody for FetchBody {
         match &mut self.gathering {
             None => std::future::pending().await,
             Some(Gathering::Over(whole)) => *whole,
-            Some(Gathering::UnderWay(coming)) => {
-                let Taken { whole, at_once } = coming.await;
-                self.gathering = Some(Gathering::Over(whole));
-                if let (Reading::Unread(branch), Some(_)) = (&self.reading, &at_once) {
+            Some(Gathering::UnderWay(taking)) => {
+                let (taken, came) = taking.await;
+                if !taken.ended() {
+                    self.gathering = Some(Gathering::UnderWay(take(taken)));
+                    return false;
+                }
+                if let (Reading::Unread(branch), Ok(())) = (&self.reading, &came) {
+                    // The first bytes were the last, so the other branch holds nothing else.
                     ignore(&branch.cancel());
-                    self.reading = Reading::Whole(at_once);
+                    self.reading = Reading::Whole(taken.bytes());
                     self.abort.armed = false;
                 }
-                whole
+                self.gathering = Some(Gathering::Over(came.is_ok()));
+                came.is_ok()
             }
         }
     }
@@ -159,8 +159,10 @@ impl FetchBody {
         };
         let branches = body.unchecked_ref::<Splittable>().tee()?;
         self.reading = Reading::Unread(branches.get(0).unchecked_into());
-        let taken = take_all(branches.get(1).unchecked_ref())?;
-        Ok(Gathering::UnderWay(Box::pin(taken)))
+        // A pipe takes all that comes: reading the branch itself would hold up the other one.
+        let branch: Splittable = branches.get(1).unchecked_into();
+        let piped = branch.pipe_through(&IdentityTransformStream::new()?)?;
+        Ok(Gathering::UnderWay(take(ByteReader::new(&piped)?)))
     }
 }
 
@@ -184,16 +186,9 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Takes a stream to its end, 64 KiB with each read. A pipe takes all that comes: reading the branch itself would hold
-/// up the other one.
-fn take_all(stream: &Splittable) -> Result<impl Future<Output = Taken> + use<>, JsValue> {
-    let mut reader = ByteReader::new(&stream.pipe_through(&IdentityTransformStream::new()?)?)?;
-    Ok(async move {
-        let mut came = reader.skip(CHUNK_BYTES).await;
-        let at_once = if reader.ended() && came.is_ok() { reader.bytes() } else { None };
-        while !reader.ended() {
-            came = reader.skip(CHUNK_BYTES).await;
-        }
-        Taken { whole: came.is_ok(), at_once }
+fn take(mut from: ByteReader) -> Taking {
+    Box::pin(async move {
+        let came = from.skip(CHUNK_BYTES).await;
+        (from, came)
     })
 }

@@ -104,8 +104,8 @@ pub trait ResponseBody {
     /// pieces.
     fn gather(&mut self);
 
-    /// Completes when nothing more comes of a body that is gathered: `true` when all of it has come,
-    /// `false` when it broke off. The future may be dropped and called for again.
+    /// Completes when a body that is gathered ought to be read: `true` when all of it has come, `false`
+    /// when [`CHUNK_BYTES`] have, or when it broke off. The future may be dropped and called for again.
     fn gathered(&mut self) -> impl Future<Output = bool>;
 
     /// Discards the end of a body, which is about to come, so that the connection can be used again.
