@@ -31,6 +31,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             context.catalog()?;
         }
         let _under_way = Rc::clone(&self.erasures);
+        self.begin_epoch();
         let files = self.erase_files().await?;
         let erasure = match self.store.session()? {
             Some(session) => {
@@ -43,7 +44,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let agent = session.agent_context.as_str();
                 // The alarm brings the deletions at the model service to their end.
                 self.alarm.ensure(self.platform.as_ref(), context.deployment.turn_alarm_ms)?;
-                self.store.erase(&session.session_id, agent, files, responses, now)?
+                let id = &session.session_id;
+                let erasure = self.store.erase(id, agent, files, responses, now)?;
+                self.begin_epoch();
+                erasure
             }
             None => self.store.pending_erasure()?.ok_or_else(|| no_session(session_id))?,
         };
@@ -51,6 +55,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let receipt = self.pass(context, erasure).await?;
         self.platform.log(json!({ "event": "erased", "level": "info", "receipt": receipt }));
         Ok(receipt)
+    }
+
+    /// From here on nothing is accepted that was received before.
+    fn begin_epoch(&self) {
+        self.epoch.set(self.epoch.get() + 1);
     }
 
     /// Continues an erasure that was interrupted, or that waits for the model service.

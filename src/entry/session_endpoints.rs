@@ -84,6 +84,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
         spent: &mut Spent,
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
+        let received_in = self.epoch.get();
         let route = Route::find(head.method, head.target())?;
         let context = source.context(self.platform.as_ref(), head.origin()).await?;
         let mut since = self.platform.now_ms();
@@ -95,8 +96,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let submission = submission?;
                 let order = MemberOrder::of(&submission, &body);
                 drop(body);
-                let retrieved = self.retrieve(&context, &submission).await;
-                let delivery = self.execute(&context, &submission, &retrieved);
+                let delivery = self.execute(&context, &submission, received_in);
                 delivery.map(Shown::Turn).map_err(|faults| order.sorted(faults))
             }
             Route::Session(id, route) => self.shown(&context, &id, route).await.map_err(Vec::from),

@@ -16,7 +16,6 @@ use crate::contract::{Fault, SessionId, TurnId};
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{LiveText, Reasoner};
-use crate::retrieval::Retrieved;
 
 /// The object that owns a session.
 #[derive(Debug)]
@@ -28,6 +27,9 @@ pub struct SessionHost<P, D> {
     pub(super) runs: Cell<u64>,
     /// Each request to erase the session holds a clone while it is under way.
     pub(super) erasures: Rc<()>,
+    /// Counts the beginnings of erasures and their durable steps. A submission that was received before
+    /// one of them is not accepted after it.
+    pub(super) epoch: Cell<u64>,
     pub(super) alarm: Alarm,
 }
 
@@ -48,6 +50,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             live: RefCell::new(None),
             runs: Cell::new(0),
             erasures: Rc::default(),
+            epoch: Cell::new(0),
             alarm: Alarm::default(),
         })
     }
@@ -104,14 +107,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal)
     }
 
-    /// The admission of a submission for which nothing was retrieved or recovered.
+    /// The admission of a submission for which nothing was recovered.
     pub(super) fn admission<'a>(&'a self, context: &'a AdmissionContext) -> Admission<'a, P, D> {
         Admission {
             platform: &self.platform,
             store: &self.store,
             alarm: &self.alarm,
             context,
-            retrieved: const { &Retrieved { chunks: Vec::new(), left_out: Vec::new(), failed: false } },
             given_up: None,
         }
     }

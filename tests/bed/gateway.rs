@@ -1,6 +1,5 @@
 //! The runtime around the front Worker: `Gateway` over the world, one for each request.
 
-use std::future::ready;
 use std::rc::Rc;
 
 use aptix_edge::entry::{ContextSource, RequestHead, Response, SessionHost, SessionStream};
@@ -55,7 +54,12 @@ impl Gateway for TestGateway {
     ) -> Result<Self::ObjectResponse, HttpFault> {
         let header = |name: &str| request.last_event_id.clone().filter(|_| name == "Last-Event-ID");
         let head = RequestHead { method: request.method, url: request.url, header: &header };
-        let body = ready(Ok(body.cloned().unwrap_or_default()));
+        let body = async {
+            if self.world.late_bodies.get() {
+                self.world.executor.sleep(self.world.delay_ms()).await;
+            }
+            Ok(body.cloned().unwrap_or_default())
+        };
         match (request.class, request.name.as_str()) {
             (ObjectClass::Session, "local/s") => {
                 Ok(self.host.response(&self.source, &head, body).await)

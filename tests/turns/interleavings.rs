@@ -266,6 +266,7 @@ impl Clients<'_> {
 fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     let bed = Bed::new();
     bed.world.shake(seed);
+    bed.world.late_bodies.set(true);
     let mut clients = Clients {
         bed: &bed,
         random: Random(seed.wrapping_mul(0x1_0001)),
