@@ -12,6 +12,7 @@ use serde_json::json;
 use super::admission::{Admission, no_session, no_turn};
 use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
+use super::epoch::Epoch;
 use crate::contract::{Fault, SessionId, TurnId};
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
@@ -27,9 +28,8 @@ pub struct SessionHost<P, D> {
     pub(super) runs: Cell<u64>,
     /// Each request to erase the session holds a clone while it is under way.
     pub(super) erasures: Rc<()>,
-    /// Counts the beginnings of erasures and their durable steps. A submission that was received before
-    /// one of them is not accepted after it.
-    pub(super) epoch: Cell<u64>,
+    /// What a submission was received before is not to bring back.
+    pub(super) epoch: Cell<Epoch>,
     pub(super) alarm: Alarm,
 }
 
@@ -50,7 +50,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             live: RefCell::new(None),
             runs: Cell::new(0),
             erasures: Rc::default(),
-            epoch: Cell::new(0),
+            epoch: Cell::default(),
             alarm: Alarm::default(),
         })
     }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::admission::{Admission, Admitted};
 use super::admission_context::AdmissionContext;
+use super::epoch::Received;
 use super::session_host::SessionHost;
 use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint};
@@ -43,15 +44,14 @@ impl Delivery {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Takes a submission (`POST /execute`) that was received in the epoch `received_in`. A refusal writes
-    /// nothing.
+    /// Takes a submission (`POST /execute`). A refusal writes nothing.
     pub(super) fn execute(
         self: &Rc<Self>,
         context: &AdmissionContext,
         request: &ExecuteRequest,
-        received_in: u64,
+        received: Received,
     ) -> Result<Delivery, Vec<Fault>> {
-        if self.epoch.get() != received_in {
+        if self.epoch.get().is_after(received) {
             let message = "The session was erased before this request was accepted. Send it again to begin the session anew.";
             return Err(Fault::new(ErrorCode::TurnAborted, message).into());
         }

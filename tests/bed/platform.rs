@@ -52,7 +52,7 @@ pub struct World {
     random: RefCell<Random>,
     /// Set to delay every response by a time that the seed determines.
     slow: Cell<bool>,
-    /// Set to delay the bodies of requests to the session in the same way.
+    /// Set to delay requests with a body, and the bodies, in the same way.
     pub late_bodies: Cell<bool>,
 }
 
