@@ -32,7 +32,8 @@
 //! [`entry::FrontDoor`] finds the endpoint, checks the key, reads the body and hands it to the session's
 //! object. [`entry::SessionHost`] admits the submission without an await, so that the second of two
 //! equal requests meets what the first one stored. [`reasoner::Reasoner`] runs the turn apart from its
-//! client: the stored state decides the next step, so a turn goes on after any cut. Watchers read
+//! client: the stored state decides the next step, the retrieval for its message being the first, so a turn
+//! goes on after any cut. Watchers read
 //! [`reasoner::LiveText`], each with a position of its own.
 //!
 //! # Invariants

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use crate::retrieval::Chunk;
 
-/// Renders the block; empty when there are no chunks.
-pub(super) fn context_block(chunks: &[Chunk]) -> String {
+/// Renders the block, or what follows its first `shown` chunks; empty when there are no chunks.
+pub(super) fn context_block(chunks: &[Chunk], shown: usize) -> String {
     let mut block = String::new();
-    for (number, chunk) in (1..).zip(chunks) {
+    for (number, chunk) in (shown + 1..).zip(chunks) {
         let opening = if number == 1 { "[CONTEXT]\n\n" } else { "\n" };
         let longest_run = chunk.text.split(|c: char| c != '`').map(str::len).max();
         let fence = "`".repeat(3.max(longest_run.unwrap_or_default() + 1));
@@ -49,15 +49,15 @@ mod tests {
     #[test]
     fn chunks_are_numbered_fenced_and_separated_by_one_blank_line() {
         assert_eq!(
-            context_block(&[chunk("src/a.rs", "fn a() {}\nfn b() {}\n"), chunk("b.rs", "x")]),
+            context_block(&[chunk("src/a.rs", "fn a() {}\nfn b() {}\n"), chunk("b.rs", "x")], 0),
             "[CONTEXT]\n\n=== CHUNK 1 ===\nId: ctx_1\nPath: src/a.rs\nLines: 1-2\nLanguage: rust\n```rust\nfn a() {}\nfn b() {}\n```\n\n=== CHUNK 2 ===\nId: ctx_2\nPath: b.rs\nLines: 1-2\nLanguage: rust\n```rust\nx\n```\n"
         );
-        assert_eq!(context_block(&[]), "");
+        assert_eq!(context_block(&[], 0), "");
     }
 
     #[test]
     fn a_fence_is_longer_than_any_run_of_backticks_inside() {
-        let block = context_block(&[chunk("a.md", "```rust\n````\n```")]);
+        let block = context_block(&[chunk("a.md", "```rust\n````\n```")], 0);
         assert!(block.contains("`````rust\n```rust\n````\n```\n`````\n"), "{block}");
     }
 

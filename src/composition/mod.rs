@@ -10,6 +10,7 @@
 mod artifact_content;
 mod context_block;
 mod model_request;
+mod retrieved_chunks;
 mod tool_definition;
 mod tool_list;
 mod tool_output;
@@ -19,10 +20,11 @@ mod turn_material;
 mod user_message;
 
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
+pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub use tool_list::{OfferedTool, ToolList};
 pub use tool_output::tool_outputs;
 pub(crate) use tool_output::{GivenUp, NoResult, refused_output, stand_in};
 pub use trace::Block;
 pub use turn::{ComposedTurn, compose_turn};
 pub use turn_material::TurnMaterial;
-pub use user_message::ComposedMessages;
+pub use user_message::{ChunksEnd, ComposedMessages};

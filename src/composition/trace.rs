@@ -19,12 +19,15 @@ pub struct Block {
     /// Why it was left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<&'static str>,
+    /// The time that it took to get it, in milliseconds, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
 }
 
 impl Block {
     /// A block that is sent.
     pub fn sent(block: &'static str, source: impl Into<Cow<'static, str>>, bytes: usize) -> Self {
-        Self { block, source: source.into(), bytes, left_out: None }
+        Self { block, source: source.into(), bytes, left_out: None, duration_ms: None }
     }
 
     /// A block that is not sent, and why.
@@ -33,7 +36,7 @@ impl Block {
         source: impl Into<Cow<'static, str>>,
         why: &'static str,
     ) -> Self {
-        Self { block, source: source.into(), bytes: 0, left_out: Some(why) }
+        Self { left_out: Some(why), ..Self::sent(block, source, 0) }
     }
 
     /// A block that is sent when there is a text for it, and otherwise left out for the reason `why`.

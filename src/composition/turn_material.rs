@@ -1,7 +1,6 @@
 //! What a user turn is composed from.
 
 use crate::catalog::{Catalog, ConversationContext, Mode};
-use crate::retrieval::Retrieved;
 
 /// What a turn is composed from, besides the request.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +17,4 @@ pub struct TurnMaterial<'a> {
     pub latched_tools: Option<&'a str>,
     /// The session's solution context, when it has to be shown (again).
     pub solution_context: Option<&'a str>,
-    /// What retrieval found for the turn.
-    pub retrieved: &'a Retrieved,
 }

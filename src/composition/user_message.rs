@@ -9,11 +9,7 @@ use super::trace::Block;
 use super::turn_material::TurnMaterial;
 use crate::contract::{Fault, UserTurn};
 use crate::responses_api::{ContentPart, system_message, user_message};
-use crate::retrieval::{Chunk, Retrieved, language_of};
-
-/// A user warning: retrieval failed.
-const RETRIEVAL_FAILED: &str =
-    "Nothing could be retrieved from the workspace; the answer was given without it.";
+use crate::retrieval::{Chunk, language_of};
 
 /// The messages of a user turn.
 #[derive(Debug)]
@@ -22,10 +18,21 @@ pub struct ComposedMessages {
     pub system: Option<Box<RawValue>>,
     /// The user message.
     pub user: Box<RawValue>,
-    /// One for each artifact that the model cannot read, and retrieval's.
+    /// One for each artifact that the model cannot read.
     pub user_warnings: Vec<String>,
     /// What the messages were made of.
     pub trace: Vec<Block>,
+    /// Where chunks of the workspace follow.
+    pub chunks_end: ChunksEnd,
+}
+
+/// The end of the request's own chunks, which those of its workspace follow once they are retrieved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunksEnd {
+    /// The number of chunks in the message.
+    pub chunks: usize,
+    /// The number of blocks of the trace up to there.
+    pub blocks: usize,
 }
 
 /// Composes the messages of a user turn. Blocks without content are omitted.
@@ -44,7 +51,7 @@ pub(super) fn compose_messages(
         Block::of("instruction", "Instruction", turn.instruction.as_deref(), "not given"),
     ]);
     blocks.add_artifacts(turn);
-    blocks.add_retrieved(material.retrieved);
+    let chunks_end = ChunksEnd { chunks: blocks.chunks.len(), blocks: blocks.trace.len() };
     let solution_context = material.solution_context.filter(|context| !context.is_empty());
     blocks.trace.push(Block::of(
         "solution_context",
@@ -62,7 +69,7 @@ pub(super) fn compose_messages(
         None => opening,
     })];
     if !blocks.chunks.is_empty() {
-        parts.push(ContentPart::text(context_block(&blocks.chunks)));
+        parts.push(ContentPart::text(context_block(&blocks.chunks, 0)));
     }
     if let Some(context) = solution_context {
         parts.push(ContentPart::text(format!("[SOLUTION CONTEXT]\n{context}")));
@@ -75,6 +82,7 @@ pub(super) fn compose_messages(
         user: user_message(&parts).map_err(unwritable)?,
         user_warnings: blocks.user_warnings,
         trace: blocks.trace,
+        chunks_end,
     })
 }
 
@@ -118,22 +126,6 @@ impl<'a> Blocks<'a> {
                     ));
                 }
             }
-        }
-    }
-
-    /// Adds retrieval's chunks after the request's own, and its warning.
-    fn add_retrieved(&mut self, retrieved: &Retrieved) {
-        for chunk in &retrieved.chunks {
-            self.add_chunk(format!("retrieval: {}", chunk.path), chunk.clone());
-        }
-        for left_out in &retrieved.left_out {
-            let path = left_out.path.as_ref();
-            let source =
-                path.map_or_else(|| "retrieval".to_owned(), |path| format!("retrieval: {path}"));
-            self.trace.push(Block::left_out("chunk", source, left_out.why));
-        }
-        if retrieved.failed {
-            self.user_warnings.push(RETRIEVAL_FAILED.to_owned());
         }
     }
 

@@ -138,7 +138,7 @@ closed_list! {
 }
 
 /// The bounds of retrieval. All conditions must hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct RagScope {
     /// The conditions; none permits everything.
@@ -146,7 +146,7 @@ pub struct RagScope {
 }
 
 /// One condition on a chunk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct RagCondition {
     /// The property that is compared; never empty.

@@ -14,7 +14,6 @@ use crate::contract::{
 use crate::persistence::{EntrySeq, Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{NewUserTurn, begin_continuation, prepare_turn, resume_turn, turn_aborted};
-use crate::retrieval::Retrieved;
 
 /// The decision on a submission that is not refused.
 #[derive(Debug)]
@@ -33,8 +32,6 @@ pub(super) struct Admission<'a, P, D> {
     pub(super) store: &'a SessionStore<D>,
     pub(super) alarm: &'a Alarm,
     pub(super) context: &'a AdmissionContext,
-    /// The chunks that were retrieved for the turn.
-    pub(super) retrieved: &'a Retrieved,
     /// The turn that recovery has just failed, on behalf of this request. If this request repeats that
     /// turn, it gets the failure; the next repeat runs the turn again.
     pub(super) given_up: Option<u64>,
@@ -102,18 +99,6 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         Ok(Admitted::Run(turn))
     }
 
-    /// The agent context of a turn that may begin now; `None` for a repeat, and while a turn is live.
-    pub(super) fn agent_of_new_turn(&self, request: &UserTurn) -> Result<Option<String>, Fault> {
-        let Some(session) = self.store.session()? else {
-            // Admission reports the faults of the turn.
-            return Ok(self.new_session(request).ok().map(|session| session.agent_context));
-        };
-        if session.live_turn.is_some() || self.store.turn(&request.turn_id)?.is_some() {
-            return Ok(None);
-        }
-        Ok(Some(session.agent_context))
-    }
-
     /// Admits a repeat of one of the turn's submissions; `None` for any other request.
     fn repeat(
         &self,
@@ -166,7 +151,6 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             ordinal,
             catalog,
             conversation,
-            retrieved: self.retrieved,
             origin: &self.context.origin,
             now_ms: self.platform.now_ms(),
         };

@@ -20,17 +20,20 @@ use crate::reasoner::delete_responses;
 const PER_PASS: usize = 200;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Erases the session and returns the receipt. A fault means that no row was erased.
+    /// Erases the session and returns the receipt. A fault means that no row was erased. `received_at` is
+    /// the time at which the Worker in front received the request.
     pub(super) async fn erase(
         self: &Rc<Self>,
         context: &AdmissionContext,
         session_id: &SessionId,
+        received_at: u64,
     ) -> Result<ErasureReceipt, Fault> {
         if self.store.session()?.is_some() {
             // Only the catalog says whether the model service has responses to delete.
             context.catalog()?;
         }
         let _under_way = Rc::clone(&self.erasures);
+        self.epoch.set(self.epoch.get().asked(received_at));
         let files = self.erase_files().await?;
         let erasure = match self.store.session()? {
             Some(session) => {
@@ -43,7 +46,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let agent = session.agent_context.as_str();
                 // The alarm brings the deletions at the model service to their end.
                 self.alarm.ensure(self.platform.as_ref(), context.deployment.turn_alarm_ms)?;
-                self.store.erase(&session.session_id, agent, files, responses, now)?
+                let id = &session.session_id;
+                let erasure = self.store.erase(id, agent, files, responses, now)?;
+                self.epoch.set(self.epoch.get().stored());
+                erasure
             }
             None => self.store.pending_erasure()?.ok_or_else(|| no_session(session_id))?,
         };

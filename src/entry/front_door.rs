@@ -115,6 +115,7 @@ impl FrontDoor {
         head: &RequestHead<'_>,
         gateway: &G,
     ) -> Result<FrontResponse<G>, Refused> {
+        let received_at = gateway.now_ms();
         let route = Route::find(head.method, head.target())?;
         let deployment = self.deployment.as_ref().map_err(Fault::clone);
         let public = match &route {
@@ -130,7 +131,7 @@ impl FrontDoor {
             }
             Route::Execute | Route::Session(..) | Route::Workspace(..) => {
                 let caller = self.caller(head)?;
-                let asked = self.ask(head, gateway, &caller, route).await;
+                let asked = self.ask(head, gateway, &caller, route, received_at).await;
                 return asked.map_err(|faults| Refused { caller: Some(caller), faults });
             }
         };
@@ -144,6 +145,7 @@ impl FrontDoor {
         gateway: &G,
         caller: &Caller,
         route: Route,
+        received_at: u64,
     ) -> Result<FrontResponse<G>, Vec<Fault>> {
         keep_to_rate(gateway, caller).await?;
         let body = if route.has_body() {
@@ -166,6 +168,7 @@ impl FrontDoor {
             method: head.method,
             url: head.url,
             last_event_id: head.header("Last-Event-ID"),
+            received_at,
         };
         match gateway.ask(&request, body.as_ref()).await {
             Ok(response) => Ok(FrontResponse::OfObject(response, Vec::new())),

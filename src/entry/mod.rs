@@ -12,6 +12,7 @@ mod admission_context;
 mod alarm;
 mod authentication;
 mod cross_origin;
+mod epoch;
 mod erasure;
 mod event_stream;
 mod export;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::admission_context::{AdmissionContext, ContextSource};
+use super::epoch::Received;
 use super::event_stream::EventStream;
 use super::export::Export;
 use super::front_door::object_failed;
@@ -17,7 +18,7 @@ use super::session_host::SessionHost;
 use super::submission::Delivery;
 use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, parse};
-use crate::ports::{Database, HttpFault, Platform};
+use crate::ports::{Database, HttpFault, Platform, RECEIVED_AT};
 use crate::reasoner::Timings;
 
 /// A body that a session's object sends piece by piece.
@@ -84,6 +85,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
         spent: &mut Spent,
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
+        let epoch = self.epoch.get();
         let route = Route::find(head.method, head.target())?;
         let context = source.context(self.platform.as_ref(), head.origin()).await?;
         let mut since = self.platform.now_ms();
@@ -95,9 +97,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let submission = submission?;
                 let order = MemberOrder::of(&submission, &body);
                 drop(body);
-                let retrieved = self.retrieve(&context, &submission).await;
-                let delivery = self.execute(&context, &submission, &retrieved);
+                let received = Received { epoch, at_ms: self.received_at(head) };
+                let delivery = self.execute(&context, &submission, received);
                 delivery.map(Shown::Turn).map_err(|faults| order.sorted(faults))
+            }
+            Route::Session(id, SessionRoute::Erase) => {
+                let receipt = self.erase(&context, &id, self.received_at(head)).await;
+                self.end_erasure(&context).await?;
+                view(receipt).map_err(Vec::from)
             }
             Route::Session(id, route) => self.shown(&context, &id, route).await.map_err(Vec::from),
             Route::Workspace(..)
@@ -123,11 +130,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         id: &SessionId,
         route: SessionRoute,
     ) -> Result<Shown<D>, Fault> {
-        if route == SessionRoute::Erase {
-            let receipt = self.erase(context, id).await;
-            self.end_erasure(context).await?;
-            return view(receipt);
-        }
         // The history of modes shows no turn, so it leaves the news of a failed one to another request.
         if route != SessionRoute::Modes {
             self.recover(context)?;
@@ -179,6 +181,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             response.headers.push(("Idempotent-Replayed", "true".to_owned()));
         }
         response
+    }
+
+    /// When the Worker in front received a request.
+    fn received_at(&self, head: &RequestHead<'_>) -> u64 {
+        let told = head.header(RECEIVED_AT).and_then(|at_ms| at_ms.parse().ok());
+        told.unwrap_or_else(|| self.platform.now_ms())
     }
 
     /// Milliseconds since `since`, which then becomes now.

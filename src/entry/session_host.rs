@@ -12,11 +12,11 @@ use serde_json::json;
 use super::admission::{Admission, no_session, no_turn};
 use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
+use super::epoch::Epoch;
 use crate::contract::{Fault, SessionId, TurnId};
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{LiveText, Reasoner};
-use crate::retrieval::Retrieved;
 
 /// The object that owns a session.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct SessionHost<P, D> {
     pub(super) runs: Cell<u64>,
     /// Each request to erase the session holds a clone while it is under way.
     pub(super) erasures: Rc<()>,
+    /// What a submission was received before is not to bring back.
+    pub(super) epoch: Cell<Epoch>,
     pub(super) alarm: Alarm,
 }
 
@@ -48,6 +50,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             live: RefCell::new(None),
             runs: Cell::new(0),
             erasures: Rc::default(),
+            epoch: Cell::default(),
             alarm: Alarm::default(),
         })
     }
@@ -104,14 +107,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.live.borrow().clone().filter(|live| live.ordinal == turn.ordinal)
     }
 
-    /// The admission of a submission for which nothing was retrieved or recovered.
+    /// The admission of a submission for which nothing was recovered.
     pub(super) fn admission<'a>(&'a self, context: &'a AdmissionContext) -> Admission<'a, P, D> {
         Admission {
             platform: &self.platform,
             store: &self.store,
             alarm: &self.alarm,
             context,
-            retrieved: const { &Retrieved { chunks: Vec::new(), left_out: Vec::new(), failed: false } },
             given_up: None,
         }
     }

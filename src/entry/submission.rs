@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 use super::admission::{Admission, Admitted};
 use super::admission_context::AdmissionContext;
+use super::epoch::Received;
 use super::session_host::SessionHost;
 use crate::contract::event_frames::END;
-use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint};
+use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint};
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{LiveText, Outcome, Position, TextCursor, Timings, abort, turn_aborted};
-use crate::retrieval::{Retrieved, question_of, retrieve};
 
 /// A submission's way to its client.
 pub(super) struct Delivery {
@@ -44,32 +44,20 @@ impl Delivery {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Retrieves chunks for a user turn that may begin now. It writes nothing, and leaves the turn's
-    /// faults to admission.
-    pub(super) async fn retrieve(
-        &self,
-        context: &AdmissionContext,
-        request: &ExecuteRequest,
-    ) -> Retrieved {
-        let nothing = Retrieved::default();
-        let ExecuteRequest::UserTurn(turn) = request else { return nothing };
-        let Some((workspace, question)) = question_of(turn) else { return nothing };
-        let agent = self.admission(context).agent_of_new_turn(turn);
-        let (Ok(Some(agent)), Ok(catalog)) = (agent, &context.catalog) else { return nothing };
-        let Some(agent) = catalog.agent_context(&agent) else { return nothing };
-        retrieve(self.platform.as_ref(), &agent.retrieval, workspace, question).await
-    }
-
-    /// Takes a submission (`POST /execute`) and the chunks retrieved for it. A refusal writes nothing.
+    /// Takes a submission (`POST /execute`). A refusal writes nothing.
     pub(super) fn execute(
         self: &Rc<Self>,
         context: &AdmissionContext,
         request: &ExecuteRequest,
-        retrieved: &Retrieved,
+        received: Received,
     ) -> Result<Delivery, Vec<Fault>> {
+        if self.epoch.get().is_after(received) {
+            let message = "The session was erased before this request was accepted. Send it again to begin the session anew.";
+            return Err(Fault::new(ErrorCode::TurnAborted, message).into());
+        }
         let given_up = self.recover(context)?.given_up();
         let fingerprint = fingerprint(request);
-        let admission = Admission { given_up, retrieved, ..self.admission(context) };
+        let admission = Admission { given_up, ..self.admission(context) };
         let admitted = match request {
             ExecuteRequest::UserTurn(turn) => admission.user_turn(turn, &fingerprint)?,
             ExecuteRequest::ToolContinuation(results) => {

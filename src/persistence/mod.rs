@@ -20,8 +20,8 @@ mod turn_life_cycle;
 
 pub(crate) use erasure::{ErasureReceipt, PendingErasure};
 pub use records::{
-    Call, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls, RunsOn, Session, StoredOutcome, Turn,
-    TurnProgress,
+    Call, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls, OwedRetrieval, RunsOn, Session,
+    StoredOutcome, Turn, TurnProgress,
 };
 pub use session_store::SessionStore;
 pub use turn_life_cycle::NewMode;

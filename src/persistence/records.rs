@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::contract::closed_list::closed_list;
 use crate::contract::{
-    Fault, InvokeResult, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning,
+    Fault, InvokeResult, RagScope, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning,
 };
 use crate::files::OutputFile;
 use crate::ports::unreadable;
@@ -122,6 +122,30 @@ pub struct TurnProgress {
     pub origin: String,
     /// The model's text when the turn was aborted.
     pub text_so_far: Option<String>,
+    /// The retrieval that the turn's message still waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retrieval: Option<OwedRetrieval>,
+}
+
+/// A retrieval that is still to be made: what is asked, and the place of its chunks in the stored
+/// message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwedRetrieval {
+    /// The workspace that is searched.
+    pub workspace_id: String,
+    /// The user's own words.
+    pub query: String,
+    /// Narrows the search.
+    pub rag_scope: Option<RagScope>,
+    /// Advisory.
+    pub repo: Option<String>,
+    /// Advisory.
+    pub language: Option<String>,
+    /// The number of chunks that the message already has.
+    pub chunks: usize,
+    /// The number of blocks of the composition trace up to there.
+    pub blocks: usize,
 }
 
 /// A submission of a turn: the user turn or one of its tool continuations.

@@ -92,7 +92,8 @@ pub(super) const TABLES: &[&str] = &[
         standing TEXT NOT NULL,
         items TEXT NOT NULL
     )",
-    // Texts by the SHA-256 of their content, in parts that stay far below the limit of a row.
+    // Texts by the SHA-256 of their content, or by their entry of the conversation (`entry 7`), in parts
+    // that stay far below the limit of a row.
     "CREATE TABLE texts (
         hash TEXT NOT NULL,
         part INTEGER NOT NULL,

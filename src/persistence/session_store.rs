@@ -147,9 +147,9 @@ impl<D: Database> SessionStore<D> {
         )
     }
 
-    /// The entry with the message of a user turn, withheld or not.
+    /// The latest entry with the message of a user turn, withheld or not.
     pub fn said_by(&self, turn: u64) -> Result<Option<Entry>, Fault> {
-        let which = "WHERE turn = ? AND kind = 'user' ORDER BY seq LIMIT 1";
+        let which = "WHERE turn = ? AND kind = 'user' ORDER BY seq DESC LIMIT 1";
         Ok(self.entries(which, &[turn.into()])?.pop())
     }
 

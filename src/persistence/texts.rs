@@ -1,4 +1,5 @@
-//! Long texts: kept once, by the hash of their content, in parts that fit a row.
+//! Long texts: kept once, by the hash of their content or by the entry that they belong to, in parts that
+//! fit a row.
 //!
 //! The object's storage limits a row to 2 MB, so a column holds only a reference to a text above
 //! [`INLINE_BYTES`].
@@ -20,13 +21,18 @@ const REFERENCE: char = '@';
 /// Keeps a text and returns its hash. Keeping it again writes nothing.
 pub(super) fn keep(database: &impl Database, text: &str) -> Result<String, Fault> {
     let hash = sha256_hex(text.as_bytes());
+    keep_as(database, &hash, text)?;
+    Ok(hash)
+}
+
+fn keep_as(database: &impl Database, name: &str, text: &str) -> Result<(), Fault> {
     for (number, part) in parts(text, PART_BYTES).enumerate() {
         database.execute(
             "INSERT OR IGNORE INTO texts (hash, part, text) VALUES (?, ?, ?)",
-            &[hash.as_str().into(), number.into(), part.into()],
+            &[name.into(), number.into(), part.into()],
         )?;
     }
-    Ok(hash)
+    Ok(())
 }
 
 /// Reads a kept text.
@@ -47,7 +53,23 @@ pub(super) fn to_column(database: &impl Database, json: &str) -> Result<String, 
     Ok(format!("{REFERENCE}{}", keep(database, json)?))
 }
 
-/// The JSON text of which [`to_column`] made the column.
+/// What the column of a conversation entry holds for its items. A long text has a name of its own, no
+/// hash: the entry may get another text, and nothing else refers to the one before.
+pub(super) fn to_entry_column(
+    database: &impl Database,
+    seq: u64,
+    json: &str,
+) -> Result<String, Fault> {
+    if json.len() <= INLINE_BYTES {
+        return Ok(json.to_owned());
+    }
+    let name = format!("entry {seq}");
+    database.execute("DELETE FROM texts WHERE hash = ?", &[name.as_str().into()])?;
+    keep_as(database, &name, json)?;
+    Ok(format!("{REFERENCE}{name}"))
+}
+
+/// The JSON text of which [`to_column`] or [`to_entry_column`] made the column.
 pub(super) fn from_column(database: &impl Database, column: String) -> Result<String, Fault> {
     match column.strip_prefix(REFERENCE) {
         Some(hash) => load(database, hash),

@@ -1,8 +1,8 @@
 //! The turn's life cycle: every function is one durable step, all of it kept or nothing.
 //!
 //! ```text
-//! begin_turn -> record_output -> record_tool_result* -> hand_back -> record_output … -> end
-//!                                      end (awaiting tools) -> begin_continuation -^
+//! begin_turn -> record_retrieval? -> record_output -> record_tool_result* -> hand_back -> record_output … -> end
+//!                                                           end (awaiting tools) -> begin_continuation -^
 //! ```
 
 use super::records::{Call, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn};
@@ -166,6 +166,40 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
+    /// Records that the turn's message is whole: what was retrieved for it is in the `message` at its
+    /// place, which is `None` when nothing was found, and in the `composition` trace.
+    pub(crate) fn record_retrieval(
+        &self,
+        turn: &mut Turn,
+        message: Option<(EntrySeq, &str)>,
+        composition: &str,
+        now_ms: u64,
+    ) -> Result<(), Fault> {
+        turn.progress.retrieval = None;
+        turn.updated_at = now_ms;
+        self.step(|| {
+            if let Some((seq, items)) = message {
+                let column = texts::to_entry_column(&self.database, seq.0, items)?;
+                self.database.execute(
+                    "UPDATE conversation SET items = ? WHERE seq = ?",
+                    &[column.into(), seq.0.into()],
+                )?;
+                self.memory.borrow_mut().owed = None;
+            }
+            self.database.execute(
+                "UPDATE turns SET composition = ?, progress = ?, updated_at = ? WHERE ordinal = ?",
+                &[
+                    texts::to_column(&self.database, composition)?.into(),
+                    self.json_column("progress", &turn.progress)?,
+                    now_ms.into(),
+                    turn.ordinal.into(),
+                ],
+            )?;
+            self.memory.borrow_mut().turn = Some(turn.clone());
+            Ok(())
+        })
+    }
+
     /// Records a model output with calls, which are open from here on.
     pub(crate) fn record_output(
         &self,
@@ -316,7 +350,7 @@ impl<D: Database> SessionStore<D> {
             None => self.number("SELECT MAX(seq) AS number FROM conversation")?,
         };
         let seq = EntrySeq(newest + 1);
-        let column = texts::to_column(&self.database, items)?;
+        let column = texts::to_entry_column(&self.database, seq.0, items)?;
         self.database.execute(
             "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
             &[seq.0.into(), turn.into(), kind.as_str().into(), column.into()],

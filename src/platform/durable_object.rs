@@ -10,7 +10,7 @@ use worker::worker_sys::DurableObjectNamespace;
 use super::bindings::stub::Stub;
 use super::promise::settled;
 use super::variables::binding;
-use crate::ports::{HttpFault, ObjectClass, ObjectRequest};
+use crate::ports::{HttpFault, ObjectClass, ObjectRequest, RECEIVED_AT};
 
 pub(super) async fn ask(
     env: &Env,
@@ -23,9 +23,10 @@ pub(super) async fn ask(
     };
     let namespace = binding(env, name)
         .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;
+    let received_at = request.received_at.to_string();
     let headers = match &request.last_event_id {
-        Some(position) => json!({ "Last-Event-ID": position }),
-        None => json!({}),
+        Some(position) => json!({ RECEIVED_AT: received_at, "Last-Event-ID": position }),
+        None => json!({ RECEIVED_AT: received_at }),
     };
     let head = json!({ "method": request.method, "headers": headers });
     let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();

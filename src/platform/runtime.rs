@@ -81,6 +81,7 @@ impl Platform for Runtime {
             method: "POST",
             url: &format!("https://object{INDEX_SEARCH}"),
             last_event_id: None,
+            received_at: self.now_ms(),
         };
         let body = Uint8Array::from(search.as_bytes());
         let response = ask(&self.env, &request, Some(&body)).await?;

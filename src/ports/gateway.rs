@@ -5,6 +5,9 @@ use std::future::Future;
 
 use super::{FileFault, HttpFault};
 
+/// The header that tells an object [`ObjectRequest::received_at`].
+pub const RECEIVED_AT: &str = "Received-At";
+
 /// The classes of Durable Objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectClass {
@@ -27,6 +30,9 @@ pub struct ObjectRequest<'a> {
     pub url: &'a str,
     /// The client's `Last-Event-ID`.
     pub last_event_id: Option<String>,
+    /// When the Worker in front received the request, in milliseconds since the epoch: requests may
+    /// overtake each other on their way to the object.
+    pub received_at: u64,
 }
 
 /// Why a body was not read.

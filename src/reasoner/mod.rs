@@ -15,6 +15,7 @@ mod live_segment;
 mod live_text;
 mod model_step;
 mod remedies;
+mod retrieval_step;
 mod run_report;
 mod settlement;
 mod text_cursor;

@@ -25,6 +25,8 @@ pub(crate) struct RunReport {
 /// Milliseconds of one run, by part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Timings {
+    /// Searching the turn's workspace.
+    pub(crate) retrieve: u64,
     /// Composing requests to the model service.
     pub(crate) compose: u64,
     /// Model calls, the waits between attempts included.
@@ -38,10 +40,10 @@ impl Timings {
     /// The `Server-Timing` header of a response whose request took `validate` ms to check and
     /// `session` ms in its session's object.
     pub(crate) fn server_timing(&self, validate: u64, session: u64) -> String {
-        let Self { compose, model, tools, persist } = self;
+        let Self { retrieve, compose, model, tools, persist } = self;
         format!(
-            "validate;dur={validate}, session;dur={session}, compose;dur={compose}, \
-             model;dur={model}, tools;dur={tools}, persist;dur={persist}"
+            "validate;dur={validate}, session;dur={session}, retrieve;dur={retrieve}, \
+             compose;dur={compose}, model;dur={model}, tools;dur={tools}, persist;dur={persist}"
         )
     }
 }

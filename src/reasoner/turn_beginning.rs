@@ -7,6 +7,7 @@
 
 use serde::Serialize;
 
+use super::retrieval_step::owed_retrieval;
 use super::settlement::{outputs_of, settle_open_calls};
 use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{ComposedTurn, GivenUp, TurnMaterial, compose_turn};
@@ -14,7 +15,6 @@ use crate::contract::{Fault, UserTurn};
 use crate::encoding::sha256_hex;
 use crate::persistence::{Call, EntryKind, NewTurn, Session, SessionStore, Turn, TurnProgress};
 use crate::ports::Database;
-use crate::retrieval::Retrieved;
 
 /// The most segments that an attempt shows between two durable steps: the text of a model call, its
 /// replacement, and the text beside calls once more without a mode's welcome.
@@ -28,7 +28,6 @@ pub(crate) struct NewUserTurn<'a> {
     pub(crate) ordinal: u64,
     pub(crate) catalog: &'a Catalog,
     pub(crate) conversation: &'a ConversationContext,
-    pub(crate) retrieved: &'a Retrieved,
     /// Where the client reached the deployment, scheme and authority.
     pub(crate) origin: &'a str,
     pub(crate) now_ms: u64,
@@ -65,7 +64,6 @@ pub(crate) fn prepare_turn<'a, D: Database>(
         is_first: new.ordinal == 1,
         latched_tools: latched_tools.as_deref(),
         solution_context: solution_context.as_deref(),
-        retrieved: new.retrieved,
     };
     let mut composed = compose_turn(new.request, &material)?;
     faults.extend(composed.unoffered_choice.take());
@@ -81,6 +79,8 @@ impl PreparedTurn<'_> {
     pub(crate) fn begin<D: Database>(self, store: &SessionStore<D>) -> Result<Turn, Fault> {
         let Self { mut session, new, composed } = self;
         let messages = composed.messages;
+        let agent = new.catalog.agent_context(&session.agent_context);
+        let retrieval = owed_retrieval(agent, new.request, messages.chunks_end);
         store.step(|| {
             if let Some(received) = &composed.received_tools {
                 session.client_tools = Some(store.keep_text(received)?);
@@ -113,6 +113,7 @@ impl PreparedTurn<'_> {
                         user_warnings: messages.user_warnings,
                         warnings: composed.warnings,
                         origin: new.origin.to_owned(),
+                        retrieval,
                         ..TurnProgress::default()
                     },
                     now_ms: new.now_ms,

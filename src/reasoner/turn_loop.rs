@@ -1,4 +1,4 @@
-//! The loop: while calls are open it runs them, otherwise it calls the model, until the turn ends or
+//! The loop: after the retrieval that the turn may owe, while calls are open it runs them, otherwise it calls the model, until the turn ends or
 //! waits for its client.
 
 use std::cell::RefCell;
@@ -78,6 +78,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
     async fn advance(&self, ordinal: u64, live_text: &LiveText) -> Result<StoredOutcome, Fault> {
         let mut running = self.load(ordinal, live_text)?;
+        if let Some(owed) = running.turn.progress.retrieval.take() {
+            self.retrieve(&mut running, &owed).await?;
+        }
         loop {
             if let Some(open) = running.session.open_calls_of(running.turn.ordinal) {
                 if let Some(outcome) = self.run_calls(&mut running, open).await? {

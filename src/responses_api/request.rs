@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// The `include` entry that asks for reasoning that can be sent back with `store: false`.
@@ -124,10 +124,39 @@ pub(crate) fn function_call_output(
     to_raw_value(&FunctionCallOutput { call_id, output })
 }
 
+/// A user message with more text: at the end of the text part at `place` when `joins` says so, else as a
+/// part of its own there. Everything else stays byte for byte as it is.
+pub(crate) fn with_text(
+    message: &RawValue,
+    place: usize,
+    text: &str,
+    joins: bool,
+) -> serde_json::Result<Box<RawValue>> {
+    let MessageContent { mut content } = serde_json::from_str(message.get())?;
+    match content.get_mut(place).filter(|_| joins) {
+        Some(part) => {
+            let TextContent { text: before } = serde_json::from_str(part.get())?;
+            *part = to_raw_value(&ContentPart::text(before + text))?;
+        }
+        None => content.insert(place.min(content.len()), to_raw_value(&ContentPart::text(text))?),
+    }
+    to_raw_value(&Message { role: "user", content: &content })
+}
+
 #[derive(Serialize)]
-struct Message<'a> {
+struct Message<'a, P> {
     role: &'static str,
-    content: &'a [ContentPart<'a>],
+    content: &'a [P],
+}
+
+#[derive(Deserialize)]
+struct MessageContent {
+    content: Vec<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct TextContent {
+    text: String,
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,5 @@
 //! The chunks of its workspace that a user turn receives besides its own artifacts (interface §7).
-//! They are asked for once, before the turn is composed.
+//! The turn asks for them before its first model call.
 //!
 //! A retrieval that fails is a warning to the user; the turn goes on.
 
@@ -27,7 +27,7 @@ pub struct Retrieved {
     pub failed: bool,
 }
 
-/// A chunk that was found and is not given, or the retrieval itself when it failed.
+/// A chunk that was found and is not given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// The chunk's path, where it may be shown.
@@ -84,11 +84,7 @@ pub async fn retrieve<P: Platform>(
     let question = Question { limit: Some(limit), ..question };
     match found(platform, &retrieval.source, workspace, question).await {
         Some(found) => within(found, limit as usize, retrieval.max_bytes as usize),
-        None => Retrieved {
-            failed: true,
-            left_out: vec![LeftOut { path: None, why: "it failed" }],
-            ..Retrieved::default()
-        },
+        None => Retrieved { failed: true, ..Retrieved::default() },
     }
 }
 

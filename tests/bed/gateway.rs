@@ -1,11 +1,10 @@
 //! The runtime around the front Worker: `Gateway` over the world, one for each request.
 
-use std::future::ready;
 use std::rc::Rc;
 
 use aptix_edge::entry::{ContextSource, RequestHead, Response, SessionHost, SessionStream};
 use aptix_edge::ports::{
-    BodyFault, FileFault, Gateway, HttpFault, ObjectClass, ObjectRequest, Platform,
+    BodyFault, FileFault, Gateway, HttpFault, ObjectClass, ObjectRequest, Platform, RECEIVED_AT,
 };
 
 use super::database::SqliteDatabase;
@@ -53,9 +52,22 @@ impl Gateway for TestGateway {
         request: &ObjectRequest<'_>,
         body: Option<&Vec<u8>>,
     ) -> Result<Self::ObjectResponse, HttpFault> {
-        let header = |name: &str| request.last_event_id.clone().filter(|_| name == "Last-Event-ID");
+        let header = |name: &str| match name {
+            "Last-Event-ID" => request.last_event_id.clone(),
+            RECEIVED_AT => Some(request.received_at.to_string()),
+            _ => None,
+        };
         let head = RequestHead { method: request.method, url: request.url, header: &header };
-        let body = ready(Ok(body.cloned().unwrap_or_default()));
+        let late = async || {
+            if self.world.late_bodies.get() && body.is_some() {
+                self.world.executor.sleep(self.world.delay_ms()).await;
+            }
+        };
+        late().await;
+        let body = async {
+            late().await;
+            Ok(body.cloned().unwrap_or_default())
+        };
         match (request.class, request.name.as_str()) {
             (ObjectClass::Session, "local/s") => {
                 Ok(self.host.response(&self.source, &head, body).await)

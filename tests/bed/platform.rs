@@ -52,6 +52,8 @@ pub struct World {
     random: RefCell<Random>,
     /// Set to delay every response by a time that the seed determines.
     slow: Cell<bool>,
+    /// Set to delay requests with a body, and the bodies, in the same way.
+    pub late_bodies: Cell<bool>,
 }
 
 /// The rate limiter.
@@ -119,6 +121,7 @@ impl World {
             alarm_fails: Cell::new(false),
             random: RefCell::new(Random(1)),
             slow: Cell::new(false),
+            late_bodies: Cell::new(false),
         }
     }
 

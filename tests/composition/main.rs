@@ -8,10 +8,10 @@ mod golden;
 
 use std::sync::LazyLock;
 
-use aptix_edge::catalog::{Catalog, ConversationContext, Mode};
+use aptix_edge::catalog::{Catalog, ConversationContext, Mode, RetrievalSource};
 use aptix_edge::composition::{
-    Block, ComposedMessages, ComposedRequest, ComposedTurn, ModelRequest, ToolList, TurnMaterial,
-    compose_request, compose_turn, tool_outputs,
+    Block, ComposedMessages, ComposedRequest, ComposedTurn, ModelRequest, RetrievedMaterial,
+    ToolList, TurnMaterial, add_retrieved, compose_request, compose_turn, tool_outputs,
 };
 use aptix_edge::contract::{ErrorCode, ExecuteRequest, ToolOutcome, UserTurn, Warning, parse};
 use aptix_edge::responses_api::for_replay;
@@ -58,7 +58,6 @@ fn later() -> TurnMaterial<'static> {
         is_first: false,
         latched_tools: None,
         solution_context: None,
-        retrieved: const { &NOTHING_FOUND },
     }
 }
 
@@ -66,8 +65,24 @@ fn mode(key: &str) -> &'static Mode {
     CATALOG.mode(key).unwrap()
 }
 
-const NOTHING_FOUND: Retrieved =
-    Retrieved { chunks: Vec::new(), left_out: Vec::new(), failed: false };
+/// The messages of a turn with what was retrieved in 7 ms, and their trace.
+fn with_retrieved(
+    mut turn: ComposedMessages,
+    retrieved: &Retrieved,
+) -> (ComposedMessages, Vec<Value>) {
+    let trace = serde_json::value::to_raw_value(&turn.trace).unwrap();
+    let added = add_retrieved(&RetrievedMaterial {
+        user: &turn.user,
+        trace: &trace,
+        chunks_end: turn.chunks_end,
+        source: &RetrievalSource::Index,
+        retrieved,
+        duration_ms: 7,
+    })
+    .unwrap();
+    turn.user = added.user.unwrap();
+    (turn, serde_json::from_str(added.trace.get()).unwrap())
+}
 
 fn composed(turn: &UserTurn, material: &TurnMaterial<'_>) -> ComposedMessages {
     compose_turn(turn, material).unwrap().messages
@@ -316,18 +331,53 @@ fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
             text: "}".to_owned(),
         },
     ];
-    let retrieved = Retrieved { chunks, ..NOTHING_FOUND };
-    let turn = composed(&turn, &TurnMaterial { retrieved: &retrieved, ..later() });
+    let retrieved = Retrieved { chunks, ..Retrieved::default() };
+    let (turn, trace) = with_retrieved(composed(&turn, &later()), &retrieved);
     sent("chunks_and_fences", &continued(&turn));
+    let retrieval = Block {
+        duration_ms: Some(7),
+        ..Block::sent("retrieval", "AgentContext.Retrieval.Index", 14)
+    };
     assert_eq!(
-        turn.trace[3..7],
+        trace[3..8],
         [
             Block::sent("chunk", "InputArtifacts: docs/how.md", 20),
             Block::sent("chunk", "InputArtifacts: docs/how.md", 5),
+            retrieval,
             Block::sent("chunk", "retrieval: src/lib.rs", 13),
             Block::sent("chunk", "retrieval: src/main.cs", 1),
         ]
+        .map(|block| serde_json::to_value(block).unwrap())
     );
+    assert_eq!(trace[8]["Block"], "solution_context");
+}
+
+#[test]
+fn a_retrieved_chunk_is_shown_as_if_the_request_had_brought_it() {
+    let asked = |artifacts: Value| {
+        user_turn(json!({
+            "Instruction": "Compare \"ä\u{2028}\" and \\ too.",
+            "InputArtifacts": artifacts,
+            "ClipboardImages": [{ "Id": "i", "MimeType": "image/png", "DataBase64": "AAAA" }],
+        }))
+    };
+    let first = artifact("docs", "a.md", "# A \"quoted\"\n\tone\n");
+    let second = artifact("docs", "b.md", "B\n");
+    let chunk = |path: &str, lines, text: &str| Chunk {
+        path: path.to_owned(),
+        start_line: 1,
+        end_line: lines,
+        language: "markdown".to_owned(),
+        text: text.to_owned(),
+    };
+    let both = [chunk("docs/a.md", 2, "# A \"quoted\"\n\tone\n"), chunk("docs/b.md", 1, "B\n")];
+    let material = TurnMaterial { solution_context: Some("S"), ..later() };
+    let whole = composed(&asked(json!([first, second])), &material);
+    for (brought, found) in [(json!([first]), &both[1..]), (json!([]), &both[..])] {
+        let retrieved = Retrieved { chunks: found.to_vec(), ..Retrieved::default() };
+        let (turn, _) = with_retrieved(composed(&asked(brought), &material), &retrieved);
+        assert_eq!(turn.user.get(), whole.user.get());
+    }
 }
 
 #[test]

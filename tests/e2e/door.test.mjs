@@ -149,9 +149,9 @@ test('a turn is one line of the log with its cost, a failed one too, and a refus
     submission: 0,
     usage: { PromptTokens: 100, CachedTokens: 40, CompletionTokens: 20, ReasoningTokens: 5, TotalTokens: 120 },
   });
-  assert.deepEqual(Object.keys(timings).sort(), ['compose', 'model', 'persist', 'tools']);
+  assert.deepEqual(Object.keys(timings).sort(), ['compose', 'model', 'persist', 'retrieve', 'tools']);
   const timing = Object.fromEntries(got.headers.get('server-timing').split(', ').map((part) => part.split(';dur=')));
-  assert.deepEqual(Object.keys(timing), ['validate', 'session', 'compose', 'model', 'tools', 'persist']);
+  assert.deepEqual(Object.keys(timing), ['validate', 'session', 'retrieve', 'compose', 'model', 'tools', 'persist']);
   assert.equal(timing.model, `${timings.model}`);
 
   plain.logs.length = 0;

@@ -76,7 +76,7 @@ fn a_refusal_says_what_helps_and_is_one_line_of_the_log_without_content() {
 fn what_a_session_responds_says_where_its_time_went() {
     let bed = Bed::new();
     let heard = posted(&bed, &[], &turn("t", "Hello").to_string());
-    assert!(heard.headers["Server-Timing"].starts_with("validate;dur=0, session;dur=0, compose;"));
+    assert!(heard.headers["Server-Timing"].starts_with("validate;dur=0, session;dur=0, retrieve;"));
     assert!(bed.asked("GET", "/sessions/s/export", "").headers.contains_key("Server-Timing"));
     assert_eq!(bed.asked("GET", "/health", "").headers.get("Server-Timing"), None);
 }

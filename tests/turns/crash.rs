@@ -21,6 +21,8 @@ use serde_json::{Value, json};
 enum Act {
     /// A user turn, with other members as well.
     Turn(&'static str, &'static str, Value),
+    /// The workspace `w` gets a document about alpha.
+    Index,
     /// Sends the tool results that the turn waits for.
     Results(&'static str),
     /// Cancels a turn that is paused.
@@ -41,6 +43,7 @@ struct Scenario {
 fn scenarios() -> Vec<Scenario> {
     let turn = |id, words| Act::Turn(id, words, json!({}));
     let replay = || json!({ "ConversationContextId": "replay" });
+    let searching = |words| Act::Turn("t1", words, json!({ "WorkspaceId": "w" }));
     let scenario = |name, acts| Scenario { name, acts };
     vec![
         scenario("plain", vec![turn("t1", "One")]),
@@ -116,6 +119,20 @@ fn scenarios() -> Vec<Scenario> {
             ],
         ),
         scenario(
+            "retrieval",
+            vec![Act::Index, searching("One: alpha [plan: server]"), turn("t2", "Two")],
+        ),
+        scenario(
+            "retry of an older turn that retrieved",
+            vec![
+                Act::Index,
+                Act::Spoil(1),
+                searching("One: alpha [plan: server]"),
+                turn("t2", "Two"),
+                searching("One: alpha [plan: server]"),
+            ],
+        ),
+        scenario(
             "replay mode",
             vec![
                 Act::Turn("t1", "One [plan: mixed, mode:ddr]", replay()),
@@ -166,6 +183,11 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
         Act::Turn(id, words, members) => {
             let heard = bed.try_post(&with(turn(id, words), members.clone()))?;
             assert!([200, 502].contains(&heard.status), "{}", heard.text);
+        }
+        Act::Index => {
+            let document = json!({ "Path": "src/a.rs", "Contents": "fn alpha() {}\n" });
+            let documents = json!({ "Documents": [document] }).to_string();
+            bed.asked("PUT", "/workspaces/w/documents", &documents).result();
         }
         Act::Results(id) => {
             let view = bed.turn(id);
@@ -292,6 +314,15 @@ fn check(bed: &Bed, left: Option<&Remains>) {
         let times = conversation.heard(&format!("[INSTRUCTION]\n{words}"));
         let accepted = status(bed).contains_key(id);
         assert!(if accepted { times >= 1 } else { times == 0 }, "{words} was said {times} times");
+    }
+    if !bed.world.workspaces.borrow().is_empty() {
+        let shown = conversation.heard("Path: src/a.rs");
+        assert_eq!(shown, conversation.heard("[INSTRUCTION]\nOne"), "a message without its chunk");
+        let trace = bed.disk.read("SELECT composition FROM turns WHERE turn_id = 't1'");
+        for row in trace {
+            let trace = row["composition"].as_str().unwrap();
+            assert_eq!(trace.matches("AgentContext.Retrieval.Index").count(), 1, "{trace}");
+        }
     }
     let answered =
         bed.disk.read("SELECT call_id, answer FROM calls WHERE answer LIKE '%result of%'");

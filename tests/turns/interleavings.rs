@@ -153,7 +153,9 @@ impl Clients<'_> {
                 let id = format!("t{}", self.turns);
                 let words = format!("Words-{id}. {}", self.random.pick(&PLANS));
                 let streaming = self.random.chance(50);
-                self.post(with(turn(&id, &words), json!({ "Streaming": streaming })));
+                let workspace = self.random.chance(30).then_some("w");
+                let more = json!({ "Streaming": streaming, "WorkspaceId": workspace });
+                self.post(with(turn(&id, &words), more));
             }
             30..50 if !self.requests.is_empty() => {
                 let again = self.random.pick(&self.requests).clone();
@@ -265,7 +267,10 @@ impl Clients<'_> {
 
 fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     let bed = Bed::new();
+    let documents = json!({ "Documents": [{ "Path": "a.md", "Contents": "Words\n" }] });
+    bed.asked("PUT", "/workspaces/w/documents", &documents.to_string()).result();
     bed.world.shake(seed);
+    bed.world.late_bodies.set(true);
     let mut clients = Clients {
         bed: &bed,
         random: Random(seed.wrapping_mul(0x1_0001)),

@@ -12,6 +12,7 @@
 mod conversation;
 mod crash;
 mod delivery;
+mod erased_any_time;
 mod erasure;
 mod faults;
 mod files;
@@ -19,6 +20,7 @@ mod interleavings;
 mod life_cycle;
 mod migration;
 mod modes;
+mod retrieval;
 mod rows;
 mod session;
 mod settlement;

@@ -49,6 +49,23 @@ fn a_plain_follow_up_writes_six_rows_however_long_the_session_is() {
 }
 
 #[test]
+fn a_turn_that_retrieves_writes_two_rows_more() {
+    let bed = Bed::new();
+    let documents = json!({ "Documents": [{ "Path": "a.rs", "Contents": "fn hello() {}\n" }] });
+    bed.asked("PUT", "/workspaces/w/documents", &documents.to_string()).result();
+    let searching = |id: &str, words: &str| {
+        let request = with(turn(id, words), json!({ "WorkspaceId": "w" }));
+        cost(&bed, || _ = bed.post(&request).final_text()).0
+    };
+    searching("t1", "Hello");
+    assert_eq!(searching("t2", "Hello"), 8);
+    // What is not found is not written into the message.
+    assert_eq!(searching("t3", "Unheard"), 7);
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["Retrieval"] = json!("None"));
+    assert_eq!(searching("t4", "Hello"), 6);
+}
+
+#[test]
 fn a_follow_up_asks_its_storage_once_and_tells_it_five_times() {
     let bed = Bed::new();
     plain(&bed, "t1");
@@ -111,7 +128,7 @@ fn no_statement_of_a_turn_looks_through_a_whole_table() {
         let tables = bed.disk.plan(&statement);
         // This statement scans for an earlier message. Only the repeat of an older turn runs it, after
         // the model service refused the message or a newer turn followed.
-        let rare = statement.contains("kind = 'user' ORDER BY seq LIMIT 1");
+        let rare = statement.contains("kind = 'user' ORDER BY seq DESC LIMIT 1");
         let of_the_schema = statement.contains("sqlite_master");
         let scans =
             tables.iter().any(|step| step.starts_with("SCAN") && step != "SCAN CONSTANT ROW");

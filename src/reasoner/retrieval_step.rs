@@ -1,0 +1,77 @@
+//! The first step of a turn that searches its workspace: it retrieves, and stores the turn's message with
+//! what was found. A crash before that step is complete repeats the retrieval, one after it does not.
+
+use super::turn_loop::{Reasoner, RunningTurn};
+use crate::catalog::{AgentContext, RetrievalSource};
+use crate::composition::{ChunksEnd, RecomposedMessage, RetrievedMaterial, add_retrieved};
+use crate::contract::{Fault, UserTurn};
+use crate::persistence::{EntryKind, OwedRetrieval};
+use crate::ports::{Database, Platform};
+use crate::retrieval::{Question, question_of, retrieve};
+
+/// The retrieval that a new turn owes its message; `None` without a workspace or an instruction, and
+/// where the agent context retrieves from nowhere.
+pub(super) fn owed_retrieval(
+    agent: Option<&AgentContext>,
+    request: &UserTurn,
+    chunks_end: ChunksEnd,
+) -> Option<OwedRetrieval> {
+    agent.filter(|agent| agent.retrieval.source != RetrievalSource::None)?;
+    let (workspace, question) = question_of(request)?;
+    Some(OwedRetrieval {
+        workspace_id: workspace.to_owned(),
+        query: question.query.to_owned(),
+        rag_scope: question.rag_scope.cloned(),
+        repo: question.repo.map(str::to_owned),
+        language: question.language.map(str::to_owned),
+        chunks: chunks_end.chunks,
+        blocks: chunks_end.blocks,
+    })
+}
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Retrieves for the turn's message.
+    pub(super) async fn retrieve(
+        &self,
+        running: &mut RunningTurn<'_>,
+        owed: &OwedRetrieval,
+    ) -> Result<(), Fault> {
+        let since = self.platform.now_ms();
+        let question = Question {
+            query: &owed.query,
+            rag_scope: owed.rag_scope.as_ref(),
+            repo: owed.repo.as_deref(),
+            language: owed.language.as_deref(),
+            ..Question::default()
+        };
+        let retrieval = &running.agent.retrieval;
+        let platform = self.platform.as_ref();
+        let retrieved = retrieve(platform, retrieval, &owed.workspace_id, question).await;
+        let duration_ms = self.since(since);
+        self.report.borrow_mut().timings.retrieve += duration_ms;
+
+        // The message was added when the turn began or was resumed, and no model call has sent it.
+        let unsent = self.store.entries_after(running.session.acknowledged)?;
+        let ordinal = running.turn.ordinal;
+        let lost = || Fault::internal("The session's storage lost the turn's message.");
+        let message = unsent
+            .iter()
+            .rfind(|entry| entry.turn == ordinal && entry.kind == EntryKind::User)
+            .ok_or_else(lost)?;
+        let composition = self.store.composition(ordinal)?;
+        let RecomposedMessage { user, trace, user_warning } = add_retrieved(&RetrievedMaterial {
+            user: message.items.first().ok_or_else(lost)?,
+            trace: &composition,
+            chunks_end: ChunksEnd { chunks: owed.chunks, blocks: owed.blocks },
+            source: &retrieval.source,
+            retrieved: &retrieved,
+            duration_ms,
+        })?;
+        let turn = &mut running.turn;
+        turn.progress.user_warnings.extend(user_warning.map(str::to_owned));
+        let items = user.map(|user| serde_json::to_string(&[user])).transpose();
+        let items = items.map_err(|_| Fault::unwritable("A message to the model"))?;
+        let items = items.as_deref().map(|items| (message.seq, items));
+        self.store.record_retrieval(turn, items, trace.get(), self.platform.now_ms())
+    }
+}
