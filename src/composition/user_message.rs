@@ -4,12 +4,12 @@
 use serde_json::value::RawValue;
 
 use super::artifact_content::{ArtifactKind, classify, data_url};
-use super::context_block::{chunk_path, context_block};
+use super::context_block::{ChunkHead, ContextBlock, chunk_path};
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
 use crate::contract::{Fault, UserTurn};
 use crate::responses_api::{ContentPart, system_message, user_message};
-use crate::retrieval::{Chunk, Retrieved, language_of};
+use crate::retrieval::{Retrieved, language_of};
 
 /// A user warning: retrieval failed.
 const RETRIEVAL_FAILED: &str =
@@ -61,8 +61,8 @@ pub(super) fn compose_messages(
         Some(instruction) => format!("{opening}\n\n[INSTRUCTION]\n{instruction}"),
         None => opening,
     })];
-    if !blocks.chunks.is_empty() {
-        parts.push(ContentPart::text(context_block(&blocks.chunks)));
+    if !blocks.context.text.is_empty() {
+        parts.push(ContentPart::text(blocks.context.text));
     }
     if let Some(context) = solution_context {
         parts.push(ContentPart::text(format!("[SOLUTION CONTEXT]\n{context}")));
@@ -81,7 +81,7 @@ pub(super) fn compose_messages(
 /// The blocks of a user message while they are gathered, and what the trace says of each.
 #[derive(Default)]
 struct Blocks<'a> {
-    chunks: Vec<Chunk>,
+    context: ContextBlock,
     images: Vec<String>,
     /// Names and data URLs.
     documents: Vec<(&'a str, String)>,
@@ -95,16 +95,15 @@ impl<'a> Blocks<'a> {
             let path = chunk_path(&artifact.relative_path, &artifact.file_name);
             let source = format!("InputArtifacts: {path}");
             match classify(artifact) {
-                ArtifactKind::Text(text) => self.add_chunk(
-                    source,
-                    Chunk {
-                        language: language_of(artifact.language.as_deref(), &path),
-                        path,
+                ArtifactKind::Text(text) => {
+                    let head = ChunkHead {
+                        path: &path,
                         start_line: 1,
                         end_line: text.lines().count().max(1),
-                        text,
-                    },
-                ),
+                        language: &language_of(artifact.language.as_deref(), &path),
+                    };
+                    self.add_chunk(source, &head, &text);
+                }
                 ArtifactKind::Image(url) => self.add_image(source, url),
                 ArtifactKind::Document(url) => {
                     self.trace.push(Block::sent("file", source, url.len()));
@@ -124,7 +123,13 @@ impl<'a> Blocks<'a> {
     /// Adds retrieval's chunks after the request's own, and its warning.
     fn add_retrieved(&mut self, retrieved: &Retrieved) {
         for chunk in &retrieved.chunks {
-            self.add_chunk(format!("retrieval: {}", chunk.path), chunk.clone());
+            let head = ChunkHead {
+                path: &chunk.path,
+                start_line: chunk.start_line,
+                end_line: chunk.end_line,
+                language: &chunk.language,
+            };
+            self.add_chunk(format!("retrieval: {}", chunk.path), &head, &chunk.text);
         }
         for left_out in &retrieved.left_out {
             let path = left_out.path.as_ref();
@@ -137,9 +142,9 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    fn add_chunk(&mut self, source: String, chunk: Chunk) {
-        self.trace.push(Block::sent("chunk", source, chunk.text.len()));
-        self.chunks.push(chunk);
+    fn add_chunk(&mut self, source: String, head: &ChunkHead<'_>, text: &str) {
+        self.trace.push(Block::sent("chunk", source, text.len()));
+        self.context.add(head, text);
     }
 
     fn add_image(&mut self, source: String, url: String) {

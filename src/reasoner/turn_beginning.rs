@@ -6,6 +6,7 @@
 //! fails has written nothing; it fails with `internal` when the storage does.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::settlement::{outputs_of, settle_open_calls};
 use crate::catalog::{Catalog, ConversationContext};
@@ -95,9 +96,9 @@ impl PreparedTurn<'_> {
             settle_open_calls(store, &mut session, GivenUp::Ended)?;
             let mut entries = Vec::with_capacity(2);
             if let Some(system) = &messages.system {
-                entries.push((EntryKind::System, to_json(&[system])?));
+                entries.push((EntryKind::System, array_of(system)));
             }
-            entries.push((EntryKind::User, to_json(&[&messages.user])?));
+            entries.push((EntryKind::User, array_of(&messages.user)));
             store.begin_turn(
                 &mut session,
                 NewTurn {
@@ -184,6 +185,11 @@ fn unshown_solution_context<D: Database>(
         (None, Some(latched)) if shown != Some(latched) => store.text(latched).map(Some),
         (None, _) => Ok(None),
     }
+}
+
+/// A JSON array of one item, written in one piece because an item can be long.
+fn array_of(item: &RawValue) -> String {
+    ["[", item.get(), "]"].concat()
 }
 
 /// JSON for storage.

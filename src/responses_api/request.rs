@@ -7,6 +7,7 @@
 //! that is absent here cannot be sent.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -45,7 +46,7 @@ pub struct ResponsesRequest<'a> {
 impl ResponsesRequest<'_> {
     /// The body's JSON text. It fails only if a serializer of this module is wrong.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        serde_json::to_string(self)
+        exact_json(self)
     }
 }
 
@@ -112,7 +113,7 @@ pub(crate) fn system_message(text: &str) -> serde_json::Result<Box<RawValue>> {
 
 /// `{"role":"user","content":[…]}`.
 pub(crate) fn user_message(content: &[ContentPart<'_>]) -> serde_json::Result<Box<RawValue>> {
-    to_raw_value(&Message { role: "user", content })
+    RawValue::from_string(exact_json(&Message { role: "user", content })?)
 }
 
 /// `{"type":"function_call_output","call_id","output"}`; `call_id` is the call's, never its
@@ -122,6 +123,30 @@ pub(crate) fn function_call_output(
     output: &str,
 ) -> serde_json::Result<Box<RawValue>> {
     to_raw_value(&FunctionCallOutput { call_id, output })
+}
+
+/// The JSON text of a value, in memory of its own length. A text that grows takes up to three times that for
+/// a moment, and a module's memory never shrinks.
+fn exact_json(value: &impl Serialize) -> serde_json::Result<String> {
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, value)?;
+    let mut json = Vec::with_capacity(length.0);
+    serde_json::to_writer(&mut json, value)?;
+    String::from_utf8(json).map_err(serde::ser::Error::custom)
+}
+
+/// Counts what is written.
+struct Length(usize);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[derive(Serialize)]
