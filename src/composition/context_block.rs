@@ -1,38 +1,35 @@
 //! The `[CONTEXT]` block (AGN-003 §3, AGN-002): numbered chunks with their metadata, fenced.
 
-use std::fmt::Write;
+use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter};
 
-/// The block while it grows; empty while there are no chunks. Chunks are written into it without a copy of
-/// their own, since one can be as long as a request.
+/// The block. It is written straight into the request, since a chunk can be as long as a request.
 #[derive(Default)]
-pub(super) struct ContextBlock {
-    pub(super) text: String,
-    chunks: usize,
-}
+pub(super) struct ContextBlock<'a>(pub(super) Vec<ContextChunk<'a>>);
 
-/// Where a chunk is from.
-pub(super) struct ChunkHead<'a> {
-    pub(super) path: &'a str,
+/// A chunk of the block.
+pub(super) struct ContextChunk<'a> {
+    pub(super) path: Cow<'a, str>,
     pub(super) start_line: usize,
     pub(super) end_line: usize,
-    pub(super) language: &'a str,
+    pub(super) language: Cow<'a, str>,
+    pub(super) text: Cow<'a, str>,
 }
 
-impl ContextBlock {
-    pub(super) fn add(&mut self, head: &ChunkHead<'_>, text: &str) {
-        self.chunks += 1;
-        let number = self.chunks;
-        let opening = if number == 1 { "[CONTEXT]\n\n" } else { "\n" };
-        let longest_run = text.split(|c: char| c != '`').map(str::len).max();
-        let fence = "`".repeat(3.max(longest_run.unwrap_or_default() + 1));
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        let ChunkHead { path, start_line, end_line, language } = head;
-        self.text.reserve(text.len() + 2 * (fence.len() + path.len() + language.len()) + 256);
-        // Writing to a String cannot fail.
-        let _ = write!(
-            self.text,
-            "{opening}=== CHUNK {number} ===\nId: ctx_{number}\nPath: {path}\nLines: {start_line}-{end_line}\nLanguage: {language}\n{fence}{language}\n{text}\n{fence}\n",
-        );
+impl Display for ContextBlock<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (number, chunk) in (1..).zip(&self.0) {
+            let opening = if number == 1 { "[CONTEXT]\n\n" } else { "\n" };
+            let longest_run = chunk.text.split(|c: char| c != '`').map(str::len).max();
+            let fence = "`".repeat(3.max(longest_run.unwrap_or_default() + 1));
+            let text = chunk.text.strip_suffix('\n').unwrap_or(&chunk.text);
+            let ContextChunk { path, start_line, end_line, language, .. } = chunk;
+            write!(
+                f,
+                "{opening}=== CHUNK {number} ===\nId: ctx_{number}\nPath: {path}\nLines: {start_line}-{end_line}\nLanguage: {language}\n{fence}{language}\n{text}\n{fence}\n",
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -50,12 +47,15 @@ pub(super) fn chunk_path(relative_path: &str, file_name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn context_block(chunks: &[(&str, &str)]) -> String {
-        let mut block = ContextBlock::default();
-        for (path, text) in chunks {
-            block.add(&ChunkHead { path, start_line: 1, end_line: 2, language: "rust" }, text);
-        }
-        block.text
+    fn context_block(chunks: &[(&'static str, &'static str)]) -> String {
+        let chunk = |(path, text): &(&'static str, &'static str)| ContextChunk {
+            path: (*path).into(),
+            start_line: 1,
+            end_line: 2,
+            language: "rust".into(),
+            text: (*text).into(),
+        };
+        ContextBlock(chunks.iter().map(chunk).collect()).to_string()
     }
 
     #[test]

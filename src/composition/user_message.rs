@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use super::artifact_content::{ArtifactKind, classify, data_url};
-use super::context_block::{ChunkHead, ContextBlock, chunk_path};
+use super::context_block::{ContextBlock, ContextChunk, chunk_path};
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
 use crate::contract::{Fault, UserTurn};
@@ -61,8 +61,8 @@ pub(super) fn compose_messages(
         Some(instruction) => format!("{opening}\n\n[INSTRUCTION]\n{instruction}"),
         None => opening,
     })];
-    if !blocks.context.text.is_empty() {
-        parts.push(ContentPart::text(blocks.context.text));
+    if !blocks.context.0.is_empty() {
+        parts.push(ContentPart::written(&blocks.context));
     }
     if let Some(context) = solution_context {
         parts.push(ContentPart::text(format!("[SOLUTION CONTEXT]\n{context}")));
@@ -81,7 +81,7 @@ pub(super) fn compose_messages(
 /// The blocks of a user message while they are gathered, and what the trace says of each.
 #[derive(Default)]
 struct Blocks<'a> {
-    context: ContextBlock,
+    context: ContextBlock<'a>,
     images: Vec<String>,
     /// Names and data URLs.
     documents: Vec<(&'a str, String)>,
@@ -96,13 +96,14 @@ impl<'a> Blocks<'a> {
             let source = format!("InputArtifacts: {path}");
             match classify(artifact) {
                 ArtifactKind::Text(text) => {
-                    let head = ChunkHead {
-                        path: &path,
+                    let chunk = ContextChunk {
+                        language: language_of(artifact.language.as_deref(), &path).into(),
+                        path: path.into(),
                         start_line: 1,
                         end_line: text.lines().count().max(1),
-                        language: &language_of(artifact.language.as_deref(), &path),
+                        text,
                     };
-                    self.add_chunk(source, &head, &text);
+                    self.add_chunk(source, chunk);
                 }
                 ArtifactKind::Image(url) => self.add_image(source, url),
                 ArtifactKind::Document(url) => {
@@ -121,15 +122,16 @@ impl<'a> Blocks<'a> {
     }
 
     /// Adds retrieval's chunks after the request's own, and its warning.
-    fn add_retrieved(&mut self, retrieved: &Retrieved) {
+    fn add_retrieved(&mut self, retrieved: &'a Retrieved) {
         for chunk in &retrieved.chunks {
-            let head = ChunkHead {
-                path: &chunk.path,
+            let given = ContextChunk {
+                path: chunk.path.as_str().into(),
                 start_line: chunk.start_line,
                 end_line: chunk.end_line,
-                language: &chunk.language,
+                language: chunk.language.as_str().into(),
+                text: chunk.text.as_str().into(),
             };
-            self.add_chunk(format!("retrieval: {}", chunk.path), &head, &chunk.text);
+            self.add_chunk(format!("retrieval: {}", chunk.path), given);
         }
         for left_out in &retrieved.left_out {
             let path = left_out.path.as_ref();
@@ -142,9 +144,9 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    fn add_chunk(&mut self, source: String, head: &ChunkHead<'_>, text: &str) {
-        self.trace.push(Block::sent("chunk", source, text.len()));
-        self.context.add(head, text);
+    fn add_chunk(&mut self, source: String, chunk: ContextChunk<'a>) {
+        self.trace.push(Block::sent("chunk", source, chunk.text.len()));
+        self.context.0.push(chunk);
     }
 
     fn add_image(&mut self, source: String, url: String) {

@@ -96,7 +96,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let order = MemberOrder::of(&submission, &body);
                 drop(body);
                 let retrieved = self.retrieve(&context, &submission).await;
-                let delivery = self.execute(&context, &submission, &retrieved);
+                let delivery = self.execute(&context, submission, &retrieved);
                 delivery.map(Shown::Turn).map_err(|faults| order.sorted(faults))
             }
             Route::Session(id, route) => self.shown(&context, &id, route).await.map_err(Vec::from),

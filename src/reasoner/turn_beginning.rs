@@ -95,10 +95,10 @@ impl PreparedTurn<'_> {
             session.solution_context_sent.clone_from(&session.solution_context);
             settle_open_calls(store, &mut session, GivenUp::Ended)?;
             let mut entries = Vec::with_capacity(2);
-            if let Some(system) = &messages.system {
+            if let Some(system) = messages.system {
                 entries.push((EntryKind::System, array_of(system)));
             }
-            entries.push((EntryKind::User, array_of(&messages.user)));
+            entries.push((EntryKind::User, array_of(messages.user)));
             store.begin_turn(
                 &mut session,
                 NewTurn {
@@ -187,9 +187,13 @@ fn unshown_solution_context<D: Database>(
     }
 }
 
-/// A JSON array of one item, written in one piece because an item can be long.
-fn array_of(item: &RawValue) -> String {
-    ["[", item.get(), "]"].concat()
+/// A JSON array of one item, in the item's own memory because it can be long.
+fn array_of(item: Box<RawValue>) -> String {
+    let mut array = String::from(Box::<str>::from(item));
+    array.reserve_exact(2);
+    array.insert(0, '[');
+    array.push(']');
+    array
 }
 
 /// JSON for storage.

@@ -7,9 +7,10 @@
 //! that is absent here cannot be sent.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// The `include` entry that asks for reasoning that can be sent back with `store: false`.
@@ -80,6 +81,12 @@ pub struct FunctionTool<'a> {
 pub(crate) enum ContentPart<'a> {
     #[serde(rename = "input_text")]
     Text { text: Cow<'a, str> },
+    /// A text that is written without being built before.
+    #[serde(rename = "input_text")]
+    Written {
+        #[serde(serialize_with = "write")]
+        text: &'a dyn Display,
+    },
     /// `detail` says how closely the model looks. The service's schema requires it.
     #[serde(rename = "input_image")]
     Image { image_url: Cow<'a, str>, detail: &'static str },
@@ -90,6 +97,10 @@ pub(crate) enum ContentPart<'a> {
 impl<'a> ContentPart<'a> {
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text { text: text.into() }
+    }
+
+    pub(crate) fn written(text: &'a dyn Display) -> Self {
+        Self::Written { text }
     }
 
     /// `image_url` is an https or a `data:` URL.
@@ -133,6 +144,10 @@ fn exact_json(value: &impl Serialize) -> serde_json::Result<String> {
     let mut json = Vec::with_capacity(length.0);
     serde_json::to_writer(&mut json, value)?;
     String::from_utf8(json).map_err(serde::ser::Error::custom)
+}
+
+fn write<S: Serializer>(text: &&dyn Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(text)
 }
 
 /// Counts what is written.
