@@ -46,10 +46,13 @@ impl<B: RequestBody> Sending<B> {
 /// Sends a body. The response says whether that succeeded.
 async fn send(writer: WritableStreamDefaultWriter, body: impl RequestBody) {
     let mut from = 0;
+    // The runtime has taken a piece when its write is done, so that the next one can stand in the same place.
+    let buffer = Uint8Array::new_with_length(PIECE_BYTES as u32);
     while let Some(piece) = body.piece(from, PIECE_BYTES).filter(|piece| !piece.is_empty()) {
         from += piece.len();
-        let piece = Uint8Array::from(piece.as_slice());
-        if settled(&writer.write_with_chunk(&piece)).await.is_err() {
+        let filled = buffer.subarray(0, piece.len() as u32);
+        filled.copy_from(&piece);
+        if settled(&writer.write_with_chunk(&filled)).await.is_err() {
             return;
         }
     }
