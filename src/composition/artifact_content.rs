@@ -1,5 +1,7 @@
 //! The form in which the model gets an artifact: text, an image, a document, or not at all.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -7,9 +9,9 @@ use crate::contract::{ArtifactContent, InputArtifact};
 use crate::encoding::essence;
 
 /// How an artifact is shown to the model.
-pub(super) enum ArtifactKind {
+pub(super) enum ArtifactKind<'a> {
     /// A chunk of the context block.
-    Text(String),
+    Text(Cow<'a, str>),
     /// An `input_image`, as a data URL.
     Image(String),
     /// An `input_file`, as a data URL.
@@ -20,9 +22,9 @@ pub(super) enum ArtifactKind {
 
 /// Decides by encoding, then by MIME type, then by extension. When none of them decides, bytes are text
 /// if they are UTF-8 without NUL.
-pub(super) fn classify(artifact: &InputArtifact) -> ArtifactKind {
+pub(super) fn classify(artifact: &InputArtifact) -> ArtifactKind<'_> {
     let encoded = match &artifact.content {
-        ArtifactContent::Text(text) => return ArtifactKind::Text(text.clone()),
+        ArtifactContent::Text(text) => return ArtifactKind::Text(text.into()),
         ArtifactContent::Base64(encoded) => encoded,
     };
     let mime = media_type(artifact);
@@ -35,7 +37,7 @@ pub(super) fn classify(artifact: &InputArtifact) -> ArtifactKind {
     }
     let decoded = STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     match decoded {
-        Some(text) if !text.contains('\0') => ArtifactKind::Text(text),
+        Some(text) if !text.contains('\0') => ArtifactKind::Text(text.into()),
         _ => ArtifactKind::Binary,
     }
 }

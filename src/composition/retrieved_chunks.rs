@@ -3,7 +3,7 @@
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::context_block::context_block;
+use super::context_block::{ContextBlock, ContextChunk};
 use super::trace::Block;
 use super::user_message::ChunksEnd;
 use crate::catalog::RetrievalSource;
@@ -54,7 +54,8 @@ pub fn add_retrieved(material: &RetrievedMaterial<'_>) -> Result<RecomposedMessa
     let user = match retrieved.chunks.is_empty() {
         true => None,
         false => {
-            let text = context_block(&retrieved.chunks, shown);
+            let chunks = retrieved.chunks.iter().map(ContextChunk::from).collect();
+            let text = ContextBlock { chunks, shown }.to_string();
             let message = with_text(material.user, CONTEXT_PART, &text, shown > 0);
             Some(message.map_err(unwritable)?)
         }

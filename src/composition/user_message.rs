@@ -4,12 +4,12 @@
 use serde_json::value::RawValue;
 
 use super::artifact_content::{ArtifactKind, classify, data_url};
-use super::context_block::{chunk_path, context_block};
+use super::context_block::{ContextBlock, ContextChunk, chunk_path};
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
 use crate::contract::{Fault, UserTurn};
 use crate::responses_api::{ContentPart, system_message, user_message};
-use crate::retrieval::{Chunk, language_of};
+use crate::retrieval::language_of;
 
 /// The messages of a user turn.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub(super) fn compose_messages(
         Block::of("instruction", "Instruction", turn.instruction.as_deref(), "not given"),
     ]);
     blocks.add_artifacts(turn);
-    let chunks_end = ChunksEnd { chunks: blocks.chunks.len(), blocks: blocks.trace.len() };
+    let chunks_end = ChunksEnd { chunks: blocks.context.chunks.len(), blocks: blocks.trace.len() };
     let solution_context = material.solution_context.filter(|context| !context.is_empty());
     blocks.trace.push(Block::of(
         "solution_context",
@@ -68,8 +68,8 @@ pub(super) fn compose_messages(
         Some(instruction) => format!("{opening}\n\n[INSTRUCTION]\n{instruction}"),
         None => opening,
     })];
-    if !blocks.chunks.is_empty() {
-        parts.push(ContentPart::text(context_block(&blocks.chunks, 0)));
+    if !blocks.context.chunks.is_empty() {
+        parts.push(ContentPart::written(&blocks.context));
     }
     if let Some(context) = solution_context {
         parts.push(ContentPart::text(format!("[SOLUTION CONTEXT]\n{context}")));
@@ -89,7 +89,7 @@ pub(super) fn compose_messages(
 /// The blocks of a user message while they are gathered, and what the trace says of each.
 #[derive(Default)]
 struct Blocks<'a> {
-    chunks: Vec<Chunk>,
+    context: ContextBlock<'a>,
     images: Vec<String>,
     /// Names and data URLs.
     documents: Vec<(&'a str, String)>,
@@ -103,16 +103,16 @@ impl<'a> Blocks<'a> {
             let path = chunk_path(&artifact.relative_path, &artifact.file_name);
             let source = format!("InputArtifacts: {path}");
             match classify(artifact) {
-                ArtifactKind::Text(text) => self.add_chunk(
-                    source,
-                    Chunk {
-                        language: language_of(artifact.language.as_deref(), &path),
-                        path,
+                ArtifactKind::Text(text) => {
+                    let chunk = ContextChunk {
+                        language: language_of(artifact.language.as_deref(), &path).into(),
+                        path: path.into(),
                         start_line: 1,
                         end_line: text.lines().count().max(1),
                         text,
-                    },
-                ),
+                    };
+                    self.add_chunk(source, chunk);
+                }
                 ArtifactKind::Image(url) => self.add_image(source, url),
                 ArtifactKind::Document(url) => {
                     self.trace.push(Block::sent("file", source, url.len()));
@@ -129,9 +129,9 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    fn add_chunk(&mut self, source: String, chunk: Chunk) {
+    fn add_chunk(&mut self, source: String, chunk: ContextChunk<'a>) {
         self.trace.push(Block::sent("chunk", source, chunk.text.len()));
-        self.chunks.push(chunk);
+        self.context.chunks.push(chunk);
     }
 
     fn add_image(&mut self, source: String, url: String) {

@@ -69,6 +69,8 @@ error_codes! {
         "The catalog has no agent or conversation context of that id.";
     MethodNotAllowed = "method_not_allowed", 405, Client, false, None,
         "The address exists, but not with this HTTP method.";
+    RequestTimeout = "request_timeout", 408, Client, true, None,
+        "The body did not come whole in time; send it faster, or in smaller requests.";
     TurnConflict = "turn_conflict", 409, Client, false, None,
         "The TurnId was already used with other content; use a new TurnId.";
     TurnInProgress = "turn_in_progress", 409, Nobody, true, None,
@@ -110,6 +112,8 @@ error_codes! {
     UpstreamIncomplete = "upstream_incomplete", 502, Client, false, Some(Failed),
         "The model service stopped before its answer was complete, for its length or its \
          content.";
+    Overloaded = "overloaded", 503, Nobody, true, None,
+        "Too many long bodies are being received at once; wait as Retry-After says and repeat the request.";
     UpstreamTimeout = "upstream_timeout", 504, Nobody, true, Some(Failed),
         "The model service went silent, or the turn took longer than permitted.";
 }

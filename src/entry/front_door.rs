@@ -1,9 +1,12 @@
 //! The Worker's part of a request: it finds the endpoint, checks the key, reads the body up to its cap
 //! and sends all of it to the session's or the workspace's object in one hop (interface §1, §3, §6).
 
+use std::rc::Rc;
+
 use serde_json::json;
 
 use super::authentication::{Caller, Keyring};
+use super::body_room::{BodyRoom, LONGEST_BYTES};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
 use super::local_access::admit_local;
@@ -25,6 +28,7 @@ pub struct FrontDoor {
     keyring: Option<Keyring>,
     origins: AllowedOrigins,
     deployment: Result<Deployment, Fault>,
+    bodies: Rc<BodyRoom>,
     version: &'static str,
 }
 
@@ -65,10 +69,15 @@ impl FrontDoor {
             gateway.log(json!({ "event": "keys_invalid", "level": "error", "message": message }));
             Keyring::default()
         });
+        let deployment = Deployment::from_variables(variable).map(|deployment| Deployment {
+            max_body_bytes: deployment.max_body_bytes.min(LONGEST_BYTES),
+            ..deployment
+        });
         Self {
             keyring: (!is_open).then_some(keyring),
             origins: AllowedOrigins::from_variable(variable("ALLOWED_ORIGINS").as_deref()),
-            deployment: Deployment::from_variables(variable),
+            deployment,
+            bodies: Rc::default(),
             version,
         }
     }
@@ -149,17 +158,15 @@ impl FrontDoor {
     ) -> Result<FrontResponse<G>, Vec<Fault>> {
         keep_to_rate(gateway, caller).await?;
         let body = if route.has_body() {
-            let most_bytes = self.deployment.as_ref().map_err(Fault::clone)?.max_body_bytes;
-            Some(read_body(head, gateway, most_bytes).await?)
+            let deployment = self.deployment.as_ref().map_err(Fault::clone)?;
+            Some(read_body(head, gateway, deployment, &self.bodies).await?)
         } else {
             None
         };
         let (class, id) = match (route, &body) {
             (Route::Workspace(workspace, _), _) => (ObjectClass::Workspace, workspace),
             (Route::Session(session, _), _) => (ObjectClass::Session, session.to_string()),
-            (_, Some(body)) => {
-                (ObjectClass::Session, session_of(&gateway.bytes(body))?.to_string())
-            }
+            (_, Some(body)) => (ObjectClass::Session, body.read(session_of)?.to_string()),
             (_, None) => return Err(Fault::new(ErrorCode::Internal, "No object is asked.").into()),
         };
         let request = ObjectRequest {
@@ -170,7 +177,7 @@ impl FrontDoor {
             last_event_id: head.header("Last-Event-ID"),
             received_at,
         };
-        match gateway.ask(&request, body.as_ref()).await {
+        match gateway.ask(&request, body).await {
             Ok(response) => Ok(FrontResponse::OfObject(response, Vec::new())),
             Err(fault) => {
                 gateway.log(json!({

@@ -11,6 +11,7 @@ mod admission;
 mod admission_context;
 mod alarm;
 mod authentication;
+mod body_room;
 mod cross_origin;
 mod epoch;
 mod erasure;

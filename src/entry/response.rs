@@ -10,6 +10,9 @@ use crate::contract::{Fault, InvokeResult};
 /// The longest period of the platform's rate limiter, in seconds. A client that waits so long is let in.
 const RATE_PERIOD_S: &str = "60";
 
+/// A long body is received, and taken by its object, within seconds.
+const OVERLOAD_S: &str = "2";
+
 /// A header's name and value.
 pub type Header = (&'static str, String);
 
@@ -57,6 +60,7 @@ impl<S> Response<S> {
             401 => response.headers.push(("WWW-Authenticate", "Bearer".to_owned())),
             405 => response.headers.push(("Allow", allowed)),
             429 => response.headers.push(("Retry-After", RATE_PERIOD_S.to_owned())),
+            503 => response.headers.push(("Retry-After", OVERLOAD_S.to_owned())),
             _ => {}
         }
         response

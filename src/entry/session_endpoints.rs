@@ -98,7 +98,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let order = MemberOrder::of(&submission, &body);
                 drop(body);
                 let received = Received { epoch, at_ms: self.received_at(head) };
-                let delivery = self.execute(&context, &submission, received);
+                let delivery = self.execute(&context, submission, received);
                 delivery.map(Shown::Turn).map_err(|faults| order.sorted(faults))
             }
             Route::Session(id, SessionRoute::Erase) => {

@@ -48,7 +48,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     pub(super) fn execute(
         self: &Rc<Self>,
         context: &AdmissionContext,
-        request: &ExecuteRequest,
+        request: ExecuteRequest,
         received: Received,
     ) -> Result<Delivery, Vec<Fault>> {
         if self.epoch.get().is_after(received) {
@@ -56,14 +56,21 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Err(Fault::new(ErrorCode::TurnAborted, message).into());
         }
         let given_up = self.recover(context)?.given_up();
-        let fingerprint = fingerprint(request);
+        let fingerprint = fingerprint(&request);
         let admission = Admission { given_up, ..self.admission(context) };
-        let admitted = match request {
+        let admitted = match &request {
             ExecuteRequest::UserTurn(turn) => admission.user_turn(turn, &fingerprint)?,
             ExecuteRequest::ToolContinuation(results) => {
                 admission.tool_continuation(results, &fingerprint)?
             }
         };
+        // A continuation is delivered like its turn; a repeated user turn as the repeat asks.
+        let asked = match &request {
+            ExecuteRequest::UserTurn(user_turn) => Some(user_turn.streaming),
+            ExecuteRequest::ToolContinuation(_) => None,
+        };
+        // The request can be long, and the turn runs without it.
+        drop(request);
         let is_first_run =
             matches!(&admitted, Admitted::Run(turn) if turn.progress.next_segment == 0);
         let (text, turn, replayed) = match admitted {
@@ -74,11 +81,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 (Rc::new(ended_text(outcome)?), turn, replayed)
             }
         };
-        // A continuation is delivered like its turn; a repeated user turn as the repeat asks.
-        let streaming = match request {
-            ExecuteRequest::UserTurn(user_turn) => user_turn.streaming,
-            ExecuteRequest::ToolContinuation(_) => turn.progress.streaming,
-        };
+        let streaming = asked.unwrap_or(turn.progress.streaming);
         Ok(Delivery { text, streaming, replayed, is_first_run })
     }
 

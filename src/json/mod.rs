@@ -14,6 +14,7 @@ mod object_shape;
 mod place;
 mod reading;
 mod report;
+mod string_text;
 mod walk;
 mod well_formed;
 

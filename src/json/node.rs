@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::place::Place;
-use super::walk::{Text, first_member};
+use super::string_text::text_of;
+use super::walk::first_member;
 
 /// One value of a document.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +67,7 @@ impl<'d, 'p> Node<'d, 'p> {
 
     /// The text, if it is a string of valid Unicode.
     pub fn as_text(&self) -> Option<Cow<'d, str>> {
-        serde_json::from_str(self.json).ok().map(|Text(text)| text)
+        text_of(self.json)
     }
 }
 

@@ -54,7 +54,7 @@ pub fn first_member<'d>(document: &'d [u8], name: &str) -> Option<&'d str> {
 /// A string: a slice of the document, unless it holds escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(super) struct Text<'d>(#[serde(borrow)] pub(super) Cow<'d, str>);
+struct Text<'d>(#[serde(borrow)] Cow<'d, str>);
 
 /// Calls the function with every member, or with every element and an empty name. The reference
 /// lets the walk be compiled once instead of once for each closure.

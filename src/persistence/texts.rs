@@ -37,12 +37,21 @@ fn keep_as(database: &impl Database, name: &str, text: &str) -> Result<(), Fault
 
 /// Reads a kept text.
 pub(super) fn load(database: &impl Database, hash: &str) -> Result<String, Fault> {
-    let rows =
-        database.query("SELECT text FROM texts WHERE hash = ? ORDER BY part", &[hash.into()])?;
-    if rows.is_empty() {
-        return Err(Fault::internal("The session's storage lost a text."));
+    let lost = || Fault::internal("The session's storage lost a text.");
+    let newest = "SELECT part, text FROM texts WHERE hash = ? ORDER BY part DESC LIMIT 1";
+    let last = database.first(newest, &[hash.into()])?.ok_or_else(lost)?;
+    let (parts, end): (usize, String) = (last.get("part")?, last.get("text")?);
+    if parts == 0 {
+        return Ok(end);
     }
-    rows.iter().map(|row| row.get::<String>("text")).collect()
+    // Part by part, so that a text on its way out of storage takes little more memory than its own.
+    let mut text = String::with_capacity((parts + 1) * PART_BYTES);
+    for number in 0..parts {
+        let part = "SELECT text FROM texts WHERE hash = ? AND part = ?";
+        let row = database.first(part, &[hash.into(), number.into()])?.ok_or_else(lost)?;
+        text.push_str(&row.get::<String>("text")?);
+    }
+    Ok(text + &end)
 }
 
 /// What a column holds for a JSON text: the text itself, or a reference when it is too long.

@@ -2,20 +2,21 @@
 
 use serde_json::json;
 use worker::Env;
-use worker::js_sys::{JSON, Uint8Array};
+use worker::js_sys::JSON;
 use worker::wasm_bindgen::JsCast;
 use worker::web_sys::{RequestInit, Response};
 use worker::worker_sys::DurableObjectNamespace;
 
 use super::bindings::stub::Stub;
 use super::promise::settled;
+use super::request_body::Sending;
 use super::variables::binding;
-use crate::ports::{HttpFault, ObjectClass, ObjectRequest, RECEIVED_AT};
+use crate::ports::{HttpFault, ObjectClass, ObjectRequest, RECEIVED_AT, RequestBody};
 
 pub(super) async fn ask(
     env: &Env,
     request: &ObjectRequest<'_>,
-    body: Option<&Uint8Array>,
+    body: Option<impl RequestBody>,
 ) -> Result<Response, HttpFault> {
     let name = match request.class {
         ObjectClass::Session => "SESSIONS",
@@ -30,10 +31,12 @@ pub(super) async fn ask(
     };
     let head = json!({ "method": request.method, "headers": headers });
     let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();
-    if let Some(body) = body {
-        init.set_body(body);
-    }
+    let sending = body.map(|body| Sending::begin(&init, body)).transpose()?;
     let object = namespace.unchecked_into::<DurableObjectNamespace>().get_by_name(&request.name)?;
     let sent = object.unchecked_into::<Stub>().fetch(request.url, &init)?;
-    Ok(settled(&sent).await?.unchecked_into())
+    let response = match sending {
+        Some(sending) => sending.response(&sent).await?,
+        None => settled(&sent).await?,
+    };
+    Ok(response.unchecked_into())
 }

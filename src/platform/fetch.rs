@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 
 use futures_util::future::select;
 use serde_json::{Map, Value, json};
-use worker::js_sys::{JSON, Uint8Array};
+use worker::js_sys::JSON;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
 use worker::web_sys::{AbortController, ReadableStream, RequestInit, Response};
@@ -15,6 +15,7 @@ use super::bindings::streams::IdentityTransformStream;
 use super::byte_stream::ByteReader;
 use super::clock::sleep;
 use super::promise::{ignore, settled};
+use super::request_body::Sending;
 use crate::ports::{CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
 
 /// The longest wait for the end of a body after the model service's last event, in milliseconds.
@@ -41,13 +42,18 @@ pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody
     };
     let head = json!({ "method": method, "redirect": "manual", "headers": headers });
     let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();
-    if request.method == HttpMethod::Post {
-        init.set_body(&Uint8Array::from(request.body.as_bytes()));
-    }
+    let sending = match request.method {
+        HttpMethod::Post => Some(Sending::begin(&init, request.body)?),
+        HttpMethod::Delete => None,
+    };
     let abort = AbortOnDrop::new()?;
     init.set_signal(Some(&abort.controller.signal()));
     let sent = fetch_url(&request.url, &init)?;
-    let response: Response = settled(&sent).await?.unchecked_into();
+    let response = match sending {
+        Some(sending) => sending.response(&sent).await?,
+        None => settled(&sent).await?,
+    };
+    let response: Response = response.unchecked_into();
     let (status, headers) = (response.status(), response.headers());
     let looked_at = if (200..300).contains(&status) { HEADERS_OF_SUCCESS } else { HEADERS };
     Ok(HttpResponse {

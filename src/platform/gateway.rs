@@ -2,18 +2,15 @@
 
 use serde_json::Value;
 use worker::Env;
-use worker::js_sys::Uint8Array;
-use worker::wasm_bindgen::JsValue;
 use worker::web_sys::{ReadableStream, Request, Response};
 
 use super::byte_stream::ByteReader;
-use super::clock::now_ms;
+use super::clock::{now_ms, sleep};
 use super::console::write_line;
 use super::durable_object::ask;
 use super::file_bucket::{contents_of, size_of};
-use super::promise::settled;
 use super::variables::variable;
-use crate::ports::{BodyFault, FileFault, Gateway, HttpFault, ObjectRequest};
+use crate::ports::{FileFault, Gateway, HttpFault, ObjectRequest, RequestBody, Upload};
 
 /// The binding of the rate limiter; without it there is no rate limit.
 const RATE_LIMITER: &str = "RATE_LIMITER";
@@ -24,7 +21,7 @@ pub(super) struct WorkerGateway<'a> {
 }
 
 impl Gateway for WorkerGateway<'_> {
-    type Body = Uint8Array;
+    type Upload = ByteReader;
     type Contents = ReadableStream;
     type ObjectResponse = Response;
 
@@ -38,37 +35,18 @@ impl Gateway for WorkerGateway<'_> {
         counted.map(|counted| counted.success).map_err(|fault| HttpFault(fault.to_string()))
     }
 
-    async fn body(
-        &self,
-        most_bytes: usize,
-        length_is_known: bool,
-    ) -> Result<Uint8Array, BodyFault> {
-        if length_is_known {
-            return whole_body(self.request).await.map_err(|_| BodyFault::Unreadable);
-        }
-        let mut body = Vec::new();
-        if let Some(stream) = self.request.body() {
-            let mut reader = ByteReader::new(&stream).map_err(|_| BodyFault::Unreadable)?;
-            while let Some(chunk) =
-                reader.read(most_bytes).await.map_err(|_| BodyFault::Unreadable)?
-            {
-                if body.len() + chunk.len() > most_bytes {
-                    return Err(BodyFault::TooLarge);
-                }
-                body.extend_from_slice(&chunk);
-            }
-        }
-        Ok(Uint8Array::from(body.as_slice()))
+    async fn sleep(&self, ms: u64) {
+        sleep(ms).await;
     }
 
-    fn bytes(&self, body: &Uint8Array) -> Vec<u8> {
-        body.to_vec()
+    fn upload(&self) -> Result<Option<ByteReader>, HttpFault> {
+        Ok(self.request.body().as_ref().map(ByteReader::new).transpose()?)
     }
 
     async fn ask(
         &self,
         request: &ObjectRequest<'_>,
-        body: Option<&Uint8Array>,
+        body: Option<impl RequestBody>,
     ) -> Result<Response, HttpFault> {
         ask(self.env, request, body).await
     }
@@ -95,7 +73,11 @@ impl Gateway for WorkerGateway<'_> {
     }
 }
 
-/// A whole body, of any size.
-pub(super) async fn whole_body(request: &Request) -> Result<Uint8Array, JsValue> {
-    settled(&request.array_buffer()?).await.map(|whole| Uint8Array::new(&whole))
+impl Upload for ByteReader {
+    async fn piece(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
+        if self.ended() {
+            return Ok(None);
+        }
+        Ok(self.read(at_least).await?)
+    }
 }

@@ -14,6 +14,7 @@
 //! | `runtime` | the runtime's services to `ports::Platform` |
 //! | `object_storage` | an object's SQLite to `ports::Database` |
 //! | `durable_object` | `ports::ObjectRequest` to a request to an object |
+//! | `request_body` | `ports::RequestBody` to the body of a request that is sent |
 //! | `fetch` | `ports::HttpRequest` to the runtime's `fetch`, and its body to `ports::ResponseBody` |
 //! | `file_bucket` | reads and writes of files to R2 |
 //! | `byte_stream` | the runtime's byte streams to vectors |
@@ -35,6 +36,7 @@ mod gateway;
 mod object_request;
 mod object_storage;
 mod promise;
+mod request_body;
 mod response;
 mod runtime;
 #[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]

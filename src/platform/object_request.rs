@@ -5,12 +5,12 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use worker::wasm_bindgen::JsValue;
-use worker::web_sys::ReadableStream;
+use worker::web_sys::{ReadableStream, Request};
 
-use super::gateway::whole_body;
+use super::byte_stream::ByteReader;
 use super::response::runtime_response;
 use crate::entry::{ContextSource, RequestHead, Response};
-use crate::ports::HttpFault;
+use crate::ports::{CHUNK_BYTES, HttpFault};
 
 thread_local! {
     static SOURCE: Rc<ContextSource> = Rc::default();
@@ -36,10 +36,21 @@ pub(super) async fn respond(
     let (method, url, headers) = (request.method(), request.url(), request.headers());
     let header = |name: &str| headers.get(name).ok().flatten();
     let head = RequestHead { method: &method, url: &url, header: &header };
-    let body = Box::pin(async {
-        let body = whole_body(request).await?;
-        Ok(body.to_vec())
-    });
+    let body = Box::pin(async { Ok(whole_body(request).await?) });
     let response = product(&head, body).await?;
     Ok(runtime_response(&response)?.into())
+}
+
+/// A whole body. It stands in this module's memory alone, and but for a moment only once.
+async fn whole_body(request: &Request) -> Result<Vec<u8>, JsValue> {
+    let Some(stream) = request.body() else { return Ok(Vec::new()) };
+    let mut reader = ByteReader::new(&stream)?;
+    let mut pieces = Vec::new();
+    while !reader.ended() {
+        pieces.extend(reader.read(CHUNK_BYTES).await?);
+    }
+    match pieces.len() {
+        1 => Ok(pieces.pop().unwrap_or_default()),
+        _ => Ok(pieces.concat()),
+    }
 }

@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::Value;
-use worker::js_sys::Uint8Array;
 use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State};
 
@@ -83,8 +82,7 @@ impl Platform for Runtime {
             last_event_id: None,
             received_at: self.now_ms(),
         };
-        let body = Uint8Array::from(search.as_bytes());
-        let response = ask(&self.env, &request, Some(&body)).await?;
+        let response = ask(&self.env, &request, Some(search)).await?;
         let text = response.text()?;
         let text = settled(&text).await?;
         text.as_string().ok_or_else(|| HttpFault("The response is no text.".to_owned()))

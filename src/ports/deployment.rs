@@ -74,8 +74,10 @@ deployment! {
             "where links to files begin; else the origin of the request that began the turn.";
     }
     numbers {
-        max_body_bytes: usize = "MAX_BODY_BYTES", 1.., 20_971_520,
+        max_body_bytes: usize = "MAX_BODY_BYTES", 1.., 8_388_608,
             "the longest request body that is read.";
+        body_timeout_ms: u64 = "BODY_TIMEOUT_MS", 1.., 30_000,
+            "the longest time from a request's head to the end of its body.";
         max_iterations: u32 = "MAX_ITERATIONS", 1.., 8,
             "model calls that one submission may make.";
         max_continuations: u32 = "MAX_CONTINUATIONS", 1.., 1_000,
@@ -149,7 +151,8 @@ mod tests {
             base_url: "https://api.openai.com/v1".to_owned(),
             model: "gpt-5.1".to_owned(),
             public_url: None,
-            max_body_bytes: 20_971_520,
+            max_body_bytes: 8_388_608,
+            body_timeout_ms: 30_000,
             max_iterations: 8,
             max_continuations: 1_000,
             max_turns: 10_000,
@@ -173,6 +176,7 @@ mod tests {
                 ("OPENAI_MODEL", "m"),
                 ("PUBLIC_URL", " https://agent.example.com/"),
                 ("MAX_BODY_BYTES", "1"),
+                ("BODY_TIMEOUT_MS", "6"),
                 ("MAX_ITERATIONS", " 2 "),
                 ("UPSTREAM_IDLE_TIMEOUT_MS", "3"),
                 ("TURN_TIMEOUT_MS", "4"),
@@ -188,6 +192,7 @@ mod tests {
                 model: "m".to_owned(),
                 public_url: Some("https://agent.example.com".to_owned()),
                 max_body_bytes: 1,
+                body_timeout_ms: 6,
                 max_iterations: 2,
                 max_continuations: 9,
                 max_turns: 10,
@@ -233,6 +238,7 @@ mod tests {
     fn a_number_that_is_none_is_refused_by_its_name_and_not_repeated() {
         for name in [
             "MAX_BODY_BYTES",
+            "BODY_TIMEOUT_MS",
             "MAX_ITERATIONS",
             "UPSTREAM_IDLE_TIMEOUT_MS",
             "TURN_TIMEOUT_MS",

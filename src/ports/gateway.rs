@@ -35,19 +35,40 @@ pub struct ObjectRequest<'a> {
     pub received_at: u64,
 }
 
-/// Why a body was not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BodyFault {
-    /// It has more bytes than permitted.
-    TooLarge,
-    /// It broke off.
-    Unreadable,
+/// A body as it arrives. Dropping it before its end cancels the rest.
+pub trait Upload {
+    /// The next bytes; `None` at the end. Fewer than `at_least`, which is at most
+    /// [`super::CHUNK_BYTES`], are the last ones.
+    fn piece(
+        &mut self,
+        at_least: usize,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
+}
+
+/// A body to send, which is read piece by piece. It is dropped when it has been sent.
+pub trait RequestBody {
+    /// Its length in bytes.
+    fn length(&self) -> usize;
+
+    /// At most `most` bytes from `from`; `None` when there is no such place.
+    fn piece(&self, from: usize, most: usize) -> Option<Vec<u8>>;
+}
+
+impl RequestBody for String {
+    fn length(&self) -> usize {
+        self.len()
+    }
+
+    fn piece(&self, from: usize, most: usize) -> Option<Vec<u8>> {
+        let rest = self.as_bytes().get(from..)?;
+        Some(rest.get(..most).unwrap_or(rest).to_vec())
+    }
 }
 
 /// The machine of the Worker in front.
 pub trait Gateway {
-    /// A body in the runtime's memory, which goes on to an object without being copied.
-    type Body;
+    /// The request's body.
+    type Upload: Upload;
 
     /// A file's contents on their way to the client.
     type Contents;
@@ -62,21 +83,17 @@ pub trait Gateway {
     /// rate limiter every request is.
     fn is_within_rate(&self, key: &str) -> impl Future<Output = Result<bool, HttpFault>>;
 
-    /// Reads the request's body. With `length_is_known` the runtime enforces the announced length.
-    fn body(
-        &self,
-        most_bytes: usize,
-        length_is_known: bool,
-    ) -> impl Future<Output = Result<Self::Body, BodyFault>>;
+    /// Completes after `ms` milliseconds.
+    fn sleep(&self, ms: u64) -> impl Future<Output = ()>;
 
-    /// A copy of a body's bytes.
-    fn bytes(&self, body: &Self::Body) -> Vec<u8>;
+    /// The request's body; `None` when it has none. The runtime enforces a length that is announced.
+    fn upload(&self) -> Result<Option<Self::Upload>, HttpFault>;
 
     /// Hands a request to an object: one hop.
     fn ask(
         &self,
         request: &ObjectRequest<'_>,
-        body: Option<&Self::Body>,
+        body: Option<impl RequestBody>,
     ) -> impl Future<Output = Result<Self::ObjectResponse, HttpFault>>;
 
     /// The size of a file in bytes; `None` when there is no such file.

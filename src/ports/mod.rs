@@ -11,7 +11,7 @@ mod secret;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable};
 pub use deployment::Deployment;
-pub use gateway::{BodyFault, Gateway, ObjectClass, ObjectRequest, RECEIVED_AT};
+pub use gateway::{Gateway, ObjectClass, ObjectRequest, RECEIVED_AT, RequestBody, Upload};
 pub use platform::{
     CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
     Platform, ResponseBody,

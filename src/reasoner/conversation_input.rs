@@ -1,5 +1,7 @@
 //! The part of the conversation that one model call sends.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
 use super::turn_loop::RunningTurn;
@@ -74,21 +76,22 @@ impl Input {
 
     /// The items to send: model outputs in the form that the service takes back, and stand-ins for
     /// withheld tool outputs.
-    pub(super) fn items(&self) -> Result<Vec<Box<RawValue>>, Fault> {
+    pub(super) fn items(&self) -> Result<Vec<Cow<'_, RawValue>>, Fault> {
         let mut items = Vec::new();
         for entry in &self.entries {
             match (entry.kind, entry.withheld) {
                 (EntryKind::ModelOutput, _) => {
-                    items.extend(entry.items.iter().filter_map(|item| for_replay(item)));
+                    let replayed = entry.items.iter().filter_map(|item| for_replay(item));
+                    items.extend(replayed.map(Cow::Owned));
                 }
                 (EntryKind::ToolOutputs, true) => {
                     for item in &entry.items {
-                        items.push(refused_output(item)?);
+                        items.push(Cow::Owned(refused_output(item)?));
                     }
                 }
                 (EntryKind::User, true) => {}
                 (EntryKind::System | EntryKind::User | EntryKind::ToolOutputs, _) => {
-                    items.extend(entry.items.iter().cloned());
+                    items.extend(entry.items.iter().map(|item| Cow::Borrowed(&**item)));
                 }
             }
         }

@@ -77,9 +77,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         input: &Input,
     ) -> Result<Exchange, Fault> {
-        let composing_since = self.platform.now_ms();
-        let composed = self.compose(running, input)?;
-        self.report.borrow_mut().timings.compose += self.since(composing_since);
+        let mut composed = self.compose(running, input)?;
+        let (body_sha256, body_bytes) = (sha256_hex(composed.body.as_bytes()), composed.body.len());
         let started_at = self.platform.now_ms();
         let platform = self.platform.as_ref();
         let endpoint = endpoint(platform, &self.deployment, running.agent);
@@ -89,7 +88,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
-            let body = composed.body.clone();
+            // The body can be long, so nobody keeps it while the response is read.
+            let body = std::mem::take(&mut composed.body);
             let ending = llm_call::call(platform, &endpoint, body, &mut live).await;
             let Err(failure) = &ending else { break ending };
             let wait = wait_ms(failure, attempts, platform.random())
@@ -98,6 +98,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let Some(waited_ms) = wait else { break ending };
             retries.push(Retry { http_status: failure.http_status(), waited_ms });
             platform.sleep(waited_ms).await;
+            composed = self.compose(running, input)?;
         };
         let duration_ms = self.since(started_at);
         let mut report = self.report.borrow_mut();
@@ -108,8 +109,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             segment: live.segment,
             started_at,
             duration_ms,
-            body_sha256: sha256_hex(composed.body.as_bytes()),
-            body_bytes: composed.body.len(),
+            body_sha256,
+            body_bytes,
             previous_response_id: input.previous_response_id.clone(),
             first_entry: input.entries.first().map(|entry| entry.seq),
             last_entry: input.entries.last().map(|entry| entry.seq),
@@ -146,6 +147,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     fn compose(&self, running: &RunningTurn<'_>, input: &Input) -> Result<ComposedRequest, Fault> {
+        let since = self.platform.now_ms();
         let items = input.items()?;
         let mode = self.catalog.mode(&running.session.mode);
         let resend = running.agent.resend_tools
@@ -153,7 +155,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             || running.session.tools_sent.as_ref() != Some(&running.turn.tools)
             // The service refuses a choice among tools that the request does not hold.
             || running.turn.progress.tool_choice.is_some();
-        compose_request(&ModelRequest {
+        let composed = compose_request(&ModelRequest {
             model: running
                 .conversation
                 .model
@@ -166,7 +168,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             tool_choice: running.turn.progress.tool_choice.as_deref(),
             previous_response_id: input.previous_response_id.as_deref(),
             store: running.agent.continuation == Continuation::Stored,
-        })
+        });
+        self.report.borrow_mut().timings.compose += self.since(since);
+        composed
     }
 }
 

@@ -6,6 +6,7 @@
 //! fails has written nothing; it fails with `internal` when the storage does.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::retrieval_step::owed_retrieval;
 use super::settlement::{outputs_of, settle_open_calls};
@@ -94,10 +95,10 @@ impl PreparedTurn<'_> {
             session.solution_context_sent.clone_from(&session.solution_context);
             settle_open_calls(store, &mut session, GivenUp::Ended)?;
             let mut entries = Vec::with_capacity(2);
-            if let Some(system) = &messages.system {
-                entries.push((EntryKind::System, to_json(&[system])?));
+            if let Some(system) = messages.system {
+                entries.push((EntryKind::System, array_of(system)));
             }
-            entries.push((EntryKind::User, to_json(&[&messages.user])?));
+            entries.push((EntryKind::User, array_of(messages.user)));
             store.begin_turn(
                 &mut session,
                 NewTurn {
@@ -185,6 +186,15 @@ fn unshown_solution_context<D: Database>(
         (None, Some(latched)) if shown != Some(latched) => store.text(latched).map(Some),
         (None, _) => Ok(None),
     }
+}
+
+/// A JSON array of one item, in the item's own memory because it can be long.
+fn array_of(item: Box<RawValue>) -> String {
+    let mut array = String::from(Box::<str>::from(item));
+    array.reserve_exact(2);
+    array.insert(0, '[');
+    array.push(']');
+    array
 }
 
 /// JSON for storage.

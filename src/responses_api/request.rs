@@ -7,8 +7,10 @@
 //! that is absent here cannot be sent.
 
 use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, Write};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// The `include` entry that asks for reasoning that can be sent back with `store: false`.
@@ -45,7 +47,7 @@ pub struct ResponsesRequest<'a> {
 impl ResponsesRequest<'_> {
     /// The body's JSON text. It fails only if a serializer of this module is wrong.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        serde_json::to_string(self)
+        exact_json(self)
     }
 }
 
@@ -79,6 +81,12 @@ pub struct FunctionTool<'a> {
 pub(crate) enum ContentPart<'a> {
     #[serde(rename = "input_text")]
     Text { text: Cow<'a, str> },
+    /// A text that is written without being built before.
+    #[serde(rename = "input_text")]
+    Written {
+        #[serde(serialize_with = "write")]
+        text: &'a dyn Display,
+    },
     /// `detail` says how closely the model looks. The service's schema requires it.
     #[serde(rename = "input_image")]
     Image { image_url: Cow<'a, str>, detail: &'static str },
@@ -89,6 +97,10 @@ pub(crate) enum ContentPart<'a> {
 impl<'a> ContentPart<'a> {
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text { text: text.into() }
+    }
+
+    pub(crate) fn written(text: &'a dyn Display) -> Self {
+        Self::Written { text }
     }
 
     /// `image_url` is an https or a `data:` URL.
@@ -112,7 +124,7 @@ pub(crate) fn system_message(text: &str) -> serde_json::Result<Box<RawValue>> {
 
 /// `{"role":"user","content":[…]}`.
 pub(crate) fn user_message(content: &[ContentPart<'_>]) -> serde_json::Result<Box<RawValue>> {
-    to_raw_value(&Message { role: "user", content })
+    RawValue::from_string(exact_json(&Message { role: "user", content })?)
 }
 
 /// `{"type":"function_call_output","call_id","output"}`; `call_id` is the call's, never its
@@ -141,6 +153,34 @@ pub(crate) fn with_text(
         None => content.insert(place.min(content.len()), to_raw_value(&ContentPart::text(text))?),
     }
     to_raw_value(&Message { role: "user", content: &content })
+}
+
+/// The JSON text of a value, in memory of its own length. A text that grows takes up to three times that for
+/// a moment, and a module's memory never shrinks.
+fn exact_json(value: &impl Serialize) -> serde_json::Result<String> {
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, value)?;
+    let mut json = Vec::with_capacity(length.0);
+    serde_json::to_writer(&mut json, value)?;
+    String::from_utf8(json).map_err(serde::ser::Error::custom)
+}
+
+fn write<S: Serializer>(text: &&dyn Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(text)
+}
+
+/// Counts what is written.
+struct Length(usize);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[derive(Serialize)]

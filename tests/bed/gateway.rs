@@ -1,14 +1,17 @@
 //! The runtime around the front Worker: `Gateway` over the world, one for each request.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use aptix_edge::entry::{ContextSource, RequestHead, Response, SessionHost, SessionStream};
 use aptix_edge::ports::{
-    BodyFault, FileFault, Gateway, HttpFault, ObjectClass, ObjectRequest, Platform, RECEIVED_AT,
+    FileFault, Gateway, HttpFault, ObjectClass, ObjectRequest, Platform, RECEIVED_AT, RequestBody,
+    Upload,
 };
 
 use super::database::SqliteDatabase;
 use super::platform::{TestPlatform, World};
+use super::scripted_service::Piece;
 
 pub type Host = SessionHost<TestPlatform, SqliteDatabase>;
 
@@ -19,11 +22,32 @@ pub struct TestGateway {
     /// The object of session `s`.
     pub host: Rc<Host>,
     pub source: Rc<ContextSource>,
-    pub body: Vec<u8>,
+    /// The pieces in which the body comes.
+    pub body: Vec<Piece>,
+}
+
+/// A body as it comes from the client.
+pub struct TestUpload {
+    world: Rc<World>,
+    coming: VecDeque<Piece>,
+}
+
+impl Upload for TestUpload {
+    async fn piece(&mut self, _at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
+        loop {
+            match self.coming.pop_front() {
+                None => return Ok(None),
+                Some(Piece::Bytes(bytes)) => return Ok(Some(bytes)),
+                Some(Piece::Silence(ms)) => self.world.executor.sleep(ms).await,
+                Some(Piece::EndlessSilence) => std::future::pending().await,
+                Some(Piece::Broken) => return Err(HttpFault("broken off".to_owned())),
+            }
+        }
+    }
 }
 
 impl Gateway for TestGateway {
-    type Body = Vec<u8>;
+    type Upload = TestUpload;
     type Contents = Vec<u8>;
     type ObjectResponse = Response<SessionStream<TestPlatform, SqliteDatabase>>;
 
@@ -36,21 +60,19 @@ impl Gateway for TestGateway {
         self.world.rate.borrow().within.clone()
     }
 
-    async fn body(&self, most_bytes: usize, _: bool) -> Result<Vec<u8>, BodyFault> {
-        match self.body.len() {
-            length if length > most_bytes => Err(BodyFault::TooLarge),
-            _ => Ok(self.body.clone()),
-        }
+    async fn sleep(&self, ms: u64) {
+        self.world.executor.sleep(ms).await;
     }
 
-    fn bytes(&self, body: &Vec<u8>) -> Vec<u8> {
-        body.clone()
+    fn upload(&self) -> Result<Option<TestUpload>, HttpFault> {
+        let coming = self.body.clone().into();
+        Ok(Some(TestUpload { world: Rc::clone(&self.world), coming }))
     }
 
     async fn ask(
         &self,
         request: &ObjectRequest<'_>,
-        body: Option<&Vec<u8>>,
+        body: Option<impl RequestBody>,
     ) -> Result<Self::ObjectResponse, HttpFault> {
         let header = |name: &str| match name {
             "Last-Event-ID" => request.last_event_id.clone(),
@@ -58,15 +80,16 @@ impl Gateway for TestGateway {
             _ => None,
         };
         let head = RequestHead { method: request.method, url: request.url, header: &header };
+        let is_late = self.world.late_bodies.get() && body.is_some();
         let late = async || {
-            if self.world.late_bodies.get() && body.is_some() {
+            if is_late {
                 self.world.executor.sleep(self.world.delay_ms()).await;
             }
         };
         late().await;
         let body = async {
             late().await;
-            Ok(body.cloned().unwrap_or_default())
+            Ok(body.and_then(|body| body.piece(0, usize::MAX)).unwrap_or_default())
         };
         match (request.class, request.name.as_str()) {
             (ObjectClass::Session, "local/s") => {

@@ -17,6 +17,7 @@ use super::gateway::{Host, TestGateway};
 use super::instance::{Crash, Instance};
 use super::platform::{TestPlatform, World};
 use super::reply::Reply;
+use super::scripted_service::Piece;
 
 /// Where clients reach the deployment, unless they send another `Host`.
 pub const HOST: &str = "edge.localhost";
@@ -116,6 +117,17 @@ impl Bed {
 
     /// Sends any request to the front door without waiting for the response.
     pub fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Pending {
+        self.ask_in_pieces(method, target, headers, vec![Piece::text(body)])
+    }
+
+    /// Does the same with a body that comes in pieces.
+    pub fn ask_in_pieces(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: Vec<Piece>,
+    ) -> Pending {
         let (instance, host) = self.life.borrow().clone();
         let world = Rc::clone(&self.world);
         let gateway = TestGateway {
@@ -123,7 +135,7 @@ impl Bed {
             world,
             host,
             source: Rc::clone(&self.settings.borrow().1),
-            body: body.as_bytes().to_vec(),
+            body,
         };
         let door = self.settings.borrow().0.clone();
         let door = door.unwrap_or_else(|| Rc::new(FrontDoor::new(&gateway, "0.0.0")));

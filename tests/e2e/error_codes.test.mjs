@@ -2,6 +2,7 @@
 // (interface §3).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { exchange } from './raw_http.mjs';
 import { Rig, apiKeys, clientTool, eventually, httpTool, refusalOf, resultOf, userTurn } from './harness.mjs';
 import { Gate, answer, call, gated, httpError, raw, silence, text } from './scripted_model.mjs';
 
@@ -21,11 +22,12 @@ const rig = new Rig({
     catalog.Modes[0].Tools.push('look');
   },
 });
+const slow = new Rig({ vars: { BODY_TIMEOUT_MS: '200' } });
 const rated = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'one' }) }, rate: 1 });
 const miscatalogued = new Rig({ catalog: '{}' });
 const misconfigured = new Rig({ vars: { MAX_ITERATIONS: 'many' } });
 const crashing = new Rig({ vars: { UPSTREAM_IDLE_TIMEOUT_MS: '20000' } });
-const rigs = [rig, rated, miscatalogued, misconfigured, crashing];
+const rigs = [rig, slow, rated, miscatalogued, misconfigured, crashing];
 let dictionary;
 before(async () => {
   for (const each of rigs) await each.start();
@@ -77,6 +79,12 @@ const WAYS = {
   },
   context_not_found: async () => [await post(userTurn({ AgentContextId: 'nobody' }))],
   method_not_allowed: async () => [await rig.get('/execute')],
+  request_timeout: async () => [await halfSent(slow, 100)],
+  overloaded: async () => {
+    const long = Array.from({ length: 4 }, () => halfSent(slow, 8 << 20));
+    const [refused] = await Promise.all([Promise.race(long), ...long]);
+    return [refused];
+  },
   turn_conflict: async () => {
     said(text('x'));
     const turn = userTurn();
@@ -166,4 +174,10 @@ for (const [code, way] of Object.entries(WAYS)) {
     const { Status } = resultOf(await rig.get(`/sessions/${turn.SessionId}/turns/${turn.TurnId}`, { key: KEY }));
     assert.equal(Status, entry.TurnStatusAfter);
   });
+}
+
+/** The answer to a request that announces `bytes` and sends one. */
+function halfSent(to, bytes) {
+  const head = `POST /execute HTTP/1.1\r\nHost: ${to.url.host}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n{`;
+  return exchange(to.url, Buffer.from(head));
 }

@@ -108,3 +108,45 @@ fn an_object_that_does_not_respond_is_a_fault_of_ours_that_can_be_repeated() {
     let failed = log.iter().find(|line| line["event"] == "object_failed").unwrap();
     assert_eq!(failed["object"], "local/elsewhere");
 }
+
+#[test]
+fn a_body_that_does_not_come_whole_in_time_is_refused_and_frees_its_room() {
+    let bed = Bed::new();
+    bed.deploy("BODY_TIMEOUT_MS", "200");
+    let body = turn("t", "Hello").to_string();
+    let (head, tail) = body.split_at(20);
+    let announced = (20 << 20).to_string();
+    let length = ("Content-Length", announced.as_str());
+    bed.deploy("MAX_BODY_BYTES", &announced);
+    for headers in [vec![], vec![length], vec![length]] {
+        let pieces = vec![Piece::text(head), Piece::EndlessSilence];
+        let late = bed.wait(&bed.ask_in_pieces("POST", "/execute", &headers, pieces)).unwrap();
+        assert_eq!(late.failure(), (408, "request_timeout"));
+        assert_eq!(late.details()["TimeoutMs"], 200);
+    }
+    let pieces = vec![Piece::text(head), Piece::Silence(199), Piece::text(tail)];
+    let slow = bed.wait(&bed.ask_in_pieces("POST", "/execute", &[], pieces)).unwrap();
+    assert_eq!(slow.status, 200);
+}
+
+#[test]
+fn long_bodies_beyond_the_room_for_them_are_refused_and_plain_turns_are_not() {
+    let bed = Bed::new();
+    bed.deploy("MAX_BODY_BYTES", "12000000");
+    let begun = |headers: &[(&str, &str)], bytes: usize| {
+        let pieces = vec![Piece::Bytes(vec![b' '; bytes]), Piece::EndlessSilence];
+        bed.ask_in_pieces("POST", "/execute", headers, pieces)
+    };
+    let announced = ("Content-Length", "12000000");
+    let long = [begun(&[announced], 1), begun(&[announced], 1)];
+    for refused in [begun(&[announced], 0), begun(&[], 3 << 20)] {
+        let heard = bed.wait(&refused).unwrap();
+        assert_eq!(heard.failure(), (503, "overloaded"));
+        assert_eq!(heard.headers["Retry-After"], "2");
+    }
+    assert_eq!(posted(&bed, &[], &turn("t", "Hello").to_string()).status, 200);
+    for late in long {
+        assert_eq!(bed.wait(&late).unwrap().failure(), (408, "request_timeout"));
+    }
+    assert_eq!(bed.wait(&begun(&[announced], 1)).unwrap().failure().0, 408, "there is room again");
+}

@@ -9,7 +9,7 @@
 //! | `body_reader` | `ReadableStreamBYOBReader` with `readAtLeast` |
 //! | `fetch` | `fetch`, `tee` and `pipeThrough` |
 //! | `storage` | `DurableObjectStorage` and its SQL |
-//! | `streams` | `IdentityTransformStream` |
+//! | `streams` | `IdentityTransformStream`, `FixedLengthStream` |
 //! | `stub` | `fetch` of a `DurableObjectStub` |
 //! | `timers` | `scheduler.wait` |
 

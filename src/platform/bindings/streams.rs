@@ -1,4 +1,4 @@
-//! `IdentityTransformStream`, the runtime's pipe. Its writer notices a client's disconnect, which a
+//! `IdentityTransformStream`, the runtime's pipe, and `FixedLengthStream`, the one that announces its length. Its writer notices a client's disconnect, which a
 //! JavaScript stream's does not.
 
 use worker::wasm_bindgen::JsValue;
@@ -17,4 +17,10 @@ extern "C" {
 
     #[wasm_bindgen(method, getter)]
     pub(crate) fn writable(this: &IdentityTransformStream) -> WritableStream;
+
+    #[wasm_bindgen(extends = IdentityTransformStream)]
+    pub(crate) type FixedLengthStream;
+
+    #[wasm_bindgen(constructor, catch)]
+    pub(crate) fn new(bytes: f64) -> Result<FixedLengthStream, JsValue>;
 }

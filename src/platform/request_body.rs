@@ -1,0 +1,65 @@
+//! The body of a request that this Worker sends: a short one as a whole, a long one piece by piece, so that the
+//! runtime's memory never holds all of it.
+
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use worker::js_sys::{Promise, Uint8Array};
+use worker::wasm_bindgen::JsValue;
+use worker::web_sys::{RequestInit, WritableStreamDefaultWriter};
+
+use super::bindings::streams::FixedLengthStream;
+use super::promise::settled;
+use crate::ports::RequestBody;
+
+/// The longest body that is sent as a whole, and the longest piece. Each piece is a wait for the runtime.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// What is still to be sent of a body.
+pub(super) struct Sending<B>(Option<(WritableStreamDefaultWriter, B)>);
+
+impl<B: RequestBody> Sending<B> {
+    /// Gives the request its body.
+    pub(super) fn begin(init: &RequestInit, body: B) -> Result<Self, JsValue> {
+        if body.length() <= PIECE_BYTES {
+            let whole = body.piece(0, PIECE_BYTES).unwrap_or_default();
+            init.set_body(&Uint8Array::from(whole.as_slice()));
+            return Ok(Self(None));
+        }
+        // The request announces this length.
+        let pipe = FixedLengthStream::new(body.length() as f64)?;
+        init.set_body(&pipe.readable());
+        Ok(Self(Some((pipe.writable().get_writer()?, body))))
+    }
+
+    /// Waits for the response, and sends what is still to be sent.
+    pub(super) async fn response(self, sent: &Promise) -> Result<JsValue, JsValue> {
+        let Some((writer, body)) = self.0 else { return settled(sent).await };
+        // A response that comes before the end of the body does not depend on the rest.
+        match select(pin!(settled(sent)), pin!(send(writer, body))).await {
+            Either::Left((response, _)) => response,
+            Either::Right(((), response)) => response.await,
+        }
+    }
+}
+
+/// Sends a body. The response says whether that succeeded.
+async fn send(writer: WritableStreamDefaultWriter, body: impl RequestBody) {
+    let mut from = 0;
+    // The runtime has taken a piece when its write is done, so that the next one can stand in the same place.
+    let buffer = Uint8Array::new_with_length(PIECE_BYTES as u32);
+    while let Some(piece) = body.piece(from, PIECE_BYTES).filter(|piece| !piece.is_empty()) {
+        from += piece.len();
+        let filled = buffer.subarray(0, piece.len() as u32);
+        filled.copy_from(&piece);
+        if settled(&writer.write_with_chunk(&filled)).await.is_err() {
+            return;
+        }
+    }
+    let ending = match from == body.length() {
+        true => writer.close(),
+        false => writer.abort(),
+    };
+    drop(body);
+    let _ = settled(&ending).await;
+}
