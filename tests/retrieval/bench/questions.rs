@@ -70,10 +70,10 @@ pub(crate) const OWN: &[Question] = &[
     (
         "How is a value that is too long for one row stored?",
         &[
-            ("src/persistence/texts.rs", "in parts that fit a row"),
+            ("src/persistence/texts.rs", "The object's storage limits a row to 2 MB"),
             ("src/persistence/texts.rs", "fn keep"),
             ("src/persistence/texts.rs", "fn to_column"),
-            ("src/persistence/schema.rs", "in parts that stay far below the limit of a row"),
+            ("src/persistence/schema.rs", "far below the limit of a row"),
         ],
     ),
     (
@@ -82,10 +82,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "where is the body size limit enforced while reading the request",
-        &[
-            ("src/entry/request_body.rs", "fn read_body"),
-            ("src/platform/gateway.rs", "Err(BodyFault::TooLarge)"),
-        ],
+        &[("src/entry/request_body.rs", "fn read_body")],
     ),
     (
         "I get fatal: `transactionSync` is not defined. Who calls it?",
