@@ -59,17 +59,15 @@ impl<P: Platform> EventStream<P> {
             if self.cursor.finished() {
                 return None;
             }
-            match select(pin!(self.cursor.growth(&self.text)), &mut self.silence).await {
-                Either::Left(_) => {}
-                Either::Right(_) => {
-                    let silent_for = self.platform.now_ms().saturating_sub(self.last_write_ms);
-                    if silent_for >= self.keep_alive_ms {
-                        self.silence = sleep(&self.platform, self.keep_alive_ms);
-                        self.is_writing = true;
-                        return Some(": keep-alive\n\n".to_owned());
-                    }
-                    self.silence = sleep(&self.platform, self.keep_alive_ms - silent_for);
+            let growth = pin!(self.cursor.growth(&self.text));
+            if let Either::Right(_) = select(growth, &mut self.silence).await {
+                let silent_for = self.platform.now_ms().saturating_sub(self.last_write_ms);
+                if silent_for >= self.keep_alive_ms {
+                    self.silence = sleep(&self.platform, self.keep_alive_ms);
+                    self.is_writing = true;
+                    return Some(": keep-alive\n\n".to_owned());
                 }
+                self.silence = sleep(&self.platform, self.keep_alive_ms - silent_for);
             }
         }
     }
