@@ -11,7 +11,7 @@ use crate::catalog::{DEFAULT_CONTEXT, GENERAL_MODE};
 use crate::contract::{
     ErrorCode, Fault, SessionId, ToolContinuation, TurnId, TurnStatus, UserTurn,
 };
-use crate::persistence::{EntrySeq, Session, SessionStore, StoredOutcome, Turn};
+use crate::persistence::{EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{NewUserTurn, begin_continuation, prepare_turn, resume_turn, turn_aborted};
 
@@ -198,6 +198,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             acknowledged: EntrySeq::START,
             live_turn: None,
             open_calls: None,
+            state: SessionState::default(),
         })
     }
 

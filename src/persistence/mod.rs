@@ -21,7 +21,7 @@ mod turn_life_cycle;
 pub(crate) use erasure::{ErasureReceipt, PendingErasure};
 pub use records::{
     Call, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls, OwedRetrieval, RunsOn, Session,
-    StoredOutcome, Turn, TurnProgress,
+    SessionState, StoredOutcome, Turn, TurnProgress,
 };
 pub use session_store::SessionStore;
 pub use turn_life_cycle::NewMode;

@@ -43,6 +43,19 @@ pub struct Session {
     pub live_turn: Option<u64>,
     /// The calls whose outputs the model has not received yet.
     pub open_calls: Option<OpenCalls>,
+    /// What adds up over its model calls.
+    pub state: SessionState,
+}
+
+/// What adds up over a session's model calls. A new member needs a default, so that older rows stay
+/// readable.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionState {
+    /// Prompt tokens of the newest model call that reported them, summaries aside.
+    pub context_tokens: Option<u64>,
+    /// Tokens of all model calls that reported any.
+    pub total_tokens: u64,
 }
 
 impl Session {

@@ -35,12 +35,20 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     // Version 3 may leave `live_turn` unwritten (`session_row.rs`). Version 2 would then read the
     // session as idle, so it must refuse it.
     &[],
+    &[
+        "ALTER TABLE session ADD COLUMN state TEXT NOT NULL DEFAULT '{}'",
+        // The tokens so far are the sum over the turns. A progress that stands in `texts` is no JSON here;
+        // a service may report more than an integer of SQLite holds.
+        "UPDATE session SET state = json_object('total_tokens', (
+            SELECT CAST(MIN(TOTAL(json_extract(progress, '$.usage.TotalTokens')), 9e15) AS INTEGER)
+            FROM turns WHERE json_valid(progress)))",
+    ],
 ];
 
 /// The tables that every session has.
 pub(super) const TABLES: &[&str] = &[
     // One row. Every turn reads and writes it, so it is kept small: long texts stand in `texts` and
-    // are referred to by hash. `live_turn` may lag behind (`session_row.rs`).
+    // are referred to by hash. `live_turn` may lag behind (`session_row.rs`). `state`: JSON.
     "CREATE TABLE session (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         schema_version INTEGER NOT NULL,
@@ -58,7 +66,8 @@ pub(super) const TABLES: &[&str] = &[
         acknowledged INTEGER NOT NULL,
         live_turn INTEGER,
         open_calls_turn INTEGER,
-        open_calls_model_call INTEGER
+        open_calls_model_call INTEGER,
+        state TEXT NOT NULL DEFAULT '{}'
     )",
     // Each row also holds the turn's latest submission and the transcript of its latest model call.
     // `accepted_at`: time of the submission; `outcome`: byte for byte, NULL while it runs;
@@ -168,9 +177,10 @@ mod tests {
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published migration, runs of white space as one space.
-    const PUBLISHED: [&str; 2] = [
+    const PUBLISHED: [&str; 3] = [
         "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "e51578131de1ae7bf58fa81d92c7956e876eef895832abaef86a0d4171b7c21c",
     ];
 
     #[test]

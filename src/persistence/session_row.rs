@@ -1,6 +1,6 @@
 //! Reading and writing the session's one row, and the one case in which it is left unwritten.
 
-use super::records::{OpenCalls, Session};
+use super::records::{OpenCalls, Session, from_json, to_json};
 use super::schema;
 use super::session_store::SessionStore;
 use crate::contract::Fault;
@@ -34,6 +34,7 @@ impl Session {
                     Some(OpenCalls { turn, model_call: row.get("open_calls_model_call")? })
                 }
             },
+            state: from_json("state", &row.get::<String>("state")?)?,
         })
     }
 }
@@ -65,8 +66,8 @@ impl<D: Database> SessionStore<D> {
             "REPLACE INTO session (id, schema_version, session_id, created_at, updated_at,
                 agent_context, conversation_context, mode, client_tools, solution_context,
                 solution_context_sent, tools_sent, chain_head, acknowledged, live_turn,
-                open_calls_turn, open_calls_model_call)
-             VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                open_calls_turn, open_calls_model_call, state)
+             VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
                 schema::VERSION.into(),
                 session.session_id.as_str().into(),
@@ -84,6 +85,7 @@ impl<D: Database> SessionStore<D> {
                 session.live_turn.into(),
                 session.open_calls.map(|open| open.turn).into(),
                 session.open_calls.map(|open| open.model_call).into(),
+                to_json("state", &session.state)?.into(),
             ],
         )?;
         self.memory.borrow_mut().session = Some(session.clone());

@@ -266,8 +266,9 @@ impl<D: Database> SessionStore<D> {
 
     fn find_session(&self) -> Result<(), Fault> {
         // The step that creates the tables writes the session.
-        let Some(row) = self.database.first(Session::SELECT, &[])? else { return Ok(()) };
-        let version: usize = row.get("schema_version")?;
+        let found = self.database.first("SELECT schema_version FROM session WHERE id = 1", &[])?;
+        let Some(found) = found else { return Ok(()) };
+        let version: usize = found.get("schema_version")?;
         if version > schema::VERSION {
             let message = "The session was written by a newer version of the service. Deploy that version again.";
             return Err(Fault::internal(message));
@@ -282,6 +283,9 @@ impl<D: Database> SessionStore<D> {
                 self.database.execute("UPDATE session SET schema_version = ?", present)
             })?;
         }
+        // The runtime keeps the columns that a statement had at first, so this one runs on present tables
+        // only.
+        let Some(row) = self.database.first(Session::SELECT, &[])? else { return Ok(()) };
         self.memory.borrow_mut().session = Some(Session::from_row(&row)?);
         Ok(())
     }

@@ -78,6 +78,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
         if let Some(usage) = transcript.usage {
             progress.usage = Some(progress.usage.unwrap_or_default().saturating_add(usage));
+            let state = &mut running.session.state;
+            state.total_tokens = state.total_tokens.saturating_add(usage.total_tokens);
+            state.context_tokens = Some(usage.prompt_tokens);
         }
         let items = serde_json::to_string(&output.items)
             .map_err(|_| Fault::unwritable("The model output"))?;

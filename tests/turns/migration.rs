@@ -7,10 +7,11 @@ use serde_json::json;
 use super::*;
 
 /// The same session in the form of each published version, oldest first.
-const VERSIONS: [&str; 3] = [
+const VERSIONS: [&str; 4] = [
     include_str!("../fixtures/storage/version_1.sql"),
     include_str!("../fixtures/storage/version_2.sql"),
     include_str!("../fixtures/storage/version_3.sql"),
+    include_str!("../fixtures/storage/version_4.sql"),
 ];
 
 /// The session of [`VERSIONS`], made by the present version, and the calls of `tools`, of its
@@ -80,6 +81,8 @@ fn is_the_same_session_and_goes_on(pinned: &str) {
     let export = bed.export();
     replace_storage(&bed, pinned);
     assert_eq!(bed.export(), export);
+    let total = "SELECT json_extract(state, '$.total_tokens') AS tokens FROM session";
+    assert_eq!(bed.disk.read(total)[0]["tokens"], 720);
 
     let requests = bed.world.model.requests();
     for repeated in [
