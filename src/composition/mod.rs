@@ -19,7 +19,7 @@ mod turn;
 mod turn_material;
 mod user_message;
 
-pub use model_request::{ComposedRequest, ModelRequest, compose_request};
+pub use model_request::{ComposedRequest, ModelRequest, OpenTrace, compose_request};
 pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub use tool_list::{OfferedTool, ToolList};
 pub use tool_output::tool_outputs;

@@ -1,6 +1,6 @@
 //! The body of one model call (interface §4).
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 
 use super::tool_list::ToolList;
 use super::trace::Block;
@@ -14,28 +14,42 @@ pub struct ModelRequest<'a> {
     pub model: &'a str,
     /// The mode layer; empty when the mode has none.
     pub instructions: &'a str,
-    /// The input items, in order.
-    pub input: Vec<&'a RawValue>,
     /// The turn's tools; `None` when the service still has them.
     pub tools: Option<&'a ToolList>,
     /// On the turn's first call only.
     pub tool_choice: Option<&'a str>,
-    /// The response that the call continues; `None` when `input` is the whole conversation.
+    /// The response that the call continues; `None` when the input is the whole conversation.
     pub previous_response_id: Option<&'a str>,
     /// Whether the service keeps the response.
     pub store: bool,
 }
 
-/// A body that is ready to be sent.
+/// The body of a model call but for its input items, which can be many and long.
 #[derive(Debug)]
 pub struct ComposedRequest {
-    /// JSON text.
-    pub body: String,
-    /// What it was made of.
-    pub trace: Vec<Block>,
+    /// The JSON text before the items.
+    pub head: String,
+    /// The JSON text behind them.
+    pub tail: String,
+    /// What the body is made of.
+    pub trace: OpenTrace,
 }
 
-/// Writes the body of a model call; always as a stream.
+/// What a body is made of but for its input, of which only the sender knows the length.
+#[derive(Debug)]
+pub struct OpenTrace(Vec<Block>);
+
+impl OpenTrace {
+    /// The whole trace, with an input of so many items, and so many bytes in all of them.
+    pub fn with_input(self, items: usize, bytes: usize) -> Vec<Block> {
+        let Self(mut trace) = self;
+        let input = Block::sent("input", format!("conversation: {items} items"), bytes);
+        trace.insert(trace.len().min(1), input);
+        trace
+    }
+}
+
+/// Writes the body of a model call around its input items, which are joined by commas; always as a stream.
 pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fault> {
     let unwritable = |_| Fault::unwritable("The request to the model service");
     let instructions = Some(request.instructions).filter(|text| !text.is_empty());
@@ -44,10 +58,8 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         to_raw_value(&tools.0.iter().map(|tool| &tool.definition).collect::<Vec<_>>())
     });
     let tools = definitions.transpose().map_err(unwritable)?;
-    let input_bytes = request.input.iter().map(|item| item.get().len()).sum();
     let trace = vec![
         Block::of("instructions", "Mode.Instructions", instructions, "the mode has none"),
-        Block::sent("input", format!("conversation: {} items", request.input.len()), input_bytes),
         Block::of(
             "tools",
             "Turn.Tools",
@@ -70,7 +82,7 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
     let body = ResponsesRequest {
         model: request.model,
         instructions,
-        input: request.input.clone(),
+        input: [],
         tools: tools.as_deref(),
         tool_choice: request.tool_choice.map(|name| ToolChoice { name }),
         previous_response_id: request.previous_response_id,
@@ -78,5 +90,6 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         store: request.store,
         stream: true,
     };
-    Ok(ComposedRequest { body: body.to_json().map_err(unwritable)?, trace })
+    let (head, tail) = body.around_input().map_err(unwritable)?;
+    Ok(ComposedRequest { head, tail, trace: OpenTrace(trace) })
 }

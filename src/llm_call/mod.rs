@@ -16,7 +16,7 @@ use futures_util::future::{Either, select};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::contract::limits;
-use crate::ports::{HttpMethod, HttpRequest, Platform};
+use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody};
 use crate::responses_api::{ModelOutput, ResponseEnd, StreamFault};
 
 pub use endpoint::Endpoint;
@@ -39,7 +39,7 @@ pub struct UsableOutput {
 pub async fn call<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
-    body: String,
+    body: impl RequestBody,
     audience: &mut dyn Audience,
 ) -> Result<UsableOutput, CallFailure> {
     let reader = Reader { platform, endpoint, last_heard: Cell::new(platform.now_ms()) };
@@ -79,7 +79,7 @@ pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id:
 /// Sends the request and reads the response.
 async fn exchange<P: Platform>(
     reader: &Reader<'_, P>,
-    body: String,
+    body: impl RequestBody,
     request_id: &Cell<Option<String>>,
     audience: &mut dyn Audience,
 ) -> Result<ResponseEnd, Cause> {

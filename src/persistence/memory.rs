@@ -5,8 +5,7 @@
 //! Architecture Invariant: it holds one session, one turn, one tool list, and a bounded end of the
 //! conversation, because the objects of many sessions share one memory.
 
-use super::records::{Entry, EntryKind, EntrySeq, Session, Turn, from_json};
-use crate::contract::Fault;
+use super::records::{Entry, EntryKind, EntrySeq, Session, Turn};
 
 /// What is known without a query.
 #[derive(Debug, Default)]
@@ -41,15 +40,18 @@ pub(super) enum Tables {
 pub(super) struct OwedEntries {
     /// The place of the entry before them.
     pub(super) after: EntrySeq,
-    pub(super) entries: Vec<Entry>,
-    /// Length of their items.
-    bytes: usize,
+    /// With their items, of each a JSON array.
+    pub(super) entries: Vec<(Entry, String)>,
 }
 
 impl OwedEntries {
     /// Nothing is owed after this entry.
     pub(super) fn none_after(after: EntrySeq) -> Self {
-        Self { after, entries: Vec::new(), bytes: 0 }
+        Self { after, entries: Vec::new() }
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.iter().map(|(entry, _)| entry.bytes).sum()
     }
 }
 
@@ -58,24 +60,17 @@ const OWED_BYTES: usize = 32 * 1024;
 
 impl Memory {
     /// Remembers an entry that was added to the conversation, `items` being a JSON array.
-    pub(super) fn add_entry(
-        &mut self,
-        seq: EntrySeq,
-        turn: u64,
-        kind: EntryKind,
-        items: &str,
-    ) -> Result<(), Fault> {
+    pub(super) fn add_entry(&mut self, seq: EntrySeq, turn: u64, kind: EntryKind, items: &str) {
         self.newest_entry = Some(seq);
         self.owed = match self.owed.take() {
             _ if kind == EntryKind::ModelOutput => Some(OwedEntries::none_after(seq)),
-            Some(mut known) if known.bytes + items.len() <= OWED_BYTES => {
-                known.bytes += items.len();
-                let items = from_json("items", items)?;
-                known.entries.push(Entry { seq, turn, kind, withheld: false, items });
+            Some(mut known) if known.bytes() + items.len() <= OWED_BYTES => {
+                let bytes = items.len();
+                let entry = Entry { seq, turn, kind, withheld: false, bytes, kept_parts: 0 };
+                known.entries.push((entry, items.to_owned()));
                 Some(known)
             }
             Some(_) | None => None,
         };
-        Ok(())
     }
 }

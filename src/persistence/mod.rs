@@ -7,6 +7,7 @@
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.
 
+mod conversation;
 mod erasure;
 mod export;
 mod memory;

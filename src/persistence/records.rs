@@ -3,7 +3,6 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use crate::contract::closed_list::closed_list;
 use crate::contract::{
@@ -212,8 +211,8 @@ impl EntrySeq {
     pub const START: Self = Self(0);
 }
 
-/// An entry of the conversation.
-#[derive(Clone, Debug)]
+/// An entry of the conversation, without its items: they may be long.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its place.
     pub seq: EntrySeq,
@@ -224,8 +223,10 @@ pub struct Entry {
     /// The model service refused it as input. A user's message is then not sent any more; stand-ins
     /// replace tool outputs, because the calls before them need some.
     pub withheld: bool,
-    /// Responses API items.
-    pub items: Vec<Box<RawValue>>,
+    /// Length of its items, a JSON array of Responses API items, in bytes.
+    pub bytes: usize,
+    /// The number of parts of the kept text that its items are; 0 when they stand in its row.
+    pub(super) kept_parts: usize,
 }
 
 closed_list! {

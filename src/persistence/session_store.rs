@@ -1,5 +1,5 @@
-//! A session's storage: its tables, and the reads of turns and the conversation. `turn_life_cycle.rs`
-//! has the writes, `open_calls.rs` the calls.
+//! A session's storage: its tables, and the reads of turns. `turn_life_cycle.rs` has the writes,
+//! `conversation.rs` the reads of the conversation, `open_calls.rs` the calls.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,12 +10,12 @@ use serde_json::{Map, Value as Json};
 
 use super::memory::{Memory, OwedEntries, Tables};
 use super::records::{
-    Entry, EntrySeq, ModeChange, Session, StoredOutcome, Submission, Turn, from_json, to_json,
+    EntrySeq, ModeChange, Session, StoredOutcome, Submission, Turn, from_json, to_json,
 };
 use super::{schema, texts};
 use crate::contract::{Fault, TurnId};
 use crate::encoding::timestamp;
-use crate::ports::{Database, Row, Value, unreadable};
+use crate::ports::{Database, Row, Value};
 
 /// The storage of one session.
 ///
@@ -132,25 +132,6 @@ impl<D: Database> SessionStore<D> {
             &[turn.into()],
         )?;
         self.outcome_from_row(&row.ok_or_else(lost_turn)?)
-    }
-
-    /// The entries of the conversation after `seq`, oldest first. Entries that the model service refused
-    /// are left out, except tool outputs: the reasoner replaces these.
-    pub fn entries_after(&self, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
-        if let Some(known) = self.memory.borrow().owed.as_ref().filter(|known| known.after == seq) {
-            return Ok(known.entries.clone());
-        }
-        self.entries(
-            "WHERE seq > ? AND (standing = 'kept' OR (standing = 'withheld' AND kind = 'tool_outputs'))
-             ORDER BY seq",
-            &[seq.0.into()],
-        )
-    }
-
-    /// The latest entry with the message of a user turn, withheld or not.
-    pub fn said_by(&self, turn: u64) -> Result<Option<Entry>, Fault> {
-        let which = "WHERE turn = ? AND kind = 'user' ORDER BY seq DESC LIMIT 1";
-        Ok(self.entries(which, &[turn.into()])?.pop())
     }
 
     /// The session's mode changes, oldest first.
@@ -315,25 +296,6 @@ impl<D: Database> SessionStore<D> {
             })
         };
         rows.iter().map(turn).collect()
-    }
-
-    fn entries(&self, which: &str, parameters: &[Value]) -> Result<Vec<Entry>, Fault> {
-        let statement = format!("SELECT * FROM conversation {which}");
-        let rows = self.database.query(&statement, parameters)?;
-        let entry = |row: &Row| {
-            Ok(Entry {
-                seq: row.get("seq")?,
-                turn: row.get("turn")?,
-                kind: row.get("kind")?,
-                withheld: match row.get::<String>("standing")?.as_str() {
-                    "kept" => false,
-                    "withheld" => true,
-                    _ => return Err(unreadable("standing")),
-                },
-                items: self.json(row, "items")?,
-            })
-        };
-        rows.iter().map(entry).collect()
     }
 
     /// The value in a JSON column, wherever [`texts::to_column`] put its text; NULL is `null`.

@@ -18,6 +18,11 @@ const PART_BYTES: usize = 500_000;
 /// begins with this.
 const REFERENCE: char = '@';
 
+/// SQL: the name of the kept text that the column `items` refers to, NULL when it holds the text itself. A
+/// name has at most 64 characters, so that a long column is not read.
+pub(super) const NAME_IN_ITEMS: &str =
+    "CASE WHEN OCTET_LENGTH(items) <= 65 AND items LIKE '@%' THEN SUBSTR(items, 2) END";
+
 /// Keeps a text and returns its hash. Keeping it again writes nothing.
 pub(super) fn keep(database: &impl Database, text: &str) -> Result<String, Fault> {
     let hash = sha256_hex(text.as_bytes());

@@ -355,7 +355,7 @@ impl<D: Database> SessionStore<D> {
             "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
             &[seq.0.into(), turn.into(), kind.as_str().into(), column.into()],
         )?;
-        self.memory.borrow_mut().add_entry(seq, turn, kind, items)?;
+        self.memory.borrow_mut().add_entry(seq, turn, kind, items);
         Ok(seq)
     }
 

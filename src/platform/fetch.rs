@@ -16,7 +16,9 @@ use super::byte_stream::ByteReader;
 use super::clock::sleep;
 use super::promise::{ignore, settled};
 use super::request_body::Sending;
-use crate::ports::{CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, ResponseBody};
+use crate::ports::{
+    CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, RequestBody, ResponseBody,
+};
 
 /// The longest wait for the end of a body after the model service's last event, in milliseconds.
 const END_MS: u64 = 1_000;
@@ -30,7 +32,9 @@ const HEADERS: &[&str] =
 const HEADERS_OF_SUCCESS: &[&str] = &["x-request-id"];
 
 /// Sends a request; redirects are not followed.
-pub(super) async fn fetch(request: HttpRequest) -> Result<HttpResponse<FetchBody>, HttpFault> {
+pub(super) async fn fetch(
+    request: HttpRequest<impl RequestBody>,
+) -> Result<HttpResponse<FetchBody>, HttpFault> {
     let mut headers: Map<String, Value> =
         request.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
     let method = match request.method {

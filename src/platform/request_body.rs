@@ -9,7 +9,7 @@ use worker::wasm_bindgen::JsValue;
 use worker::web_sys::{RequestInit, WritableStreamDefaultWriter};
 
 use super::bindings::streams::FixedLengthStream;
-use super::promise::settled;
+use super::promise::{ignore, settled};
 use crate::ports::RequestBody;
 
 /// The longest body that is sent as a whole, and the longest piece. Each piece is a wait for the runtime.
@@ -22,7 +22,11 @@ impl<B: RequestBody> Sending<B> {
     /// Gives the request its body.
     pub(super) fn begin(init: &RequestInit, body: B) -> Result<Self, JsValue> {
         if body.length() <= PIECE_BYTES {
-            let whole = body.piece(0, PIECE_BYTES).unwrap_or_default();
+            let mut whole = body.piece(0, PIECE_BYTES).ok_or_else(cannot_be_read)?;
+            while whole.len() < body.length() {
+                let next = body.piece(whole.len(), PIECE_BYTES).filter(|next| !next.is_empty());
+                whole.append(&mut next.ok_or_else(cannot_be_read)?);
+            }
             init.set_body(&Uint8Array::from(whole.as_slice()));
             return Ok(Self(None));
         }
@@ -38,28 +42,39 @@ impl<B: RequestBody> Sending<B> {
         // A response that comes before the end of the body does not depend on the rest.
         match select(pin!(settled(sent)), pin!(send(writer, body))).await {
             Either::Left((response, _)) => response,
-            Either::Right(((), response)) => response.await,
+            Either::Right((Ok(()), response)) => response.await,
+            Either::Right((Err(fault), _)) => {
+                // Nobody waits for the response any more.
+                ignore(sent);
+                Err(fault)
+            }
         }
     }
 }
 
-/// Sends a body. The response says whether that succeeded.
-async fn send(writer: WritableStreamDefaultWriter, body: impl RequestBody) {
+/// Sends a body. The response says whether the service took it; a fault means that it cannot be read.
+async fn send(writer: WritableStreamDefaultWriter, body: impl RequestBody) -> Result<(), JsValue> {
     let mut from = 0;
     // The runtime has taken a piece when its write is done, so that the next one can stand in the same place.
     let buffer = Uint8Array::new_with_length(PIECE_BYTES as u32);
-    while let Some(piece) = body.piece(from, PIECE_BYTES).filter(|piece| !piece.is_empty()) {
+    while from < body.length() {
+        let piece = body.piece(from, PIECE_BYTES).filter(|piece| !piece.is_empty());
+        let Some(piece) = piece else {
+            ignore(&writer.abort());
+            return Err(cannot_be_read());
+        };
         from += piece.len();
         let filled = buffer.subarray(0, piece.len() as u32);
         filled.copy_from(&piece);
         if settled(&writer.write_with_chunk(&filled)).await.is_err() {
-            return;
+            return Ok(());
         }
     }
-    let ending = match from == body.length() {
-        true => writer.close(),
-        false => writer.abort(),
-    };
     drop(body);
-    let _ = settled(&ending).await;
+    let _ = settled(&writer.close()).await;
+    Ok(())
+}
+
+fn cannot_be_read() -> JsValue {
+    JsValue::from_str("The request's body cannot be read.")
 }

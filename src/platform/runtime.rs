@@ -21,7 +21,7 @@ use crate::contract::Fault;
 use crate::entry::INDEX_SEARCH;
 use crate::ports::{
     FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectClass, ObjectRequest,
-    Platform, storage_failed,
+    Platform, RequestBody, storage_failed,
 };
 
 pub(super) struct Runtime {
@@ -63,7 +63,10 @@ impl Platform for Runtime {
         sleep(ms).await;
     }
 
-    async fn send(&self, request: HttpRequest) -> Result<HttpResponse<FetchBody>, HttpFault> {
+    async fn send(
+        &self,
+        request: HttpRequest<impl RequestBody>,
+    ) -> Result<HttpResponse<FetchBody>, HttpFault> {
         fetch(request).await
     }
 

@@ -3,7 +3,7 @@
 
 use std::future::Future;
 
-use super::{FileFault, HttpFault};
+use super::{FileFault, HttpFault, RequestBody};
 
 /// The header that tells an object [`ObjectRequest::received_at`].
 pub const RECEIVED_AT: &str = "Received-At";
@@ -43,26 +43,6 @@ pub trait Upload {
         &mut self,
         at_least: usize,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
-}
-
-/// A body to send, which is read piece by piece. It is dropped when it has been sent.
-pub trait RequestBody {
-    /// Its length in bytes.
-    fn length(&self) -> usize;
-
-    /// At most `most` bytes from `from`; `None` when there is no such place.
-    fn piece(&self, from: usize, most: usize) -> Option<Vec<u8>>;
-}
-
-impl RequestBody for String {
-    fn length(&self) -> usize {
-        self.len()
-    }
-
-    fn piece(&self, from: usize, most: usize) -> Option<Vec<u8>> {
-        let rest = self.as_bytes().get(from..)?;
-        Some(rest.get(..most).unwrap_or(rest).to_vec())
-    }
 }
 
 /// The machine of the Worker in front.

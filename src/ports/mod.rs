@@ -7,13 +7,15 @@ mod database;
 mod deployment;
 mod gateway;
 mod platform;
+mod request_body;
 mod secret;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable};
 pub use deployment::Deployment;
-pub use gateway::{Gateway, ObjectClass, ObjectRequest, RECEIVED_AT, RequestBody, Upload};
+pub use gateway::{Gateway, ObjectClass, ObjectRequest, RECEIVED_AT, Upload};
 pub use platform::{
     CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
     Platform, ResponseBody,
 };
+pub use request_body::RequestBody;
 pub use secret::as_repeated;

@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use super::RequestBody;
 use crate::contract::Fault;
 
 /// An object's machine: everything that a native test has to control.
@@ -29,7 +30,7 @@ pub trait Platform: 'static {
     /// aborts the request. Redirects are not followed.
     fn send(
         &self,
-        request: HttpRequest,
+        request: HttpRequest<impl RequestBody>,
     ) -> impl Future<Output = Result<HttpResponse<Self::Body>, HttpFault>>;
 
     /// Posts a search to the index of one of the tenant's workspaces and returns the response body.
@@ -124,7 +125,7 @@ pub enum HttpMethod {
 
 /// An outgoing request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpRequest {
+pub struct HttpRequest<B = String> {
     /// POST or DELETE.
     pub method: HttpMethod,
     /// Absolute URL, http or https.
@@ -132,7 +133,7 @@ pub struct HttpRequest {
     /// Headers besides `Content-Type: application/json`.
     pub headers: Vec<(String, String)>,
     /// JSON text; not sent with a `Delete`.
-    pub body: String,
+    pub body: B,
 }
 
 /// The head of a response, with its body still to come.

@@ -1,6 +1,4 @@
-//! The part of the conversation that one model call sends.
-
-use std::borrow::Cow;
+//! The part of the conversation that one model call sends, by reference: `streamed_request.rs` reads it.
 
 use serde_json::value::RawValue;
 
@@ -12,15 +10,62 @@ use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore};
 use crate::ports::Database;
 use crate::responses_api::for_replay;
 
-/// The entries that a call sends.
+/// What a call sends.
 pub(super) struct Input {
-    pub(super) entries: Vec<Entry>,
+    pub(super) parts: Vec<Part>,
     /// The response that it continues; `None` when it is the whole conversation.
     pub(super) previous_response_id: Option<String>,
     /// A remedy replaced the owed entries by the whole conversation.
     pub(super) rebuilt: bool,
     /// Entries that this call leaves out because the service may have refused them.
     pub(super) withheld: Vec<EntrySeq>,
+}
+
+/// An entry of the conversation, and how it is sent.
+pub(super) struct Part {
+    pub(super) entry: Entry,
+    pub(super) form: Form,
+}
+
+/// The form in which an entry's items are sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    AsStored,
+    /// Model outputs as the service takes them back.
+    ForReplay,
+    /// Stand-ins for tool outputs that the service refused.
+    StandIns,
+}
+
+impl Form {
+    /// Writes each of an entry's items, a JSON array, in this form.
+    pub(super) fn each_item(
+        self,
+        items: &str,
+        mut write: impl FnMut(&RawValue),
+    ) -> Result<(), Fault> {
+        let items: Vec<&RawValue> = serde_json::from_str(items)
+            .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
+        for item in items {
+            match self {
+                Self::AsStored => write(item),
+                Self::ForReplay => for_replay(item).iter().for_each(|item| write(item)),
+                Self::StandIns => write(&*refused_output(item)?),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<Entry> for Part {
+    fn from(entry: Entry) -> Self {
+        let form = match (entry.kind, entry.withheld) {
+            (EntryKind::ModelOutput, _) => Form::ForReplay,
+            (EntryKind::ToolOutputs, true) => Form::StandIns,
+            (EntryKind::System | EntryKind::User | EntryKind::ToolOutputs, _) => Form::AsStored,
+        };
+        Self { entry, form }
+    }
 }
 
 impl Input {
@@ -36,14 +81,17 @@ impl Input {
             Some(_) => running.session.acknowledged,
             None => EntrySeq::START,
         };
-        let entries = store.entries_after(seen)?;
-        Ok(Self { entries, previous_response_id, rebuilt: false, withheld: Vec::new() })
+        Ok(Self { previous_response_id, ..Self::after(store, seen)? })
     }
 
     /// The whole conversation, which continues no response.
     pub(super) fn rebuilt<D: Database>(store: &SessionStore<D>) -> Result<Self, Fault> {
-        let entries = store.entries_after(EntrySeq::START)?;
-        Ok(Self { entries, previous_response_id: None, rebuilt: true, withheld: Vec::new() })
+        Ok(Self { rebuilt: true, ..Self::after(store, EntrySeq::START)? })
+    }
+
+    fn after<D: Database>(store: &SessionStore<D>, seq: EntrySeq) -> Result<Self, Fault> {
+        let parts = store.entries_after(seq)?.into_iter().map(Part::from).collect();
+        Ok(Self { parts, previous_response_id: None, rebuilt: false, withheld: Vec::new() })
     }
 
     /// The entries that the service may have refused: the turn's own, and those of earlier turns to
@@ -54,47 +102,29 @@ impl Input {
                 && !entry.withheld
                 && matches!(entry.kind, EntryKind::User | EntryKind::ToolOutputs)
         };
-        let (own, others): (Vec<&Entry>, Vec<&Entry>) = (self.entries.iter().filter(refusable))
-            .partition(|entry| entry.turn == running.turn.ordinal);
+        let entries = self.parts.iter().map(|part| &part.entry);
+        let (own, others): (Vec<&Entry>, Vec<&Entry>) =
+            entries.filter(refusable).partition(|entry| entry.turn == running.turn.ordinal);
         let seqs = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.seq).collect();
         (seqs(own), seqs(others))
     }
 
     /// Whether it holds stand-ins for tool outputs that the service refused before.
     pub(super) fn holds_stand_ins(&self) -> bool {
-        self.entries.iter().any(|entry| entry.withheld && entry.kind == EntryKind::ToolOutputs)
+        self.parts.iter().any(|part| part.form == Form::StandIns)
     }
 
-    /// The same input with these entries withheld.
+    /// The same input without these entries: the calls before tool outputs need some, so stand-ins
+    /// replace them.
     pub(super) fn without(mut self, entries: &[EntrySeq]) -> Self {
-        for entry in self.entries.iter_mut().filter(|entry| entries.contains(&entry.seq)) {
-            entry.withheld = true;
-        }
+        self.parts.retain_mut(|part| {
+            if !entries.contains(&part.entry.seq) {
+                return true;
+            }
+            part.form = Form::StandIns;
+            part.entry.kind == EntryKind::ToolOutputs
+        });
         self.withheld = entries.to_vec();
         self
-    }
-
-    /// The items to send: model outputs in the form that the service takes back, and stand-ins for
-    /// withheld tool outputs.
-    pub(super) fn items(&self) -> Result<Vec<Cow<'_, RawValue>>, Fault> {
-        let mut items = Vec::new();
-        for entry in &self.entries {
-            match (entry.kind, entry.withheld) {
-                (EntryKind::ModelOutput, _) => {
-                    let replayed = entry.items.iter().filter_map(|item| for_replay(item));
-                    items.extend(replayed.map(Cow::Owned));
-                }
-                (EntryKind::ToolOutputs, true) => {
-                    for item in &entry.items {
-                        items.push(Cow::Owned(refused_output(item)?));
-                    }
-                }
-                (EntryKind::User, true) => {}
-                (EntryKind::System | EntryKind::User | EntryKind::ToolOutputs, _) => {
-                    items.extend(entry.items.iter().map(|item| Cow::Borrowed(&**item)));
-                }
-            }
-        }
-        Ok(items)
     }
 }

@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use super::conversation_input::Input;
 use super::live_segment::LiveSegment;
+use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, Continuation};
-use crate::composition::{Block, ComposedRequest, ModelRequest, compose_request};
+use crate::composition::{Block, ModelRequest, compose_request};
 use crate::contract::{Fault, Usage};
-use crate::encoding::sha256_hex;
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
 use crate::persistence::EntrySeq;
-use crate::ports::{Database, Deployment, Platform};
+use crate::ports::{Database, Deployment, Platform, RequestBody};
 
 /// The most calls for one request, the first included.
 const MAX_CALLS: u32 = 3;
@@ -77,8 +77,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         input: &Input,
     ) -> Result<Exchange, Fault> {
-        let mut composed = self.compose(running, input)?;
-        let (body_sha256, body_bytes) = (sha256_hex(composed.body.as_bytes()), composed.body.len());
+        let mut composed = self.compose(running, input).await?;
+        let body_bytes = composed.body.length();
         let started_at = self.platform.now_ms();
         let platform = self.platform.as_ref();
         let endpoint = endpoint(platform, &self.deployment, running.agent);
@@ -88,9 +88,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
-            // The body can be long, so nobody keeps it while the response is read.
-            let body = std::mem::take(&mut composed.body);
-            let ending = llm_call::call(platform, &endpoint, body, &mut live).await;
+            let ending = llm_call::call(platform, &endpoint, composed.body, &mut live).await;
             let Err(failure) = &ending else { break ending };
             let wait = wait_ms(failure, attempts, platform.random())
                 // A wait past the turn's deadline would replace the real failure by a timeout.
@@ -98,7 +96,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let Some(waited_ms) = wait else { break ending };
             retries.push(Retry { http_status: failure.http_status(), waited_ms });
             platform.sleep(waited_ms).await;
-            composed = self.compose(running, input)?;
+            composed = self.compose(running, input).await?;
         };
         let duration_ms = self.since(started_at);
         let mut report = self.report.borrow_mut();
@@ -109,11 +107,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             segment: live.segment,
             started_at,
             duration_ms,
-            body_sha256,
+            body_sha256: composed.sha256,
             body_bytes,
             previous_response_id: input.previous_response_id.clone(),
-            first_entry: input.entries.first().map(|entry| entry.seq),
-            last_entry: input.entries.last().map(|entry| entry.seq),
+            first_entry: input.parts.first().map(|part| part.entry.seq),
+            last_entry: input.parts.last().map(|part| part.entry.seq),
             rebuilt: input.rebuilt,
             withheld: input.withheld.clone(),
             composition: composed.trace,
@@ -146,9 +144,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         Some(mode.welcome_message.as_str()).filter(|text| !text.is_empty())
     }
 
-    fn compose(&self, running: &RunningTurn<'_>, input: &Input) -> Result<ComposedRequest, Fault> {
+    async fn compose<'a>(
+        &'a self,
+        running: &RunningTurn<'_>,
+        input: &'a Input,
+    ) -> Result<ReadRequest<'a, D>, Fault> {
         let since = self.platform.now_ms();
-        let items = input.items()?;
         let mode = self.catalog.mode(&running.session.mode);
         let resend = running.agent.resend_tools
             || input.previous_response_id.is_none()
@@ -163,12 +164,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 .or(running.agent.model.as_deref())
                 .unwrap_or(&self.deployment.model),
             instructions: mode.map_or("", |mode| &mode.instructions),
-            input: items.iter().map(AsRef::as_ref).collect(),
             tools: resend.then_some(&running.tools),
             tool_choice: running.turn.progress.tool_choice.as_deref(),
             previous_response_id: input.previous_response_id.as_deref(),
             store: running.agent.continuation == Continuation::Stored,
-        });
+        })?;
+        let platform = self.platform.as_ref();
+        let composed = StreamedRequest::read(platform, &self.store, composed, &input.parts).await;
         self.report.borrow_mut().timings.compose += self.since(since);
         composed
     }

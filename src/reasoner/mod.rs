@@ -18,6 +18,7 @@ mod remedies;
 mod retrieval_step;
 mod run_report;
 mod settlement;
+mod streamed_request;
 mod text_cursor;
 mod tool_step;
 mod turn_beginning;

@@ -1,6 +1,8 @@
 //! The first step of a turn that searches its workspace: it retrieves, and stores the turn's message with
 //! what was found. A crash before that step is complete repeats the retrieval, one after it does not.
 
+use serde_json::value::RawValue;
+
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, RetrievalSource};
 use crate::composition::{ChunksEnd, RecomposedMessage, RetrievedMaterial, add_retrieved};
@@ -58,9 +60,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             .iter()
             .rfind(|entry| entry.turn == ordinal && entry.kind == EntryKind::User)
             .ok_or_else(lost)?;
+        let items = self.store.items(&[message])?;
+        let items = items.first().ok_or_else(lost)?;
+        let [user]: [&RawValue; 1] = serde_json::from_str(items).map_err(|_| lost())?;
         let composition = self.store.composition(ordinal)?;
         let RecomposedMessage { user, trace, user_warning } = add_retrieved(&RetrievedMaterial {
-            user: message.items.first().ok_or_else(lost)?,
+            user,
             trace: &composition,
             chunks_end: ChunksEnd { chunks: owed.chunks, blocks: owed.blocks },
             source: &retrieval.source,

@@ -162,11 +162,8 @@ pub(crate) fn resume_turn<D: Database>(
         let owed = store.entries_after(session.acknowledged)?;
         let owes_its_own =
             owed.iter().any(|entry| entry.turn == turn.ordinal && entry.kind != EntryKind::System);
-        let said_again = if own_calls || owes_its_own {
-            None
-        } else {
-            store.said_by(turn.ordinal)?.map(|entry| to_json(&entry.items)).transpose()?
-        };
+        let said_again =
+            if own_calls || owes_its_own { None } else { store.said_by(turn.ordinal)? };
         store.take_up(session, turn, SEGMENTS_OF_AN_ATTEMPT, said_again.as_deref(), now)
     })
 }

@@ -16,7 +16,8 @@ use serde_json::value::{RawValue, to_raw_value};
 /// The `include` entry that asks for reasoning that can be sent back with `store: false`.
 pub const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 
-/// A request body. Members are written in the order of the fields; empty ones are absent.
+/// A request body but for its input items. Members are written in the order of the fields; empty ones are
+/// absent.
 #[derive(Clone, Debug, Serialize)]
 pub struct ResponsesRequest<'a> {
     /// The model's name at the service.
@@ -24,8 +25,8 @@ pub struct ResponsesRequest<'a> {
     /// The mode layer. The service forgets it between calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<&'a str>,
-    /// The input items, each the JSON text of one object.
-    pub input: Vec<&'a RawValue>,
+    /// The place of the input items, which are written by whoever has them.
+    pub input: [(); 0],
     /// The JSON text of an array of tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<&'a RawValue>,
@@ -45,9 +46,15 @@ pub struct ResponsesRequest<'a> {
 }
 
 impl ResponsesRequest<'_> {
-    /// The body's JSON text. It fails only if a serializer of this module is wrong.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        exact_json(self)
+    /// The body's JSON text before its input items, and behind them. Between the two stand the items, each
+    /// the JSON text of one object, joined by commas. It fails only if a serializer of this module is wrong.
+    pub fn around_input(&self) -> serde_json::Result<(String, String)> {
+        let mut head = exact_json(self)?;
+        // The members before the input are texts, in which quotes are escaped, so this is the member itself.
+        const INPUT: &str = r#""input":[]"#;
+        let at = head.find(INPUT).ok_or_else(|| serde::ser::Error::custom("no input"))?;
+        let tail = head.split_off(at + INPUT.len() - 1);
+        Ok((head, tail))
     }
 }
 
@@ -214,6 +221,12 @@ mod tests {
         RawValue::from_string(json.to_owned()).unwrap()
     }
 
+    fn json(request: &ResponsesRequest<'_>, input: &[&RawValue]) -> String {
+        let items: Vec<&str> = input.iter().map(|item| item.get()).collect();
+        let (head, tail) = request.around_input().unwrap();
+        head + &items.join(",") + &tail
+    }
+
     #[test]
     fn a_first_request_has_its_members_in_the_interface_s_order() {
         let schema = raw(r#"{"type":"object","properties":{"z":{},"a":{}}}"#);
@@ -233,8 +246,8 @@ mod tests {
         .unwrap();
         let request = ResponsesRequest {
             model: "m",
-            instructions: Some("i"),
-            input: vec![&system, &user],
+            instructions: Some("i \"input\":[]"),
+            input: [],
             tools: Some(&tools),
             tool_choice: Some(ToolChoice { name: "build" }),
             previous_response_id: None,
@@ -243,9 +256,9 @@ mod tests {
             stream: true,
         };
         assert_eq!(
-            request.to_json().unwrap(),
+            json(&request, &[&system, &user]),
             concat!(
-                r#"{"model":"m","instructions":"i","input":["#,
+                r#"{"model":"m","instructions":"i \"input\":[]","input":["#,
                 r#"{"role":"system","content":[{"type":"input_text","text":"Be \"brief\"."}]},"#,
                 r#"{"role":"user","content":[{"type":"input_text","text":"[MODE: general]"},"#,
                 r#"{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"},"#,
@@ -264,7 +277,7 @@ mod tests {
         let request = ResponsesRequest {
             model: "m",
             instructions: None,
-            input: vec![&output, &stored],
+            input: [],
             tools: None,
             tool_choice: None,
             previous_response_id: Some("resp_1"),
@@ -273,7 +286,7 @@ mod tests {
             stream: true,
         };
         assert_eq!(
-            request.to_json().unwrap(),
+            json(&request, &[&output, &stored]),
             concat!(
                 r#"{"model":"m","input":[{"type":"function_call_output","call_id":"call_1","#,
                 r#""output":"{\"ok\":true}"},{ "b":1.50, "a":1e2 }],"previous_response_id":"resp_1","#,

@@ -11,7 +11,7 @@ use aptix_edge::entry::{
 };
 use aptix_edge::ports::{
     FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, Platform,
-    ResponseBody, storage_failed,
+    RequestBody, ResponseBody, storage_failed,
 };
 
 use super::database::{Disk, SqliteDatabase};
@@ -49,6 +49,8 @@ pub struct World {
     pub secrets: RefCell<BTreeMap<&'static str, String>>,
     /// Replaces every service when a step is tested alone.
     pub scripted_service: Option<ScriptedService>,
+    /// The longest piece in which a service takes a body.
+    pub piece_bytes: Cell<usize>,
     random: RefCell<Random>,
     /// Set to delay every response by a time that the seed determines.
     slow: Cell<bool>,
@@ -119,6 +121,7 @@ impl World {
             workspaces_fail: Cell::new(false),
             alarm_at: Cell::new(None),
             alarm_fails: Cell::new(false),
+            piece_bytes: Cell::new(256 * 1024),
             random: RefCell::new(Random(1)),
             slow: Cell::new(false),
             late_bodies: Cell::new(false),
@@ -205,6 +208,22 @@ impl TestPlatform {
         }
     }
 
+    /// A request's body as it comes to a service, piece by piece.
+    async fn received(&self, body: impl RequestBody) -> Result<String, HttpFault> {
+        let (mut received, most) = (Vec::new(), self.world.piece_bytes.get());
+        while received.len() < body.length() {
+            let piece = body.piece(received.len(), most).filter(|piece| !piece.is_empty());
+            let piece = piece.ok_or_else(|| HttpFault("the body broke off".to_owned()))?;
+            assert!(piece.len() <= most, "a piece is too long");
+            received.extend(piece);
+            if received.len() < body.length() {
+                self.pause().await;
+            }
+        }
+        assert_eq!(received.len(), body.length(), "the announced length");
+        Ok(String::from_utf8(received).expect("a body is text"))
+    }
+
     async fn delete_response(&self, url: &str) -> HttpResponse<TestBody> {
         self.pause().await;
         let id = url.rsplit('/').next().expect("an id stands at the end");
@@ -284,10 +303,16 @@ impl Platform for TestPlatform {
         self.world.executor.sleep(ms)
     }
 
-    async fn send(&self, request: HttpRequest) -> Result<HttpResponse<TestBody>, HttpFault> {
+    async fn send(
+        &self,
+        request: HttpRequest<impl RequestBody>,
+    ) -> Result<HttpResponse<TestBody>, HttpFault> {
         if !self.instance.alive() {
             return std::future::pending().await;
         }
+        let HttpRequest { method, url, headers, body } = request;
+        let body = self.received(body).await?;
+        let request = HttpRequest { method, url, headers, body };
         if let Some(service) = &self.world.scripted_service {
             return Ok(self.http_response(service.take(request)?, None).await);
         }

@@ -88,12 +88,11 @@ fn composed(turn: &UserTurn, material: &TurnMaterial<'_>) -> ComposedMessages {
     compose_turn(turn, material).unwrap().messages
 }
 
-/// A call that continues a chain with the messages of a turn, without tools or instructions.
-fn continued(turn: &ComposedMessages) -> ModelRequest<'_> {
+/// A call that continues a chain, without tools or instructions.
+fn continued() -> ModelRequest<'static> {
     ModelRequest {
         model: "gpt-5.1",
         instructions: "",
-        input: turn.system.iter().chain([&turn.user]).map(AsRef::as_ref).collect(),
         tools: None,
         tool_choice: None,
         previous_response_id: Some("resp_1"),
@@ -101,10 +100,21 @@ fn continued(turn: &ComposedMessages) -> ModelRequest<'_> {
     }
 }
 
-fn sent(name: &str, request: &ModelRequest<'_>) -> ComposedRequest {
-    let composed = compose_request(request).unwrap();
-    assert_golden(name, &composed.body);
-    composed
+/// The body of a call that sends the messages of a turn, which is as its golden says, and its trace.
+fn sent(name: &str, request: &ModelRequest<'_>, turn: &ComposedMessages) -> (String, Vec<Block>) {
+    sent_with(name, request, turn.system.iter().chain([&turn.user]))
+}
+
+fn sent_with<'a>(
+    name: &str,
+    request: &ModelRequest<'_>,
+    input: impl IntoIterator<Item = &'a Box<RawValue>>,
+) -> (String, Vec<Block>) {
+    let ComposedRequest { head, tail, trace } = compose_request(request).unwrap();
+    let items: Vec<&str> = input.into_iter().map(|item| item.get()).collect();
+    let body = format!("{head}{}{tail}", items.join(","));
+    assert_golden(name, &body);
+    (body, trace.with_input(items.len(), items.concat().len()))
 }
 
 fn catalog() -> Catalog {
@@ -170,15 +180,16 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
     let context = Some("A workspace of two crates.");
     let material = TurnMaterial { is_first: true, solution_context: context, ..later() };
     let ComposedTurn { messages: turn, tools, .. } = compose_turn(&turn, &material).unwrap();
-    let request = sent(
+    let (body, trace) = sent(
         "first_call",
         &ModelRequest {
             instructions: &material.mode.instructions,
             tools: Some(&tools),
             tool_choice: Some("ddr_document"),
             previous_response_id: None,
-            ..continued(&turn)
+            ..continued()
         },
+        &turn,
     );
 
     assert_eq!(turn.user_warnings, Vec::<String>::new());
@@ -193,12 +204,12 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
             Block::sent("image", "ClipboardImages: shot-1", 34),
         ]
     );
-    let body: Value = serde_json::from_str(&request.body).unwrap();
+    let body: Value = serde_json::from_str(&body).unwrap();
     let bytes = |item: &Value| item.to_string().len();
     let input = bytes(&body["input"][0]) + bytes(&body["input"][1]);
     let tools_sent = tools.0.iter().map(|tool| tool.definition.get().len() + 1).sum::<usize>();
     assert_eq!(
-        request.trace,
+        trace,
         [
             Block::sent("instructions", "Mode.Instructions", 13),
             Block::sent("input", "conversation: 2 items", input),
@@ -219,7 +230,8 @@ fn a_turn_without_an_instruction_opens_with_its_mode_alone() {
     let turn = composed(&turn, &TurnMaterial { is_first: true, ..later() });
     sent(
         "without_an_instruction",
-        &ModelRequest { previous_response_id: None, ..continued(&turn) },
+        &ModelRequest { previous_response_id: None, ..continued() },
+        &turn,
     );
 }
 
@@ -230,18 +242,19 @@ fn blocks_without_content_are_left_out_and_the_trace_says_why() {
     let material =
         TurnMaterial { conversation, is_first: true, solution_context: Some(""), ..later() };
     let turn = composed(&instruction("Hello"), &material);
-    let request = sent(
+    let (_, trace) = sent(
         "without_blocks",
         &ModelRequest {
             tools: Some(&ToolList::default()),
             previous_response_id: None,
-            ..continued(&turn)
+            ..continued()
         },
+        &turn,
     );
     let left_out: Vec<_> = turn
         .trace
         .iter()
-        .chain(&request.trace)
+        .chain(&trace)
         .filter_map(|block| Some((block.block, block.left_out?)))
         .collect();
     assert_eq!(
@@ -262,14 +275,14 @@ fn a_later_call_has_no_system_message_and_continues_the_chain() {
     let turn = composed(&instruction("And now?"), &TurnMaterial { mode: mode("ddr"), ..later() });
     assert!(turn.system.is_none());
     let tools = tools_of("ddr");
-    sent("later_call", &ModelRequest { tools: Some(&tools), ..continued(&turn) });
+    sent("later_call", &ModelRequest { tools: Some(&tools), ..continued() }, &turn);
 }
 
 #[test]
 fn a_solution_context_that_has_changed_is_sent_again() {
     let material = TurnMaterial { solution_context: Some("Three crates now."), ..later() };
     let turn = composed(&instruction("And now?"), &material);
-    sent("solution_context_changed", &continued(&turn));
+    sent("solution_context_changed", &continued(), &turn);
 }
 
 #[test]
@@ -289,7 +302,7 @@ fn each_kind_of_artifact_goes_out_in_the_form_that_the_model_can_read() {
         base64_artifact("scan.tiff", Some("image/tiff"), "SUkqAP8="),
     ] }));
     let turn = composed(&turn, &later());
-    sent("artifact_kinds", &continued(&turn));
+    sent("artifact_kinds", &continued(), &turn);
 
     let why = "it is neither text nor an image (PNG, JPEG, WebP, GIF) nor a PDF.";
     assert_eq!(
@@ -333,7 +346,7 @@ fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
     ];
     let retrieved = Retrieved { chunks, ..Retrieved::default() };
     let (turn, trace) = with_retrieved(composed(&turn, &later()), &retrieved);
-    sent("chunks_and_fences", &continued(&turn));
+    sent("chunks_and_fences", &continued(), &turn);
     let retrieval = Block {
         duration_ms: Some(7),
         ..Block::sent("retrieval", "AgentContext.Retrieval.Index", 14)
@@ -403,7 +416,7 @@ fn a_server_tool_takes_the_place_of_a_client_tool_of_its_name_with_a_warning() {
             "The client's tool lookup was replaced by the server's tool of the same name."
         )]
     );
-    sent("merged_tools", &ModelRequest { tools: Some(&tools), ..continued(&turn) });
+    sent("merged_tools", &ModelRequest { tools: Some(&tools), ..continued() }, &turn);
 }
 
 #[test]
@@ -442,10 +455,10 @@ fn a_turn_offers_the_tools_of_its_request_or_those_received_last_and_chooses_amo
 #[test]
 fn tools_that_the_service_still_has_are_not_sent_again() {
     let turn = composed(&instruction("And now?"), &later());
-    let request =
-        sent("tools_not_resent", &ModelRequest { instructions: "Write.", ..continued(&turn) });
+    let (_, trace) =
+        sent("tools_not_resent", &ModelRequest { instructions: "Write.", ..continued() }, &turn);
     assert_eq!(
-        request.trace[2],
+        trace[2],
         Block::left_out("tools", "Turn.Tools", "none, or unchanged since they were last sent")
     );
 }
@@ -460,17 +473,17 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
     .unwrap();
     let outputs = items(&outputs);
     let tools = tools_of("ddr");
-    sent(
+    sent_with(
         "tool_outputs",
         &ModelRequest {
             model: "gpt-5.1",
             instructions: "",
-            input: outputs.iter().map(AsRef::as_ref).collect(),
             tools: Some(&tools),
             tool_choice: None,
             previous_response_id: Some("resp_2"),
             store: true,
         },
+        &outputs,
     );
 }
 
@@ -489,13 +502,9 @@ fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back
     let outputs = tool_outputs([("call_a", &ToolOutcome::Result("true".to_owned()))]).unwrap();
     let outputs = items(&outputs);
     let input = first.system.iter().chain([&first.user]).chain(&output).chain(&outputs);
-    sent(
+    sent_with(
         "replay",
-        &ModelRequest {
-            input: input.map(AsRef::as_ref).collect(),
-            previous_response_id: None,
-            store: false,
-            ..continued(&first)
-        },
+        &ModelRequest { previous_response_id: None, store: false, ..continued() },
+        input,
     );
 }

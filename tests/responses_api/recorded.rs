@@ -137,7 +137,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
         let request = ResponsesRequest {
             model: "m",
             instructions: None,
-            input: items.iter().map(AsRef::as_ref).collect(),
+            input: [],
             tools: None,
             tool_choice: None,
             previous_response_id: None,
@@ -145,7 +145,10 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
             store: false,
             stream: true,
         };
-        let request: Value = serde_json::from_str(&request.to_json().unwrap()).unwrap();
+        let (head, tail) = request.around_input().unwrap();
+        let input: Vec<&str> = items.iter().map(|item| item.get()).collect();
+        let request: Value =
+            serde_json::from_str(&format!("{head}{}{tail}", input.join(","))).unwrap();
         let faults: Vec<String> = schema.iter_errors(&request).map(|e| e.to_string()).collect();
         assert_eq!(faults, Vec::<String>::new(), "{}", exchange.name);
         replayed += items.len();

@@ -41,8 +41,7 @@ fn open_calls_are_closed_and_all_outputs_handed_back_at_once_or_not_at_all() {
     assert_eq!((session.open_calls, store.session().unwrap().as_ref()), (None, Some(&session)));
     let owed = store.entries_after(session.acknowledged).unwrap();
     assert_eq!(owed.iter().map(|entry| entry.kind).collect::<Vec<_>>(), [EntryKind::ToolOutputs]);
-    let items: Vec<&str> = owed[0].items.iter().map(|item| item.get()).collect();
-    assert_eq!(format!("[{}]", items.join(",")), ids(&settled).unwrap());
+    assert_eq!(store.items(&[&owed[0]]).unwrap(), [ids(&settled).unwrap()]);
 
     let writes = bed.disk.writes.get();
     store.settle_open_calls(&mut session, closed, ids).unwrap();

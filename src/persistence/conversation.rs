@@ -1,0 +1,114 @@
+//! The reads of the conversation: which entries it has, and their items.
+//!
+//! Architecture Invariant: no statement returns the items of the whole conversation, which may be longer
+//! than the memory. The list of entries has none, and a read returns a few short entries or one part.
+
+use super::records::{Entry, EntrySeq};
+use super::session_store::SessionStore;
+use super::texts;
+use crate::contract::Fault;
+use crate::ports::{Database, Row, unreadable};
+
+impl<D: Database> SessionStore<D> {
+    /// The entries of the conversation after `seq`, oldest first. Entries that the model service refused
+    /// are left out, except tool outputs.
+    pub fn entries_after(&self, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
+        if let Some(known) = self.memory.borrow().owed.as_ref().filter(|known| known.after == seq) {
+            return Ok(known.entries.iter().map(|(entry, _)| entry.clone()).collect());
+        }
+        let statement = format!(
+            "SELECT seq, turn, kind, standing, OCTET_LENGTH(items) AS bytes,
+                COUNT(part) AS kept_parts, SUM(OCTET_LENGTH(text)) AS kept_bytes
+             FROM conversation LEFT JOIN texts ON hash = {}
+             WHERE seq > ? AND (standing = 'kept' OR (standing = 'withheld' AND kind = 'tool_outputs'))
+             GROUP BY seq ORDER BY seq",
+            texts::NAME_IN_ITEMS
+        );
+        let rows = self.database.query(&statement, &[seq.0.into()])?;
+        rows.iter().map(entry).collect()
+    }
+
+    /// The items of some of the entries that [`Self::entries_after`] listed, in their order: of each a JSON
+    /// array. The caller sees to it that they are few and short.
+    pub fn items(&self, entries: &[&Entry]) -> Result<Vec<String>, Fault> {
+        let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
+            return Ok(Vec::new());
+        };
+        if let Some(known) = &self.memory.borrow().owed
+            && known.after < first.seq
+        {
+            let items = |entry: &&Entry| {
+                let (_, items) = known.entries.iter().find(|(owed, _)| owed.seq == entry.seq)?;
+                Some(items.clone())
+            };
+            if let Some(items) = entries.iter().map(items).collect() {
+                return Ok(items);
+            }
+        }
+        let rows = self.database.query(
+            "SELECT seq, items FROM conversation WHERE seq BETWEEN ? AND ? ORDER BY seq",
+            &[first.seq.0.into(), last.seq.0.into()],
+        )?;
+        let mut rows = rows.into_iter();
+        let items = |entry: &&Entry| {
+            let mut found = Err(lost());
+            for row in rows.by_ref() {
+                if row.get::<EntrySeq>("seq")? == entry.seq {
+                    found = texts::from_column(&self.database, row.get("items")?);
+                    break;
+                }
+            }
+            found
+        };
+        entries.iter().map(items).collect()
+    }
+
+    /// One part of an entry's items, of [`Entry::parts`]: joined, they are a JSON array.
+    pub fn items_part(&self, entry: &Entry, part: usize) -> Result<String, Fault> {
+        if entry.kept_parts == 0 {
+            let mut items = self.items(&[entry])?;
+            return items.pop().ok_or_else(lost);
+        }
+        let statement = "SELECT text FROM texts JOIN conversation ON hash = SUBSTR(items, 2)
+             WHERE seq = ? AND part = ?";
+        let row = self.database.first(statement, &[entry.seq.0.into(), part.into()])?;
+        row.ok_or_else(lost)?.get("text")
+    }
+
+    /// The items of the latest message of a user turn, withheld or not: a JSON array.
+    pub fn said_by(&self, turn: u64) -> Result<Option<String>, Fault> {
+        let statement = "SELECT items FROM conversation
+             WHERE turn = ? AND kind = 'user' ORDER BY seq DESC LIMIT 1";
+        let Some(row) = self.database.first(statement, &[turn.into()])? else { return Ok(None) };
+        texts::from_column(&self.database, row.get("items")?).map(Some)
+    }
+}
+
+impl Entry {
+    /// The number of parts in which its items can be read.
+    pub fn parts(&self) -> usize {
+        self.kept_parts.max(1)
+    }
+}
+
+fn entry(row: &Row) -> Result<Entry, Fault> {
+    Ok(Entry {
+        seq: row.get("seq")?,
+        turn: row.get("turn")?,
+        kind: row.get("kind")?,
+        withheld: match row.get::<String>("standing")?.as_str() {
+            "kept" => false,
+            "withheld" => true,
+            _ => return Err(unreadable("standing")),
+        },
+        bytes: match row.get("kept_bytes")? {
+            Some(kept) => kept,
+            None => row.get("bytes")?,
+        },
+        kept_parts: row.get("kept_parts")?,
+    })
+}
+
+fn lost() -> Fault {
+    Fault::internal("The session's storage lost a part of the conversation.")
+}
