@@ -1,4 +1,4 @@
-//! Refusals for length: the input does not fit into the model's context window (interface §10).
+//! Refusals for length: the input does not fit into the model's context window (interface §3).
 //!
 //! A service says so by a code, by a type, by a reason, or in words alone, and gateways pass on the words of
 //! the service behind them. Its words count only where no name in the error says another thing, and never
