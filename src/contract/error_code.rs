@@ -59,6 +59,8 @@ error_codes! {
         "The request carries no valid bearer key.";
     Forbidden = "forbidden", 403, Client, false, None,
         "The page's origin, the host, or a cap of the deployment does not permit this.";
+    BudgetExceeded = "budget_exceeded", 403, Operator, false, Some(Failed),
+        "The turn or the session has spent the tokens that the operator permits.";
     NotFound = "not_found", 404, Client, false, None,
         "There is nothing at this address.";
     SessionNotFound = "session_not_found", 404, Client, false, None,
@@ -86,6 +88,8 @@ error_codes! {
         "The turn was cancelled; start a new one.";
     BodyTooLarge = "body_too_large", 413, Client, false, None,
         "The body is larger than the service accepts.";
+    ContextWindowExceeded = "context_window_exceeded", 413, Client, false, Some(Failed),
+        "The turn does not fit into the model's context window; send less at once.";
     UnsupportedMediaType = "unsupported_media_type", 415, Client, false, None,
         "The body must be sent as application/json.";
     RateLimited = "rate_limited", 429, Nobody, true, None,

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::rc::Rc;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::contract::{Fault, InvokeResult};
@@ -51,6 +52,15 @@ impl<S> Response<S> {
         Self::json(result.http_status(), result.to_json())
     }
 
+    /// The outcome of a submission, with `Retry-After` where its failure tells when to come back.
+    pub(super) fn outcome(status: u16, body: Rc<str>) -> Self {
+        let retry_after = if status < 400 { None } else { retry_after_s(&body) };
+        let mut response = Self::json(status, body);
+        let header = retry_after.map(|seconds| ("Retry-After", seconds.to_string()));
+        response.headers.extend(header);
+        response
+    }
+
     /// A refusal with all its faults, and the headers that the first fault's status asks for.
     pub(super) fn refusal(faults: Vec<Fault>) -> Self {
         let allowed = faults.first().and_then(|fault| fault.details.as_ref()?.get("Allowed"));
@@ -84,6 +94,18 @@ impl<S> Response<S> {
         };
         Ok(Response { status: self.status, headers: self.headers, body })
     }
+}
+
+/// The seconds that the first fault of a failure asks to wait, rounded up.
+fn retry_after_s(body: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Failure {
+        errors: Vec<Fault>,
+    }
+    let failure: Failure = serde_json::from_str(body).ok()?;
+    let milliseconds = failure.errors.first()?.details.as_ref()?.get("RetryAfterMs")?.as_u64()?;
+    Some(milliseconds.div_ceil(1000))
 }
 
 pub(super) const JSON: &str = "application/json; charset=utf-8";

@@ -175,7 +175,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         } else {
             let outcome = delivery.text.ended_with().await;
             spent.run = outcome.timings;
-            Response::json(outcome.http_status, outcome.body)
+            Response::outcome(outcome.http_status, outcome.body)
         };
         if delivery.replayed {
             response.headers.push(("Idempotent-Replayed", "true".to_owned()));

@@ -3,7 +3,8 @@
 //!
 //! The service's own words stay here: they can hold parts of a key or of a prompt.
 
-use super::refusal::{Refusal, with_plain};
+use super::context_length::{concerns_length, names_length};
+use super::refusal::{Refusal, needs_operator, status_can_pass, with_plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::ports::as_repeated;
 use crate::responses_api::{
@@ -62,9 +63,28 @@ impl CallFailure {
         failure
     }
 
-    /// Whether the same request can succeed when it is sent again. Never true once an output has begun.
+    /// Whether the same request can succeed when it is sent again. Text of the failed output may have been
+    /// heard: the caller looks after that.
     pub fn retryable(&self) -> bool {
-        matches!(self.cause, Cause::Unreachable) || self.refusal().is_some_and(Refusal::retryable)
+        let can_pass = match &self.cause {
+            Cause::Unreachable | Cause::BrokenOff | Cause::Unreadable(StreamFault::EndedEarly) => {
+                true
+            }
+            Cause::Refused(refusal) => refusal.retryable(),
+            Cause::Failed(error) => can_pass(error),
+            Cause::Silent { .. } | Cause::Unreadable(_) | Cause::Incomplete { .. } => false,
+        };
+        can_pass && !self.too_long()
+    }
+
+    /// Whether the input does not fit into the model's context window: the same input never will.
+    pub fn too_long(&self) -> bool {
+        match &self.cause {
+            Cause::Refused(refusal) => refusal.concerns_length(),
+            Cause::Failed(error) => concerns_length(error),
+            Cause::Incomplete { reason } => reason.as_deref().is_some_and(names_length),
+            _ => false,
+        }
     }
 
     /// How long the service asks to wait before the same request.
@@ -78,21 +98,27 @@ impl CallFailure {
     }
 
     /// Whether the service does not know, or does not support, the response that the request continues.
-    pub fn lost_chain(&self) -> bool {
-        match &self.cause {
-            Cause::Refused(refusal) => concerns_previous_response(refusal.status, &refusal.body),
-            Cause::Failed(error) => error.code.as_deref() == Some("previous_response_not_found"),
+    /// `continued` is its id.
+    pub fn lost_chain(&self, continued: &str) -> bool {
+        let concerns = match &self.cause {
+            Cause::Refused(refusal) => {
+                concerns_previous_response(Some(refusal.status), &refusal.body, Some(continued))
+            }
+            Cause::Failed(error) => concerns_previous_response(None, error, Some(continued)),
             _ => false,
-        }
+        };
+        concerns && !self.too_long()
     }
 
-    /// Whether the service refused the input itself: it would refuse the same input again.
+    /// Whether the service refused the input itself, and not for its length: it would refuse the same input
+    /// again.
     pub fn refused_input(&self) -> bool {
-        match &self.cause {
+        let refused = match &self.cause {
             Cause::Refused(refusal) => concerns_input(refusal.status, &refusal.body),
             Cause::Failed(error) => error.code.as_deref().is_some_and(code_concerns_input),
             _ => false,
-        }
+        };
+        refused && !self.too_long()
     }
 
     fn refusal(&self) -> Option<&Refusal> {
@@ -104,7 +130,8 @@ impl CallFailure {
 
     /// The dictionary's fault, with the details that an operator needs and without the service's words.
     pub fn into_fault(self, attempts: u32) -> Fault {
-        let fault = match self.cause {
+        let too_long = self.too_long();
+        let mut fault = match self.cause {
             Cause::Unreachable => Fault::new(
                 ErrorCode::UpstreamUnavailable,
                 "The model service could not be reached.",
@@ -129,9 +156,47 @@ impl CallFailure {
                 with_plain(Fault::new(ErrorCode::UpstreamIncomplete, message), "Reason", reason)
             }
         };
+        if too_long {
+            fault.code = ErrorCode::ContextWindowExceeded;
+            fault.message = TOO_LONG.to_owned();
+        }
         with_plain(fault.with("Attempts", attempts), "RequestId", self.request_id)
     }
 }
+
+const TOO_LONG: &str = "This turn does not fit into the model's context window. Send less at once.";
+
+/// Whether a failure inside a successful response concerns the moment and not the request.
+fn can_pass(error: &ErrorBody) -> bool {
+    let by_name = |name: &str| match name.parse() {
+        // Gateways give the status of the service behind them.
+        Ok(status) => status_can_pass(status),
+        Err(_) => PASSING.contains(&name),
+    };
+    let passes = match error.code.as_deref().or(error.kind.as_deref()) {
+        Some(name) => by_name(name),
+        None => error.message.as_deref().is_some_and(|message| message.contains("verloaded")),
+    };
+    passes && !needs_operator(error)
+}
+
+/// Codes and types of failures that pass: the Responses API's, those of services behind gateways, and those of
+/// the Open Responses specification.
+const PASSING: &[&str] = &[
+    "api_error",
+    "internal_error",
+    "internal_server_error",
+    "overloaded",
+    "overloaded_error",
+    "rate_limit_error",
+    "rate_limit_exceeded",
+    "server_error",
+    "server_is_overloaded",
+    "service_unavailable",
+    "service_unavailable_error",
+    "slow_down",
+    "too_many_requests",
+];
 
 fn sentence(fault: StreamFault) -> String {
     let mut text = format!("{fault}.");
@@ -175,7 +240,6 @@ mod tests {
             (401, Some("invalid_api_key"), false),
             (403, None, false),
             (404, None, false),
-            (413, None, false),
             (408, None, true),
             (409, None, true),
             (429, Some("rate_limit_exceeded"), true),
@@ -190,7 +254,7 @@ mod tests {
             assert_eq!((failure.http_status(), failure.retry_after_ms()), (Some(status), Some(7)));
             let fault = if retryable {
                 let message = format!("The model service answered with status {status}.");
-                Fault::new(ErrorCode::UpstreamUnavailable, message)
+                Fault::new(ErrorCode::UpstreamUnavailable, message).with("RetryAfterMs", 7)
             } else {
                 let message =
                     format!("The model service refused the request with status {status}.");
@@ -212,16 +276,19 @@ mod tests {
         for (failure, lost_chain, refused_input) in [
             (refused(400, Some("previous_response_not_found"), None), true, false),
             (refused(404, None, Some("previous_response_id")), true, false),
-            (refused(400, Some("context_length_exceeded"), Some("input")), false, true),
+            (refused(400, Some("context_length_exceeded"), Some("input")), false, false),
+            (refused(400, Some("invalid_image"), Some("input")), false, true),
+            (refused(413, None, Some("previous_response_id")), false, false),
             (refused(400, Some("invalid_value"), Some("tools[0].name")), false, false),
             (refused(429, Some("rate_limit_exceeded"), None), false, false),
             (failed("previous_response_not_found"), true, false),
-            (failed("context_length_exceeded"), false, true),
+            (failed("context_length_exceeded"), false, false),
+            (failed("invalid_prompt"), false, true),
             (failed("server_error"), false, false),
             (Cause::Unreachable.into(), false, false),
         ] {
             assert_eq!(
-                (failure.lost_chain(), failure.refused_input()),
+                (failure.lost_chain("resp_1"), failure.refused_input()),
                 (lost_chain, refused_input),
                 "{failure:?}"
             );

@@ -4,6 +4,7 @@
 //! Architecture Invariant: it changes no prompt and no tool, executes nothing, repeats nothing and
 //! stores nothing. No other layer calls the model service.
 
+mod context_length;
 mod endpoint;
 mod failure;
 mod reading;

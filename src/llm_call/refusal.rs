@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 
+use super::context_length::concerns_length;
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::http_date_ms;
 use crate::ports::{HttpResponse, Platform, ResponseBody};
@@ -33,15 +34,18 @@ impl Refusal {
         self.can_pass() && !self.is_final
     }
 
-    /// Whether the status concerns the moment and not the request, unless somebody has to pay or to
-    /// raise a limit first.
+    /// Whether the input is too long. A request that is too long for a proxy in bytes (413) counts as well,
+    /// whatever its error says: fewer turns help it, too.
+    pub(super) fn concerns_length(&self) -> bool {
+        match self.status {
+            413 => true,
+            401..=403 | 429 => false,
+            status => status >= 400 && concerns_length(&self.body),
+        }
+    }
+
     fn can_pass(&self) -> bool {
-        let needs_operator = |name: &Option<String>| {
-            matches!(name.as_deref(), Some("insufficient_quota" | "credit_balance_exhausted"))
-        };
-        matches!(self.status, 408 | 409 | 429 | 500..=599)
-            && !needs_operator(&self.body.code)
-            && !needs_operator(&self.body.kind)
+        status_can_pass(self.status) && !needs_operator(&self.body)
     }
 
     pub(super) fn into_fault(self) -> Fault {
@@ -50,10 +54,26 @@ impl Refusal {
             false => (ErrorCode::UpstreamRejected, "refused the request"),
         };
         let status = self.status;
-        let fault = Fault::new(code, format!("The model service {verb} with status {status}."));
+        let mut fault = Fault::new(code, format!("The model service {verb} with status {status}."));
+        if let Some(asked) = self.retry_after_ms.filter(|ms| *ms > 0 && self.can_pass()) {
+            fault = fault.with("RetryAfterMs", asked);
+        }
         let fault = with_plain(fault.with("HttpStatus", status), "Code", self.body.code);
         with_plain(fault, "Type", self.body.kind)
     }
+}
+
+/// Whether a status concerns the moment and not the request.
+pub(super) fn status_can_pass(status: u16) -> bool {
+    matches!(status, 408 | 409 | 429 | 500..=599)
+}
+
+/// Whether somebody has to pay or to raise a limit first.
+pub(super) fn needs_operator(error: &ErrorBody) -> bool {
+    let names = [&error.code, &error.kind].into_iter().flatten();
+    names
+        .map(String::as_str)
+        .any(|name| matches!(name, "insufficient_quota" | "credit_balance_exhausted"))
 }
 
 /// Reads a refusal. Where the body breaks off or comes too late, the bytes read so far count.

@@ -1,8 +1,9 @@
 //! One model call with its retries (interface §3; AGN-027 §3.1.3): the request is composed, sent, and
-//! sent again while the failure may be temporary.
+//! sent again while the failure may be temporary and no text of the answer went out to a client.
 //!
-//! Two retries for 408, 409, 429, 5xx and connections that failed; the service's `Retry-After` up
-//! to a minute, else a backoff with jitter, as the service's own clients do.
+//! Two retries for 408, 409, 429, 5xx, connections that failed or broke, and failures inside the stream
+//! that pass; the service's `Retry-After` up to a minute, else a backoff with jitter, as the service's own
+//! clients do. A longer `Retry-After` ends the turn: its client is told when to come back.
 
 use serde::Serialize;
 
@@ -93,7 +94,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let wait = wait_ms(failure, attempts, platform.random())
                 // A wait past the turn's deadline would replace the real failure by a timeout.
                 .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms);
-            let Some(waited_ms) = wait else { break ending };
+            let Some(waited_ms) = wait.filter(|_| live.take_back()) else { break ending };
             retries.push(Retry { http_status: failure.http_status(), waited_ms });
             platform.sleep(waited_ms).await;
             composed = self.compose(running, input).await?;
@@ -196,8 +197,8 @@ fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) -> Option<u64
     if attempts_made >= MAX_CALLS || !failure.retryable() {
         return None;
     }
-    if let Some(asked) = failure.retry_after_ms().filter(|ms| *ms <= MAX_RETRY_AFTER_MS) {
-        return Some(asked);
+    if let Some(asked) = failure.retry_after_ms() {
+        return (asked <= MAX_RETRY_AFTER_MS).then_some(asked);
     }
     let full = 500_u64 << attempts_made.saturating_sub(1).min(4);
     // 75 to 100 per cent of it, so that sessions that failed at the same moment retry at different ones.
@@ -208,7 +209,12 @@ fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) -> Option<u64
 mod tests {
     use super::*;
     use crate::llm_call::{Cause, Refusal};
-    use crate::responses_api::ErrorBody;
+    use crate::responses_api::{ErrorBody, StreamFault};
+
+    fn failed(code: Option<&str>, kind: Option<&str>) -> CallFailure {
+        let (code, kind) = (code.map(str::to_owned), kind.map(str::to_owned));
+        Cause::Failed(Box::new(ErrorBody { code, kind, ..ErrorBody::default() })).into()
+    }
 
     fn refused(status: u16, retry_after_ms: Option<u64>, code: Option<&str>) -> CallFailure {
         let body = ErrorBody { code: code.map(str::to_owned), ..ErrorBody::default() };
@@ -224,6 +230,13 @@ mod tests {
             refused(429, None, None),
             refused(500, None, None),
             refused(503, None, None),
+            Cause::BrokenOff.into(),
+            Cause::Unreadable(StreamFault::EndedEarly).into(),
+            failed(Some("server_error"), None),
+            failed(Some("rate_limit_exceeded"), Some("tokens")),
+            failed(Some("server_is_overloaded"), None),
+            failed(Some("529"), Some("overloaded_error")),
+            failed(None, Some("overloaded_error")),
         ] {
             assert_eq!(wait_ms(&failure, 1, 0.0), Some(500));
             assert_eq!(wait_ms(&failure, 2, 0.0), Some(1000));
@@ -236,7 +249,7 @@ mod tests {
     fn the_service_s_own_wait_is_honoured_up_to_a_minute() {
         assert_eq!(wait_ms(&refused(429, Some(60_000), None), 1, 0.0), Some(60_000));
         assert_eq!(wait_ms(&refused(429, Some(0), None), 1, 0.0), Some(0));
-        assert_eq!(wait_ms(&refused(429, Some(60_001), None), 1, 0.0), Some(500));
+        assert_eq!(wait_ms(&refused(429, Some(60_001), None), 1, 0.0), None);
     }
 
     #[test]
@@ -246,8 +259,14 @@ mod tests {
             refused(401, Some(1), None),
             refused(404, None, None),
             refused(429, Some(1), Some("insufficient_quota")),
+            refused(500, None, Some("context_length_exceeded")),
             Cause::Silent { after_ms: 1 }.into(),
-            Cause::BrokenOff.into(),
+            Cause::Unreadable(StreamFault::Malformed("an event")).into(),
+            failed(Some("invalid_prompt"), Some("server_error")),
+            failed(Some("insufficient_quota"), None),
+            failed(Some("429"), Some("insufficient_quota")),
+            failed(Some("400"), Some("server_error")),
+            failed(None, None),
             Cause::Incomplete { reason: None }.into(),
         ] {
             assert_eq!(wait_ms(&failure, 1, 0.0), None, "{failure:?}");

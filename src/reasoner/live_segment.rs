@@ -9,6 +9,8 @@ use crate::responses_api::TextProgress;
 /// The segment that a model call writes.
 pub(super) struct LiveSegment<'a> {
     live_text: &'a LiveText,
+    /// The number that it began with.
+    first: u32,
     /// Its number, which grows when the model service replaces the text.
     pub(super) segment: u32,
     /// The welcome message to show before the text.
@@ -21,7 +23,19 @@ pub(super) struct LiveSegment<'a> {
 
 impl<'a> LiveSegment<'a> {
     pub(super) fn new(live_text: &'a LiveText, segment: u32, welcome: Option<&'a str>) -> Self {
-        Self { live_text, segment, welcome, shown: false, welcomed: false }
+        Self { live_text, first: segment, segment, welcome, shown: false, welcomed: false }
+    }
+}
+
+impl LiveSegment<'_> {
+    /// Takes the text of a failed call back before the call is made again. False when some of it may have
+    /// gone out to a client: the call is then not repeated.
+    pub(super) fn take_back(&mut self) -> bool {
+        if self.shown && !self.live_text.forget(self.first) {
+            return false;
+        }
+        (self.segment, self.shown, self.welcomed) = (self.first, false, false);
+        true
     }
 }
 

@@ -101,6 +101,16 @@ impl LiveText {
         });
     }
 
+    /// Forgets a segment and all later ones, as if they had never been. False, and nothing is changed,
+    /// when a client watches or has watched: it may have got them.
+    pub(crate) fn forget(&self, segment: u32) -> bool {
+        let is_unseen = !self.growth.borrow().watched;
+        if is_unseen {
+            self.change(|growth| growth.segments.retain(|known| known.number < segment));
+        }
+        is_unseen
+    }
+
     /// Ends the submission. Only the first end counts.
     pub(crate) fn end(&self, outcome: Outcome) {
         self.change(|growth| {

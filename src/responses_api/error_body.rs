@@ -26,8 +26,8 @@ pub struct ErrorBody {
 }
 
 impl ErrorBody {
-    /// Reads the body of a refusal: `{"error":{…}}`, `{"code","error":"…"}`, `{"detail":…}`, a bare
-    /// error object, an array of one of them, or text that is no JSON, which is the message.
+    /// Reads the body of a refusal: `{"error":{…}}`, `{"code","error":"…"}`, `{"detail":…}`, `{"errors":[…]}`,
+    /// a bare error object, an array of one of them, or text that is no JSON, which is the message.
     pub fn read(body: &[u8]) -> Self {
         match serde_json::from_slice(body) {
             Ok(value) => Self::of_body(&value),
@@ -57,7 +57,10 @@ impl ErrorBody {
                 (None, Some(Value::Array(faults))) => {
                     faults.first().map(Self::of_validation).unwrap_or_default()
                 }
-                _ => Self::of_object(body),
+                _ => match body.get("errors") {
+                    Some(errors @ Value::Array(_)) => Self::of_body(errors),
+                    _ => Self::of_object(body),
+                },
             },
             Value::String(message) => Self::of_text(message),
             _ => Self::default(),
@@ -74,7 +77,7 @@ impl ErrorBody {
             code: member("code"),
             kind: member("type"),
             param: member("param"),
-            message: member("message"),
+            message: with_raw(member("message"), error),
         }
     }
 
@@ -97,30 +100,47 @@ impl ErrorBody {
 }
 
 /// Whether the service refuses because it lacks, or does not support, the response that the request
-/// continues. The remedy is to send the whole conversation.
-pub fn concerns_previous_response(status: u16, error: &ErrorBody) -> bool {
-    if matches!(status, 401 | 403 | 429) {
+/// continues. The remedy is to send the whole conversation. `status` is absent inside a successful response;
+/// `continued` is the id that was sent.
+pub fn concerns_previous_response(
+    status: Option<u16>,
+    error: &ErrorBody,
+    continued: Option<&str>,
+) -> bool {
+    let code = error.code.as_deref().unwrap_or_default();
+    if matches!(status, Some(401 | 403 | 429)) || code.starts_with("rate_limit") {
         return false;
     }
-    if error.code.as_deref() == Some("previous_response_not_found")
-        || error.param.as_deref() == Some("previous_response_id")
-    {
+    let named = matches!(error.param.as_deref(), Some("previous_response_id" | "response_id"));
+    if code == "previous_response_not_found" || named {
         return true;
     }
-    let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let message = error.message.as_deref().unwrap_or_default();
+    if continued.is_some_and(|id| quotes(message, id)) {
+        return true;
+    }
+    let message = message.to_ascii_lowercase();
+    let is_gone = mentions(&message, &["not found", "support", "expired", "deleted", "exist"]);
     let speaks_of_it = message.contains("previous_response_id")
-        || (message.contains("previous response")
-            && mentions(&message, &["not found", "support", "expired", "deleted", "exist"]));
-    speaks_of_it && matches!(status, 400 | 404 | 405 | 409 | 410 | 422 | 501)
+        || (mentions(&message, &["previous response", "response with id"]) && is_gone);
+    speaks_of_it && matches!(status, None | Some(400 | 404 | 405 | 409 | 410 | 422 | 501))
+}
+
+/// Whether a message holds an id, and not one that only begins or ends like it.
+fn quotes(message: &str, id: &str) -> bool {
+    let of_ids = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    !id.is_empty()
+        && message.match_indices(id).any(|(at, found)| {
+            let before = message.get(..at).unwrap_or_default();
+            let behind = message.get(at + found.len()..).unwrap_or_default();
+            !before.ends_with(of_ids) && !behind.starts_with(of_ids)
+        })
 }
 
 /// Whether the service refuses the input itself, and not the model's name, the tools, the key or
 /// another setting. The same input would be refused again.
 pub fn concerns_input(status: u16, error: &ErrorBody) -> bool {
-    if status == 413 {
-        return true;
-    }
-    if !matches!(status, 400 | 422) || concerns_previous_response(status, error) {
+    if !matches!(status, 400 | 422) || concerns_previous_response(Some(status), error, None) {
         return false;
     }
     if error.code.as_deref().is_some_and(code_concerns_input) {
@@ -145,7 +165,6 @@ pub(crate) fn code_concerns_input(code: &str) -> bool {
         "bio_policy",
         "content_filter",
         "content_policy_violation",
-        "context_length_exceeded",
         "cyber_policy",
         "failed_to_download_image",
         "invalid_base64_image",
@@ -196,6 +215,15 @@ const SETTING_WORDS: &[&str] = &[
     "tool",
 ];
 
+/// The message, and behind it that of the service behind a gateway (OpenRouter's `metadata.raw`).
+fn with_raw(message: Option<String>, error: &Map<String, Value>) -> Option<String> {
+    match error.get("metadata").and_then(|metadata| metadata.get("raw")) {
+        None | Some(Value::Null) => message,
+        Some(Value::String(raw)) => Some(format!("{} raw: {raw}", message.unwrap_or_default())),
+        Some(raw) => Some(format!("{} raw: {raw}", message.unwrap_or_default())),
+    }
+}
+
 fn mentions(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
@@ -235,6 +263,15 @@ mod tests {
                 error("400", "t", "", "m"),
             ),
             (r#"[{"error":{"code":400,"message":"m"}}]"#, error("400", "", "", "m")),
+            (r#"{"success":false,"errors":[{"code":5,"message":"m"}]}"#, error("5", "", "", "m")),
+            (
+                r#"{"error":{"code":400,"message":"m","metadata":{"raw":"r"}}}"#,
+                error("400", "", "", "m raw: r"),
+            ),
+            (
+                r#"{"error":{"message":"m","metadata":{"raw":{"message":"r"}}}}"#,
+                error("", "", "", r#"m raw: {"message":"r"}"#),
+            ),
             (r#""m""#, error("", "", "", "m")),
             (" upstream connect error\n", error("", "", "", "upstream connect error")),
             ("[]", ErrorBody::default()),
@@ -259,6 +296,12 @@ mod tests {
         for (status, body, expected) in [
             (400, error("previous_response_not_found", "", "", ""), true),
             (404, error("", "", "previous_response_id", "x"), true),
+            (404, error("", "", "response_id", "x"), true),
+            (400, error("", "", "", "Invalid value: Response with id r not found"), true),
+            (400, error("", "", "", "Unknown: 'resp_1'."), true),
+            (500, error("", "", "", "no such key: resp_1"), true),
+            (400, error("", "", "", "Unknown: resp_12, xresp_1, resp_1-2"), false),
+            (403, error("", "", "", "resp_1 is another's"), false),
             (400, error("", "", "", "llama.cpp does not support 'previous_response_id'."), true),
             (404, error("", "", "", "Previous response with id 'resp_1' not found."), true),
             (501, error("", "", "", "Previous responses are not supported"), true),
@@ -268,20 +311,28 @@ mod tests {
             (500, error("", "", "", "previous_response_id lookup crashed"), false),
             (400, ErrorBody::default(), false),
         ] {
-            assert_eq!(concerns_previous_response(status, &body), expected, "{status} {body:?}");
+            let read = concerns_previous_response(Some(status), &body, Some("resp_1"));
+            assert_eq!(read, expected, "{status} {body:?}");
+        }
+        for (body, expected) in [
+            (error("", "", "", "400: Invalid value: Response with id resp-0 not found"), true),
+            (error("", "", "", "no response resp_1"), true),
+            (error("rate_limit_exceeded", "", "", "resp_1 came too fast"), false),
+            (error("server_error", "", "", "try again"), false),
+        ] {
+            let read = concerns_previous_response(None, &body, Some("resp_1"));
+            assert_eq!(read, expected, "{body:?}");
         }
     }
 
     #[test]
     fn a_refusal_of_the_input_is_told_from_a_refusal_of_a_setting() {
         for (status, body, expected) in [
-            (400, error("context_length_exceeded", "", "input", "m"), true),
             (400, error("invalid_prompt", "", "", "m"), true),
             (400, error("invalid_image_format", "", "url", "m"), true),
             (400, error("unsupported_file", "", "file_data", "m"), true),
             (400, error("invalid_value", "", "input[0].content[0].type", "m"), true),
             (422, error("", "missing", "input.0.content", "m"), true),
-            (413, ErrorBody::default(), true),
             (400, ErrorBody::default(), true),
             (400, error("", "", "", "This model's maximum context length is 8192 tokens."), true),
             (400, error("", "", "input", "No tool call found for call_id c."), true),

@@ -43,6 +43,9 @@ pub enum StreamFault {
     /// The body ended (or said `[DONE]`) before a terminal event.
     #[error("the model service's stream ended before its terminal event")]
     EndedEarly,
+    /// A response in one piece is not over yet: it runs on at the service.
+    #[error("the model service's answer is not finished")]
+    Unfinished,
     /// The bytes are not an event stream.
     #[error(transparent)]
     Framing(#[from] SseFault),

@@ -75,7 +75,7 @@ impl ResponseEnd {
 /// Reads a whole JSON body, for services that do not stream. `output_bytes` bounds the output items
 /// together.
 ///
-/// A response that is not over yet (`queued`, `in_progress`), and a body that is cut, are
+/// A response that is not over yet (`queued`, `in_progress`) is [`StreamFault::Unfinished`], a body that is cut
 /// [`StreamFault::EndedEarly`].
 pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, StreamFault> {
     let body: &RawValue = serde_json::from_slice(body).map_err(|error| match error.is_eof() {
@@ -86,7 +86,7 @@ pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, Stre
     let named = response.status.as_deref();
     let status = match (named, named.and_then(TerminalStatus::parse)) {
         (_, Some(status)) => status,
-        (Some("queued" | "in_progress"), _) => return Err(StreamFault::EndedEarly),
+        (Some("queued" | "in_progress"), _) => return Err(StreamFault::Unfinished),
         // Proxies report their own failures under a success status.
         (None, _) if response.error.is_some() => TerminalStatus::Failed,
         // Gateways leave the status out, for whole and for cut output.
@@ -138,7 +138,10 @@ impl<'a> ResponseView<'a> {
             Some(TerminalStatus::Incomplete) if status != TerminalStatus::Completed => status,
             Some(worse) => worse,
         };
-        if matches!(status, TerminalStatus::Failed | TerminalStatus::Cancelled) {
+        // Gateways that were cut off report an error beside a status that sounds well.
+        if self.error.is_some()
+            || matches!(status, TerminalStatus::Failed | TerminalStatus::Cancelled)
+        {
             let is_cancelled = status == TerminalStatus::Cancelled;
             return Ok(ResponseEnd::Failed(match self.error {
                 Some(error) => ErrorBody::of_error(error.get()),
@@ -332,6 +335,12 @@ mod tests {
             &Ok(failed(Some("429"), Some("t"), Some("m"))),
         );
         assert_same(&end(r#"{"error":"overloaded"}"#), &Ok(failed(None, None, Some("overloaded"))));
+        for status in ["completed", "incomplete"] {
+            let body = format!(
+                r#"{{"status":"{status}","output":[{MESSAGE}],"error":{{"code":"server_error"}}}}"#
+            );
+            assert_same(&end(&body), &Ok(failed(Some("server_error"), None, None)));
+        }
     }
 
     #[test]
@@ -353,8 +362,8 @@ mod tests {
     #[test]
     fn what_is_no_finished_response_is_a_fault() {
         for (body, fault) in [
-            (r#"{"status":"queued"}"#, StreamFault::EndedEarly),
-            (r#"{"status":"in_progress","output":[]}"#, StreamFault::EndedEarly),
+            (r#"{"status":"queued"}"#, StreamFault::Unfinished),
+            (r#"{"status":"in_progress","output":[]}"#, StreamFault::Unfinished),
             (r#"{"status":"comp"#, StreamFault::EndedEarly),
             ("", StreamFault::EndedEarly),
             ("<html>", StreamFault::Malformed("a JSON answer")),

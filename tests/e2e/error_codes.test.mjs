@@ -119,6 +119,9 @@ const WAYS = {
     return [await post(turn), turn];
   }),
   body_too_large: async () => [await post(userTurn({ Instruction: 'x'.repeat(10_000) }))],
+  context_window_exceeded: ended(
+    httpError(400, { code: 'context_length_exceeded', param: 'input', message: 'Your input exceeds the context window.' }),
+  ),
   unsupported_media_type: async () => [await post(userTurn(), { headers: { 'content-type': 'text/plain' } })],
   rate_limited: async () => {
     await rated.get('/sessions/nobody', { key: KEY });
@@ -154,7 +157,7 @@ const WAYS = {
   upstream_rejected: ended(httpError(401, { message: 'No.', code: 'invalid_api_key' })),
   upstream_unavailable: ended(...Array.from({ length: 3 }, () => httpError(503, { message: 'busy' }, { 'retry-after': '0' }))),
   upstream_protocol: ended(raw(['data: {"type":\n\n'])),
-  upstream_failed: ended(answer(text('x')).with({ failed: { code: 'server_error', message: 'broken' } })),
+  upstream_failed: ended(answer(text('x')).with({ failed: { code: 'unknown', message: 'broken' } })),
   upstream_incomplete: ended(answer().with({ incomplete: 'max_output_tokens' })),
   upstream_timeout: ended(silence()),
 };

@@ -126,6 +126,25 @@ test('a rate limit is waited for as long as the service asks', async () => {
   assert.ok(two.startedAt - one.startedAt >= 1900, `tried again after ${two.startedAt - one.startedAt} ms`);
 });
 
+test('a wait longer than a minute ends the turn at once, and the client is told when to come back', async () => {
+  const limit = { type: 'tokens', code: 'rate_limit_exceeded', message: 'Please try again in 2 min.' };
+  rig.model.script(httpError(429, limit, { 'retry-after': '120' }));
+  const got = await rig.post(userTurn());
+  assert.deepEqual(refusalOf(got), [502, 'upstream_unavailable']);
+  assert.deepEqual([got.headers.get('retry-after'), got.json.Errors[0].Details.RetryAfterMs], ['120', 120000]);
+  assert.equal(rig.model.requests.length, 1);
+});
+
+test('a failure inside the stream is repeated, unless a client has seen text of it', async () => {
+  const failed = half.with({ failed: broken });
+  rig.model.script(failed, failed, answer(text('Third time lucky.')));
+  assert.equal(resultOf(await rig.post(userTurn())).PrimaryOutputText, 'Third time lucky.');
+  rig.model.script(answer().with({ failed: broken }), failed);
+  const stream = await (await rig.stream(userTurn({ Streaming: true }))).end();
+  assert.deepEqual(JSON.parse(stream.result).Errors[0].ErrorCode, 'upstream_failed');
+  assert.equal(rig.model.requests.length, 5);
+});
+
 test('a rate limit without a time is tried again', async () => {
   rig.model.script(httpError(429, { code: 'rate_limit_exceeded', message: 'Slow down.' }), answer(text('Thank you.')));
   assert.equal(resultOf(await rig.post(userTurn())).PrimaryOutputText, 'Thank you.');

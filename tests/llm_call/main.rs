@@ -326,9 +326,9 @@ fn the_wait_that_the_service_asks_for_is_read_in_either_unit() {
 
 #[test]
 fn a_broken_an_early_and_an_unreadable_end_are_protocol_faults() {
-    let protocol = |message: &str| {
+    let protocol = |message: &str, retryable: bool| {
         let fault = Fault::new(ErrorCode::UpstreamProtocol, message).with("Attempts", 1);
-        (false, fault.with("RequestId", "req_1"))
+        (retryable, fault.with("RequestId", "req_1"))
     };
     let broke = "The connection to the model service broke in the middle of its answer.";
     let early = "The model service's stream ended before its terminal event.";
@@ -344,7 +344,7 @@ fn a_broken_an_early_and_an_unreadable_end_are_protocol_faults() {
         (vec![Piece::text("{nonsense}")], json),
     ] {
         let reply = HttpReply::in_pieces(200, pieces.clone()).with("x-request-id", "req_1");
-        assert_eq!(failed(reply), protocol(message), "{pieces:?}");
+        assert_eq!(failed(reply), protocol(message, message != json), "{pieces:?}");
     }
 }
 
@@ -382,14 +382,14 @@ fn a_refusal_whose_body_cannot_be_read_is_still_that_refusal() {
 }
 
 #[test]
-fn a_failure_inside_a_response_is_the_service_s_and_is_not_tried_again() {
+fn a_failure_inside_a_response_is_the_service_s_and_may_pass() {
     let error = r#""error":{"code":"server_error","message":"m"}"#;
     let reply =
         HttpReply::in_pieces(200, [delta("Hel"), ended("failed", error)].map(|p| Piece::text(&p)));
     assert_eq!(
         failed(reply.with("x-request-id", "req_1")),
         (
-            false,
+            true,
             Fault::new(ErrorCode::UpstreamFailed, "The model service reported a failure.")
                 .with("Code", "server_error")
                 .with("RequestId", "req_1")

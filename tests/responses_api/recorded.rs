@@ -101,7 +101,11 @@ fn every_recorded_refusal_is_understood() {
         assert_eq!(found, expectation, "{name}");
         let status = u16::try_from(expected["http_status"].as_u64().unwrap()).unwrap();
         let is_about_previous = found.code.as_deref() == Some("previous_response_not_found");
-        assert_eq!(concerns_previous_response(status, &found), is_about_previous, "{name}");
+        assert_eq!(
+            concerns_previous_response(Some(status), &found, None),
+            is_about_previous,
+            "{name}"
+        );
         let is_about_input = name.contains("rejects-interleaved-function-calls");
         assert_eq!(concerns_input(status, &found), is_about_input, "{name}");
         compared += 1;

@@ -73,7 +73,7 @@ fn refused_words_of_a_cancelled_turn_do_not_block_the_session() {
     let bed = Bed::new();
     let refuse = |conversation: &Conversation| match conversation.heard("Poison") {
         0 => planned(conversation),
-        _ => http_error(400, json!({ "param": "input", "code": "context_length_exceeded" }), &[]),
+        _ => http_error(400, json!({ "param": "input", "code": "invalid_prompt" }), &[]),
     };
     bed.world.model.think(refuse);
     bed.world.model.script([say("Slow.").silent_after(1).into()]);

@@ -223,7 +223,7 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
         }
         Act::Forget => bed.world.model.forget(),
         Act::Spoil(well) => {
-            bed.world.model.spoil_once_after(*well, failed("server_error"));
+            bed.world.model.spoil_once_after(*well, failed("unknown"));
         }
     }
     Some(())

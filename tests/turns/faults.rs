@@ -39,6 +39,7 @@ fn faults() -> Vec<Fault> {
     let timeout = (504, "upstream_timeout");
     let gave_up = (502, "upstream_failed");
     let cut = (502, "upstream_incomplete");
+    let too_long = (413, "context_window_exceeded");
     let cut_call = || Item::Call { name: "lookup".to_owned(), arguments: r#"{"of":"#.to_owned() };
     vec![
         fault("401", http_error(401, code("invalid_api_key"), &[]), rejected, 1),
@@ -82,16 +83,16 @@ fn faults() -> Vec<Fault> {
         fault("silence", Reply::Silence, timeout, 1),
         fault("silence after the head", half().silent_after(0).into(), timeout, 1),
         fault("silence in the text", half().silent_after(6).into(), timeout, 1),
-        fault("a break at once", half().breaks_after(0).into(), protocol, 1),
+        fault("a break at once", half().breaks_after(0).into(), protocol, 3),
         fault("a break in the text", half().breaks_after(6).into(), protocol, 1),
         fault("a break before the end", half().breaks_after(9).into(), protocol, 1),
-        fault("an end at once", half().ends_after(0).into(), protocol, 1),
+        fault("an end at once", half().ends_after(0).into(), protocol, 3),
         fault("an end in the text", half().ends_after(6).into(), protocol, 1),
-        fault("an end within an event", half().in_chunks_of(700).ends_after(1).into(), protocol, 1),
+        fault("an end within an event", half().in_chunks_of(700).ends_after(1).into(), protocol, 3),
         fault("response.failed", failed("server_error"), gave_up, 1),
         fault("a nested error event", error_event("server_error", true), gave_up, 1),
         fault("a flat error event", error_event("server_error", false), gave_up, 1),
-        fault("a web page", raw(&["<!DOCTYPE html>", "<p>Hello</p>"]), protocol, 1),
+        fault("a web page", raw(&["<!DOCTYPE html>", "<p>Hello</p>"]), protocol, 3),
         fault("no JSON", raw(&["event: response.created\ndata: {\"type\":\n\n"]), protocol, 1),
         fault("other JSON", raw(&[r#"{"choices":[]}"#]), protocol, 1),
         fault(
@@ -104,15 +105,24 @@ fn faults() -> Vec<Fault> {
             "half a JSON answer",
             half().in_one_json().in_chunks_of(80).ends_after(2).into(),
             protocol,
+            3,
+        ),
+        fault(
+            "an answer beside an error",
+            raw(&[concat!(
+                r#"{"id":"r","status":"completed","error":{"message":"cut"},"output":[{"type":"message","#,
+                r#""content":[{"type":"output_text","text":"Half"}]}]}"#
+            )]),
+            gave_up,
             1,
         ),
-        fault("bytes", raw(&["\u{0}\u{1}\u{2}"]), protocol, 1),
+        fault("bytes", raw(&["\u{0}\u{1}\u{2}"]), protocol, 3),
         fault("a cut call", incomplete(cut_call(), "max_output_tokens"), cut, 1),
         fault("nothing but a cut", incomplete_without_items("content_filter"), cut, 1),
         blaming(
             "an input too long",
             http_error(400, json!({ "code": "context_length_exceeded", "param": "input" }), &[]),
-            rejected,
+            too_long,
             1,
         ),
         blaming(
@@ -125,7 +135,14 @@ fn faults() -> Vec<Fault> {
             rejected,
             1,
         ),
-        blaming("413", http_error(413, json!({}), &[]), rejected, 1),
+        blaming("413", http_error(413, json!({}), &[]), too_long, 1),
+        blaming("an input too long, said late", failed("context_length_exceeded"), too_long, 1),
+        blaming(
+            "an input too long, said in words with a status that could pass",
+            http_error(500, json!({ "message": "Context size has been exceeded." }), &[]),
+            too_long,
+            1,
+        ),
         blaming("an invalid prompt, said late", failed("invalid_prompt"), gave_up, 1),
     ]
 }
@@ -212,6 +229,114 @@ fn the_next_attempt_waits_as_long_as_the_service_asks() {
     let before = bed.world.executor.now_ms();
     bed.post(&turn("t1", "Hello")).final_text();
     assert_eq!(bed.world.executor.now_ms() - before, 7000);
+}
+
+/// Fails before any text, in each way that passes.
+fn early_failures() -> Vec<Reply> {
+    let event = |event: &str| raw(&[&format!("data: {event}\n\n")]);
+    vec![
+        event(r#"{"type":"response.failed","response":{"error":{"code":"server_error"}}}"#),
+        event(r#"{"type":"error","error":{"type":"tokens","code":"rate_limit_exceeded"}}"#),
+        event(r#"{"type":"error","code":"server_is_overloaded","message":"m"}"#),
+        event(r#"{"error":{"message":"Overloaded","code":529}}"#),
+        event(r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#),
+        say("Never.").breaks_after(0).into(),
+        say("Never.").ends_after(0).into(),
+        say("Never.").in_one_json().in_chunks_of(80).ends_after(2).into(),
+        raw(&[r#"{"status":"failed","error":{"code":"server_error","message":"m"}}"#]),
+    ]
+}
+
+#[test]
+fn the_client_does_not_see_a_failure_inside_the_stream_before_any_text() {
+    for failure in early_failures() {
+        for streaming in [false, true] {
+            let bed = Bed::new();
+            bed.world.model.script([failure.clone(), failure.clone()]);
+            let heard = bed.post(&with(turn("t1", "Hello"), json!({ "Streaming": streaming })));
+            assert_eq!(heard.final_text(), "Answer to Hello.", "{failure:?}");
+            let bodies = bed.world.model.bodies();
+            assert!(bodies.len() == 3 && bodies.iter().all(|body| *body == bodies[0]));
+            let trace = bed.asked("GET", "/sessions/s/turns/t1/trace", "");
+            let retries = &trace.result()["ModelCalls"][0];
+            assert_eq!(retries["Retries"].as_array().map(Vec::len), Some(2), "{retries}");
+            bed.assert_chain_held();
+        }
+    }
+}
+
+#[test]
+fn text_that_nobody_has_seen_is_taken_back_and_the_call_is_made_again() {
+    let bed = Bed::new();
+    bed.world.model.script([failed("server_error"), say("Half").paced(100).breaks_after(6).into()]);
+    let posted = bed.send(&turn("t1", "Hello"));
+    bed.run_until(|bed| bed.world.model.requests() == 2, "the call is made again");
+    let watcher = bed.attach("t1", None);
+    assert_eq!(bed.wait(&posted).unwrap().failure(), (502, "upstream_protocol"));
+    assert_eq!(bed.world.model.requests(), 2, "the watcher has seen text of the second call");
+    let frames = bed.wait(&watcher).unwrap().frames.unwrap();
+    assert!(frames.starts_with("event: output_text.delta\nid: 0."), "{frames}");
+
+    let bed = Bed::new();
+    bed.world.model.script([failed("server_error"), failed("server_error")]);
+    let heard = bed.post(&turn("t1", "Hello"));
+    assert_eq!(heard.final_text(), "Answer to Hello.");
+    let again = bed.wait(&bed.attach("t1", None)).unwrap().frames.unwrap();
+    assert!(again.starts_with("event: output_text.delta\nid: 0."), "{again}");
+    assert!(!again.contains("discard") && !again.contains("Half"), "{again}");
+}
+
+#[test]
+fn a_wait_longer_than_a_minute_ends_the_turn_at_once_and_the_client_is_told() {
+    for (asked, told) in [
+        (("retry-after", "61"), Some((61_000, "61"))),
+        (("retry-after-ms", "3600001"), Some((3_600_001, "3601"))),
+        (("retry-after", "60"), None),
+    ] {
+        let bed = Bed::new();
+        let limited = http_error(429, json!({ "code": "rate_limit_exceeded" }), &[asked]);
+        bed.world.model.script([limited]);
+        let before = bed.world.executor.now_ms();
+        let heard = bed.post(&turn("t1", "Hello"));
+        let Some((ms, header)) = told else {
+            assert_eq!(heard.final_text(), "Answer to Hello.");
+            assert_eq!(heard.headers.get("Retry-After"), None);
+            continue;
+        };
+        assert_eq!(heard.failure(), (502, "upstream_unavailable"));
+        assert_eq!(bed.world.executor.now_ms(), before);
+        let details = heard.details();
+        assert_eq!((&details["RetryAfterMs"], &details["Attempts"]), (&json!(ms), &json!(1)));
+        assert_eq!(heard.headers["Retry-After"], header);
+        assert_eq!(bed.post(&turn("t2", "Later")).final_text(), "Answer to Later.");
+    }
+}
+
+#[test]
+fn an_error_that_quotes_the_continued_response_or_names_its_parameter_is_a_lost_chain() {
+    let event = |event: &str| raw(&[&format!("data: {event}\n\n")]);
+    for lost in [
+        event(r#"{"error":{"message":"400: Invalid value: Response with id resp_1 not found"}}"#),
+        event(r#"{"type":"error","error":{"message":"gone: 'resp_1'"}}"#),
+        event(
+            r#"{"type":"response.failed","response":{"status":"failed","error":{"message":"m","param":"response_id"}}}"#,
+        ),
+        http_error(404, json!({ "message": "m", "param": "response_id" }), &[]),
+        http_error(404, json!({ "message": "Response with id 'resp_1' not found." }), &[]),
+        http_error(422, json!({ "message": "No state for resp_1" }), &[]),
+    ] {
+        for streaming in [false, true] {
+            let bed = Bed::new();
+            bed.post(&turn("t1", "One")).final_text();
+            bed.world.model.script([lost.clone()]);
+            let request = with(turn("t2", "Two"), json!({ "Streaming": streaming }));
+            assert_eq!(bed.post(&request).final_text(), "Answer to Two.", "{lost:?}");
+            let bodies = bed.world.model.bodies();
+            assert_eq!((bodies.len(), bodies[2].get("previous_response_id")), (3, None));
+            assert_eq!(bed.world.model.conversation().heard("One"), 1);
+            bed.assert_chain_held();
+        }
+    }
 }
 
 #[test]

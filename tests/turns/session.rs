@@ -152,7 +152,7 @@ fn tools_are_sent_again_only_when_they_changed_if_the_context_says_so() {
 fn an_invalid_catalog_stops_runs_and_nothing_else() {
     let bed = Bed::new();
     let done = bed.post(&turn("t1", "Hello"));
-    bed.world.model.script([failed("server_error")]);
+    bed.world.model.script([failed("unknown")]);
     assert_eq!(bed.post(&turn("t2", "Fails")).failure(), (502, "upstream_failed"));
     let asked = bed.post(&turn("t3", "Ask [plan: client]")).calls();
     let before = bed.disk.writes.get();

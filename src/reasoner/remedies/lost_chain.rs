@@ -12,6 +12,7 @@ pub(super) fn new_input<D: Database>(
     failure: &CallFailure,
     input: &Input,
 ) -> Result<Option<Input>, Fault> {
-    let applies = input.previous_response_id.is_some() && failure.lost_chain();
+    let continued = input.previous_response_id.as_deref();
+    let applies = continued.is_some_and(|id| failure.lost_chain(id));
     applies.then(|| Input::rebuilt(store)).transpose()
 }

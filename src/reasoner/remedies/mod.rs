@@ -4,6 +4,7 @@
 //! | remedy | applies to | changes | cannot repeat because |
 //! |---|---|---|---|
 //! | [`lost_chain`] | a chain that the service does not know | sends the whole conversation | that input continues no chain |
+//! | [`too_long`] | an input that does not fit into the context window | the turn's words leave the conversation | makes no call |
 //! | [`refused_outputs`] | refused stand-ins for tool outputs | their calls leave the conversation | no stand-in is left |
 //! | [`refused_input`] | any other refused input | the refused entries leave the conversation | withheld entries are never sent again |
 //!
@@ -12,6 +13,7 @@
 mod lost_chain;
 mod refused_input;
 mod refused_outputs;
+mod too_long;
 
 use super::conversation_input::Input;
 use super::exchange::Exchange;
@@ -23,12 +25,14 @@ use crate::ports::{Database, Platform};
 #[derive(Clone, Copy)]
 enum Remedy {
     LostChain,
+    TooLong,
     RefusedOutputs,
     RefusedInput,
 }
 
 /// The last remedy blames the entries themselves, so the others come first.
-const IN_ORDER: [Remedy; 3] = [Remedy::LostChain, Remedy::RefusedOutputs, Remedy::RefusedInput];
+const IN_ORDER: [Remedy; 4] =
+    [Remedy::LostChain, Remedy::TooLong, Remedy::RefusedOutputs, Remedy::RefusedInput];
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Repeats a failed call with the remedies that apply to it, and returns the last call.
@@ -42,6 +46,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let Err(failure) = &exchange.ending else { break };
             let next = match remedy {
                 Remedy::LostChain => lost_chain::new_input(&self.store, failure, &input)?,
+                Remedy::TooLong if failure.too_long() => {
+                    too_long::withhold_own(&self.store, running, &input)?;
+                    break;
+                }
                 Remedy::RefusedOutputs => {
                     let session = &mut running.session;
                     refused_outputs::new_input(&self.store, session, failure, &input)?
@@ -49,7 +57,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 Remedy::RefusedInput if failure.refused_input() => {
                     return self.withhold_refused(running, input, exchange).await;
                 }
-                Remedy::RefusedInput => None,
+                Remedy::TooLong | Remedy::RefusedInput => None,
             };
             if let Some(next) = next {
                 exchange = self.exchange_again(running, &exchange, &next).await?;
