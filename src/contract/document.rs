@@ -2,6 +2,8 @@
 //!
 //! It owns the typed shapes. They are a canonical form: one text and an array of one are the same.
 
+use std::collections::BTreeMap;
+
 use super::request::RagScope;
 
 /// A document for a workspace's index.
@@ -19,6 +21,10 @@ pub struct Document {
 
 /// A document's properties: each key once, in alphabetical order, with one or more values.
 pub type Properties = Vec<(String, Vec<String>)>;
+
+/// The documents that a client has, by their paths, each with the SHA-256 of its contents in UTF-8,
+/// lower-case hex.
+pub type ListedDocuments = BTreeMap<String, String>;
 
 /// A search in a workspace's index.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -65,6 +65,8 @@ limits! {
     ERROR_MESSAGE = 1_000_000;
     /// `Documents` of one request.
     DOCUMENTS = 100;
+    /// `Documents` of a comparison.
+    COMPARED_DOCUMENTS = 10_000;
     /// `Contents` of a document.
     DOCUMENT_CONTENTS = 20_000_000;
     /// `Language` of a document.

@@ -26,7 +26,7 @@ pub mod turn_status;
 pub mod validation;
 
 pub use closed_list::ClosedList;
-pub use document::{Document, Properties, SearchRequest};
+pub use document::{Document, ListedDocuments, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Notice, Warning};
 pub use fingerprint::fingerprint;
@@ -43,4 +43,6 @@ pub use response::{
 };
 pub use tool_result::{ToolOutcome, ToolResult};
 pub use turn_status::TurnStatus;
-pub use validation::{MemberOrder, parse, parse_documents, parse_search, peek_session_id};
+pub use validation::{
+    MemberOrder, parse, parse_comparison, parse_documents, parse_search, peek_session_id,
+};

@@ -27,37 +27,58 @@ pub fn content_hash_of_text(text: &str) -> String {
 /// The bytes that are hashed at once.
 const WINDOW: usize = 64 * 1024;
 
-/// The `ContentHash` of a text, and the hash of the text with whole lines, which is empty when no line
-/// was cut. They are computed bit by bit, because a text may be long.
-pub struct TextHashes<'t> {
-    text: &'t str,
-    lines: LineHash<'t>,
-    content_hash: Option<String>,
+/// The hashes of a text, in lower-case hex.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextHashes {
+    /// The `ContentHash`.
+    pub content: String,
+    /// The hash of the text with whole lines; empty when no line was cut.
+    pub whole: String,
+    /// SHA-256 of the text as it is.
+    pub sha256: String,
 }
 
-impl<'t> TextHashes<'t> {
+/// The hashes of a text on their way. They are computed bit by bit, because a text may be long.
+pub struct TextHashing<'t> {
+    text: &'t str,
+    lines: LineHash<'t>,
+    content: Option<String>,
+    bytes: Sha256,
+}
+
+impl<'t> TextHashing<'t> {
     /// The hashes of a text; none of it has been read yet.
     pub fn of(text: &'t str) -> Self {
-        Self { text, lines: LineHash::of(text, LINE_UNITS), content_hash: None }
+        let lines = LineHash::of(text, LINE_UNITS);
+        Self { text, lines, content: None, bytes: Sha256::new() }
     }
 
-    /// Reads on, at most 64 KiB, and returns both hashes when they are complete.
-    pub fn go_on(&mut self) -> Option<(String, String)> {
+    /// Reads on, at most 64 KiB, and returns the hashes when they are complete.
+    pub fn go_on(&mut self) -> Option<TextHashes> {
+        let unread = self.lines.rest;
         self.lines.go_on();
+        if self.content.is_none()
+            && let Some(unread) = unread
+        {
+            let read = unread.len() - self.lines.rest.map_or(0, str::len);
+            self.bytes.update(unread.get(..read).unwrap_or(unread));
+        }
         if self.lines.rest.is_some() {
             return None;
         }
         let whole = LineHash::of(self.text, usize::MAX);
         let was_cut = self.lines.was_cut;
         let hash = std::mem::replace(&mut self.lines, whole).finished();
-        match self.content_hash.take() {
-            Some(content_hash) => Some((content_hash, hash)),
+        let (content, whole) = match self.content.take() {
+            Some(content) => (content, hash),
             None if was_cut => {
-                self.content_hash = Some(hash);
-                None
+                self.content = Some(hash);
+                return None;
             }
-            None => Some((hash, String::new())),
-        }
+            None => (hash, String::new()),
+        };
+        let sha256 = hex(&std::mem::take(&mut self.bytes).finalize());
+        Some(TextHashes { content, whole, sha256 })
     }
 }
 
@@ -164,14 +185,22 @@ mod tests {
     #[test]
     fn a_second_hash_covers_the_text_after_the_cut() {
         let of = |text: &str| {
-            let mut hashes = TextHashes::of(text);
-            std::iter::repeat_with(|| hashes.go_on()).find_map(|done| done).unwrap()
+            let mut hashing = TextHashing::of(text);
+            std::iter::repeat_with(|| hashing.go_on()).find_map(|done| done).unwrap()
+        };
+        let hashes = |text: &str, content: &str, whole: String| TextHashes {
+            content: content.to_owned(),
+            whole,
+            sha256: sha256_hex(text.as_bytes()),
         };
         let (short, long) = ("x".repeat(500), "x".repeat(501));
         let hash = content_hash_of_text(&short);
-        assert_eq!(of(&short), (hash.clone(), String::new()));
-        assert_eq!(of(&long), (hash, content_hash_of_bytes(format!("{long}\n").as_bytes())));
-        assert_eq!(of(&format!("{long}\r\na")), of(&format!("{long}\na")));
+        assert_eq!(of(&short), hashes(&short, &hash, String::new()));
+        let whole = content_hash_of_bytes(format!("{long}\n").as_bytes());
+        assert_eq!(of(&long), hashes(&long, &hash, whole));
+        let (other, text) = (of(&format!("{long}\na")), format!("{long}\r\na"));
+        assert_eq!(of(&text), hashes(&text, &other.content, other.whole));
+        assert_eq!(of("").sha256, sha256_hex(b""));
     }
 
     #[test]
@@ -182,9 +211,11 @@ mod tests {
                     let first = format!("{fill}{}", "x".repeat(length - fill.len()));
                     let text = format!("{first}{ending}{ending}y{ending}");
                     let whole = content_hash_of_bytes(format!("{first}\n\ny\n\n").as_bytes());
-                    let mut hashes = TextHashes::of(&text);
-                    let done = std::iter::repeat_with(|| hashes.go_on()).find_map(|done| done);
-                    assert_eq!(done.unwrap().1, whole, "{length} {ending:?}");
+                    let mut hashing = TextHashing::of(&text);
+                    let done = std::iter::repeat_with(|| hashing.go_on()).find_map(|done| done);
+                    let done = done.unwrap();
+                    assert_eq!(done.whole, whole, "{length} {ending:?}");
+                    assert_eq!(done.sha256, sha256_hex(text.as_bytes()), "{length} {ending:?}");
                 }
             }
         }

@@ -133,7 +133,10 @@ impl FrontDoor {
                 Response::result(&InvokeResult::success(health, Vec::new()))
             }
             Route::Errors => Response::result(&InvokeResult::success(dictionary(), Vec::new())),
-            Route::OpenApi => Response::json(200, openapi(deployment?, self.version)),
+            Route::OpenApi => {
+                let asks_for_keys = self.keyring.is_some();
+                Response::json(200, openapi(deployment?, self.version, asks_for_keys))
+            }
             Route::File(link) => {
                 self.admit_open(head)?;
                 download(head, gateway, link).await

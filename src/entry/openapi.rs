@@ -1,7 +1,7 @@
 //! `GET /openapi.json`: the interface as OpenAPI 3.1, with this deployment's limits.
 //!
 //! `openapi.json` beside this file holds the shapes. An `@NAME` in it stands for a value of the code: a
-//! limit of the contract or the deployment, the error codes, the version. Tests compare the shapes with
+//! limit of the contract or the deployment, the error codes, whether keys are asked for, the version. Tests compare the shapes with
 //! the code that reads requests, and every response with the shapes.
 
 use crate::contract::{ErrorCode, limits};
@@ -9,8 +9,8 @@ use crate::ports::Deployment;
 
 const DOCUMENT: &str = include_str!("openapi.json");
 
-/// The document, JSON. `version` is the product's.
-pub fn openapi(deployment: &Deployment, version: &str) -> String {
+/// The document, JSON. `version` is the product's; `asks_for_keys` unless the deployment is open.
+pub fn openapi(deployment: &Deployment, version: &str, asks_for_keys: bool) -> String {
     let mut written = String::with_capacity(DOCUMENT.len());
     let mut pieces = DOCUMENT.split('@');
     written.extend(pieces.next());
@@ -18,7 +18,12 @@ pub fn openapi(deployment: &Deployment, version: &str) -> String {
         let end = piece.find(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_');
         let (name, rest) =
             piece.split_at_checked(end.unwrap_or(piece.len())).unwrap_or(("", piece));
-        let value = if name == "VERSION" { version.to_owned() } else { value_of(name, deployment) };
+        let value = match name {
+            "VERSION" => version.to_owned(),
+            "SECURITY" if asks_for_keys => r#"[{"Key": []}]"#.to_owned(),
+            "SECURITY" => "[]".to_owned(),
+            _ => value_of(name, deployment),
+        };
         // `"@NAME"` becomes a JSON value; inside a longer string it becomes text.
         let whole = rest.strip_prefix('"').filter(|_| written.ends_with('"') && name != "VERSION");
         if whole.is_some() {

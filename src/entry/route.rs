@@ -35,6 +35,8 @@ pub enum WorkspaceRoute {
     Remove(String, Option<String>),
     /// `POST /workspaces/{WorkspaceId}/search`
     Search,
+    /// `POST /workspaces/{WorkspaceId}/compare`
+    Compare,
     /// `GET /workspaces/{WorkspaceId}`
     Counts,
     /// `DELETE /workspaces/{WorkspaceId}`
@@ -53,6 +55,7 @@ impl WorkspaceRoute {
             }
             ["documents"] => ("PUT, DELETE", Ok(Self::Upsert)),
             ["search"] => ("POST", Ok(Self::Search)),
+            ["compare"] => ("POST", Ok(Self::Compare)),
             _ => return None,
         })
     }
@@ -60,7 +63,7 @@ impl WorkspaceRoute {
     /// Whether the request has a JSON body.
     pub fn has_body(&self) -> bool {
         match self {
-            Self::Upsert | Self::Search => true,
+            Self::Upsert | Self::Search | Self::Compare => true,
             Self::Remove(..) | Self::Counts | Self::Erase => false,
         }
     }

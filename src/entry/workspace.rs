@@ -12,7 +12,8 @@ use super::response::{PlainResponse, Response, refusal_line};
 use super::route::{Route, WorkspaceRoute};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
-    ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits, parse_documents, parse_search,
+    ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits, parse_comparison,
+    parse_documents, parse_search,
 };
 use crate::ports::{Database, HttpFault, Platform};
 use crate::retrieval::{Chunk, ChunkIndex, Pace, Question, Search, retrieve};
@@ -88,6 +89,17 @@ impl<D: Database> WorkspaceHost<D> {
             WorkspaceRoute::Search => {
                 let catalog = source.catalog(platform).await?;
                 self.search(platform, &catalog, &workspace, &body).await
+            }
+            WorkspaceRoute::Compare => {
+                let listed = parse_comparison(&body)?;
+                let comparison = self.index.compare(pace, &listed).await?;
+                let warnings = if comparison.more_extra {
+                    let message = "There are more extra documents than those listed. Remove these, and compare again.";
+                    vec![Warning::new("extra_cut", message)]
+                } else {
+                    Vec::new()
+                };
+                Ok(InvokeResult::success(comparison, warnings))
             }
             WorkspaceRoute::Counts => Ok(shown(&self.index.counts(pace).await?)),
             WorkspaceRoute::Erase => {

@@ -4,11 +4,12 @@
 //! meanwhile is empty to all of them.
 
 use super::Chunk;
+use super::comparing::{Comparison, compared};
 use super::pace::Pace;
 use super::search::{Search, found};
 use super::tables::Tables;
 use super::writing::{Counts, Upserted, Writing};
-use crate::contract::{Document, Fault};
+use crate::contract::{Document, Fault, ListedDocuments};
 use crate::ports::Database;
 
 /// The documents that one statement counts.
@@ -65,6 +66,22 @@ impl<D: Database> ChunkIndex<D> {
         let era = self.tables.era();
         let done = Writing::new(&self.tables, pace).remove(path).await;
         self.or_empty(era, done)
+    }
+
+    /// What a client has to do for the index to hold what it listed.
+    pub async fn compare<'l, F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+        listed: &'l ListedDocuments,
+    ) -> Result<Comparison<'l>, Fault> {
+        loop {
+            let era = self.tables.era();
+            let done = compared(&self.tables, pace, listed).await;
+            // What was erased meanwhile is needed.
+            if self.tables.era() == era {
+                return done;
+            }
+        }
     }
 
     /// The size of the index.

@@ -6,7 +6,8 @@
 //! same index always finds the same chunks.
 //!
 //! An index works in slices (`pace`) over tables (`tables`, `schema`) that are whole after each step:
-//! `writing` changes them, `search` ranks the chunks that `scope` selects.
+//! `writing` changes them, `search` ranks the chunks that `scope` selects, `comparing` tells which documents
+//! a client has to send.
 //!
 //! Architecture Invariant: pure but for the seam to SQLite and to another workspace. Nothing here
 //! composes a message or knows of sessions; a read error is never turned into a default.
@@ -14,6 +15,7 @@
 mod chunk;
 mod chunk_index;
 mod chunking;
+mod comparing;
 mod language;
 mod pace;
 mod schema;
@@ -28,6 +30,7 @@ mod writing;
 pub use chunk::Chunk;
 pub use chunk_index::ChunkIndex;
 pub use chunking::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES, Piece, Pieces, pieces};
+pub use comparing::Comparison;
 pub use language::language_of;
 pub use pace::{Pace, SLICE};
 pub use search::Search;

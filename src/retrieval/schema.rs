@@ -3,7 +3,7 @@
 //! Architecture Invariant: a version once published is never edited; a change is a new entry.
 
 /// `VERSIONS[n]` brings a database from version n to version n + 1.
-pub(super) const VERSIONS: &[&[&str]] = &[FIRST, SECOND, THIRD];
+pub(super) const VERSIONS: &[&[&str]] = &[FIRST, SECOND, THIRD, FOURTH];
 
 const FIRST: &[&str] = &[
     // One row.
@@ -68,16 +68,20 @@ const THIRD: &[&str] = &[
         described = (SELECT '' FROM documents LIMIT 1)",
 ];
 
+/// `sha256` is the hash of the contents as they were sent; empty for those of an older version.
+const FOURTH: &[&str] = &["ALTER TABLE documents ADD COLUMN sha256 TEXT NOT NULL DEFAULT ''"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published version, runs of white space as one space.
-    const PUBLISHED: [&str; 3] = [
+    const PUBLISHED: [&str; 4] = [
         "0a8b1431d5b0c13fe636b3e7c62d1a0e087ce55015f936454d76275e320cd44a",
         "db696beab74ed1ce61d375fce5f012d9eaabadfbcff75b2975d58bc70cce590d",
         "6f9e3a37c1269a9cb550c7c9ed6ff9372a7b27d8d439c9a2c927b2a9f81eddd1",
+        "eba34971e02f7ca3dfdc3113473aaecca398dd4cd60e680c97d001d10f4d116a",
     ];
 
     #[test]

@@ -1,7 +1,7 @@
 //! Writing and deleting documents.
 //!
 //! It owns the decision whether a document is unchanged: same `ContentHash`, language and properties,
-//! cut by the same rules, and equal in what the hash does not cover. The storage is billed by rows: a
+//! cut by the same rules, and equal in what the hash does not cover. Other line endings are noted, and change no chunk. The storage is billed by rows: a
 //! chunk costs one here and one in FTS5's tables, a value of a property one, an unchanged document one
 //! row read.
 //!
@@ -17,12 +17,12 @@ use super::spans::Span;
 use super::tables::Tables;
 use super::terms::searchable;
 use crate::contract::{Document, Fault};
-use crate::encoding::TextHashes;
+use crate::encoding::{TextHashes, TextHashing};
 use crate::ports::{Database, Value};
 
 /// The version of the rules for chunks and terms. A new number makes every document count as changed
 /// when it is sent again.
-const RULES: u32 = 1;
+pub(super) const RULES: u32 = 1;
 
 /// The most chunks that one step writes, and the most that it deletes.
 const STEP_CHUNKS: usize = 128;
@@ -43,7 +43,7 @@ const DOCUMENT_WORK: usize = 100;
 /// and the work of either.
 const STEP_BYTES: usize = 64 * 1024;
 const STEP_PIECES: usize = STEP_BYTES / HARD_LIMIT_BYTES;
-const BYTES_WORK: usize = 500;
+const BYTES_WORK: usize = 800;
 
 /// A document that was sent, as its client sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -55,7 +55,9 @@ pub struct Upserted {
     pub chunks: usize,
     /// The hash of its text (IDX-016).
     pub content_hash: String,
-    /// Whether anything was written.
+    /// SHA-256 of its contents as they were sent, in UTF-8, lower-case hex.
+    pub sha256: String,
+    /// Whether it was indexed anew.
     pub changed: bool,
 }
 
@@ -74,8 +76,7 @@ pub struct Counts {
 /// A document that is to be written, in place of the one that has its path.
 struct Change<'d> {
     document: &'d Document,
-    content_hash: String,
-    whole_hash: String,
+    hashes: TextHashes,
     pieces: Vec<Piece<'d>>,
     /// What the change costs beside its own chunks, in chunks.
     more: usize,
@@ -167,37 +168,41 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
         &mut self,
         document: &'d Document,
     ) -> Result<(Upserted, Option<Change<'d>>), Fault> {
-        let mut hashes = TextHashes::of(&document.contents);
-        let (content_hash, whole_hash) = loop {
+        let mut hashing = TextHashing::of(&document.contents);
+        let hashes = loop {
             self.pace.before(work_of_bytes(document.contents.len())).await;
-            if let Some(done) = hashes.go_on() {
+            if let Some(done) = hashing.go_on() {
                 break done;
             }
         };
         self.pace.before(DOCUMENT_WORK).await;
         let stored = self.tables.database.first(
-            "SELECT language, properties, content_hash, whole_hash, rules, chunks
+            "SELECT language, properties, content_hash, whole_hash, sha256, rules, chunks
             FROM documents WHERE path = ?",
             &[document.path.as_str().into()],
         )?;
         let mut upserted = Upserted {
             path: document.path.clone(),
             chunks: 0,
-            content_hash: content_hash.clone(),
+            content_hash: hashes.content.clone(),
+            sha256: hashes.sha256.clone(),
             changed: true,
         };
         let values = document.properties.iter().map(|(_, values)| values.len());
         let mut more = 1 + values.sum::<usize>() / CHUNK_VALUES;
         if let Some(row) = &stored {
             let differs = |column, text: &str| Ok::<_, Fault>(row.get::<String>(column)? != text);
-            upserted.changed = differs("content_hash", &content_hash)?
-                || differs("whole_hash", &whole_hash)?
+            upserted.changed = differs("content_hash", &hashes.content)?
+                || differs("whole_hash", &hashes.whole)?
                 || differs("language", &language(document))?
                 || differs("properties", &properties_column(document)?)?
                 || row.get::<u32>("rules")? != RULES;
             let chunks: usize = row.get("chunks")?;
             if !upserted.changed {
                 upserted.chunks = chunks;
+                if differs("sha256", &hashes.sha256)? {
+                    self.note(document, &hashes)?;
+                }
                 return Ok((upserted, None));
             }
             // Few are deleted at once.
@@ -212,7 +217,18 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
             steps += 1;
         }
         upserted.chunks = all.len();
-        Ok((upserted, Some(Change { document, content_hash, whole_hash, pieces: all, more })))
+        Ok((upserted, Some(Change { document, hashes, pieces: all, more })))
+    }
+
+    /// Notes the bytes of a document whose chunks stay as they are.
+    fn note(&self, document: &Document, hashes: &TextHashes) -> Result<(), Fault> {
+        let statement = "UPDATE documents SET sha256 = ?, bytes = ? WHERE path = ?";
+        let bounds = [
+            hashes.sha256.as_str().into(),
+            document.contents.len().into(),
+            document.path.as_str().into(),
+        ];
+        self.tables.step(self.era, || self.tables.database.execute(statement, &bounds))
     }
 
     /// Writes documents of few chunks in one step.
@@ -311,14 +327,16 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
         let path = change.document.path.as_str();
         self.tables.database.execute(
             "INSERT OR REPLACE INTO documents
-            (path, language, properties, content_hash, whole_hash, rules, first_chunk, chunks, bytes)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (path, language, properties, content_hash, whole_hash, sha256, rules, first_chunk, chunks,
+                bytes)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
                 path.into(),
                 language(change.document).into(),
                 properties_column(change.document)?.into(),
-                change.content_hash.as_str().into(),
-                change.whole_hash.as_str().into(),
+                change.hashes.content.as_str().into(),
+                change.hashes.whole.as_str().into(),
+                change.hashes.sha256.as_str().into(),
                 RULES.into(),
                 first_chunk.into(),
                 change.pieces.len().into(),

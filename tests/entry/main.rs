@@ -14,5 +14,6 @@ mod callers;
 mod catalogs;
 mod downloads;
 mod openapi;
+mod published_rules;
 mod retrieval;
 mod workspaces;

@@ -46,6 +46,27 @@ fn documents_are_put_found_counted_and_removed() {
 }
 
 #[test]
+fn a_client_sends_what_a_comparison_needs() {
+    let bed = Bed::new();
+    let compared = |list: &[(&str, &Value)]| {
+        let list: Vec<Value> =
+            list.iter().map(|(path, hash)| json!({ "Path": path, "Sha256": hash })).collect();
+        let body = json!({ "Documents": list }).to_string();
+        bed.asked("POST", "/workspaces/w/compare", &body).result().clone()
+    };
+    let none = json!("0".repeat(64));
+    assert_eq!(compared(&[("a", &none)]), json!({ "Needed": ["a"], "Extra": [] }));
+    let documents = json!([{ "Path": "a", "Contents": "x" }, { "Path": "b", "Contents": "y" }]);
+    let sent = put(&bed, documents).result()["Documents"].clone();
+    let hash = &sent[0]["Sha256"];
+    assert_eq!(*hash, "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881");
+    assert_eq!(compared(&[("c", hash), ("a", hash)]), json!({ "Needed": ["c"], "Extra": ["b"] }));
+    assert_eq!(compared(&[("b", hash), ("a", hash)]), json!({ "Needed": ["b"], "Extra": [] }));
+    let heard = bed.asked("POST", "/workspaces/w/compare", "{}");
+    assert_eq!(heard.failure(), (400, "missing_field"));
+}
+
+#[test]
 fn a_workspace_is_erased_and_begins_anew() {
     let bed = Bed::new();
     let document = json!([{ "Path": "a", "Contents": "alpha" }]);

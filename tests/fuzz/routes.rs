@@ -148,6 +148,7 @@ fn path_of(route: &Route) -> Option<String> {
                 WorkspaceRoute::Upsert => "/documents".to_owned(),
                 WorkspaceRoute::Remove(path, _) => format!("/documents?Path={}", id(path)),
                 WorkspaceRoute::Search => "/search".to_owned(),
+                WorkspaceRoute::Compare => "/compare".to_owned(),
                 WorkspaceRoute::Counts | WorkspaceRoute::Erase => String::new(),
             };
             format!("/workspaces/{}{rest}", id(workspace))

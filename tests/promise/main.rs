@@ -80,6 +80,7 @@ endpoints! {
     Route::Workspace(_, WorkspaceRoute::Upsert) => "PUT /workspaces/{WorkspaceId}/documents",
     Route::Workspace(_, WorkspaceRoute::Remove(..)) => "DELETE /workspaces/{WorkspaceId}/documents",
     Route::Workspace(_, WorkspaceRoute::Search) => "POST /workspaces/{WorkspaceId}/search",
+    Route::Workspace(_, WorkspaceRoute::Compare) => "POST /workspaces/{WorkspaceId}/compare",
     Route::Workspace(_, WorkspaceRoute::Counts) => "GET /workspaces/{WorkspaceId}",
     Route::Workspace(_, WorkspaceRoute::Erase) => "DELETE /workspaces/{WorkspaceId}",
     Route::File(_) => "GET /files/{FileId}",
@@ -139,7 +140,8 @@ fn the_promised_endpoints_are_those_of_the_router() {
 
 #[test]
 fn the_promised_members_are_those_of_the_two_requests() {
-    let document: Value = serde_json::from_str(&openapi(&Deployment::default(), "1")).unwrap();
+    let document = openapi(&Deployment::default(), "1", true);
+    let document: Value = serde_json::from_str(&document).unwrap();
     let schemas = &document["components"]["schemas"];
     let names = |shape: &str, list: &str| -> BTreeSet<String> {
         match &schemas[shape][list] {

@@ -1,6 +1,9 @@
 //! The request bodies of the workspace endpoints: typed requests, or every violation at once.
 
-use aptix_edge::contract::{Document, RagOperator, SearchRequest, parse_documents, parse_search};
+use aptix_edge::contract::{
+    Document, ListedDocuments, RagOperator, SearchRequest, parse_comparison, parse_documents,
+    parse_search,
+};
 use serde_json::{Value, json};
 
 use super::scope::scope;
@@ -20,6 +23,10 @@ fn refused<T: std::fmt::Debug>(result: Result<T, Vec<aptix_edge::contract::Fault
 
 fn documents(list: Value) -> Result<Vec<Document>, Vec<aptix_edge::contract::Fault>> {
     parse_documents(json!({ "Documents": list }).to_string().as_bytes())
+}
+
+fn comparison(list: Value) -> Result<ListedDocuments, Vec<aptix_edge::contract::Fault>> {
+    parse_comparison(json!({ "Documents": list }).to_string().as_bytes())
 }
 
 fn search(body: Value) -> Result<SearchRequest, Vec<aptix_edge::contract::Fault>> {
@@ -215,4 +222,47 @@ fn a_wrong_search_is_refused_with_every_violation() {
     ] {
         assert_eq!(refused(search(body)), violations);
     }
+}
+
+#[test]
+fn a_comparison_lists_1_to_10_000_documents_each_once() {
+    let hash = "0123456789abcdef".repeat(4);
+    let many = |count: usize| -> Value {
+        (0..count).map(|n| json!({ "Path": format!("d{n}"), "Sha256": hash })).collect()
+    };
+    assert_eq!(comparison(many(1)).unwrap(), [("d0".to_owned(), hash.clone())].into());
+    assert_eq!(comparison(many(10_000)).unwrap().len(), 10_000);
+    let refusal = |problem: &str| vec![format!("invalid_field /Documents | Documents {problem}.")];
+    assert_eq!(refused(comparison(many(0))), refusal("must hold at least one document"));
+    let too_many = refusal("must hold at most 10000 elements, not 10001");
+    assert_eq!(refused(comparison(many(10_001))), too_many);
+}
+
+#[test]
+fn every_violation_of_a_comparison_is_named_at_once() {
+    let hash = "0".repeat(64);
+    let no_hash = |place: usize| {
+        format!(
+            "invalid_field /Documents/{place}/Sha256 | Documents[{place}].Sha256 must be the SHA-256 of the contents in UTF-8: 64 lower-case hex digits."
+        )
+    };
+    let list = json!([
+        { "Path": "a", "Sha256": hash },
+        { "Path": "../b", "Sha256": hash },
+        { "Path": "c", "Sha256": "A".repeat(64) },
+        { "Path": "d", "Sha256": "0".repeat(63) },
+        { "Path": "a", "Sha256": hash },
+        { "Path": "e", "Contents": "" },
+    ]);
+    assert_eq!(
+        refused(comparison(list)),
+        [
+            "invalid_field /Documents/1/Path | Documents[1].Path must stay inside the root: it must not hold a \"..\" segment.".to_owned(),
+            no_hash(2),
+            no_hash(3),
+            "invalid_field /Documents/4/Path | Documents[4].Path names a document that stands above it; list each once.".to_owned(),
+            "unknown_field /Documents/5/Contents | Documents[5].Contents is not a known member; remove it.".to_owned(),
+            "missing_field /Documents/5/Sha256 | Documents[5].Sha256 is required; add it.".to_owned(),
+        ]
+    );
 }

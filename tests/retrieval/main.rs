@@ -13,6 +13,7 @@
 mod bench;
 mod bodies;
 mod chunking;
+mod comparing;
 mod index;
 mod scope;
 mod search;
@@ -20,9 +21,9 @@ mod slices;
 mod storage;
 mod terms;
 
-use aptix_edge::contract::{Document, Fault, RagScope};
+use aptix_edge::contract::{Document, Fault, ListedDocuments, RagScope};
 use aptix_edge::ports::Database;
-use aptix_edge::retrieval::{Chunk, ChunkIndex, Counts, Pace, Search, Upserted};
+use aptix_edge::retrieval::{Chunk, ChunkIndex, Comparison, Counts, Pace, Search, Upserted};
 use futures_util::FutureExt;
 
 /// An index to which nothing happens between the slices of a request.
@@ -39,6 +40,10 @@ impl<D: Database> Index<D> {
 
     fn remove(&self, path: &str) -> Result<Counts, Fault> {
         done(self.0.remove(&mut Pace::new(async || ()), path))
+    }
+
+    fn compare<'l>(&self, listed: &'l ListedDocuments) -> Result<Comparison<'l>, Fault> {
+        done(self.0.compare(&mut Pace::new(async || ()), listed))
     }
 
     fn counts(&self) -> Result<Counts, Fault> {

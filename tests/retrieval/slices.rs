@@ -116,6 +116,14 @@ fn the_widest_scope_over_ten_thousand_documents_is_looked_up_in_short_slices() {
         assert_eq!(searched(&index.0, &slices, all(scope)).len(), 100);
         slices.assert_short(slices_at_least);
     }
+    let mut listed = super::comparing::listed(&documents);
+    listed.insert("src/folder/05000.rs".to_owned(), "0".repeat(64));
+    listed.remove("src/folder/00000.rs");
+    let slices = Slices::of(&storage);
+    let compared = done(index.0.compare(&mut Pace::new(async || slices.cut()), &listed)).unwrap();
+    assert_eq!(compared.needed, ["src/folder/05000.rs"]);
+    assert_eq!(compared.extra, ["src/folder/00000.rs"]);
+    slices.assert_short(20);
     let slices = Slices::of(&storage);
     let removed = done(index.0.remove(&mut Pace::new(async || slices.cut()), "src/")).unwrap();
     assert_eq!((removed.documents, index.counts().unwrap()), (10_000, Counts::default()));

@@ -54,7 +54,7 @@ fn document(node: Node<'_, '_>, reader: &mut Reader) -> Option<Document> {
 }
 
 /// The fault of a document's path, if it has one.
-fn document_path_problem(path: &str) -> Option<&'static str> {
+pub(super) fn document_path_problem(path: &str) -> Option<&'static str> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if matches!(name.trim(), "" | ".") {
         return Some("must name a file");

@@ -11,6 +11,7 @@
 pub mod artifact_path;
 mod body;
 mod client_tools;
+mod comparison;
 mod documents;
 mod execute_request;
 mod rag_scope;
@@ -20,6 +21,7 @@ mod tool_continuation;
 mod user_turn;
 mod values;
 
+pub use comparison::parse_comparison;
 pub use documents::parse_documents;
 pub use execute_request::{MemberOrder, parse, peek_session_id};
 pub use search::parse_search;

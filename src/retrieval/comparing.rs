@@ -1,0 +1,82 @@
+//! The comparison of a list of documents with the index, by which a client sends the few that changed.
+//!
+//! Index and list are gone through together, in the order of their paths, so the work is that of reading
+//! the index once. Nothing is written.
+
+use serde::Serialize;
+
+use super::pace::Pace;
+use super::tables::Tables;
+use super::writing::RULES;
+use crate::contract::{Fault, ListedDocuments, limits};
+use crate::ports::Database;
+
+/// The documents that one statement reads.
+const PAGE: usize = 128;
+
+/// The work of reading a document's row, which may be long, and of comparing it.
+const DOCUMENT_WORK: usize = 40;
+
+/// The most bytes of paths that are told as extra: an index has as many documents as its client likes.
+const EXTRA_BYTES: usize = 4 << 20;
+
+/// What a client has to do for the index to hold what it listed. Both lists are in the order of paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Comparison<'l> {
+    /// The listed documents to send: the index has no such path, or other contents there.
+    pub needed: Vec<&'l str>,
+    /// The paths in the index that are not listed.
+    pub extra: Vec<String>,
+    /// Whether there are more of these than were told.
+    #[serde(skip)]
+    pub more_extra: bool,
+}
+
+/// Compares the list with the index, document by document as each is at that moment.
+pub(super) async fn compared<'l, D: Database, F: AsyncFn()>(
+    tables: &Tables<D>,
+    pace: &mut Pace<F>,
+    listed: &'l ListedDocuments,
+) -> Result<Comparison<'l>, Fault> {
+    let mut comparison = Comparison::default();
+    let mut listed = listed.iter().map(|(path, sha256)| (path.as_str(), sha256)).peekable();
+    let mut above = Some(String::new());
+    let mut room = EXTRA_BYTES;
+    while let Some(path) = above {
+        pace.before(PAGE * DOCUMENT_WORK).await;
+        if !tables.exist()? {
+            break;
+        }
+        // What was cut by other rules is to be sent again, as what was indexed without a hash.
+        let rows = tables.database.query(
+            "SELECT path, IIF(rules = ?, sha256, '') AS sha256 FROM documents
+            WHERE path > ? ORDER BY path LIMIT ?",
+            &[RULES.into(), path.into(), PAGE.into()],
+        )?;
+        let is_page = rows.len() == PAGE;
+        above = None;
+        for row in &rows {
+            let (path, sha256): (String, String) = (row.get("path")?, row.get("sha256")?);
+            while let Some((needed, _)) = listed.next_if(|(listed, _)| *listed < path.as_str()) {
+                comparison.needed.push(needed);
+            }
+            match listed.next_if(|(listed, _)| *listed == path) {
+                Some((needed, known)) if *known != sha256 => comparison.needed.push(needed),
+                Some(_) => {}
+                None if comparison.extra.len() < limits::COMPARED_DOCUMENTS
+                    && path.len() <= room =>
+                {
+                    room -= path.len();
+                    comparison.extra.push(path.clone());
+                }
+                None => (comparison.more_extra, room) = (true, 0),
+            }
+            above = Some(path);
+        }
+        let is_done = comparison.more_extra && listed.peek().is_none();
+        above = above.filter(|_| is_page && !is_done);
+    }
+    comparison.needed.extend(listed.map(|(path, _)| path));
+    Ok(comparison)
+}
