@@ -11,6 +11,8 @@ mod artifact_content;
 mod context_block;
 mod model_request;
 mod retrieved_chunks;
+mod shortened_output;
+mod summary;
 mod tool_definition;
 mod tool_list;
 mod tool_output;
@@ -21,6 +23,11 @@ mod user_message;
 
 pub use model_request::{ComposedRequest, ModelRequest, OpenTrace, compose_request};
 pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
+pub(crate) use shortened_output::shortened_output;
+pub(crate) use summary::{
+    StandIn, SummaryRequest, add_to_record, compose_stand_in, compose_summary_request,
+    shows_solution_context, summary_in,
+};
 pub use tool_list::{OfferedTool, ToolList};
 pub use tool_output::tool_outputs;
 pub(crate) use tool_output::{GivenUp, NoResult, refused_output, stand_in};

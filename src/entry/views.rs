@@ -11,7 +11,7 @@ use super::submission::unreadable_outcome;
 use super::tool_results::pending_calls;
 use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
-use crate::persistence::{Call, ModeChange, Session, Turn};
+use crate::persistence::{Call, CompactionRecord, ModeChange, Session, Turn};
 use crate::ports::{Database, Platform};
 
 /// `GET /sessions/{SessionId}`
@@ -114,6 +114,8 @@ pub(super) struct TraceView {
     tool_calls: Vec<TracedCall>,
     /// The mode changes of this turn.
     mode_changes: Vec<ModeChange>,
+    /// Oldest first.
+    compactions: Vec<CompactionRecord>,
 }
 
 #[derive(Serialize)]
@@ -220,6 +222,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             model_calls: self.store.model_calls(turn.ordinal)?,
             tool_calls: self.store.turn_calls(turn.ordinal)?.into_iter().map(traced).collect(),
             mode_changes,
+            compactions: turn.progress.compactions,
         })
     }
 

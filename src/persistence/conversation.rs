@@ -16,12 +16,24 @@ impl<D: Database> SessionStore<D> {
         if let Some(known) = self.memory.borrow().owed.as_ref().filter(|known| known.after == seq) {
             return Ok(known.entries.iter().map(|(entry, _)| entry.clone()).collect());
         }
+        self.list(
+            "seq > ? AND kind <> 'stand_in'
+             AND (standing = 'kept' OR (standing = 'withheld' AND kind = 'tool_outputs'))",
+            seq,
+        )
+    }
+
+    /// The entry at a place, if it is sent as it is stored.
+    pub fn entry(&self, seq: EntrySeq) -> Result<Option<Entry>, Fault> {
+        Ok(self.list("seq = ? AND standing = 'kept'", seq)?.pop())
+    }
+
+    fn list(&self, which: &str, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
         let statement = format!(
             "SELECT seq, turn, kind, standing, OCTET_LENGTH(items) AS bytes,
                 COUNT(part) AS kept_parts, SUM(OCTET_LENGTH(text)) AS kept_bytes
              FROM conversation LEFT JOIN texts ON hash = {}
-             WHERE seq > ? AND (standing = 'kept' OR (standing = 'withheld' AND kind = 'tool_outputs'))
-             GROUP BY seq ORDER BY seq",
+             WHERE {which} GROUP BY seq ORDER BY seq",
             texts::NAME_IN_ITEMS
         );
         let rows = self.database.query(&statement, &[seq.0.into()])?;
@@ -29,7 +41,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The items of some of the entries that [`Self::entries_after`] listed, in their order: of each a JSON
-    /// array. The caller sees to it that they are few and short.
+    /// array. The caller sees to it that they are few and short, and stand close together.
     pub fn items(&self, entries: &[&Entry]) -> Result<Vec<String>, Fault> {
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
             return Ok(Vec::new());
@@ -85,6 +97,12 @@ impl<D: Database> SessionStore<D> {
 }
 
 impl Entry {
+    /// An entry whose items stand in its row.
+    #[cfg(test)]
+    pub(crate) fn listed(seq: EntrySeq, turn: u64, kind: super::EntryKind, bytes: usize) -> Self {
+        Self { seq, turn, kind, withheld: false, bytes, kept_parts: 0 }
+    }
+
     /// The number of parts in which its items can be read.
     pub fn parts(&self) -> usize {
         self.kept_parts.max(1)

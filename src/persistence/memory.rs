@@ -64,6 +64,7 @@ impl Memory {
         self.newest_entry = Some(seq);
         self.owed = match self.owed.take() {
             _ if kind == EntryKind::ModelOutput => Some(OwedEntries::none_after(seq)),
+            known if kind == EntryKind::StandIn => known,
             Some(mut known) if known.bytes() + items.len() <= OWED_BYTES => {
                 let bytes = items.len();
                 let entry = Entry { seq, turn, kind, withheld: false, bytes, kept_parts: 0 };

@@ -7,6 +7,7 @@
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.
 
+mod compaction;
 mod conversation;
 mod erasure;
 mod export;
@@ -19,10 +20,12 @@ mod session_store;
 mod texts;
 mod turn_life_cycle;
 
+pub(crate) use compaction::CompactedConversation;
 pub(crate) use erasure::{ErasureReceipt, PendingErasure};
 pub use records::{
-    Call, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls, OwedRetrieval, RunsOn, Session,
-    SessionState, StoredOutcome, Turn, TurnProgress,
+    Call, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls,
+    OwedRetrieval, RunsOn, Session, SessionState, Shortening, StoredOutcome, Turn, TurnProgress,
+    Window,
 };
 pub use session_store::SessionStore;
 pub use turn_life_cycle::NewMode;

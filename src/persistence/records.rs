@@ -55,6 +55,8 @@ pub struct SessionState {
     pub context_tokens: Option<u64>,
     /// Tokens of all model calls that reported any.
     pub total_tokens: u64,
+    /// What calls send of the conversation.
+    pub window: Window,
 }
 
 impl Session {
@@ -137,6 +139,12 @@ pub struct TurnProgress {
     /// The retrieval that the turn's message still waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieval: Option<OwedRetrieval>,
+    /// The compactions of this turn, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compactions: Vec<CompactionRecord>,
+    /// What calls sent of the conversation before the first of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_before: Option<Window>,
 }
 
 /// A retrieval that is still to be made: what is asked, and the place of its chunks in the stored
@@ -198,17 +206,103 @@ closed_list! {
         ModelOutput = "answer",
         /// Outputs of tool calls, in the model's order.
         ToolOutputs = "tool_outputs",
+        /// What stands for turns that are no longer sent. A [`Window`] refers to it.
+        StandIn = "stand_in",
     }
 }
 
 /// The place of an entry in the conversation, counted from 1; entries are never moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntrySeq(pub(super) u64);
 
 impl EntrySeq {
     /// The place before the first entry.
     pub const START: Self = Self(0);
+
+    /// The place of the first entry, which is the system message when the session has one.
+    pub(super) const FIRST: Self = Self(1);
+
+    /// Whether it is the place right behind another one.
+    pub fn follows(self, other: Self) -> bool {
+        self.0 == other.0 + 1
+    }
+
+    /// The place before this one.
+    pub(super) fn before(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
+    /// The place with that number, counted from 1.
+    #[cfg(test)]
+    pub(crate) fn at(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+/// The part of the conversation that a call sends when it continues no response: the system message, the
+/// stand-in, and all from `from` on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Window {
+    /// The first entry that is sent. Of a model output there, what stands before its newest compaction item is
+    /// left out.
+    pub from: EntrySeq,
+    /// The entry that stands for the turns before.
+    pub stand_in: Option<EntrySeq>,
+    /// The number of turns that the stand-in summarises.
+    pub turns_summarised: u64,
+    /// The number of turns before that no summary tells of.
+    pub turns_left_out: u64,
+    /// Tool outputs that are sent in part.
+    pub shortened: Option<Shortening>,
+}
+
+impl Window {
+    /// Whether a compaction item of the model service stands for all that is not sent.
+    pub fn is_of_the_service(&self) -> bool {
+        self.from != EntrySeq::START && self.turns_summarised + self.turns_left_out == 0
+    }
+}
+
+/// Which tool outputs are shortened, and how far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shortening {
+    /// The last entry with such outputs.
+    pub through: EntrySeq,
+    /// What stays of each, in bytes.
+    pub bytes: u32,
+}
+
+closed_list! {
+    /// Why a conversation was compacted.
+    pub enum CompactionReason {
+        /// The estimated input had reached the agent context's `Threshold`.
+        Threshold = "threshold",
+        /// The model service refused the input for its length.
+        Refused = "refused",
+        /// The model service compacted it by itself.
+        Service = "service",
+    }
+}
+
+/// One compaction, as the trace shows it (interface §10).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct CompactionRecord {
+    /// Why it was made.
+    pub reason: CompactionReason,
+    /// Items of the whole conversation as it was sent before.
+    pub items_before: usize,
+    /// Items of it that are sent from here on.
+    pub items_after: usize,
+    /// Turns that no summary tells of.
+    pub turns_left_out: u64,
+    /// Length of the summary.
+    pub summary_bytes: usize,
+    /// What the summary cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// An entry of the conversation, without its items: they may be long.

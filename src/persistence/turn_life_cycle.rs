@@ -373,7 +373,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Saves a turn, the outcome of its latest submission (`None` while it runs), and the transcript
     /// of the model call that has just ended. An earlier transcript moves to `model_calls`.
-    fn save_turn(
+    pub(super) fn save_turn(
         &self,
         turn: &mut Turn,
         outcome: Option<&StoredOutcome>,

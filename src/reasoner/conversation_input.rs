@@ -4,11 +4,11 @@ use serde_json::value::RawValue;
 
 use super::turn_loop::RunningTurn;
 use crate::catalog::Continuation;
-use crate::composition::refused_output;
+use crate::composition::{refused_output, shortened_output};
 use crate::contract::Fault;
-use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore};
+use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore, Window};
 use crate::ports::Database;
-use crate::responses_api::for_replay;
+use crate::responses_api::{for_replay, is_compaction};
 
 /// What a call sends.
 pub(super) struct Input {
@@ -35,6 +35,10 @@ pub(super) enum Form {
     ForReplay,
     /// Stand-ins for tool outputs that the service refused.
     StandIns,
+    /// Tool outputs of which so many bytes stay.
+    Shortened(u32),
+    /// Like [`Self::ForReplay`], from the newest compaction item on.
+    SinceCompaction,
 }
 
 impl Form {
@@ -46,11 +50,21 @@ impl Form {
     ) -> Result<(), Fault> {
         let items: Vec<&RawValue> = serde_json::from_str(items)
             .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
-        for item in items {
+        let begin = match self {
+            Self::SinceCompaction => items.iter().rposition(|item| is_compaction(item)),
+            Self::AsStored | Self::ForReplay | Self::StandIns | Self::Shortened(_) => None,
+        };
+        for item in items.into_iter().skip(begin.unwrap_or(0)) {
             match self {
                 Self::AsStored => write(item),
-                Self::ForReplay => for_replay(item).iter().for_each(|item| write(item)),
+                Self::ForReplay | Self::SinceCompaction => {
+                    for_replay(item).iter().for_each(|item| write(item));
+                }
                 Self::StandIns => write(&*refused_output(item)?),
+                Self::Shortened(bytes) => match shortened_output(item, bytes as usize)? {
+                    Some(shortened) => write(&shortened),
+                    None => write(item),
+                },
             }
         }
         Ok(())
@@ -62,10 +76,40 @@ impl From<Entry> for Part {
         let form = match (entry.kind, entry.withheld) {
             (EntryKind::ModelOutput, _) => Form::ForReplay,
             (EntryKind::ToolOutputs, true) => Form::StandIns,
-            (EntryKind::System | EntryKind::User | EntryKind::ToolOutputs, _) => Form::AsStored,
+            (
+                EntryKind::System | EntryKind::User | EntryKind::ToolOutputs | EntryKind::StandIn,
+                _,
+            ) => Form::AsStored,
         };
         Self { entry, form }
     }
+}
+
+impl Part {
+    /// An entry as a window sends it.
+    fn within(window: &Window, entry: Entry) -> Self {
+        let mut part = Self::from(entry);
+        let (seq, kind) = (part.entry.seq, part.entry.kind);
+        if kind == EntryKind::ModelOutput && seq == window.from {
+            part.form = Form::SinceCompaction;
+        }
+        if let Some(shortened) = window.shortened.filter(|shortened| seq <= shortened.through)
+            && kind == EntryKind::ToolOutputs
+            && part.form == Form::AsStored
+        {
+            part.form = Form::Shortened(shortened.bytes);
+        }
+        part
+    }
+}
+
+/// The length of what is sent of a conversation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extent {
+    pub(super) items: usize,
+    pub(super) bytes: usize,
+    /// Those of the message that stands for turns.
+    pub(super) stand_in_bytes: usize,
 }
 
 impl Input {
@@ -76,22 +120,79 @@ impl Input {
         running: &RunningTurn<'_>,
     ) -> Result<Self, Fault> {
         let is_chained = running.agent.continuation == Continuation::Stored;
-        let previous_response_id = running.session.chain_head.clone().filter(|_| is_chained);
-        let seen = match previous_response_id {
-            Some(_) => running.session.acknowledged,
-            None => EntrySeq::START,
-        };
-        Ok(Self { previous_response_id, ..Self::after(store, seen)? })
+        match running.session.chain_head.clone().filter(|_| is_chained) {
+            Some(head) => {
+                let parts = store.entries_after(running.session.acknowledged)?;
+                let parts = parts.into_iter().map(Part::from).collect();
+                Ok(Self { previous_response_id: Some(head), ..Self::of(parts) })
+            }
+            None => Self::whole(store, &running.session.state.window),
+        }
     }
 
-    /// The whole conversation, which continues no response.
-    pub(super) fn rebuilt<D: Database>(store: &SessionStore<D>) -> Result<Self, Fault> {
-        Ok(Self { rebuilt: true, ..Self::after(store, EntrySeq::START)? })
+    /// The whole conversation, which continues no response, because a remedy needs it.
+    pub(super) fn rebuilt<D: Database>(
+        store: &SessionStore<D>,
+        window: &Window,
+    ) -> Result<Self, Fault> {
+        Ok(Self { rebuilt: true, ..Self::whole(store, window)? })
     }
 
-    fn after<D: Database>(store: &SessionStore<D>, seq: EntrySeq) -> Result<Self, Fault> {
-        let parts = store.entries_after(seq)?.into_iter().map(Part::from).collect();
-        Ok(Self { parts, previous_response_id: None, rebuilt: false, withheld: Vec::new() })
+    /// The whole conversation by a window.
+    pub(super) fn whole<D: Database>(
+        store: &SessionStore<D>,
+        window: &Window,
+    ) -> Result<Self, Fault> {
+        if *window == Window::default() {
+            let entries = store.entries_after(EntrySeq::START)?;
+            return Ok(Self::of(entries.into_iter().map(Part::from).collect()));
+        }
+        let stand_in = window.stand_in.map(|seq| store.entry(seq)).transpose()?.flatten();
+        let mut parts: Vec<Part> =
+            store.system_message()?.into_iter().chain(stand_in).map(Part::from).collect();
+        let entries = store.entries_in(window)?;
+        parts.extend(entries.into_iter().map(|entry| Part::within(window, entry)));
+        Ok(Self::of(parts))
+    }
+
+    fn of(parts: Vec<Part>) -> Self {
+        Self { parts, previous_response_id: None, rebuilt: false, withheld: Vec::new() }
+    }
+
+    /// The entries that stand here as they were said: neither the system message nor a stand-in.
+    pub(super) fn word_for_word(&self) -> Vec<Entry> {
+        let is_said =
+            |entry: &&Entry| !matches!(entry.kind, EntryKind::System | EntryKind::StandIn);
+        self.parts.iter().map(|part| &part.entry).filter(is_said).cloned().collect()
+    }
+
+    /// The length of its entries as they are stored, in bytes.
+    pub(super) fn stored_bytes(&self) -> usize {
+        self.stored_bytes_after(EntrySeq::START)
+    }
+
+    /// The length of its entries after `seq` as they are stored, in bytes.
+    pub(super) fn stored_bytes_after(&self, seq: EntrySeq) -> usize {
+        let entries = self.parts.iter().map(|part| &part.entry);
+        entries.filter(|entry| entry.seq > seq).map(|entry| entry.bytes).sum()
+    }
+
+    /// Its length as it is sent. Each entry is read.
+    pub(super) fn extent<D: Database>(&self, store: &SessionStore<D>) -> Result<Extent, Fault> {
+        let mut extent = Extent::default();
+        for part in &self.parts {
+            let before = extent.bytes;
+            for items in store.items(&[&part.entry])? {
+                part.form.each_item(&items, |item| {
+                    extent.items += 1;
+                    extent.bytes += item.get().len();
+                })?;
+            }
+            if part.entry.kind == EntryKind::StandIn {
+                extent.stand_in_bytes += extent.bytes - before;
+            }
+        }
+        Ok(extent)
     }
 
     /// The entries that the service may have refused: the turn's own, and those of earlier turns to

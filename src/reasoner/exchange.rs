@@ -12,7 +12,7 @@ use super::live_segment::LiveSegment;
 use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, Continuation};
-use crate::composition::{Block, ModelRequest, compose_request};
+use crate::composition::{Block, ComposedRequest, ModelRequest, SummaryRequest, compose_request};
 use crate::contract::{Fault, Usage};
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
 use crate::persistence::EntrySeq;
@@ -24,11 +24,32 @@ const MAX_CALLS: u32 = 3;
 /// The longest wait that a service can ask for, in milliseconds.
 const MAX_RETRY_AFTER_MS: u64 = 60_000;
 
+/// What a model call is made for.
+#[derive(Clone, Copy)]
+pub(super) enum Asked<'a> {
+    /// The next output of the conversation.
+    Output(&'a Input),
+    /// A summary of earlier turns.
+    Summary(&'a SummaryRequest),
+}
+
+impl<'a> Asked<'a> {
+    fn input(self) -> Option<&'a Input> {
+        match self {
+            Self::Output(input) => Some(input),
+            Self::Summary(_) => None,
+        }
+    }
+}
+
 /// The transcript of one model call: its input by place in the conversation, its course and its cost.
 /// The conversation alone holds the content.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Transcript {
+    /// The call asked for a summary of earlier turns.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    summary: bool,
     pub(super) segment: u32,
     started_at: u64,
     duration_ms: u64,
@@ -65,6 +86,11 @@ pub(super) struct Exchange {
 }
 
 impl Transcript {
+    /// How often the call was made.
+    pub(super) fn attempts(&self) -> u32 {
+        u32::try_from(self.retries.len()).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
     /// The text that is stored.
     pub(super) fn to_json(&self) -> Result<String, Fault> {
         serde_json::to_string(self).map_err(|_| Fault::unwritable("The transcript"))
@@ -76,15 +102,18 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) async fn exchange(
         &self,
         running: &RunningTurn<'_>,
-        input: &Input,
+        asked: Asked<'_>,
     ) -> Result<Exchange, Fault> {
-        let mut composed = self.compose(running, input).await?;
+        let mut composed = self.compose(running, asked).await?;
         let body_bytes = composed.body.length();
         let started_at = self.platform.now_ms();
         let platform = self.platform.as_ref();
         let endpoint = endpoint(platform, &self.deployment, running.agent);
         let segment = running.turn.progress.next_segment;
-        let mut live = LiveSegment::new(running.live_text, segment, self.welcome(running));
+        let mut live = match asked {
+            Asked::Output(_) => LiveSegment::new(running.live_text, segment, self.welcome(running)),
+            Asked::Summary(_) => LiveSegment::mute(running.live_text, segment),
+        };
         let mut retries = Vec::new();
         let mut attempts = 0;
         let ending = loop {
@@ -97,24 +126,28 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let Some(waited_ms) = wait.filter(|_| live.take_back()) else { break ending };
             retries.push(Retry { http_status: failure.http_status(), waited_ms });
             platform.sleep(waited_ms).await;
-            composed = self.compose(running, input).await?;
+            composed = self.compose(running, asked).await?;
         };
         let duration_ms = self.since(started_at);
         let mut report = self.report.borrow_mut();
         report.timings.model += duration_ms;
         report.retries += attempts - 1;
         drop(report);
+        let input = asked.input();
+        let entries =
+            || input.into_iter().flat_map(|input| &input.parts).map(|part| part.entry.seq);
         let transcript = Transcript {
+            summary: input.is_none(),
             segment: live.segment,
             started_at,
             duration_ms,
             body_sha256: composed.sha256,
             body_bytes,
-            previous_response_id: input.previous_response_id.clone(),
-            first_entry: input.parts.first().map(|part| part.entry.seq),
-            last_entry: input.parts.last().map(|part| part.entry.seq),
-            rebuilt: input.rebuilt,
-            withheld: input.withheld.clone(),
+            previous_response_id: input.and_then(|input| input.previous_response_id.clone()),
+            first_entry: entries().next(),
+            last_entry: entries().last(),
+            rebuilt: input.is_some_and(|input| input.rebuilt),
+            withheld: input.map(|input| input.withheld.clone()).unwrap_or_default(),
             composition: composed.trace,
             retries,
             response_id: None,
@@ -136,7 +169,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             running.live_text.discard(failed.transcript.segment);
             running.turn.progress.next_segment = failed.transcript.segment + 1;
         }
-        self.exchange(running, input).await
+        self.exchange(running, Asked::Output(input)).await
     }
 
     /// The welcome message of a mode that was entered in this turn.
@@ -148,32 +181,55 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     async fn compose<'a>(
         &'a self,
         running: &RunningTurn<'_>,
-        input: &'a Input,
+        asked: Asked<'a>,
     ) -> Result<ReadRequest<'a, D>, Fault> {
         let since = self.platform.now_ms();
+        let composed = match asked {
+            Asked::Output(input) => self.compose_output(running, input)?,
+            Asked::Summary(request) => {
+                let mut composed = compose_request(&ModelRequest {
+                    model: self.model(running),
+                    instructions: &request.instructions,
+                    tools: None,
+                    tool_choice: None,
+                    previous_response_id: None,
+                    store: false,
+                })?;
+                composed.head.push_str(request.input.get());
+                composed
+            }
+        };
+        let parts = asked.input().map_or(&[][..], |input| &input.parts);
+        let platform = self.platform.as_ref();
+        let composed = StreamedRequest::read(platform, &self.store, composed, parts).await;
+        self.report.borrow_mut().timings.compose += self.since(since);
+        composed
+    }
+
+    fn compose_output(
+        &self,
+        running: &RunningTurn<'_>,
+        input: &Input,
+    ) -> Result<ComposedRequest, Fault> {
         let mode = self.catalog.mode(&running.session.mode);
         let resend = running.agent.resend_tools
             || input.previous_response_id.is_none()
             || running.session.tools_sent.as_ref() != Some(&running.turn.tools)
             // The service refuses a choice among tools that the request does not hold.
             || running.turn.progress.tool_choice.is_some();
-        let composed = compose_request(&ModelRequest {
-            model: running
-                .conversation
-                .model
-                .as_deref()
-                .or(running.agent.model.as_deref())
-                .unwrap_or(&self.deployment.model),
+        compose_request(&ModelRequest {
+            model: self.model(running),
             instructions: mode.map_or("", |mode| &mode.instructions),
             tools: resend.then_some(&running.tools),
             tool_choice: running.turn.progress.tool_choice.as_deref(),
             previous_response_id: input.previous_response_id.as_deref(),
             store: running.agent.continuation == Continuation::Stored,
-        })?;
-        let platform = self.platform.as_ref();
-        let composed = StreamedRequest::read(platform, &self.store, composed, &input.parts).await;
-        self.report.borrow_mut().timings.compose += self.since(since);
-        composed
+        })
+    }
+
+    fn model<'a>(&'a self, running: &RunningTurn<'a>) -> &'a str {
+        let model = running.conversation.model.as_deref().or(running.agent.model.as_deref());
+        model.unwrap_or(&self.deployment.model)
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct LiveSegment<'a> {
     pub(super) segment: u32,
     /// The welcome message to show before the text.
     welcome: Option<&'a str>,
+    /// Nobody hears the call.
+    mute: bool,
     /// The live text holds text of the call.
     pub(super) shown: bool,
     /// The live text holds the welcome message before it.
@@ -23,7 +25,20 @@ pub(super) struct LiveSegment<'a> {
 
 impl<'a> LiveSegment<'a> {
     pub(super) fn new(live_text: &'a LiveText, segment: u32, welcome: Option<&'a str>) -> Self {
-        Self { live_text, first: segment, segment, welcome, shown: false, welcomed: false }
+        Self {
+            live_text,
+            first: segment,
+            segment,
+            welcome,
+            mute: false,
+            shown: false,
+            welcomed: false,
+        }
+    }
+
+    /// For a call whose text is for nobody but the product.
+    pub(super) fn mute(live_text: &'a LiveText, segment: u32) -> Self {
+        Self { mute: true, ..Self::new(live_text, segment, None) }
     }
 }
 
@@ -41,6 +56,9 @@ impl LiveSegment<'_> {
 
 impl Audience for LiveSegment<'_> {
     fn hear(&mut self, progress: TextProgress) {
+        if self.mute {
+            return;
+        }
         let text = match progress {
             TextProgress::Nothing => return,
             TextProgress::Text(text) => text,
@@ -64,6 +82,6 @@ impl Audience for LiveSegment<'_> {
     }
 
     fn poll_listens(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.live_text.poll_watched(context)
+        if self.mute { Poll::Pending } else { self.live_text.poll_watched(context) }
     }
 }

@@ -8,6 +8,7 @@
 //! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
 //! mode change.
 
+mod compaction;
 mod conversation_input;
 mod erasure;
 mod exchange;

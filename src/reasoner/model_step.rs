@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use super::conversation_input::Input;
-use super::exchange::{Exchange, Transcript};
+use super::exchange::{Asked, Exchange, Transcript};
 use super::settlement::no_result;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{BuiltInTool, Continuation};
@@ -28,7 +28,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             return Err(Fault::new(ErrorCode::IterationLimitExceeded, message));
         }
         let input = Input::owed(&self.store, running)?;
-        let exchange = self.exchange(running, &input).await?;
+        let input = self.within_threshold(running, input).await?;
+        let exchange = self.exchange(running, Asked::Output(&input)).await?;
         let exchange = self.remedied(running, input, exchange).await?;
         let Exchange { mut transcript, ending, welcomed, .. } = exchange;
         match ending {
@@ -37,8 +38,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 self.store_output(running, transcript, usable, welcomed)
             }
             Err(failure) => {
-                let attempts = u32::try_from(transcript.retries.len()).unwrap_or(u32::MAX) + 1;
-                let fault = failure.into_fault(attempts);
+                let fault = failure.into_fault(transcript.attempts());
                 transcript.fault = Some(fault.clone());
                 self.store.record_attempt(&mut running.turn, &transcript.to_json()?)?;
                 Err(fault)
@@ -196,7 +196,7 @@ fn warn_of_flaws(warnings: &mut Vec<String>, output: &ModelOutput, cut_off: Opti
     }
 }
 
-fn usage(counted: TokenCounts) -> Usage {
+pub(super) fn usage(counted: TokenCounts) -> Usage {
     Usage {
         prompt_tokens: counted.input,
         cached_tokens: counted.cached,

@@ -17,6 +17,8 @@ pub(crate) struct RunReport {
     pub(crate) model_calls: u32,
     /// Model calls that failed and were made again.
     pub(crate) retries: u32,
+    /// Compactions of the conversation.
+    pub(crate) compactions: u32,
     /// Tokens of the turn so far.
     pub(crate) usage: Option<Usage>,
     pub(crate) timings: Timings,

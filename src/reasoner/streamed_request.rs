@@ -11,7 +11,7 @@ use super::conversation_input::{Form, Part};
 use crate::composition::{Block, ComposedRequest};
 use crate::contract::Fault;
 use crate::encoding::RunningSha256;
-use crate::persistence::{Entry, EntryKind, SessionStore};
+use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore};
 use crate::ports::{Database, Platform, RequestBody};
 
 /// The most bytes of items that are read at once, except one entry in another form than it is stored in.
@@ -182,7 +182,7 @@ impl Written {
         text.push_str(items);
         self.items += match kind {
             // One message.
-            EntryKind::System | EntryKind::User => usize::from(begins),
+            EntryKind::System | EntryKind::User | EntryKind::StandIn => usize::from(begins),
             EntryKind::ModelOutput | EntryKind::ToolOutputs => self.within.objects_begun(items),
         };
         Ok(())
@@ -225,9 +225,12 @@ fn pages_of(parts: &[Part]) -> Vec<Page> {
         pages.push(Page { parts, piece, follows: false, bytes: 0..0 });
     };
     let (mut begin, mut bytes) = (0, 0);
+    let mut last: Option<EntrySeq> = None;
     for (number, part) in parts.iter().enumerate() {
+        // What lies between two entries of a page is read with them.
+        let apart = last.replace(part.entry.seq).is_some_and(|last| !part.entry.seq.follows(last));
         let pieces = if part.form == Form::AsStored { part.entry.parts() } else { 1 };
-        if begin < number && (pieces > 1 || bytes + part.entry.bytes > PAGE_BYTES) {
+        if begin < number && (apart || pieces > 1 || bytes + part.entry.bytes > PAGE_BYTES) {
             page(begin..number, None);
             (begin, bytes) = (number, 0);
         }

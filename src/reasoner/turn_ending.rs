@@ -1,6 +1,7 @@
 //! The ways in which a run ends: the final text, a pause for the client's tools, a failure or an abort.
 //! Each stores the outcome of the submission.
 
+use super::compaction;
 use super::live_text::LiveText;
 use super::settlement::abort;
 use super::turn_loop::{Reasoner, RunningTurn};
@@ -27,6 +28,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<StoredOutcome, Fault> {
         let progress = &running.turn.progress;
         let mut user_warnings = progress.user_warnings.clone();
+        user_warnings.extend(compaction::user_warning(progress, &running.session.state.window));
         if embeds_contents(&text) {
             user_warnings.push(EMBEDDED_CONTENTS.to_owned());
         }

@@ -237,7 +237,7 @@ impl ResponseAccumulator {
                 status: if item.arguments_done { "completed" } else { "incomplete" },
             })
             .ok(),
-            ItemKind::Reasoning | ItemKind::Other => None,
+            ItemKind::Reasoning | ItemKind::Compaction | ItemKind::Other => None,
         };
         self.items.iter().filter_map(draft).collect()
     }

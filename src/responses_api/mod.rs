@@ -17,6 +17,7 @@ mod output_item;
 mod replay_item;
 mod request;
 mod response_end;
+mod said;
 mod split_character;
 mod sse;
 mod stream;
@@ -25,12 +26,13 @@ pub(crate) use error_body::code_concerns_input;
 pub use error_body::{ErrorBody, concerns_input, concerns_previous_response};
 pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
-pub use replay_item::for_replay;
+pub use replay_item::{for_replay, is_compaction};
 pub(crate) use request::{
     ContentPart, function_call_output, system_message, user_message, with_text,
 };
 pub use request::{ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice};
 pub use response_end::{ModelOutput, ResponseEnd, TokenCounts, end_of_json};
+pub use said::{Said, SaidPart};
 pub use sse::{SseDecoder, SseEvent, SseFault};
 pub use stream::{ResponseStream, StreamLimits};
 

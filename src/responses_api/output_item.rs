@@ -62,6 +62,8 @@ pub(super) enum ItemKind {
     Message,
     FunctionCall,
     Reasoning,
+    /// Stands for the conversation before it.
+    Compaction,
     #[default]
     #[serde(other)]
     Other,
@@ -82,7 +84,7 @@ impl<'a> OutputItem<'a> {
                 Self::Message(view.content.map(message_parts).transpose()?.unwrap_or_default())
             }
             ItemKind::FunctionCall => Self::FunctionCall(read(raw, "a function_call item")?),
-            ItemKind::Reasoning | ItemKind::Other => Self::Other,
+            ItemKind::Reasoning | ItemKind::Compaction | ItemKind::Other => Self::Other,
         })
     }
 }

@@ -19,6 +19,7 @@ use super::output_item::{FunctionCall, ItemHead, ItemKind, OutputItem};
 ///   assistant's message that needs no id. It keeps its `phase`, which guides newer models.
 /// - A function call keeps `call_id`, `name` and `arguments`.
 /// - Reasoning keeps `id`, `summary` and `encrypted_content`.
+/// - A compaction stays as it is.
 pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
     let replayed = match OutputItem::read(item).ok()? {
         OutputItem::Message(parts) => {
@@ -38,9 +39,14 @@ pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
             }
             InputItem::Reasoning(reasoning)
         }
-        OutputItem::Other => return None,
+        OutputItem::Other => return is_compaction(item).then(|| item.to_owned()),
     };
     to_raw_value(&replayed).ok()
+}
+
+/// Whether an output item holds all that was said before it, as only the service can read it.
+pub fn is_compaction(item: &RawValue) -> bool {
+    ItemHead::read(item).is_ok_and(|head| head.kind == ItemKind::Compaction)
 }
 
 #[derive(Serialize)]
@@ -142,6 +148,12 @@ mod tests {
         {
             assert_eq!(replayed(&format!(r#"{{"type":"reasoning","id":"rs_1",{rest}}}"#)), None);
         }
+    }
+
+    #[test]
+    fn a_compaction_is_replayed_as_it_is() {
+        let item = r#"{ "type":"compaction", "id":"cmp_1", "encrypted_content":"e", "new":1.50 }"#;
+        assert_eq!(replayed(item).as_deref(), Some(item));
     }
 
     #[test]

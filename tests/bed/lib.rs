@@ -29,10 +29,10 @@ pub use executor::Random;
 pub use instance::Crash;
 pub use lone_step::LoneStep;
 pub use model_service::ModelService;
-pub use planned_model::planned;
+pub use planned_model::{is_record, planned};
 pub use platform::World;
 pub use reply::{
-    Answer, Item, Reply, call, error_event, failed, http_error, incomplete,
+    Answer, Ending, Item, Reply, call, error_event, failed, http_error, incomplete,
     incomplete_without_items, raw, say, says,
 };
 pub use requests::{results, turn, with};

@@ -39,6 +39,9 @@ pub struct ModelService {
     pub aborted: Cell<usize>,
     /// For long sessions: bodies are not recorded.
     pub forgetful_of_bodies: Cell<bool>,
+    window: RefCell<Option<(usize, Reply)>>,
+    /// Input tokens are reported by the conversation's length, four bytes each.
+    pub counts: Cell<bool>,
 }
 
 /// A completed response and its predecessor.
@@ -68,7 +71,15 @@ impl ModelService {
             most_open: Cell::new(0),
             aborted: Cell::new(0),
             forgetful_of_bodies: Cell::new(false),
+            window: RefCell::default(),
+            counts: Cell::new(false),
         }
+    }
+
+    /// From here on a request whose conversation, the chain before it included, is longer than this many
+    /// bytes gets this reply.
+    pub fn narrow(&self, bytes: usize, refusal: Reply) {
+        self.window.replace(Some((bytes, refusal)));
     }
 
     /// Queues replies for the next requests; after them the mind decides again.
@@ -159,9 +170,13 @@ impl ModelService {
         };
         let mut items = body["input"].as_array().unwrap().clone();
         let reply = self.decide(before.as_ref(), &items);
-        let Reply::Answer(answer) = &reply else {
+        let mut reply = reply;
+        let Reply::Answer(answer) = &mut reply else {
             return (reply, None);
         };
+        if self.counts.get() {
+            answer.usage[0] = length(before.as_ref(), &items) as u64 / 4;
+        }
         let calls = std::iter::repeat_with(|| format!("call_{}", self.number()));
         let rendered = render(answer, &format!("resp_{}", self.number()), calls);
         if matches!(answer.ending, Ending::Completed | Ending::Incomplete(_)) {
@@ -173,6 +188,14 @@ impl ModelService {
     }
 
     fn decide(&self, before: Option<&Rc<Kept>>, input: &[Value]) -> Reply {
+        if let Some((bytes, refusal)) = &*self.window.borrow() {
+            let chain = before.map(|kept| kept.items()).unwrap_or_default();
+            let length =
+                |items: &[Value]| items.iter().map(|item| item.to_string().len()).sum::<usize>();
+            if length(&chain) + length(input) > *bytes {
+                return refusal.clone();
+            }
+        }
         if let Some((well, times, reply)) = &mut *self.spoiled.borrow_mut() {
             if *well > 0 {
                 *well -= 1;
@@ -270,6 +293,12 @@ impl Kept {
         }
         parts.into_iter().rev().flatten().cloned().collect()
     }
+}
+
+/// The length of a conversation in bytes.
+fn length(before: Option<&Rc<Kept>>, input: &[Value]) -> usize {
+    let chain = before.map(|kept| kept.items()).unwrap_or_default();
+    chain.iter().chain(input).map(|item| item.to_string().len()).sum()
 }
 
 fn refused(message: &str, param: Value) -> Refusal {

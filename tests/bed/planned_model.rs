@@ -16,6 +16,9 @@ pub fn planned(conversation: &Conversation) -> Reply {
     let said = conversation.said();
     let latest = said.iter().rposition(|said| matches!(said, Said::User(_))).expect("a user spoke");
     let Said::User(text) = &said[latest] else { panic!("that place is a user message") };
+    if is_record(text) {
+        return say(&format!("Summary of {} bytes.", text.len())).into();
+    }
     let plan = text.split_once("[plan:").and_then(|(_, rest)| rest.split_once(']'));
     let steps: Vec<&str> =
         plan.map(|(plan, _)| plan.split(',').map(str::trim).collect()).unwrap_or_default();
@@ -54,4 +57,9 @@ pub fn planned(conversation: &Conversation) -> Reply {
         },
     };
     says(items).into()
+}
+
+/// Whether a message is the record of which a summary is asked.
+pub fn is_record(text: &str) -> bool {
+    text.starts_with("[RECORD]\n") || text.starts_with("[SUMMARY SO FAR]\n")
 }

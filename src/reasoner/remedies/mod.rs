@@ -4,7 +4,7 @@
 //! | remedy | applies to | changes | cannot repeat because |
 //! |---|---|---|---|
 //! | [`lost_chain`] | a chain that the service does not know | sends the whole conversation | that input continues no chain |
-//! | [`too_long`] | an input that does not fit into the context window | the turn's words leave the conversation | makes no call |
+//! | [`too_long`] | an input that does not fit into the context window | compacts the conversation step by step | each step sends less, and the steps have an end |
 //! | [`refused_outputs`] | refused stand-ins for tool outputs | their calls leave the conversation | no stand-in is left |
 //! | [`refused_input`] | any other refused input | the refused entries leave the conversation | withheld entries are never sent again |
 //!
@@ -45,10 +45,16 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         for remedy in IN_ORDER {
             let Err(failure) = &exchange.ending else { break };
             let next = match remedy {
-                Remedy::LostChain => lost_chain::new_input(&self.store, failure, &input)?,
-                Remedy::TooLong if failure.too_long() => {
-                    too_long::withhold_own(&self.store, running, &input)?;
-                    break;
+                Remedy::LostChain => {
+                    let window = &running.session.state.window;
+                    lost_chain::new_input(&self.store, window, failure, &input)?
+                }
+                Remedy::TooLong => {
+                    if failure.too_long() {
+                        (input, exchange) =
+                            self.compact_until_it_fits(running, input, exchange).await?;
+                    }
+                    None
                 }
                 Remedy::RefusedOutputs => {
                     let session = &mut running.session;
@@ -57,7 +63,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 Remedy::RefusedInput if failure.refused_input() => {
                     return self.withhold_refused(running, input, exchange).await;
                 }
-                Remedy::TooLong | Remedy::RefusedInput => None,
+                Remedy::RefusedInput => None,
             };
             if let Some(next) = next {
                 exchange = self.exchange_again(running, &exchange, &next).await?;

@@ -18,5 +18,5 @@ pub(super) fn new_input<D: Database>(
         return Ok(None);
     }
     store.forget_refused_calls(session)?;
-    Input::rebuilt(store).map(Some)
+    Input::rebuilt(store, &session.state.window).map(Some)
 }

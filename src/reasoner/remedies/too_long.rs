@@ -1,17 +1,43 @@
-//! The input does not fit into the model's context window. The turn's own words leave the conversation, so
-//! that they never block another turn.
+//! The input does not fit into the model's context window. The conversation is compacted, step by step, until
+//! it does (interface §10). What does not fit even alone leaves the conversation, so that it never blocks
+//! another turn.
 
+use crate::catalog::CompactionBy;
 use crate::contract::Fault;
-use crate::persistence::SessionStore;
-use crate::ports::Database;
+use crate::llm_call::CallFailure;
+use crate::persistence::CompactionReason;
+use crate::ports::{Database, Platform};
+use crate::reasoner::compaction::LADDER;
 use crate::reasoner::conversation_input::Input;
-use crate::reasoner::turn_loop::RunningTurn;
+use crate::reasoner::exchange::Exchange;
+use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
 
-pub(super) fn withhold_own<D: Database>(
-    store: &SessionStore<D>,
-    running: &mut RunningTurn<'_>,
-    input: &Input,
-) -> Result<(), Fault> {
-    let (own, _) = input.refusable(running);
-    store.withhold(&mut running.session, &own)
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Returns the last call with its input.
+    pub(super) async fn compact_until_it_fits(
+        &self,
+        running: &mut RunningTurn<'_>,
+        mut input: Input,
+        mut exchange: Exchange,
+    ) -> Result<(Input, Exchange), Fault> {
+        let too_long =
+            |exchange: &Exchange| exchange.ending.as_ref().is_err_and(CallFailure::too_long);
+        if running.agent.compaction.by != CompactionBy::None {
+            let bytes = Input::whole(&self.store, &running.session.state.window)?.stored_bytes();
+            let reason = CompactionReason::Refused;
+            for rung in LADDER {
+                if !too_long(&exchange) {
+                    break;
+                }
+                if self.compact(running, rung, bytes, reason, Some(&exchange)).await? {
+                    input = Input::whole(&self.store, &running.session.state.window)?;
+                    exchange = self.exchange_again(running, &exchange, &input).await?;
+                }
+            }
+        }
+        if too_long(&exchange) {
+            self.store.take_out(&mut running.session, &running.turn)?;
+        }
+        Ok((input, exchange))
+    }
 }

@@ -1,0 +1,99 @@
+//! Compaction (interface §10) changes what calls send of a conversation. Entries are never changed, so
+//! storage, export and replays keep everything that was said.
+
+use super::records::{CompactionRecord, Entry, EntryKind, EntrySeq, Session, Turn, Window};
+use super::session_store::SessionStore;
+use crate::contract::Fault;
+use crate::ports::Database;
+
+/// A conversation that was compacted.
+#[derive(Debug)]
+pub(crate) struct CompactedConversation<'a> {
+    pub(crate) record: CompactionRecord,
+    pub(crate) window: Window,
+    /// The message that stands for turns, a JSON array of one item; `None` when it stays as it was.
+    pub(crate) stand_in: Option<&'a str>,
+}
+
+/// Notes the window by which the conversation is sent from here on.
+pub(super) fn note_window(
+    session: &mut Session,
+    turn: &mut Turn,
+    record: CompactionRecord,
+    window: Window,
+) {
+    let progress = &mut turn.progress;
+    if progress.compactions.is_empty() {
+        progress.window_before = Some(session.state.window.clone());
+    }
+    progress.compactions.push(record);
+    session.state.window = window;
+    // It was counted for another input.
+    session.state.context_tokens = None;
+}
+
+impl<D: Database> SessionStore<D> {
+    /// Records that the conversation is sent by another window, with the message that stands for turns, a JSON
+    /// array, and the transcripts of the model calls that led to it, oldest first. The turn keeps the window
+    /// that it began with.
+    pub(crate) fn record_compaction(
+        &self,
+        session: &mut Session,
+        turn: &mut Turn,
+        compacted: CompactedConversation<'_>,
+        transcripts: &[String],
+        now_ms: u64,
+    ) -> Result<(), Fault> {
+        let CompactedConversation { record, mut window, stand_in } = compacted;
+        turn.updated_at = now_ms;
+        session.updated_at = now_ms;
+        self.step(|| {
+            if let Some(message) = stand_in {
+                window.stand_in = Some(self.append(turn.ordinal, EntryKind::StandIn, message)?);
+            }
+            note_window(session, turn, record, window);
+            for transcript in transcripts {
+                self.save_turn(turn, None, Some(transcript))?;
+            }
+            self.save_turn(turn, None, None)?;
+            self.save_session(session)
+        })
+    }
+
+    /// The entries that a window sends as they are, oldest first; the system message is not among them.
+    pub fn entries_in(&self, window: &Window) -> Result<Vec<Entry>, Fault> {
+        let mut entries = self.entries_after(window.from.before())?;
+        entries.retain(|entry| entry.kind != EntryKind::System);
+        Ok(entries)
+    }
+
+    /// The system message, which every window sends.
+    pub fn system_message(&self) -> Result<Option<Entry>, Fault> {
+        Ok(self.entry(EntrySeq::FIRST)?.filter(|entry| entry.kind == EntryKind::System))
+    }
+
+    /// Takes a turn out of the conversation, which was too long even with nothing but this turn. What its
+    /// compactions left out comes back. A chain that holds an output of the turn ends.
+    pub fn take_out(&self, session: &mut Session, turn: &Turn) -> Result<(), Fault> {
+        let ordinal = turn.ordinal;
+        if let Some(before) = &turn.progress.window_before {
+            session.state.window.clone_from(before);
+        }
+        let outputs = "SELECT COUNT(*) AS number FROM conversation
+             WHERE turn = ? AND kind = 'answer' AND standing = 'kept'";
+        let row = self.database.first(outputs, &[ordinal.into()])?;
+        if row.map_or(Ok(0), |row| row.get::<u64>("number"))? > 0 {
+            session.chain_head = None;
+        }
+        // The solution context may be in its message, so the next turn shows it again.
+        session.solution_context_sent = None;
+        self.memory.borrow_mut().owed = None;
+        self.step(|| {
+            self.database.execute(
+                "UPDATE conversation SET standing = 'forgotten' WHERE turn = ? AND kind NOT IN ('system', 'stand_in')",
+                &[ordinal.into()],
+            )?;
+            self.save_session(session)
+        })
+    }
+}

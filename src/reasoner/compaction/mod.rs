@@ -1,0 +1,212 @@
+//! A conversation that is too long for the model is compacted, and the call is made again (interface §10).
+//!
+//! A compaction is one durable step: it adds the message that stands for older turns, and moves the window by
+//! which the conversation is sent. No entry is changed. Each step of the ladder (`plan.rs`) makes the input
+//! strictly smaller, and the ladder has an end, so a turn ends with an answer, or because it does not fit even
+//! alone.
+
+mod plan;
+mod summary;
+
+pub(super) use plan::LADDER;
+use plan::{Layout, Rung, next_window};
+use summary::Summary;
+
+use super::conversation_input::Input;
+use super::exchange::Exchange;
+use super::turn_loop::{Reasoner, RunningTurn};
+use crate::catalog::CompactionBy;
+use crate::composition::{StandIn, compose_stand_in, shows_solution_context};
+use crate::contract::Fault;
+use crate::persistence::{
+    CompactedConversation, CompactionReason, CompactionRecord, Entry, EntryKind, TurnProgress,
+    Window,
+};
+use crate::ports::{Database, Platform};
+
+/// What a token is estimated at, in bytes of JSON.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// What a summary has to save at least, in bytes: it costs a model call.
+const WORTH_A_SUMMARY: usize = 1024;
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Compacts a conversation whose estimated length has reached the agent context's threshold, and returns
+    /// the input of the call that comes next.
+    pub(super) async fn within_threshold(
+        &self,
+        running: &mut RunningTurn<'_>,
+        input: Input,
+    ) -> Result<Input, Fault> {
+        let compaction = &running.agent.compaction;
+        let Some(threshold) = compaction.threshold.filter(|_| compaction.by == CompactionBy::Own)
+        else {
+            return Ok(input);
+        };
+        let state = &running.session.state;
+        let unsent = input.stored_bytes_after(running.session.acknowledged);
+        let tokens = match state.context_tokens {
+            Some(known) => known.saturating_add(tokens(unsent)),
+            None => tokens(Input::whole(&self.store, &state.window)?.stored_bytes()),
+        };
+        if tokens < u64::from(threshold) {
+            return Ok(input);
+        }
+        let whole = Input::whole(&self.store, &state.window)?.stored_bytes();
+        let most = usize::try_from(u64::from(threshold) * BYTES_PER_TOKEN).unwrap_or(usize::MAX);
+        let half = Rung::Turns { divisor: 2 };
+        let reason = CompactionReason::Threshold;
+        match self.compact(running, half, whole.min(most), reason, None).await? {
+            true => Input::whole(&self.store, &running.session.state.window),
+            false => Ok(input),
+        }
+    }
+
+    /// Takes one step of the ladder; false when it would not make the input smaller. `bytes` is the length of
+    /// the conversation that was too long, `refused` the call that showed it.
+    pub(super) async fn compact(
+        &self,
+        running: &mut RunningTurn<'_>,
+        rung: Rung,
+        bytes: usize,
+        reason: CompactionReason,
+        refused: Option<&Exchange>,
+    ) -> Result<bool, Fault> {
+        let window = running.session.state.window.clone();
+        let before = Input::whole(&self.store, &window)?;
+        let sent = before.word_for_word();
+        let layout = Layout {
+            entries: &sent,
+            acknowledged: running.session.acknowledged,
+            turn: running.turn.ordinal,
+        };
+        let Some(mut next) = next_window(rung, layout, &window, bytes) else { return Ok(false) };
+        let before = before.extent(&self.store)?;
+        let rest = Input::whole(&self.store, &Window { stand_in: None, ..next.clone() })?;
+        let rest_extent = rest.extent(&self.store)?;
+        let keeps_stand_in = next.from == window.from
+            && next.stand_in == window.stand_in
+            && next.turns_summarised == window.turns_summarised;
+
+        let mut summary = Summary::default();
+        let mut message = None;
+        if !keeps_stand_in && rung != Rung::NoStandIn {
+            let context = self.unshown_solution_context(running, &rest.word_for_word())?;
+            let room = before.bytes.saturating_sub(rest_extent.bytes);
+            let room = room.saturating_sub(context.as_ref().map_or(0, |text| 2 * text.len()));
+            let leaving = self.leaving(&window, &next)?;
+            let turns = leaving.iter().filter(|entry| entry.kind == EntryKind::User).count() as u64;
+            if rung != Rung::NoSummary && room > WORTH_A_SUMMARY {
+                summary = self.summarise(running, &window, &leaving, bytes / 2, room / 2).await?;
+            }
+            match &summary.text {
+                Some(_) => {
+                    next.turns_summarised += turns - summary.turns_left_out.min(turns);
+                    next.turns_left_out += summary.turns_left_out.min(turns);
+                }
+                None => next.turns_left_out += turns,
+            }
+            let earlier = match &summary.text {
+                None if next.turns_summarised > 0 => self.summary_of(&window)?,
+                Some(_) | None => None,
+            };
+            message = compose_stand_in(StandIn {
+                summary: summary.text.as_deref().or(earlier.as_deref()),
+                turns_left_out: next.turns_left_out,
+                solution_context: context.as_deref(),
+            })?;
+            next.stand_in = None;
+        }
+        let stand_in_bytes = match (&message, keeps_stand_in) {
+            (Some(message), _) => message.get().len(),
+            (None, true) => before.stand_in_bytes,
+            (None, false) => 0,
+        };
+        let is_smaller = rest_extent.bytes + stand_in_bytes < before.bytes;
+        let mut transcripts = Vec::with_capacity(summary.transcripts.len() + 1);
+        if let Some(refused) = refused.filter(|_| is_smaller) {
+            transcripts.push(refused.transcript.to_json()?);
+        }
+        transcripts.append(&mut summary.transcripts);
+        if !is_smaller {
+            for transcript in &transcripts {
+                self.store.record_attempt(&mut running.turn, transcript)?;
+            }
+            return Ok(false);
+        }
+        let record = CompactionRecord {
+            reason,
+            items_before: before.items,
+            items_after: rest_extent.items + usize::from(stand_in_bytes > 0),
+            turns_left_out: next.turns_left_out,
+            summary_bytes: summary.text.as_deref().map_or(0, str::len),
+            usage: summary.usage,
+        };
+        let message = message.map(|message| format!("[{}]", message.get()));
+        let compacted =
+            CompactedConversation { record, window: next, stand_in: message.as_deref() };
+        let now = self.platform.now_ms();
+        let RunningTurn { session, turn, .. } = running;
+        self.store.record_compaction(session, turn, compacted, &transcripts, now)?;
+        self.report.borrow_mut().compactions += 1;
+        Ok(true)
+    }
+
+    /// The entries that one window sends and the next does not. What only the model service remembers is
+    /// among them, since nothing here tells of it yet.
+    fn leaving(&self, window: &Window, next: &Window) -> Result<Vec<Entry>, Fault> {
+        let from = match window.is_of_the_service() {
+            true => Window::default(),
+            false => window.clone(),
+        };
+        let mut entries = Input::whole(&self.store, &from)?.word_for_word();
+        entries.retain(|entry| entry.seq < next.from);
+        Ok(entries)
+    }
+
+    /// The session's solution context, when none of these entries shows it.
+    fn unshown_solution_context(
+        &self,
+        running: &RunningTurn<'_>,
+        sent: &[Entry],
+    ) -> Result<Option<String>, Fault> {
+        let Some(hash) = &running.session.solution_context else { return Ok(None) };
+        for entry in sent.iter().filter(|entry| entry.kind == EntryKind::User) {
+            let mut shows = false;
+            self.each_item(entry, |item| shows |= shows_solution_context(item))?;
+            if shows {
+                return Ok(None);
+            }
+        }
+        self.store.text(hash).map(Some)
+    }
+}
+
+fn tokens(bytes: usize) -> u64 {
+    bytes as u64 / BYTES_PER_TOKEN
+}
+
+/// What the user is told about the turn's compactions; `None` without one.
+pub(super) fn user_warning(progress: &TurnProgress, window: &Window) -> Option<String> {
+    let before = progress.window_before.as_ref()?;
+    let turns = |count: u64| match count {
+        1 => "1 earlier turn is".to_owned(),
+        count => format!("{count} earlier turns are"),
+    };
+    let mut told = Vec::new();
+    let summarised = window.turns_summarised.saturating_sub(before.turns_summarised);
+    if summarised > 0 {
+        told.push(format!("{} sent to it as a summary", turns(summarised)));
+    }
+    let left_out = window.turns_left_out.saturating_sub(before.turns_left_out);
+    if left_out > 0 {
+        told.push(format!("{} no longer sent to it", turns(left_out)));
+    }
+    if window.shortened != before.shortened {
+        told.push("long tool results are sent to it in part".to_owned());
+    }
+    if told.is_empty() {
+        told.push("the model service has compacted it".to_owned());
+    }
+    Some(format!("The conversation had become too long for the model: {}.", told.join(", ")))
+}

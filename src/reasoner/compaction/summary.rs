@@ -1,0 +1,196 @@
+//! The summary of turns that are no longer sent: model calls that read their record piece by piece, each with
+//! the summary so far.
+//!
+//! They are calls like any other: bounded in time, repeated, cancelled with the turn, counted. What fails here
+//! never fails the turn: without a summary the turns are left out.
+
+use serde_json::value::RawValue;
+
+use crate::composition::{SummaryRequest, add_to_record, compose_summary_request, summary_in};
+use crate::contract::{Fault, Usage};
+use crate::llm_call::UsableOutput;
+use crate::persistence::{Entry, EntryKind, Window};
+use crate::ports::{Database, Platform};
+use crate::reasoner::exchange::{Asked, Exchange};
+use crate::reasoner::model_step::usage;
+use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
+
+/// The most model calls for one summary. What stands before the newest of so many pieces is left out.
+const MAX_CALLS: usize = 16;
+
+/// The pieces of the record that one call reads, in bytes.
+const PIECE_BYTES: std::ops::RangeInclusive<usize> = 2 * 1024..=512 * 1024;
+
+/// The longest summary, in bytes of JSON. A longer one loses its end.
+const MAX_BYTES: usize = 16 * 1024;
+
+/// A summary, and what became of its calls.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    /// `None` when it could not be had.
+    pub(super) text: Option<String>,
+    /// Turns that it does not tell of.
+    pub(super) turns_left_out: u64,
+    /// Of all its calls.
+    pub(super) usage: Option<Usage>,
+    /// Of all its calls, JSON.
+    pub(super) transcripts: Vec<String>,
+}
+
+/// Why a call gave no summary.
+enum NoSummary {
+    /// The record does not fit into the model's context window.
+    TooLong,
+    Failed,
+}
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Has the model summarise these entries together with the summary of the window. `piece` is what one call
+    /// may read of them, `most` the longest summary that is of use, both in bytes.
+    pub(super) async fn summarise(
+        &self,
+        running: &mut RunningTurn<'_>,
+        window: &Window,
+        entries: &[Entry],
+        piece: usize,
+        most: usize,
+    ) -> Result<Summary, Fault> {
+        let mut summary = Summary::default();
+        let mut piece = piece.clamp(*PIECE_BYTES.start(), *PIECE_BYTES.end());
+        let (skipped, told) = newest_within(entries, MAX_CALLS.saturating_mul(piece));
+        let is_message = |entry: &&Entry| entry.kind == EntryKind::User;
+        summary.turns_left_out = skipped.iter().filter(is_message).count() as u64;
+        let mut entries = told.iter();
+        let mut text = self.summary_of(window)?;
+        let mut record = String::new();
+        for calls_made in 0..=MAX_CALLS {
+            while record.len() < piece
+                && let Some(entry) = entries.next()
+            {
+                self.each_item(entry, |item| add_to_record(&mut record, item))?;
+            }
+            let end = record.floor_char_boundary(piece);
+            let Some(read) = record.get(..end).filter(|read| !read.is_empty()) else {
+                summary.text = text;
+                return Ok(summary);
+            };
+            if calls_made == MAX_CALLS {
+                break;
+            }
+            let prompt = running.agent.compaction.prompt.as_deref();
+            let request = compose_summary_request(prompt, text.as_deref(), read)?;
+            match self.call_for_summary(running, &request, &mut summary).await? {
+                Ok(said) => {
+                    text = Some(begin_of(said, most.min(MAX_BYTES)));
+                    record.drain(..end);
+                }
+                Err(NoSummary::TooLong) if piece > *PIECE_BYTES.start() => {
+                    piece = (piece / 2).max(*PIECE_BYTES.start());
+                }
+                Err(_) => return Ok(summary),
+            }
+        }
+        Ok(summary)
+    }
+
+    /// Makes one of the calls; its text, or why there is none.
+    async fn call_for_summary(
+        &self,
+        running: &mut RunningTurn<'_>,
+        request: &SummaryRequest,
+        summary: &mut Summary,
+    ) -> Result<Result<String, NoSummary>, Fault> {
+        let exchange = self.exchange(running, Asked::Summary(request)).await?;
+        let Exchange { mut transcript, ending, .. } = exchange;
+        let said = match ending {
+            Ok(UsableOutput { output, .. }) => {
+                transcript.response_id = output.response_id;
+                transcript.usage = output.usage.map(usage);
+                match output.text {
+                    text if !text.trim().is_empty() && !output.refusal => Ok(text),
+                    _ => Err(NoSummary::Failed),
+                }
+            }
+            Err(failure) => {
+                let no_summary = match failure.too_long() {
+                    true => NoSummary::TooLong,
+                    false => NoSummary::Failed,
+                };
+                transcript.fault = Some(failure.into_fault(transcript.attempts()));
+                Err(no_summary)
+            }
+        };
+        if let Some(used) = transcript.usage {
+            let add = |sum: Option<Usage>| Some(sum.unwrap_or_default().saturating_add(used));
+            summary.usage = add(summary.usage);
+            running.turn.progress.usage = add(running.turn.progress.usage);
+        }
+        summary.transcripts.push(transcript.to_json()?);
+        Ok(said)
+    }
+
+    /// The summary that a window's stand-in holds.
+    pub(super) fn summary_of(&self, window: &Window) -> Result<Option<String>, Fault> {
+        let mut summary = None;
+        if let Some(stand_in) = window.stand_in
+            && let Some(entry) = self.store.entry(stand_in)?
+        {
+            self.each_item(&entry, |item| summary = summary_in(item))?;
+        }
+        Ok(summary)
+    }
+
+    /// Reads an entry's items as they are stored.
+    pub(super) fn each_item(
+        &self,
+        entry: &Entry,
+        mut read: impl FnMut(&RawValue),
+    ) -> Result<(), Fault> {
+        for items in self.store.items(&[entry])? {
+            let items: Vec<&RawValue> = serde_json::from_str(&items)
+                .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
+            items.into_iter().for_each(&mut read);
+        }
+        Ok(())
+    }
+}
+
+/// Divides entries so that the second part has at most so many bytes.
+fn newest_within(entries: &[Entry], bytes: usize) -> (&[Entry], &[Entry]) {
+    let mut room = bytes;
+    let fits = |entry: &&Entry| match room.checked_sub(entry.bytes) {
+        Some(rest) => {
+            room = rest;
+            true
+        }
+        None => false,
+    };
+    let told = entries.iter().rev().take_while(fits).count();
+    entries.split_at(entries.len() - told)
+}
+
+/// The longest beginning of a text whose JSON has at most so many bytes.
+fn begin_of(mut text: String, bytes: usize) -> String {
+    let length = |text: &str| serde_json::to_string(text).map_or(usize::MAX, |json| json.len());
+    while length(&text) > bytes.max(2) {
+        text.truncate(text.floor_char_boundary(text.len() / 8 * 7));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_cut_to_the_bytes_that_it_takes_as_json() {
+        assert_eq!(begin_of("short".to_owned(), 100), "short");
+        for text in ["a".repeat(1_000), "\u{1}".repeat(1_000), "ä\n".repeat(500)] {
+            for bytes in [0, 2, 3, 10, 100, 999] {
+                let cut = begin_of(text.clone(), bytes);
+                assert!(text.starts_with(&cut));
+                assert!(serde_json::to_string(&cut).unwrap().len() <= bytes.max(2), "{bytes}");
+            }
+        }
+    }
+}
