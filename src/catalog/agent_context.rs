@@ -1,13 +1,17 @@
-//! Reading an agent context: which model service is called, and where chunks come from
+//! Reading an agent context: which model service is called and how, and where chunks come from
 //! (interface §6, §7).
 
 use std::ops::RangeInclusive;
 
-use super::definitions::{AgentContext, Continuation, HttpService, Retrieval, RetrievalSource};
+use super::definitions::{
+    AgentContext, Budget, Compaction, CompactionBy, Continuation, HttpService, ModelParameters,
+    Retrieval, RetrievalSource,
+};
 use super::findings::{Findings, Recipient};
-use super::http_endpoint::base_url;
+use super::http_endpoint::{base_url, model_service_headers, query};
+use super::model_parameters::model_parameters;
 use super::names::is_secret_name;
-use super::values::{choice, flag, integer, model, named};
+use super::values::{choice, flag, integer, model, named, stated_prose};
 use crate::json::{Node, ObjectShape};
 
 const AGENT_CONTEXT: ObjectShape = ObjectShape::new(
@@ -19,9 +23,20 @@ const AGENT_CONTEXT: ObjectShape = ObjectShape::new(
         "ResendTools",
         "DeleteStored",
         "Retrieval",
+        "Headers",
+        "Query",
+        "PromptCacheKey",
+        "ModelParameters",
+        "Compaction",
+        "Budget",
+        "MaxIterations",
+        "RetentionDays",
     ],
     &[],
 );
+
+const COMPACTION: ObjectShape = ObjectShape::new(&["By", "Threshold", "Prompt"], &[]);
+const BUDGET: ObjectShape = ObjectShape::new(&["TurnTokens", "SessionTokens"], &[]);
 
 const RETRIEVAL: ObjectShape = ObjectShape::new(&["Index", "Http"], &[]);
 const INDEX: ObjectShape = ObjectShape::new(&["Limit", "MaxBytes"], &[]);
@@ -32,6 +47,15 @@ const HTTP: ObjectShape =
 const LIMIT: RangeInclusive<u32> = 1..=100;
 /// Bytes of chunk text given to a turn.
 const MAX_BYTES: RangeInclusive<u32> = 1..=1_048_576;
+/// Tokens of a call's input. The model service takes no lower one.
+const THRESHOLD: RangeInclusive<u32> = 1_000..=100_000_000;
+/// Tokens of a turn or a session.
+const BUDGET_TOKENS: RangeInclusive<u32> = 1..=u32::MAX;
+const ITERATIONS: RangeInclusive<u32> = 1..=1_000;
+/// A hundred years.
+const DAYS: RangeInclusive<u32> = 1..=36_500;
+/// In bytes, as a mode's instructions.
+const COMPACTION_PROMPT_BYTES: usize = 64 * 1024;
 
 /// Reads an agent context.
 pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Findings) -> AgentContext {
@@ -43,6 +67,14 @@ pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Findings) -> AgentCo
         resend_tools: true,
         delete_stored: false,
         retrieval: Retrieval::default(),
+        headers: Vec::new(),
+        query: Vec::new(),
+        prompt_cache_key: true,
+        model_parameters: ModelParameters::default(),
+        compaction: Compaction::default(),
+        budget: Budget::default(),
+        max_iterations: None,
+        retention_days: None,
     };
     AGENT_CONTEXT.read(node, found, |name, node, found| match name {
         "BaseUrl" => context.base_url = Some(base_url(node, found)),
@@ -54,9 +86,53 @@ pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Findings) -> AgentCo
         }
         "ResendTools" => context.resend_tools = flag(node, found),
         "DeleteStored" => context.delete_stored = flag(node, found),
-        _ => context.retrieval = retrieval(node, found),
+        "Retrieval" => context.retrieval = retrieval(node, found),
+        "Headers" => context.headers = model_service_headers(node, found),
+        "Query" => context.query = query(node, found),
+        "PromptCacheKey" => {
+            context.prompt_cache_key = choice(node, [("Session", true), ("None", false)], found);
+        }
+        "ModelParameters" => context.model_parameters = model_parameters(node, found),
+        "Compaction" => context.compaction = compaction(node, found),
+        "Budget" => context.budget = budget(node, found),
+        "MaxIterations" => context.max_iterations = Some(integer(node, ITERATIONS, found)),
+        _ => context.retention_days = Some(integer(node, DAYS, found)),
     });
     context
+}
+
+fn compaction(node: Node<'_, '_>, found: &mut Findings) -> Compaction {
+    let mut compaction = Compaction::default();
+    COMPACTION.read(node, found, |name, node, found| match name {
+        "By" => {
+            let choices = [
+                ("Own", CompactionBy::Own),
+                ("Service", CompactionBy::Service),
+                ("None", CompactionBy::None),
+            ];
+            compaction.by = choice(node, choices, found);
+        }
+        "Threshold" => compaction.threshold = Some(integer(node, THRESHOLD, found)),
+        _ => compaction.prompt = Some(stated_prose(node, COMPACTION_PROMPT_BYTES, found)),
+    });
+    if compaction.by == CompactionBy::Service && compaction.threshold.is_none() {
+        let problem = "\"By\": \"Service\" needs a \"Threshold\", the tokens of input from which the \
+                       model service compacts; add it";
+        found.fault(node.member("Threshold", node.json), problem);
+    }
+    compaction
+}
+
+fn budget(node: Node<'_, '_>, found: &mut Findings) -> Budget {
+    let mut budget = Budget::default();
+    BUDGET.read(node, found, |name, node, found| {
+        let tokens = Some(integer(node, BUDGET_TOKENS, found).into());
+        match name {
+            "TurnTokens" => budget.turn_tokens = tokens,
+            _ => budget.session_tokens = tokens,
+        }
+    });
+    budget
 }
 
 fn retrieval(node: Node<'_, '_>, found: &mut Findings) -> Retrieval {

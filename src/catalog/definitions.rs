@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::secret_template::SecretTemplate;
@@ -69,6 +70,84 @@ pub struct AgentContext {
     pub delete_stored: bool,
     /// The source and number of a user turn's chunks.
     pub retrieval: Retrieval,
+    /// Headers of every call of the service, in the document's order.
+    pub headers: Vec<HeaderTemplate>,
+    /// Names and values that every call's URL has as its query, in the document's order; not encoded.
+    pub query: Vec<(String, String)>,
+    /// Whether calls carry the session's `prompt_cache_key`. Default `true`.
+    pub prompt_cache_key: bool,
+    /// Parameters of every call.
+    pub model_parameters: ModelParameters,
+    /// What happens to a conversation that grows too long for the model.
+    pub compaction: Compaction,
+    /// Tokens that may be spent.
+    pub budget: Budget,
+    /// Model calls that one submission may make, 1 to 1000. Absent: the deployment's `MAX_ITERATIONS`.
+    pub max_iterations: Option<u32>,
+    /// Days after which a session that nobody touched erases itself, 1 to 36500. Absent: never.
+    pub retention_days: Option<u32>,
+}
+
+/// Members that an operator adds to the requests to the model service, none of them a member that the
+/// product writes itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelParameters {
+    /// All but `include`, in the document's order.
+    pub members: Vec<ModelParameter>,
+    /// `include`, where it is given.
+    pub include: Option<Vec<String>>,
+    /// Whether `text`, where it is given, has a format of JSON: `json_schema` or `json_object`.
+    pub text_is_json: Option<bool>,
+}
+
+/// One member of a request to the model service.
+#[derive(Debug, Clone)]
+pub struct ModelParameter {
+    /// As the service spells it.
+    pub name: String,
+    /// As the document writes it: the order of a schema's properties is that of the model's text.
+    pub json: Box<RawValue>,
+}
+
+impl PartialEq for ModelParameter {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, self.json.get()) == (&other.name, other.json.get())
+    }
+}
+
+impl Eq for ModelParameter {}
+
+/// What happens to a conversation that grows too long for the model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Compaction {
+    /// Who shortens it.
+    pub by: CompactionBy,
+    /// The tokens of a call's input from which it is shortened, 1000 to 100000000; always there when the
+    /// service does it. Absent: it is shortened when the service refuses its length.
+    pub threshold: Option<u32>,
+    /// The instructions for the summary, never blank. Absent: the product's own.
+    pub prompt: Option<String>,
+}
+
+/// Who shortens a conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CompactionBy {
+    /// This product, by a summary.
+    #[default]
+    Own,
+    /// The model service, which is told the threshold.
+    Service,
+    /// Nobody.
+    None,
+}
+
+/// The `TotalTokens` at which no further model call begins (interface §6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Of one turn, 1 to 4294967295. Absent: without a bound.
+    pub turn_tokens: Option<u64>,
+    /// Of a whole session, 1 to 4294967295. Absent: without a bound.
+    pub session_tokens: Option<u64>,
 }
 
 /// Who remembers the conversation between calls.
@@ -122,6 +201,8 @@ pub struct ConversationContext {
     pub mode: Option<String>,
     /// The client tools of sessions whose requests never brought any.
     pub tools: Vec<ClientToolDefinition>,
+    /// Parameters of every call; each goes before the agent context's.
+    pub model_parameters: ModelParameters,
 }
 
 /// A client tool: offered to the model, run by the client.
@@ -152,6 +233,8 @@ pub struct Mode {
     pub instructions: String,
     /// Names of server tools and built-in tools, each once. `agent_change_mode` need not be named.
     pub tools: Vec<String>,
+    /// Parameters of the calls made while the mode is on; each goes before the conversation context's.
+    pub model_parameters: ModelParameters,
     /// Whether the document marks it as the default. See [`Catalog::default_mode`].
     pub is_default: bool,
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::agent_context::agent_context;
 use super::definitions::{BuiltInTool, Catalog, ConversationContext, Mode};
 use super::findings::{CatalogFault, Findings, NeededSecret};
+use super::model_parameters::model_parameters;
 use super::modes::modes;
 use super::names::is_context_id;
 use super::tools::{client_tools, server_tools};
@@ -24,7 +25,7 @@ const CATALOG: ObjectShape = ObjectShape::new(
 );
 
 const CONVERSATION_CONTEXT: ObjectShape = ObjectShape::new(
-    &["AgentContextId", "BootPrompt", "Model", "Mode", "Tools"],
+    &["AgentContextId", "BootPrompt", "Model", "Mode", "Tools", "ModelParameters"],
     &["AgentContextId", "BootPrompt"],
 );
 
@@ -159,7 +160,8 @@ fn conversation_context(
         "BootPrompt" => context.boot_prompt = stated_prose(node, BOOT_PROMPT_BYTES, found),
         "Model" => context.model = Some(model(node, found)),
         "Mode" => mode = Some(reference(node, "mode", &declared.modes, found)),
-        _ => context.tools = client_tools(node, found),
+        "Tools" => context.tools = client_tools(node, found),
+        _ => context.model_parameters = model_parameters(node, found),
     });
     ConversationContext { mode, ..context }
 }

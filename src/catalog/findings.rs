@@ -37,7 +37,7 @@ pub struct CatalogFault {
 /// Who gets a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recipient {
-    /// A model service, as its key.
+    /// A model service, as its key or in a header.
     ModelService,
     /// A service of the operator's: a tool, a search.
     OtherService,
@@ -135,7 +135,7 @@ impl Findings {
             of(Recipient::ModelService).map(|(.., secret)| secret.name.as_str()).collect();
         for (_, position, NeededSecret { name, path }) in of(Recipient::OtherService) {
             if keys.contains(name.as_str()) {
-                let problem = "is a model service's key (an ApiKeySecret) and goes to no other service; \
+                let problem = "goes to a model service (by ApiKeySecret or Headers) and to no other one; \
                                give this one a secret of its own";
                 self.record(*position, || path.clone(), format!("the secret {name} {problem}"));
             }

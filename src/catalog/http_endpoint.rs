@@ -1,4 +1,4 @@
-//! Reading the services that the product calls: URL, headers and time limit (interface §6, §7).
+//! Reading the services that the product calls: URL, query, headers and time limit (interface §6, §7).
 //!
 //! `fetch` accepts every URL and header that passes. Messages never repeat a URL or a header's value:
 //! either may hold a secret by mistake.
@@ -28,13 +28,18 @@ const CONNECTION_HEADERS: [&str; 8] = [
     "transfer-encoding",
     "upgrade",
 ];
+/// Headers that say how a model call's body is written and read.
+const OWN_HEADERS: [&str; 4] = ["accept", "accept-encoding", "content-encoding", "content-type"];
+const QUERY_NAME_BYTES: usize = 128;
+const QUERY_VALUE_BYTES: usize = 1024;
+const NO_PLACEHOLDER: &str = "must hold no placeholder: secrets are filled into Headers only";
 
 impl HttpService {
     /// Reads one of the members `Url`, `Headers` and `TimeoutMs`.
     pub(super) fn take(&mut self, member: &str, node: Node<'_, '_>, found: &mut Findings) {
         match member {
             "Url" => self.url = url(node, found),
-            "Headers" => self.headers = headers(node, found),
+            "Headers" => self.headers = headers(node, Recipient::OtherService, found),
             _ => self.timeout_ms = integer(node, TIMEOUT_MS, found).into(),
         }
     }
@@ -67,7 +72,7 @@ fn url_fault(url: &str) -> Option<&'static str> {
         };
     let rules = [
         (url.len() <= URL_BYTES, "must be at most 2048 bytes long"),
-        (!url.contains("${"), "must hold no placeholder: secrets are filled into Headers only"),
+        (!url.contains("${"), NO_PLACEHOLDER),
         (
             url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\'),
             "must be visible ASCII without spaces and backslashes; percent-encode the rest",
@@ -112,25 +117,53 @@ fn is_port(port: &str) -> bool {
     port.is_empty() || (is_number && port.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
-fn headers(node: Node<'_, '_>, found: &mut Findings) -> Vec<HeaderTemplate> {
+/// The headers of a model service, whose keys may stand in them.
+pub(super) fn model_service_headers(
+    node: Node<'_, '_>,
+    found: &mut Findings,
+) -> Vec<HeaderTemplate> {
+    headers(node, Recipient::ModelService, found)
+}
+
+/// Names and values of a URL's query. Secrets are no part of URLs, which end up in logs.
+pub(super) fn query(node: Node<'_, '_>, found: &mut Findings) -> Vec<(String, String)> {
+    let mut query = Vec::new();
+    entries(node, found, |name, node, found| {
+        if !(1..=QUERY_NAME_BYTES).contains(&name.len()) {
+            found.fault(node, "the name must be 1 to 128 bytes long");
+        }
+        let value = fitting_text(node, found, |text| match text.len() > QUERY_VALUE_BYTES {
+            true => Some(format!("must be at most {QUERY_VALUE_BYTES} bytes long")),
+            false => text.contains("${").then(|| NO_PLACEHOLDER.to_owned()),
+        });
+        query.push((name.to_owned(), value));
+    });
+    query
+}
+
+fn headers(node: Node<'_, '_>, recipient: Recipient, found: &mut Findings) -> Vec<HeaderTemplate> {
     let mut seen: Vec<String> = Vec::new();
     let mut headers = Vec::new();
     entries(node, found, |name, node, found| {
         let folded = name.to_ascii_lowercase();
+        let is_own = recipient == Recipient::ModelService && OWN_HEADERS.contains(&folded.as_str());
         if !is_header_name(name) {
             found.fault(node, format!("{} is not a header's name", quoted(name)));
         } else if CONNECTION_HEADERS.contains(&folded.as_str()) {
             found.fault(node, format!("{} is set by the connection; remove it", quoted(name)));
+        } else if is_own {
+            found.fault(node, format!("{} is set by the product itself; remove it", quoted(name)));
         } else if seen.contains(&folded) {
             found.fault(node, format!("the header {} is repeated in another case", quoted(name)));
         }
         seen.push(folded);
-        headers.push(HeaderTemplate { name: name.to_owned(), value: header_value(node, found) });
+        let value = header_value(node, recipient, found);
+        headers.push(HeaderTemplate { name: name.to_owned(), value });
     });
     headers
 }
 
-fn header_value(node: Node<'_, '_>, found: &mut Findings) -> SecretTemplate {
+fn header_value(node: Node<'_, '_>, recipient: Recipient, found: &mut Findings) -> SecretTemplate {
     let fits = |text: &str| {
         text.len() <= HEADER_VALUE_BYTES && text.chars().all(is_header_value_character)
     };
@@ -140,7 +173,7 @@ fn header_value(node: Node<'_, '_>, found: &mut Findings) -> SecretTemplate {
         found.fault(node, problem);
         SecretTemplate::default()
     });
-    template.secrets().for_each(|name| found.secret(node, name, Recipient::OtherService));
+    template.secrets().for_each(|name| found.secret(node, name, recipient));
     template
 }
 

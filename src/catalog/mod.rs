@@ -9,6 +9,7 @@ mod definitions;
 mod document;
 mod findings;
 mod http_endpoint;
+mod model_parameters;
 mod modes;
 mod names;
 mod parameters;
@@ -17,9 +18,9 @@ mod tools;
 mod values;
 
 pub use definitions::{
-    AgentContext, BuiltInTool, Catalog, ClientToolDefinition, Continuation, ConversationContext,
-    DEFAULT_CONTEXT, GENERAL_MODE, HeaderTemplate, HttpService, Mode, OnError, Retrieval,
-    RetrievalSource, ServerTool,
+    AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
+    Continuation, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, HeaderTemplate, HttpService,
+    Mode, ModelParameter, ModelParameters, OnError, Retrieval, RetrievalSource, ServerTool,
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};

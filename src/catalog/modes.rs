@@ -4,12 +4,22 @@ use std::borrow::Cow;
 
 use super::definitions::{GENERAL_MODE, Mode};
 use super::findings::{Findings, Seen};
+use super::model_parameters::model_parameters;
 use super::names::is_mode_key;
 use super::values::{CHOICE_BYTES, flag, is_blank, named, prose, reference, tool_list};
 use crate::json::{Node, ObjectShape};
 
 const MODE: ObjectShape = ObjectShape::new(
-    &["Key", "DisplayName", "WhenToUse", "WelcomeMessage", "Instructions", "Tools", "IsDefault"],
+    &[
+        "Key",
+        "DisplayName",
+        "WhenToUse",
+        "WelcomeMessage",
+        "Instructions",
+        "Tools",
+        "ModelParameters",
+        "IsDefault",
+    ],
     &["Key", "DisplayName"],
 );
 
@@ -67,6 +77,7 @@ fn mode<'d>(
                 mode.tools.push(reference(node, "server tool", declared, found));
             });
         }
+        "ModelParameters" => mode.model_parameters = model_parameters(node, found),
         _ => {
             mode.is_default = flag(node, found);
             if mode.is_default && above.iter().any(|mode| mode.is_default) {

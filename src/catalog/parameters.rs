@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::findings::{Findings, Seen};
 use super::names::quoted;
-use super::values::{choice, entries};
+use super::values::{choice, entries, readable};
 use crate::json::{Kind, Node, Problem, Report, for_each_element, for_each_member};
 
 /// Members of a schema that hold one schema or a list of them.
@@ -71,11 +71,7 @@ fn read(node: Node<'_, '_>, strict: bool, found: &mut Findings) -> Map<String, V
         }
     }
     check_schema(&root, strict, true, found);
-    serde_json::from_str(node.json).unwrap_or_else(|_| {
-        // The document is JSON, so there is no other reason.
-        found.fault(node, "holds a number out of range, or text that is not valid Unicode");
-        Map::new()
-    })
+    readable(node, found).unwrap_or_default()
 }
 
 /// A schema with its members. A value other than an object has none.

@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
+use serde::de::DeserializeOwned;
+
 use super::findings::Findings;
 use super::names::quoted;
 use crate::json::{
@@ -67,6 +69,16 @@ pub(super) fn named(
     found: &mut Findings,
 ) -> String {
     fitting_text(node, found, |text| (!grammar(text)).then(|| remedy.to_owned()))
+}
+
+/// A value of any shape that other readers of JSON can read, too.
+pub(super) fn readable<T: DeserializeOwned>(node: Node<'_, '_>, found: &mut Findings) -> Option<T> {
+    let read = serde_json::from_str(node.json).ok();
+    if read.is_none() {
+        // The document is JSON, so there is no other reason.
+        found.fault(node, "holds a number out of range, or text that is not valid Unicode");
+    }
+    read
 }
 
 /// The name of a model, as its service spells it.

@@ -11,13 +11,25 @@ pub(crate) fn full() -> Value {
                 "BaseUrl": "https://api.example.com/v1", "ApiKeySecret": "OPENAI_API_KEY",
                 "Model": "gpt-5.1", "Continuation": "replay", "ResendTools": false,
                 "DeleteStored": true,
+                "Headers": { "OpenAI-Project": "p", "X-Gateway": "key ${GATEWAY_KEY}" },
+                "Query": { "api-version": "v 1", "e&": "é" }, "PromptCacheKey": "None",
+                "ModelParameters": {
+                    "reasoning": { "effort": "low" }, "include": ["web_search_call.results"],
+                    "text": { "verbosity": "low" }
+                },
+                "Compaction": { "By": "Service", "Threshold": 200_000, "Prompt": "Sum up." },
+                "Budget": { "TurnTokens": 500_000, "SessionTokens": 4_294_967_295_u32 },
+                "MaxIterations": 1000, "RetentionDays": 90,
                 "Retrieval": { "Http": {
                     "Url": "http://localhost:9200/find", "Headers": { "X-Key": "${FIND_KEY}" },
                     "TimeoutMs": 5000, "Limit": 3, "MaxBytes": 1000
                 } }
             },
             "index": { "Retrieval": { "Index": { "Limit": 100, "MaxBytes": 1_048_576 } } },
-            "plain": { "Retrieval": "None" }
+            "plain": {
+                "Retrieval": "None", "PromptCacheKey": "Session",
+                "Compaction": { "By": "None" }, "Budget": { "TurnTokens": 1 }
+            }
         },
         "ConversationContexts": {
             "default": {
@@ -36,18 +48,23 @@ pub(crate) fn full() -> Value {
                             } ] }
                         }
                     }
-                } ]
+                } ],
+                "ModelParameters": {
+                    "text": { "format": { "type": "json_schema", "name": "n", "schema": {} } }
+                }
             }
         },
         "Modes": [
             {
                 "Key": "general", "DisplayName": "General", "WhenToUse": "", "WelcomeMessage": "",
-                "Instructions": "", "Tools": [], "IsDefault": false
+                "Instructions": "", "Tools": [], "ModelParameters": {}, "IsDefault": false
             },
             {
                 "Key": "ddr", "DisplayName": "DDR ✍", "WhenToUse": "DDRs.",
                 "WelcomeMessage": "Welcome.", "Instructions": "Write.",
-                "Tools": ["lookup", "agent_list_modes"], "IsDefault": true
+                "Tools": ["lookup", "agent_list_modes"],
+                "ModelParameters": { "max_output_tokens": 4000, "x-own": null },
+                "IsDefault": true
             }
         ],
         "ServerTools": [ {

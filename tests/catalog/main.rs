@@ -16,11 +16,13 @@ mod wrong_documents;
 use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
-    AgentContext, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition, Continuation,
-    ConversationContext, HeaderTemplate, HttpService, Mode, NeededSecret, OnError, Retrieval,
-    RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
+    AgentContext, Budget, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition, Compaction,
+    CompactionBy, Continuation, ConversationContext, HeaderTemplate, HttpService, Mode,
+    ModelParameter, ModelParameters, NeededSecret, OnError, Retrieval, RetrievalSource,
+    SecretTemplate, ServerTool, needed_secrets,
 };
 use documents::{full, least, with, without};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use wrong_documents::fault;
 
@@ -46,6 +48,15 @@ fn map(value: Value) -> Map<String, Value> {
 fn header(name: &str, value: &str) -> HeaderTemplate {
     let value = SecretTemplate::parse(value).expect("a template");
     HeaderTemplate { name: name.to_owned(), value }
+}
+
+/// Parameters as a document's text holds them.
+fn added(members: &[(&str, &str)]) -> ModelParameters {
+    let member = |(name, json): &(&str, &str)| ModelParameter {
+        name: (*name).to_owned(),
+        json: RawValue::from_string((*json).to_owned()).expect("JSON"),
+    };
+    ModelParameters { members: members.iter().map(member).collect(), ..Default::default() }
 }
 
 #[test]
@@ -75,6 +86,24 @@ fn a_full_document_is_read_member_by_member() {
                 limit: 3,
                 max_bytes: 1000,
             },
+            headers: vec![header("OpenAI-Project", "p"), header("X-Gateway", "key ${GATEWAY_KEY}"),],
+            query: vec![("api-version".into(), "v 1".into()), ("e&".into(), "é".into())],
+            prompt_cache_key: false,
+            model_parameters: ModelParameters {
+                include: Some(vec!["web_search_call.results".into()]),
+                text_is_json: Some(false),
+                ..added(
+                    &[("reasoning", r#"{"effort":"low"}"#), ("text", r#"{"verbosity":"low"}"#),]
+                )
+            },
+            compaction: Compaction {
+                by: CompactionBy::Service,
+                threshold: Some(200_000),
+                prompt: Some("Sum up.".into()),
+            },
+            budget: Budget { turn_tokens: Some(500_000), session_tokens: Some(u32::MAX.into()) },
+            max_iterations: Some(1000),
+            retention_days: Some(90),
         })
     );
     let retrieval = |id| catalog.agent_context(id).map(|context| context.retrieval.clone());
@@ -98,6 +127,10 @@ fn a_full_document_is_read_member_by_member() {
                 parameters: map(parameters.unwrap()),
                 strict: true,
             }],
+            model_parameters: ModelParameters {
+                text_is_json: Some(true),
+                ..added(&[("text", r#"{"format":{"name":"n","schema":{},"type":"json_schema"}}"#)])
+            },
         })
     );
     assert_eq!(catalog.conversation_context("absent"), None);
@@ -109,6 +142,7 @@ fn a_full_document_is_read_member_by_member() {
         welcome_message: "Welcome.".into(),
         instructions: "Write.".into(),
         tools: vec!["lookup".into(), "agent_list_modes".into()],
+        model_parameters: added(&[("max_output_tokens", "4000"), ("x-own", "null")]),
         is_default: true,
     };
     assert_eq!(catalog.mode("ddr"), Some(&ddr));
@@ -141,6 +175,19 @@ fn a_full_document_is_read_member_by_member() {
 }
 
 #[test]
+fn parameters_stay_as_they_are_written() {
+    // The model writes the properties of a schema in the schema's order.
+    let format = r#"{ "format": {"type":"json_schema", "schema": {"z":1.50, "a":"\u00e9"}} }"#;
+    let text = least().to_string().replace(
+        r#""Key":"m""#,
+        &format!(r#""Key":"m","ModelParameters":{{"seed":1e2,"text":{format},"a":[]}}"#),
+    );
+    let mode = Catalog::parse(&text).unwrap().default_mode().clone();
+    let written = added(&[("seed", "1e2"), ("text", format), ("a", "[]")]);
+    assert_eq!(mode.model_parameters, ModelParameters { text_is_json: Some(true), ..written });
+}
+
+#[test]
 fn absent_members_have_the_documented_defaults() {
     let mut document = least();
     document["ServerTools"] =
@@ -160,6 +207,14 @@ fn absent_members_have_the_documented_defaults() {
             resend_tools: true,
             delete_stored: false,
             retrieval: Retrieval { source: RetrievalSource::Index, limit: 8, max_bytes: 24_576 },
+            headers: vec![],
+            query: vec![],
+            prompt_cache_key: true,
+            model_parameters: ModelParameters::default(),
+            compaction: Compaction { by: CompactionBy::Own, threshold: None, prompt: None },
+            budget: Budget { turn_tokens: None, session_tokens: None },
+            max_iterations: None,
+            retention_days: None,
         })
     );
     assert_eq!(
@@ -189,6 +244,7 @@ fn absent_members_have_the_documented_defaults() {
                 parameters: takes_nothing.clone(),
                 strict: false,
             }],
+            model_parameters: ModelParameters::default(),
         })
     );
     let mode = Mode {
@@ -198,6 +254,7 @@ fn absent_members_have_the_documented_defaults() {
         welcome_message: String::new(),
         instructions: String::new(),
         tools: vec![],
+        model_parameters: ModelParameters::default(),
         is_default: false,
     };
     assert_eq!(catalog.modes(), [mode]);
@@ -378,6 +435,11 @@ fn json_that_cannot_be_read_is_refused_at_its_place() {
             "holds a number out of range, or text that is not valid Unicode",
         ),
         (
+            full().to_string().replace("4000", "1e999"),
+            "/Modes/1/ModelParameters/max_output_tokens",
+            "holds a number out of range, or text that is not valid Unicode",
+        ),
+        (
             half("Be useful."),
             "/ConversationContexts/default/BootPrompt",
             "is not valid Unicode; escape no lone surrogates",
@@ -430,6 +492,7 @@ fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
     };
     let right = [
         "/AgentContexts/default/ApiKeySecret OPENAI_API_KEY",
+        "/AgentContexts/default/Headers/X-Gateway GATEWAY_KEY",
         "/AgentContexts/default/Retrieval/Http/Headers/X-Key FIND_KEY",
         "/ServerTools/0/Http/Headers/Authorization LOOKUP_KEY",
     ];
@@ -439,8 +502,8 @@ fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
     wrong["AgentContexts"]["default"]["Retrieval"]["Http"]["Headers"]["X-Key"] = json!("${");
     wrong["AgentContexts"]["plain"]["ApiKeySecret"] = json!("sk-live-1");
     let rest =
-        ["/ServerTools/0/Http/Headers/A~1b ONE", "/ServerTools/0/Http/Headers/A~1b TWO", right[2]];
-    assert_eq!(listed(&wrong.to_string()), [&right[..1], &rest[..]].concat());
+        ["/ServerTools/0/Http/Headers/A~1b ONE", "/ServerTools/0/Http/Headers/A~1b TWO", right[3]];
+    assert_eq!(listed(&wrong.to_string()), [&right[..2], &rest[..]].concat());
     for text in ["", "[", "7", "{}", r#"{"AgentContexts":[],"ServerTools":{}}"#] {
         assert_eq!(listed(text), [""; 0], "{text}");
     }

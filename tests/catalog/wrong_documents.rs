@@ -44,7 +44,11 @@ pub(crate) fn all() -> Vec<Wrong> {
     let own_secret = |name: &str| {
         format!("the secret {name} is the product's own and goes to no service; name another one")
     };
-    let model_key = "the secret OPENAI_API_KEY is a model service's key (an ApiKeySecret) and goes to no other service; give this one a secret of its own";
+    let model_key = "the secret OPENAI_API_KEY goes to a model service (by ApiKeySecret or Headers) and to no other one; give this one a secret of its own";
+    let no_threshold = "\"By\": \"Service\" needs a \"Threshold\", the tokens of input from which the model service compacts; add it";
+    let threshold = "must be an integer from 1000 to 100000000";
+    let tokens = "must be an integer from 1 to 4294967295";
+    let no_placeholder = "must hold no placeholder: secrets are filled into Headers only";
     let no_items = "an array schema needs \"items\", the schema of its elements";
     let at_the_root =
         "must not stand at the root of a tool's schema; describe the alternatives in a property";
@@ -61,7 +65,7 @@ pub(crate) fn all() -> Vec<Wrong> {
         let pointer = format!("{conversation}/Tools/0/parameters{pointer}");
         meaning(with(&pointer, value), &format!("{conversation}/Tools/0/parameters{path}"), message)
     };
-    vec![
+    let mut all = vec![
         missing("/Modes"),
         missing("/Modes/0/Key"),
         missing("/Modes/0/DisplayName"),
@@ -108,7 +112,7 @@ pub(crate) fn all() -> Vec<Wrong> {
         hidden("/Modes/0/IsDefault", json!(true), "").with_faults(vec![
             fault("/Modes/1/IsDefault", "another mode above is the default already; mark one"),
         ]),
-        replaced("/Modes/0/icon", json!("x"), "unknown member \"icon\"; the members here are Key, DisplayName, WhenToUse, WelcomeMessage, Instructions, Tools, IsDefault"),
+        replaced("/Modes/0/icon", json!("x"), "unknown member \"icon\"; the members here are Key, DisplayName, WhenToUse, WelcomeMessage, Instructions, Tools, ModelParameters, IsDefault"),
         replaced(&at(agent, "base_url"), json!(""), "unknown member \"base_url\"; did you mean \"BaseUrl\"?"),
         replaced("/AgentContexts/a b", json!({}), context_id),
         replaced("/AgentContexts/", json!({}), context_id),
@@ -120,6 +124,41 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced(&at(agent, "Continuation"), json!("Stored"), "must be \"stored\" or \"replay\""),
         replaced(&at(agent, "ResendTools"), json!(0), "must be true or false, not a number"),
         replaced(&at(agent, "DeleteStored"), json!([]), "must be true or false, not an array"),
+        replaced(&at(agent, "Headers/X-A"), json!("${API_KEYS}"), &own_secret("API_KEYS")),
+        hidden(&at(agent, "Headers/Accept"), json!("*/*"), "\"Accept\" is set by the product itself; remove it"),
+        hidden(&at(agent, "Headers/Content-Length"), json!("1"), "\"Content-Length\" is set by the connection; remove it"),
+        // Whichever stands first in the document.
+        hidden("/AgentContexts/plain/Headers", json!({"api-key": "${FIND_KEY}"}), "").with_faults(vec![
+            fault(&at(agent, "Retrieval/Http/Headers/X-Key"), &model_key.replace("OPENAI_API_KEY", "FIND_KEY")),
+        ]),
+        replaced(&at(agent, "Query"), json!("api-version=1"), "must be an object, not a string"),
+        replaced(&at(agent, "Query/v"), json!(1), "must be a string, not a number"),
+        replaced(&at(agent, "Query/v"), json!("${KEY}"), no_placeholder),
+        replaced(&at(agent, "Query/v"), json!("v".repeat(1025)), "must be at most 1024 bytes long"),
+        replaced(&at(agent, "Query/"), json!("v"), "the name must be 1 to 128 bytes long"),
+        replaced(&at(agent, "PromptCacheKey"), json!("session"), "must be \"Session\" or \"None\""),
+        replaced(&at(agent, "ModelParameters"), json!([]), "must be an object, not an array"),
+        hidden(&at(agent, "ModelParameters"), json!({"x": "p".repeat(65_529)}), "is 65537 bytes long; the most is 65536"),
+        replaced(&at(agent, "ModelParameters/include"), json!("all"), "must be an array, not a string"),
+        replaced(&at(agent, "ModelParameters/include"), json!(["a", 1]), "").with_faults(vec![
+            fault(&at(agent, "ModelParameters/include/1"), "must be a string, not a number"),
+        ]),
+        replaced(&at(agent, "ModelParameters/include"), json!(["a", "a"]), "").with_faults(vec![
+            fault(&at(agent, "ModelParameters/include/1"), "the name \"a\" is already taken above"),
+        ]),
+        replaced(&at(agent, "Compaction"), json!("Own"), "must be an object, not a string"),
+        replaced(&at(agent, "Compaction/By"), json!("own"), "must be \"Own\" or \"Service\" or \"None\""),
+        replaced(&at(agent, "Compaction"), json!({"By": "Service"}), "").with_faults(vec![
+            fault(&at(agent, "Compaction/Threshold"), no_threshold),
+        ]),
+        replaced(&at(agent, "Compaction/Threshold"), json!(999), threshold),
+        replaced(&at(agent, "Compaction/Prompt"), json!(" "), "must not be blank"),
+        replaced(&at(agent, "Compaction/Prompt"), long(65_536), &too_long(65_536)),
+        replaced(&at(agent, "Budget/TurnTokens"), json!(0), tokens),
+        replaced(&at(agent, "Budget/SessionTokens"), json!(4_294_967_296_u64), tokens),
+        replaced(&at(agent, "Budget/Tokens"), json!(1), "unknown member \"Tokens\"; the members here are TurnTokens, SessionTokens"),
+        replaced(&at(agent, "MaxIterations"), json!(1001), "must be an integer from 1 to 1000"),
+        replaced(&at(agent, "RetentionDays"), json!(0), "must be an integer from 1 to 36500"),
         replaced(&at(agent, "Retrieval"), json!("none"), retrieval),
         replaced(&at(agent, "Retrieval"), json!({}), retrieval),
         replaced(&at(agent, "Retrieval"), json!({"Index": {}, "Http": {"Url": "https://x"}}), retrieval),
@@ -207,7 +246,29 @@ pub(crate) fn all() -> Vec<Wrong> {
             fault("/ServerTools/0/Http/Headers/Authorization", &model_key.replace("OPENAI_API_KEY", "LOOKUP_KEY")),
         ]),
         hidden("/ServerTools/0/Http/Headers/X-Org", json!("${}"), "the placeholder at byte 0 does not hold a secret's name (letters, digits and _, not starting with a digit); write it as ${SECRET_NAME}"),
-    ]
+    ];
+    for (name, remedy) in [
+        ("model", "name the model in \"Model\""),
+        ("input", "it is the conversation"),
+        ("instructions", "write them into a mode's \"Instructions\""),
+        ("tools", "list them in \"Tools\""),
+        ("tool_choice", "a request chooses by ToolChoiceName"),
+        ("previous_response_id", "\"Continuation\" decides it"),
+        ("conversation", "\"Continuation\" says who remembers the conversation"),
+        ("prompt", "write it into \"BootPrompt\" and \"Instructions\""),
+        ("store", "\"Continuation\" decides it"),
+        ("stream", "every call is a stream"),
+        ("background", "every call is a stream"),
+        ("context_management", "set \"Compaction\""),
+        ("prompt_cache_key", "set \"PromptCacheKey\""),
+    ] {
+        for holder in [agent, conversation, "/Modes/1"] {
+            let path = format!("{holder}/ModelParameters/{name}");
+            let message = format!("is written by the product itself; {remedy}");
+            all.push(replaced(&path, json!(null), &message));
+        }
+    }
+    all
 }
 
 pub(crate) fn fault(path: &str, message: &str) -> CatalogFault {

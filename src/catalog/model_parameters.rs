@@ -1,0 +1,74 @@
+//! Reading `ModelParameters`: members that an operator adds to the requests to the model service
+//! (interface §6).
+//!
+//! It owns the list of members that the product writes itself. Any other name is taken, since gateways
+//! have members of their own, and a value as it is: the service knows which it takes.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::definitions::{ModelParameter, ModelParameters};
+use super::findings::{Findings, Seen};
+use super::values::{entries, readable};
+use crate::json::Node;
+
+/// In bytes, as the document writes them. Every call sends them.
+const PARAMETERS_BYTES: usize = 64 * 1024;
+
+/// The members that the product writes itself, and what decides them.
+const REFUSED: [(&str, &str); 13] = [
+    ("model", "name the model in \"Model\""),
+    ("input", "it is the conversation"),
+    ("instructions", "write them into a mode's \"Instructions\""),
+    ("tools", "list them in \"Tools\""),
+    ("tool_choice", "a request chooses by ToolChoiceName"),
+    ("previous_response_id", "\"Continuation\" decides it"),
+    ("conversation", "\"Continuation\" says who remembers the conversation"),
+    ("prompt", "write it into \"BootPrompt\" and \"Instructions\""),
+    ("store", "\"Continuation\" decides it"),
+    ("stream", "every call is a stream"),
+    ("background", "every call is a stream"),
+    ("context_management", "set \"Compaction\""),
+    ("prompt_cache_key", "set \"PromptCacheKey\""),
+];
+
+/// The formats of `text` that are JSON.
+const JSON_FORMATS: [&str; 2] = ["json_schema", "json_object"];
+
+pub(super) fn model_parameters(node: Node<'_, '_>, found: &mut Findings) -> ModelParameters {
+    let mut parameters = ModelParameters::default();
+    if node.json.len() > PARAMETERS_BYTES {
+        let length = node.json.len();
+        found.fault(node, format!("is {length} bytes long; the most is {PARAMETERS_BYTES}"));
+        return parameters;
+    }
+    entries(node, found, |name, node, found| {
+        if let Some((_, remedy)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+            found.fault(node, format!("is written by the product itself; {remedy}"));
+        } else if name == "include" {
+            parameters.include = Some(include(node, found));
+        } else if let Some(value) = readable::<Value>(node, found) {
+            if name == "text" {
+                let format = value.pointer("/format/type").and_then(Value::as_str);
+                parameters.text_is_json =
+                    Some(format.is_some_and(|format| JSON_FORMATS.contains(&format)));
+            }
+            // The document is JSON, so this is, too.
+            if let Ok(json) = RawValue::from_string(node.json.to_owned()) {
+                parameters.members.push(ModelParameter { name: name.to_owned(), json });
+            }
+        }
+    });
+    parameters
+}
+
+/// A list of texts, each of which stands there once.
+fn include(node: Node<'_, '_>, found: &mut Findings) -> Vec<String> {
+    let mut names = Seen::new();
+    let mut include = Vec::new();
+    node.elements(found, |node, found| {
+        found.unique(node, "name", &mut names);
+        include.extend(node.text(found).map(Into::into));
+    });
+    include
+}
