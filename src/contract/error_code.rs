@@ -59,6 +59,8 @@ error_codes! {
         "The request carries no valid bearer key.";
     Forbidden = "forbidden", 403, Client, false, None,
         "The page's origin, the host, or a cap of the deployment does not permit this.";
+    BudgetExceeded = "budget_exceeded", 403, Operator, false, Some(Failed),
+        "The turn or the session has spent the tokens that the operator permits.";
     NotFound = "not_found", 404, Client, false, None,
         "There is nothing at this address.";
     SessionNotFound = "session_not_found", 404, Client, false, None,

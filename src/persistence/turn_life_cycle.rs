@@ -217,8 +217,16 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Records the transcript of a model call that failed.
-    pub fn record_attempt(&self, turn: &mut Turn, record: &str) -> Result<(), Fault> {
-        self.step(|| self.save_turn(turn, None, Some(record)))
+    pub fn record_attempt(
+        &self,
+        session: &Session,
+        turn: &mut Turn,
+        record: &str,
+    ) -> Result<(), Fault> {
+        self.step(|| {
+            self.save_turn(turn, None, Some(record))?;
+            self.save_session(session)
+        })
     }
 
     /// Records the result of one call, with its files and its mode change.

@@ -4,54 +4,24 @@
 //! Two retries for 408, 409, 429, 5xx and connections that failed; the service's `Retry-After` up
 //! to a minute, else a backoff with jitter, as the service's own clients do.
 
-use serde::Serialize;
-
+use super::budget::permit;
 use super::conversation_input::Input;
-use super::live_segment::LiveSegment;
+use super::live_segment::{Learns, LiveSegment};
+use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, Continuation};
-use crate::composition::{Block, ComposedRequest, ModelRequest, compose_request};
-use crate::contract::{Fault, Usage};
+use crate::composition::{ComposedRequest, ModelRequest, compose_request};
+use crate::contract::Fault;
 use crate::encoding::sha256_hex;
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
-use crate::persistence::EntrySeq;
 use crate::ports::{Database, Deployment, Platform};
+use crate::responses_api::Reported;
 
 /// The most calls for one request, the first included.
 const MAX_CALLS: u32 = 3;
 
 /// The longest wait that a service can ask for, in milliseconds.
 const MAX_RETRY_AFTER_MS: u64 = 60_000;
-
-/// The transcript of one model call: its input by place in the conversation, its course and its cost.
-/// The conversation alone holds the content.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct Transcript {
-    pub(super) segment: u32,
-    started_at: u64,
-    duration_ms: u64,
-    body_sha256: String,
-    body_bytes: usize,
-    previous_response_id: Option<String>,
-    first_entry: Option<EntrySeq>,
-    last_entry: Option<EntrySeq>,
-    rebuilt: bool,
-    withheld: Vec<EntrySeq>,
-    composition: Vec<Block>,
-    pub(super) retries: Vec<Retry>,
-    pub(super) response_id: Option<String>,
-    pub(super) usage: Option<Usage>,
-    pub(super) fault: Option<Fault>,
-}
-
-/// An attempt that failed and was followed by another.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct Retry {
-    http_status: Option<u16>,
-    waited_ms: u64,
-}
 
 /// A model call that has succeeded, or failed for good.
 pub(super) struct Exchange {
@@ -63,13 +33,6 @@ pub(super) struct Exchange {
     pub(super) welcomed: bool,
 }
 
-impl Transcript {
-    /// The text that is stored.
-    pub(super) fn to_json(&self) -> Result<String, Fault> {
-        serde_json::to_string(self).map_err(|_| Fault::unwritable("The transcript"))
-    }
-}
-
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Composes the request and makes the call, with retries.
     pub(super) async fn exchange(
@@ -77,67 +40,104 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         input: &Input,
     ) -> Result<Exchange, Fault> {
-        let mut composed = self.compose(running, input)?;
-        let (body_sha256, body_bytes) = (sha256_hex(composed.body.as_bytes()), composed.body.len());
-        let started_at = self.platform.now_ms();
+        permit(running, 0)?;
+        let composed = self.compose(running, input)?;
         let platform = self.platform.as_ref();
         let endpoint = endpoint(platform, &self.deployment, running.agent);
         let segment = running.turn.progress.next_segment;
-        let mut live = LiveSegment::new(running.live_text, segment, self.welcome(running));
-        let mut retries = Vec::new();
-        let mut attempts = 0;
-        let ending = loop {
-            attempts += 1;
-            // The body can be long, so nobody keeps it while the response is read.
-            let body = std::mem::take(&mut composed.body);
-            let ending = llm_call::call(platform, &endpoint, body, &mut live).await;
-            let Err(failure) = &ending else { break ending };
-            let wait = wait_ms(failure, attempts, platform.random())
-                // A wait past the turn's deadline would replace the real failure by a timeout.
-                .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms);
-            let Some(waited_ms) = wait else { break ending };
-            retries.push(Retry { http_status: failure.http_status(), waited_ms });
-            platform.sleep(waited_ms).await;
-            composed = self.compose(running, input)?;
-        };
-        let duration_ms = self.since(started_at);
-        let mut report = self.report.borrow_mut();
-        report.timings.model += duration_ms;
-        report.retries += attempts - 1;
-        drop(report);
-        let transcript = Transcript {
-            segment: live.segment,
+        let started_at = platform.now_ms();
+        self.under_way.replace(Some(Transcript {
+            segment,
             started_at,
-            duration_ms,
-            body_sha256,
-            body_bytes,
+            duration_ms: 0,
+            body_sha256: sha256_hex(composed.body.as_bytes()),
+            body_bytes: composed.body.len(),
             previous_response_id: input.previous_response_id.clone(),
             first_entry: input.entries.first().map(|entry| entry.seq),
             last_entry: input.entries.last().map(|entry| entry.seq),
             rebuilt: input.rebuilt,
             withheld: input.withheld.clone(),
             composition: composed.trace,
-            retries,
+            stored: running.agent.continuation == Continuation::Stored,
+            retries: Vec::new(),
             response_id: None,
             usage: None,
             fault: None,
+        }));
+        let ledger = Ledger { reasoner: self, running };
+        let mut live = LiveSegment::new(running.live_text, segment, self.welcome(running), &ledger);
+        // The body can be long, so nobody keeps it while the response is read.
+        let mut body = composed.body;
+        let mut attempts = 0;
+        let ending = loop {
+            attempts += 1;
+            let ending = llm_call::call(platform, &endpoint, body, &mut live).await;
+            let Err(failure) = &ending else { break ending };
+            let wait = wait_ms(failure, attempts, platform.random())
+                // A wait past the turn's deadline would replace the real failure by a timeout.
+                .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms)
+                .filter(|_| permit(running, self.spent_under_way()).is_ok());
+            let Some(waited_ms) = wait else { break ending };
+            if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
+                transcript.repeat(failure.http_status(), waited_ms);
+            }
+            platform.sleep(waited_ms).await;
+            body = self.compose(running, input)?.body;
         };
+        ledger.fault()?;
+        let mut transcript = self.cut_off(None).ok_or_else(lost_transcript)?;
+        transcript.segment = live.segment;
+        let mut report = self.report.borrow_mut();
+        report.timings.model += transcript.duration_ms;
+        report.retries += attempts - 1;
+        drop(report);
         Ok(Exchange { transcript, ending, shown: live.shown, welcomed: live.welcomed })
     }
 
-    /// Makes a failed call again with another input, and discards the text that the failed call has
-    /// shown.
+    /// Records a failed call and makes it again with another input. The text that the failed call has
+    /// shown is discarded.
     pub(super) async fn exchange_again(
         &self,
         running: &mut RunningTurn<'_>,
-        failed: &Exchange,
+        failed: Exchange,
         input: &Input,
     ) -> Result<Exchange, Fault> {
-        if failed.shown {
-            running.live_text.discard(failed.transcript.segment);
-            running.turn.progress.next_segment = failed.transcript.segment + 1;
+        let Exchange { transcript, ending, shown, .. } = failed;
+        if shown {
+            running.live_text.discard(transcript.segment);
+            running.turn.progress.next_segment = transcript.segment + 1;
+        }
+        if let Err(failure) = ending {
+            self.record_failure(running, transcript, failure)?;
         }
         self.exchange(running, input).await
+    }
+
+    /// Records a call that failed, with what it has cost, and returns its fault.
+    pub(super) fn record_failure(
+        &self,
+        running: &mut RunningTurn<'_>,
+        mut transcript: Transcript,
+        failure: CallFailure,
+    ) -> Result<Fault, Fault> {
+        let fault = failure.into_fault(transcript.attempts());
+        transcript.fault = Some(fault.clone());
+        let (session, turn) = (&mut running.session, &mut running.turn);
+        transcript.count(session, turn);
+        self.store.record_attempt(session, turn, &transcript.to_json()?)?;
+        Ok(fault)
+    }
+
+    /// Takes the transcript of the call that is under way, as far as it has come.
+    pub(super) fn cut_off(&self, fault: Option<Fault>) -> Option<Transcript> {
+        let mut transcript = self.under_way.take()?;
+        transcript.duration_ms = self.since(transcript.started_at);
+        transcript.fault = fault;
+        Some(transcript)
+    }
+
+    fn spent_under_way(&self) -> u64 {
+        self.under_way.borrow().as_ref().map_or(0, Transcript::total_tokens)
     }
 
     /// The welcome message of a mode that was entered in this turn.
@@ -172,6 +172,42 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         self.report.borrow_mut().timings.compose += self.since(since);
         composed
     }
+}
+
+/// Notes what the service says about the responses of a call.
+struct Ledger<'a, P, D> {
+    reasoner: &'a Reasoner<P, D>,
+    running: &'a RunningTurn<'a>,
+}
+
+impl<P: Platform, D: Database> Ledger<'_, P, D> {
+    /// The fault of a storage that did not keep an id.
+    fn fault(&self) -> Result<(), Fault> {
+        let under_way = self.reasoner.under_way.borrow();
+        let fault = under_way.as_ref().and_then(|transcript| transcript.fault.clone());
+        fault.map_or(Ok(()), Err)
+    }
+}
+
+impl<P: Platform, D: Database> Learns for Ledger<'_, P, D> {
+    fn learn(&self, reported: &Reported) {
+        let mut under_way = self.reasoner.under_way.borrow_mut();
+        let Some(transcript) = under_way.as_mut() else { return };
+        transcript.learn(reported);
+        if let Some(id) = reported.response_id.as_ref().filter(|_| self.keeps_ids()) {
+            let kept = self.reasoner.store.keep_response(id, &self.running.session.agent_context);
+            transcript.fault = kept.err().or(transcript.fault.take());
+        }
+    }
+
+    fn keeps_ids(&self) -> bool {
+        let agent = self.running.agent;
+        agent.delete_stored && agent.continuation == Continuation::Stored
+    }
+}
+
+fn lost_transcript() -> Fault {
+    Fault::internal("The transcript of a model call was lost.")
 }
 
 /// The address and the key of an agent context's model service: the catalog's, or else the

@@ -8,6 +8,7 @@
 //! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
 //! mode change.
 
+mod budget;
 mod conversation_input;
 mod erasure;
 mod exchange;
@@ -20,6 +21,7 @@ mod run_report;
 mod settlement;
 mod text_cursor;
 mod tool_step;
+mod transcript;
 mod turn_beginning;
 mod turn_ending;
 mod turn_loop;
