@@ -81,8 +81,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             let message = "The turn has had as many continuations as the deployment permits. Cancel it, and begin a new one.";
             return Err(Fault::new(ErrorCode::Forbidden, message).with("MaxContinuations", most));
         }
-        // Without a catalog the turn could not go on.
-        self.context.catalog()?;
+        self.context.contexts_of(&session)?;
         let mut calls = self.store.calls(open)?;
         let settled = match_results(&mut calls, &request.tool_results)?;
         let now = self.platform.now_ms();
@@ -115,8 +114,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             (Some(_), TurnStatus::Aborted) if latest => Err(turn_aborted()),
             (Some(_), TurnStatus::Failed) if latest && self.given_up != Some(turn.ordinal) => {
                 self.refuse_when_live(&session)?;
-                // Without a catalog the turn could not run.
-                self.context.catalog()?;
+                self.context.contexts_of(&session)?;
                 self.ensure_alarm()?;
                 resume_turn(self.store, &mut session, &mut turn, self.platform.now_ms())?;
                 Ok(Some(Admitted::Run(turn)))

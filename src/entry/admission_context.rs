@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::catalog::{Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_hex;
+use crate::persistence::Session;
 use crate::ports::{Deployment, KeptCatalog, Platform};
 
 /// The time until the operator's catalog is read again, in milliseconds. KV itself takes up to a minute
@@ -28,6 +29,25 @@ impl AdmissionContext {
     /// The catalog, for what cannot be done without one.
     pub(super) fn catalog(&self) -> Result<&Rc<Catalog>, Fault> {
         self.catalog.as_ref().map_err(Fault::clone)
+    }
+
+    /// Whether a turn of the session can go on: `catalog_invalid` without a catalog, `context_not_found`
+    /// when the catalog has lost a context that the session is bound to. Such a turn waits for the
+    /// operator.
+    pub(super) fn contexts_of(&self, session: &Session) -> Result<(), Fault> {
+        let catalog = self.catalog()?;
+        let (agent, conversation) = (&session.agent_context, &session.conversation_context);
+        let (kind, id) = if catalog.agent_context(agent).is_none() {
+            ("AgentContext", agent)
+        } else if catalog.conversation_context(conversation).is_none() {
+            ("ConversationContext", conversation)
+        } else {
+            return Ok(());
+        };
+        let message = format!(
+            "The session is bound to the {kind} {id}, which the catalog no longer has. Nothing was changed: when the operator has put it back, the same request goes on."
+        );
+        Err(Fault::new(ErrorCode::ContextNotFound, message))
     }
 }
 

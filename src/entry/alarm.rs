@@ -23,6 +23,11 @@ impl Alarm {
         Ok(())
     }
 
+    /// Sets the alarm for a moment that is far off, unless it is set for one that is near.
+    pub(super) fn set_for_later<P: Platform>(&self, platform: &P, at_ms: u64) -> Result<(), Fault> {
+        if self.is_set.get() { Ok(()) } else { platform.set_alarm(at_ms) }
+    }
+
     /// Notes that the alarm rang, or was deleted with the storage.
     pub(super) fn forget(&self) {
         self.is_set.set(false);

@@ -9,15 +9,16 @@ use serde_json::json;
 use super::admission::no_session;
 use super::admission_context::AdmissionContext;
 use super::session_host::SessionHost;
+use crate::catalog::Continuation;
 use crate::contract::{Fault, SessionId};
 use crate::files::FileId;
-use crate::persistence::{ErasureReceipt, PendingErasure};
+use crate::persistence::{ErasureReceipt, StoredAtService};
 use crate::ports::{Database, FileFault, Platform};
 use crate::reasoner::delete_responses;
 
 /// The number of stored responses that one pass deletes. The runtime limits the requests of an
 /// invocation.
-const PER_PASS: usize = 200;
+const PER_PASS: u32 = 200;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases the session and returns the receipt. A fault means that no row was erased. `received_at` is
@@ -35,26 +36,27 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let _under_way = Rc::clone(&self.erasures);
         self.epoch.set(self.epoch.get().asked(received_at));
         let files = self.erase_files().await?;
-        let erasure = match self.store.session()? {
+        let receipt = match self.store.session()? {
             Some(session) => {
                 let agent = context.catalog()?.agent_context(&session.agent_context);
-                let responses = match agent {
-                    Some(agent) if agent.delete_stored => Some(self.store.stored_responses()?),
-                    _ => None,
+                let at_service = match agent {
+                    Some(agent) if !agent.delete_stored => StoredAtService::Left,
+                    _ => StoredAtService::Deleted {
+                        unless_told: agent
+                            .is_none_or(|agent| agent.continuation == Continuation::Stored),
+                    },
                 };
                 let now = self.platform.now_ms();
-                let agent = session.agent_context.as_str();
                 // The alarm brings the deletions at the model service to their end.
                 self.alarm.ensure(self.platform.as_ref(), context.deployment.turn_alarm_ms)?;
-                let id = &session.session_id;
-                let erasure = self.store.erase(id, agent, files, responses, now)?;
+                let receipt = self.store.erase(&session, files, at_service, now)?;
                 self.epoch.set(self.epoch.get().stored());
-                erasure
+                receipt
             }
-            None => self.store.pending_erasure()?.ok_or_else(|| no_session(session_id))?,
+            None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,
         };
         self.platform.durable().await;
-        let receipt = self.pass(context, erasure).await?;
+        let receipt = self.pass(context).await?.unwrap_or(receipt);
         self.platform.log(json!({ "event": "erased", "level": "info", "receipt": receipt }));
         Ok(receipt)
     }
@@ -68,15 +70,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             // The request continues it.
             return Ok(());
         }
-        if let Some(erasure) = self.store.pending_erasure()? {
-            self.pass(context, erasure).await?;
-        }
-        Ok(())
+        self.pass(context).await.map(|_| ())
     }
 
     /// Frees the storage of an object without a session, or sets the alarm of an unfinished erasure.
     pub(super) async fn end_erasure(&self, context: &AdmissionContext) -> Result<(), Fault> {
-        if self.store.pending_erasure()?.is_some() {
+        if self.store.receipt()?.is_some() {
             let every_ms = context.deployment.turn_alarm_ms;
             return self.alarm.ensure(self.platform.as_ref(), every_ms);
         }
@@ -124,35 +123,21 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    async fn pass(
-        &self,
-        context: &AdmissionContext,
-        erasure: PendingErasure,
-    ) -> Result<ErasureReceipt, Fault> {
-        let PendingErasure { mut receipt, agent_context, mut responses, .. } = erasure;
+    /// Asks the model service to delete some of the responses. Returns the receipt as it is then; `None`
+    /// when no response was to be deleted.
+    async fn pass(&self, context: &AdmissionContext) -> Result<Option<ErasureReceipt>, Fault> {
+        let responses = self.store.responses_to_delete(PER_PASS)?;
         if responses.is_empty() {
-            return Ok(receipt);
+            return Ok(None);
         }
-        responses.truncate(PER_PASS);
         // An invalid catalog does not name the model service, so this pass counts as no attempt.
-        let Ok(catalog) = &context.catalog else { return Ok(receipt) };
-        let deleted = match catalog.agent_context(&agent_context) {
-            Some(agent) => {
-                let platform = self.platform.as_ref();
-                delete_responses(platform, &context.deployment, agent, &responses).await
-            }
-            // The catalog no longer has the agent context, and with it the model service.
-            None => Vec::new(),
-        };
-        match self.store.settle_erasure(responses.len(), &deleted)? {
-            Some(settled) => Ok(settled),
-            None => {
-                // Another pass has settled the erasure meanwhile.
-                if let Some(stored) = &mut receipt.stored_responses {
-                    stored.deleted += std::mem::take(&mut stored.pending);
-                }
-                Ok(receipt)
-            }
+        let Ok(catalog) = &context.catalog else { return self.store.receipt() };
+        let (platform, deployment) = (self.platform.as_ref(), &context.deployment);
+        let asked = delete_responses(platform, deployment, catalog, responses).await;
+        if let Some(receipt) = self.store.settle_erasure(&asked)? {
+            self.settled.replace(Some(receipt));
         }
+        // Where another pass has ended the erasure meanwhile, its receipt is the last one.
+        Ok(self.settled.borrow().clone())
     }
 }

@@ -25,6 +25,7 @@ mod recovery;
 mod request;
 mod request_body;
 mod response;
+mod retention;
 mod route;
 mod session_endpoints;
 mod session_host;

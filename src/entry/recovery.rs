@@ -22,7 +22,7 @@ pub(super) enum Recovered {
     Nothing,
     /// The turn with this ordinal was interrupted too often and has just failed.
     GivenUp(u64),
-    /// A turn waits for the operator to mend the catalog.
+    /// A turn waits for the operator to mend the catalog, or to put a context back.
     Waits,
 }
 
@@ -56,8 +56,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(())
     }
 
-    /// Keeps the alarm of a running turn, resumes an interrupted turn, continues an erasure, and frees
-    /// storage that holds nothing.
+    /// Keeps the alarm of a running turn, resumes an interrupted turn, continues an erasure, frees storage
+    /// that holds nothing, and erases a session that has been kept for long enough.
     async fn resume_work(
         self: &Rc<Self>,
         source: &ContextSource,
@@ -70,9 +70,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let recovered = self.recover(&context)?;
         self.resume_erasure(&context).await?;
         self.end_erasure(&context).await?;
-        match context.catalog {
-            Err(fault) if recovered == Recovered::Waits => Err(fault),
-            _ => Ok(()),
+        match (recovered, self.store.session()?) {
+            (Recovered::Waits, Some(session)) => context.contexts_of(&session),
+            _ => self.retire(&context).await,
         }
     }
 
@@ -97,7 +97,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             self.store.end(&mut session, &mut turn, None, &outcome, now)?;
             return Ok(Recovered::GivenUp(ordinal));
         }
-        if context.catalog.is_err() {
+        if context.contexts_of(&session).is_err() {
             return Ok(Recovered::Waits);
         }
         self.admission(context).ensure_alarm()?;

@@ -14,7 +14,7 @@ use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
 use super::epoch::Epoch;
 use crate::contract::{Fault, SessionId, TurnId};
-use crate::persistence::{Session, SessionStore, Turn};
+use crate::persistence::{ErasureReceipt, Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{LiveText, Reasoner};
 
@@ -31,6 +31,8 @@ pub struct SessionHost<P, D> {
     /// What a submission was received before is not to bring back.
     pub(super) epoch: Cell<Epoch>,
     pub(super) alarm: Alarm,
+    /// The receipt that the latest deletions at the model service led to.
+    pub(super) settled: RefCell<Option<ErasureReceipt>>,
 }
 
 /// A turn that runs in this instance.
@@ -52,6 +54,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             erasures: Rc::default(),
             epoch: Cell::default(),
             alarm: Alarm::default(),
+            settled: RefCell::default(),
         })
     }
 
@@ -68,13 +71,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.live.replace(Some(live.clone()));
         self.runs.set(self.runs.get() + 1);
         let host = Rc::clone(self);
-        let reasoner = Reasoner {
-            platform: Rc::clone(&self.platform),
-            store: Rc::clone(&self.store),
-            catalog,
-            deployment: Rc::clone(&context.deployment),
-            report: RefCell::default(),
-        };
+        let (platform, store) = (Rc::clone(&self.platform), Rc::clone(&self.store));
+        let reasoner = Reasoner::new(platform, store, catalog, Rc::clone(&context.deployment));
         let turn_id = turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {

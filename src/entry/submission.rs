@@ -121,8 +121,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if let Some(live) = self.live_turn(turn) {
             return Ok(live.text);
         }
-        // Recovery leaves a running turn only where it waits for a valid catalog.
-        context.catalog()?;
+        // Recovery leaves a running turn only where it waits for the operator.
+        if let Some(session) = self.store.session()? {
+            context.contexts_of(&session)?;
+        }
         Err(Fault::internal("The turn is running nowhere."))
     }
 }

@@ -26,6 +26,9 @@ pub(super) struct SessionView {
     updated_at: String,
     /// The number of accepted turns.
     turn_count: u64,
+    /// Prompt tokens of the newest model call; absent until one was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     latest_turn: Option<TurnSummary>,
     /// The turn that runs or awaits tools; absent while the session takes a new turn.
@@ -166,6 +169,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             created_at: timestamp(session.created_at),
             updated_at: timestamp(session.updated_at),
             turn_count: latest.as_ref().map_or(0, |turn| turn.ordinal),
+            context_tokens: session.state.context_tokens,
             latest_turn: latest.map(summary).transpose()?,
             live_turn: live.map(summary).transpose()?,
         })

@@ -8,7 +8,8 @@ use super::refusal::{Refusal, needs_operator, status_can_pass, with_plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::ports::as_repeated;
 use crate::responses_api::{
-    ErrorBody, StreamFault, code_concerns_input, concerns_input, concerns_previous_response,
+    ErrorBody, Reported, StreamFault, code_concerns_input, concerns_input,
+    concerns_previous_response,
 };
 
 /// A model call without a usable output.
@@ -18,6 +19,8 @@ pub struct CallFailure {
     pub cause: Cause,
     /// The service's id for the request, when a response had begun.
     pub request_id: Option<String>,
+    /// What the service had said about the response by then.
+    pub reported: Reported,
 }
 
 /// Why a model call gave no usable output.
@@ -48,7 +51,7 @@ pub enum Cause {
 impl CallFailure {
     /// A failure in which no name holds the key: a gateway may quote a key where a code is expected.
     pub(super) fn new(cause: Cause, request_id: Option<String>, key: Option<&str>) -> Self {
-        let mut failure = Self { cause, request_id };
+        let mut failure = Self { cause, request_id, reported: Reported::default() };
         let Some(key) = key.and_then(as_repeated) else { return failure };
         let (error, reason) = match &mut failure.cause {
             Cause::Refused(refusal) => (Some(&mut refusal.body), None),
@@ -213,7 +216,7 @@ mod tests {
 
     impl From<Cause> for CallFailure {
         fn from(cause: Cause) -> Self {
-            Self { cause, request_id: None }
+            Self { cause, request_id: None, reported: Reported::default() }
         }
     }
 
@@ -229,7 +232,7 @@ mod tests {
             message: own(Some(WORDS)),
         };
         let refusal = Refusal { status, body, retry_after_ms: Some(7), is_final: false };
-        CallFailure { cause: Cause::Refused(Box::new(refusal)), request_id: own(Some("req_1")) }
+        CallFailure { request_id: own(Some("req_1")), ..Cause::Refused(Box::new(refusal)).into() }
     }
 
     #[test]
@@ -321,7 +324,7 @@ mod tests {
                 (Cause::Incomplete { reason: words() }, &["Attempts"]),
                 (Cause::BrokenOff, &["Attempts"]),
             ] {
-                let fault = CallFailure { cause, request_id: words() }.into_fault(1);
+                let fault = CallFailure { request_id: words(), ..cause.into() }.into_fault(1);
                 let said = serde_json::to_string(&fault).unwrap();
                 assert!(!said.contains("sk-live") && !said.contains("tell me"), "{said}");
                 assert!(fault.details.unwrap().keys().eq(details), "{said}");
@@ -371,7 +374,8 @@ mod tests {
             Cause::Failed(Box::default()),
             Cause::Incomplete { reason: None },
         ] {
-            let fault = CallFailure { cause, request_id: Some("req_1".to_owned()) }.into_fault(2);
+            let fault =
+                CallFailure { request_id: Some("req_1".to_owned()), ..cause.into() }.into_fault(2);
             assert_eq!(
                 serde_json::to_value(fault.details).unwrap(),
                 serde_json::json!({ "Attempts": 2, "RequestId": "req_1" })

@@ -10,7 +10,7 @@ mod failure;
 mod reading;
 mod refusal;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
@@ -43,7 +43,12 @@ pub async fn call<P: Platform>(
     body: impl RequestBody,
     audience: &mut dyn Audience,
 ) -> Result<UsableOutput, CallFailure> {
-    let reader = Reader { platform, endpoint, last_heard: Cell::new(platform.now_ms()) };
+    let reader = Reader {
+        platform,
+        endpoint,
+        last_heard: Cell::new(platform.now_ms()),
+        reported: RefCell::default(),
+    };
     let request_id = Cell::new(None);
     let exchange = pin!(exchange(&reader, body, &request_id, audience));
     let ending = match select(exchange, pin!(reader.silence())).await {
@@ -51,18 +56,32 @@ pub async fn call<P: Platform>(
         Either::Right(_) => Err(Cause::Silent { after_ms: endpoint.idle_timeout_ms }),
     };
     let key = endpoint.api_key.as_deref();
-    ending.map_err(|cause| CallFailure::new(cause, request_id.take(), key))
+    ending.map_err(|cause| {
+        let failure = CallFailure::new(cause, request_id.take(), key);
+        CallFailure { reported: reader.reported.take(), ..failure }
+    })
 }
 
 /// What an id keeps of its characters in a path (RFC 3986, section 2.3).
 const IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Has the model service delete a stored response. True when the service no longer holds it. An id that
-/// no path can name is not sent: it would name something else.
-pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> bool {
+/// What became of a request to delete a stored response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// The service no longer holds it.
+    Gone,
+    /// The service refused, or could not.
+    Refused,
+    /// There was no answer.
+    Unanswered,
+}
+
+/// Has the model service delete a stored response. An id that no path can name counts as refused and is
+/// not sent: it would name something else.
+pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> Deletion {
     // Encoded dots are dots to URL parsers.
     if matches!(id, "" | "." | "..") {
-        return false;
+        return Deletion::Refused;
     }
     let segment = utf8_percent_encode(id, IN_A_PATH);
     let deletion = platform.send(HttpRequest {
@@ -72,8 +91,11 @@ pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id:
         body: String::new(),
     });
     match select(pin!(deletion), pin!(platform.sleep(endpoint.idle_timeout_ms))).await {
-        Either::Left((Ok(response), _)) => matches!(response.status, 200..=299 | 404),
-        Either::Left((Err(_), _)) | Either::Right(_) => false,
+        Either::Left((Ok(response), _)) => match response.status {
+            200..=299 | 404 => Deletion::Gone,
+            _ => Deletion::Refused,
+        },
+        Either::Left((Err(_), _)) | Either::Right(_) => Deletion::Unanswered,
     }
 }
 
@@ -84,7 +106,7 @@ async fn exchange<P: Platform>(
     request_id: &Cell<Option<String>>,
     audience: &mut dyn Audience,
 ) -> Result<ResponseEnd, Cause> {
-    let Reader { platform, endpoint, last_heard } = reader;
+    let Reader { platform, endpoint, last_heard, .. } = reader;
     let mut headers = endpoint.authorization();
     headers.insert(0, ("Accept".to_owned(), "text/event-stream".to_owned()));
     let request = HttpRequest { method: HttpMethod::Post, url: endpoint.url(), headers, body };

@@ -3,7 +3,7 @@
 //!
 //! Architecture Invariant: bytes that have arrived are read even when the connection breaks after them.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll};
@@ -13,7 +13,7 @@ use futures_util::future::{Either, select};
 use super::endpoint::Endpoint;
 use super::failure::Cause;
 use crate::ports::{CHUNK_BYTES, Platform, ResponseBody};
-use crate::responses_api::{ResponseEnd, ResponseStream, StreamLimits, TextProgress};
+use crate::responses_api::{Reported, ResponseEnd, ResponseStream, StreamLimits, TextProgress};
 
 /// The bounds of a response.
 const LIMITS: StreamLimits =
@@ -39,6 +39,12 @@ pub trait Audience {
     /// Takes the next piece of text.
     fn hear(&mut self, progress: TextProgress);
 
+    /// Takes what the service says about the response itself, whenever that is more than before.
+    fn learn(&mut self, reported: &Reported);
+
+    /// Whether what is learned has to be durable before the response goes on.
+    fn keeps_what_it_learns(&self) -> bool;
+
     /// Becomes ready when somebody waits for the text as it grows.
     fn poll_listens(&self, context: &mut Context<'_>) -> Poll<()>;
 }
@@ -49,6 +55,8 @@ pub(super) struct Reader<'a, P> {
     pub(super) endpoint: &'a Endpoint,
     /// When the last bytes came, in milliseconds.
     pub(super) last_heard: Cell<u64>,
+    /// What the service has said about the response.
+    pub(super) reported: RefCell<Reported>,
 }
 
 impl<P: Platform> Reader<'_, P> {
@@ -63,7 +71,11 @@ impl<P: Platform> Reader<'_, P> {
         let mut text_has_begun = false;
         let mut more_is_there = false;
         while !stream.is_finished() {
-            let all_is_there = !more_is_there && self.pause(&mut manner, &mut body, audience).await;
+            // An id that has to be kept is read as soon as it is there.
+            let hurries =
+                audience.keeps_what_it_learns() && self.reported.borrow().response_id.is_none();
+            let pauses = !more_is_there && !hurries;
+            let all_is_there = pauses && self.pause(&mut manner, &mut body, audience).await;
             let at_least = if all_is_there {
                 CHUNK_BYTES
             } else if stream.is_between_events() {
@@ -76,7 +88,11 @@ impl<P: Platform> Reader<'_, P> {
             let chunk = match body.chunk(at_least).await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
-                Err(_) => return Err(Cause::BrokenOff),
+                Err(_) => {
+                    stream.break_off();
+                    self.learn(&stream, audience).await;
+                    return Err(Cause::BrokenOff);
+                }
             };
             let now = self.platform.now_ms();
             self.last_heard.set(now);
@@ -87,7 +103,9 @@ impl<P: Platform> Reader<'_, P> {
                 text_has_begun = true;
                 audience.hear(progress);
             };
-            stream.push(&chunk, &mut hear).map_err(Cause::Unreadable)?;
+            let pushed = stream.push(&chunk, &mut hear);
+            self.learn(&stream, audience).await;
+            pushed.map_err(Cause::Unreadable)?;
             if manner != Manner::AfterPauses {
                 let waited = now.saturating_sub(asked_at);
                 manner = if spoke_before && waited < self.endpoint.delta_interval_ms {
@@ -98,11 +116,25 @@ impl<P: Platform> Reader<'_, P> {
             }
         }
         body.finish();
-        let (progress, end) = stream.finish().map_err(Cause::Unreadable)?;
+        let finished = stream.finish();
+        self.learn(&stream, audience).await;
+        let (progress, end) = finished.map_err(Cause::Unreadable)?;
         if end.output().is_some() && progress != TextProgress::Nothing {
             audience.hear(progress);
         }
         Ok(end)
+    }
+
+    /// Passes on what the service has said about the response since the last time.
+    async fn learn(&self, stream: &ResponseStream, audience: &mut dyn Audience) {
+        if *stream.reported() == *self.reported.borrow() {
+            return;
+        }
+        self.reported.replace(stream.reported().clone());
+        audience.learn(stream.reported());
+        if audience.keeps_what_it_learns() {
+            self.platform.durable().await;
+        }
     }
 
     /// Completes when no bytes came for the endpoint's limit. Sets one timer for each such span, not for

@@ -33,15 +33,13 @@ pub(super) fn note_window(
 }
 
 impl<D: Database> SessionStore<D> {
-    /// Records that the conversation is sent by another window, with the message that stands for turns, a JSON
-    /// array, and the transcripts of the model calls that led to it, oldest first. The turn keeps the window
-    /// that it began with.
+    /// Records that the conversation is sent by another window, with the message that stands for turns. The
+    /// turn keeps the window that it began with.
     pub(crate) fn record_compaction(
         &self,
         session: &mut Session,
         turn: &mut Turn,
         compacted: CompactedConversation<'_>,
-        transcripts: &[String],
         now_ms: u64,
     ) -> Result<(), Fault> {
         let CompactedConversation { record, mut window, stand_in } = compacted;
@@ -52,9 +50,6 @@ impl<D: Database> SessionStore<D> {
                 window.stand_in = Some(self.append(turn.ordinal, EntryKind::StandIn, message)?);
             }
             note_window(session, turn, record, window);
-            for transcript in transcripts {
-                self.save_turn(turn, None, Some(transcript))?;
-            }
             self.save_turn(turn, None, None)?;
             self.save_session(session)
         })

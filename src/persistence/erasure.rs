@@ -1,17 +1,18 @@
-//! Erasing a session (interface §1) in one durable step. Only the receipt and the ids of responses
+//! Erasing a session (interface §1, §9) in one durable step. Only the receipt and the ids of responses
 //! that the model service still has to delete outlive the step, until those responses are deleted.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::SessionStore;
-use super::records::{from_json, to_json};
-use super::schema::{ERASURE_TABLES, session_tables};
+use super::records::{Session, from_json, to_json};
+use super::responses::{ResponseStanding, Settled};
+use super::schema::{RECEIPT, session_tables};
 use crate::contract::{Fault, SessionId};
 use crate::encoding::timestamp;
 use crate::ports::Database;
-
-/// How often the model service is asked to delete responses that it refuses to delete.
-const MAX_ATTEMPTS: u32 = 10;
 
 /// The response to `DELETE /sessions/{SessionId}`: the number of rows and files that were erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,14 +30,16 @@ pub(crate) struct ErasureReceipt {
     /// Files that server tools made, equal ones once.
     #[serde(default)]
     pub(crate) files: u64,
-    /// Responses at the model service; absent when the context does not say `DeleteStored`.
+    /// Responses at the model service; absent when none is to be deleted, because the context does not
+    /// say `DeleteStored`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stored_responses: Option<StoredResponses>,
 }
 
-/// The number of responses that the model service had stored, by what became of them.
+/// The number of responses that the model service may have stored, by what became of them. Each is
+/// counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", default)]
 pub(crate) struct StoredResponses {
     /// Deleted, or unknown to the service.
     pub(crate) deleted: u64,
@@ -44,50 +47,40 @@ pub(crate) struct StoredResponses {
     pub(crate) pending: u64,
     /// Given up, because the service refused to delete them every time.
     pub(crate) refused: u64,
+    /// Nobody can be asked: the agent context or its key is gone, or the service never answered.
+    pub(crate) unreachable: u64,
 }
 
-/// An erasure of whose stored responses some are still to be deleted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PendingErasure {
-    pub(crate) receipt: ErasureReceipt,
-    pub(crate) agent_context: String,
-    /// How often the model service did not delete all that it was asked to.
-    pub(crate) attempts: u32,
-    pub(crate) responses: Vec<String>,
+/// Which responses of a session the model service is to delete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoredAtService {
+    /// None: the operator does not ask for it.
+    Left,
+    /// All that it may have stored.
+    Deleted {
+        /// What to think of calls whose transcript does not say whether their responses were stored:
+        /// those of earlier versions of the product.
+        unless_told: bool,
+    },
 }
 
 impl<D: Database> SessionStore<D> {
-    /// Ids of the session's responses at the model service.
-    pub(crate) fn stored_responses(&self) -> Result<Vec<String>, Fault> {
-        let mut ids = Vec::new();
-        for ordinal in 1..=self.newest_ordinal()? {
-            let calls = self.model_calls(ordinal)?;
-            let stored = calls.iter().filter_map(|call| call.get("ResponseId")?.as_str());
-            ids.extend(stored.map(str::to_owned));
-        }
-        Ok(ids)
-    }
-
-    /// Erases the session, whose files are deleted already. `responses`, which the model service is to
-    /// delete, stay with the receipt; so do those of an earlier erasure under the same id.
+    /// Erases the session, whose files are deleted already. Responses that the model service is to
+    /// delete stay with the receipt; so do those of an earlier erasure under the same id.
     pub(crate) fn erase(
         &self,
-        session_id: &SessionId,
-        agent_context: &str,
+        session: &Session,
         files: u64,
-        responses: Option<Vec<String>>,
+        at_service: StoredAtService,
         now: u64,
-    ) -> Result<PendingErasure, Fault> {
-        let earlier = self.pending_erasure()?;
-        let delete = responses.is_some() || earlier.is_some();
-        let mut pending: Vec<String> = earlier.map_or_else(Vec::new, |earlier| earlier.responses);
-        pending.extend(responses.into_iter().flatten());
+    ) -> Result<ErasureReceipt, Fault> {
+        self.has_receipt()?;
         let count = |table| self.number(&format!("SELECT COUNT(*) AS number FROM {table}"));
         let count_of_calls = |table| if self.has_call_tables()? { count(table) } else { Ok(0) };
         let turns = count("turns")?;
         let latest_calls = self.number("SELECT COUNT(model_call) AS number FROM turns")?;
         let receipt = ErasureReceipt {
-            session_id: session_id.clone(),
+            session_id: session.session_id.clone(),
             erased_at: timestamp(now),
             turns,
             // A turn's row holds its latest submission and its latest model call.
@@ -97,92 +90,107 @@ impl<D: Database> SessionStore<D> {
             tool_calls: count_of_calls("calls")?,
             mode_changes: count_of_calls("mode_history")?,
             files,
-            stored_responses: delete.then(|| StoredResponses {
-                pending: pending.len() as u64,
-                ..StoredResponses::default()
-            }),
+            stored_responses: match at_service {
+                StoredAtService::Left => None,
+                StoredAtService::Deleted { .. } => Some(StoredResponses::default()),
+            },
         };
-        let erasure = PendingErasure {
-            receipt,
-            agent_context: agent_context.to_owned(),
-            attempts: 0,
-            responses: pending,
+        let told = match at_service {
+            StoredAtService::Left => BTreeSet::new(),
+            StoredAtService::Deleted { unless_told } => self.told_responses(unless_told)?,
         };
         self.step(|| {
             for table in session_tables() {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
             self.memory.take();
-            self.keep_erasure(&erasure)
-        })?;
-        Ok(erasure)
+            for id in &told {
+                let agent_context = &session.agent_context;
+                self.add_response(id, agent_context, ResponseStanding::Pending)?;
+            }
+            self.release_responses(at_service != StoredAtService::Left)?;
+            self.save_receipt(receipt)
+        })
     }
 
-    /// The erasure that is under way.
-    pub(crate) fn pending_erasure(&self) -> Result<Option<PendingErasure>, Fault> {
-        let table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'erasure'";
-        if self.database.first(table, &[])?.is_none() {
-            return Ok(None);
-        }
-        let Some(row) = self.database.first("SELECT * FROM erasure", &[])? else { return Ok(None) };
-        let ids = "SELECT response_id FROM stored_responses ORDER BY number";
-        let ids = self.database.query(ids, &[])?;
-        Ok(Some(PendingErasure {
-            receipt: from_json("receipt", &row.get::<String>("receipt")?)?,
-            agent_context: row.get("agent_context")?,
-            attempts: row.get("attempts")?,
-            responses: ids.iter().map(|row| row.get("response_id")).collect::<Result<_, _>>()?,
-        }))
+    /// The receipt of the erasure that is under way.
+    pub(crate) fn receipt(&self) -> Result<Option<ErasureReceipt>, Fault> {
+        let Some(receipt) = self.stored_receipt()? else { return Ok(None) };
+        self.shown(receipt).map(Some)
     }
 
-    /// Records that the model service has `deleted` responses when it was asked to delete `asked`. The
-    /// erasure ends when none is left, or when the service has refused the rest too often.
+    /// Records what became of requests to delete responses: `None` where the model service no longer
+    /// holds one. The erasure ends when none is left. `None` when it has ended before.
     pub(crate) fn settle_erasure(
         &self,
-        asked: usize,
-        deleted: &[String],
+        asked: &[(String, Option<ResponseStanding>)],
     ) -> Result<Option<ErasureReceipt>, Fault> {
         // Another erasure may have added to the list while the service was asked.
-        let Some(mut erasure) = self.pending_erasure()? else { return Ok(None) };
-        let before = erasure.responses.len();
-        erasure.responses.retain(|id| !deleted.contains(id));
-        let counts = erasure.receipt.stored_responses.get_or_insert_default();
-        counts.deleted += (before - erasure.responses.len()) as u64;
-        if deleted.len() < asked {
-            erasure.attempts += 1;
-        }
-        if erasure.attempts >= MAX_ATTEMPTS {
-            counts.refused = erasure.responses.len() as u64;
-            erasure.responses.clear();
-        }
-        counts.pending = erasure.responses.len() as u64;
-        self.keep_erasure(&erasure)?;
-        Ok(Some(erasure.receipt))
+        let Some(mut receipt) = self.stored_receipt()? else { return Ok(None) };
+        self.step(|| {
+            let counts = receipt.stored_responses.get_or_insert_default();
+            for (id, standing) in asked {
+                match self.settle_response(id, *standing)? {
+                    Some(Settled::Deleted) => counts.deleted += 1,
+                    Some(Settled::Refused) => counts.refused += 1,
+                    Some(Settled::Unreachable) => counts.unreachable += 1,
+                    None => {}
+                }
+            }
+            self.save_receipt(receipt)
+        })
+        .map(Some)
     }
 
-    fn keep_erasure(&self, erasure: &PendingErasure) -> Result<(), Fault> {
-        self.step(|| {
-            let dropped = ["DROP TABLE IF EXISTS erasure", "DROP TABLE IF EXISTS stored_responses"];
-            self.database.execute_all(&dropped)?;
-            if erasure.responses.is_empty() {
-                return Ok(());
+    /// The ids of responses that the transcripts of the session's model calls tell of.
+    fn told_responses(&self, unless_told: bool) -> Result<BTreeSet<String>, Fault> {
+        let id = |of: &Value| of.get("ResponseId")?.as_str().map(str::to_owned);
+        let mut ids = BTreeSet::new();
+        for ordinal in 1..=self.newest_ordinal()? {
+            for call in self.model_calls(ordinal)? {
+                if !call.get("Stored").and_then(Value::as_bool).unwrap_or(unless_told) {
+                    continue;
+                }
+                let retries = call.get("Retries").and_then(Value::as_array);
+                ids.extend(retries.into_iter().flatten().filter_map(id));
+                ids.extend(id(&Value::Object(call)));
             }
-            self.database.execute_all(ERASURE_TABLES)?;
-            self.database.execute(
-                "INSERT INTO erasure (receipt, agent_context, attempts) VALUES (?, ?, ?)",
-                &[
-                    to_json("receipt", &erasure.receipt)?.into(),
-                    erasure.agent_context.as_str().into(),
-                    erasure.attempts.into(),
-                ],
-            )?;
-            for (number, response) in erasure.responses.iter().enumerate() {
-                self.database.execute(
-                    "INSERT INTO stored_responses (number, response_id) VALUES (?, ?)",
-                    &[number.into(), response.as_str().into()],
-                )?;
-            }
-            Ok(())
-        })
+        }
+        Ok(ids)
+    }
+
+    /// The receipt as it is stored: with the responses that are settled.
+    fn stored_receipt(&self) -> Result<Option<ErasureReceipt>, Fault> {
+        if !self.has_receipt()? {
+            return Ok(None);
+        }
+        let row = self.database.first("SELECT text FROM receipt", &[])?;
+        row.map(|row| from_json("text", &row.get::<String>("text")?)).transpose()
+    }
+
+    /// Stores a receipt while responses are to be deleted, and returns it as clients see it.
+    fn save_receipt(&self, receipt: ErasureReceipt) -> Result<ErasureReceipt, Fault> {
+        let text = to_json("text", &receipt)?;
+        let shown = self.shown(receipt)?;
+        if self.count_responses()?.0 == 0 {
+            self.drop_receipt()?;
+            return Ok(shown);
+        }
+        self.database.execute_all(&[RECEIPT, "DELETE FROM receipt"])?;
+        self.database.execute("INSERT INTO receipt (text) VALUES (?)", &[text.into()])?;
+        Ok(shown)
+    }
+
+    /// The receipt as clients see it: with the responses that are not settled.
+    fn shown(&self, mut receipt: ErasureReceipt) -> Result<ErasureReceipt, Fault> {
+        let (open, unreachable) = self.count_responses()?;
+        if open > 0 {
+            receipt.stored_responses.get_or_insert_default();
+        }
+        if let Some(counts) = &mut receipt.stored_responses {
+            counts.pending = open - unreachable;
+            counts.unreachable += unreachable;
+        }
+        Ok(receipt)
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Memory {
     /// The ordinal of the newest turn.
     pub(super) newest_turn: Option<u64>,
     pub(super) newest_entry: Option<EntrySeq>,
+    /// Whether [`super::schema::RESPONSES`] is known to be there.
+    pub(super) has_responses: bool,
     /// The entries after the newest model output.
     pub(super) owed: Option<OwedEntries>,
 }

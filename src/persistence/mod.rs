@@ -14,6 +14,7 @@ mod export;
 mod memory;
 mod open_calls;
 mod records;
+mod responses;
 mod schema;
 mod session_row;
 mod session_store;
@@ -21,12 +22,14 @@ mod texts;
 mod turn_life_cycle;
 
 pub(crate) use compaction::CompactedConversation;
-pub(crate) use erasure::{ErasureReceipt, PendingErasure};
+pub(crate) use erasure::{ErasureReceipt, StoredAtService};
 pub use records::{
     Call, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls,
     OwedRetrieval, RunsOn, Session, SessionState, Shortening, StoredOutcome, Turn, TurnProgress,
     Window,
 };
+pub use responses::ResponseStanding;
+pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
 pub use turn_life_cycle::NewMode;
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewTurn};

@@ -164,11 +164,27 @@ pub(super) fn session_tables() -> impl Iterator<Item = &'static str> {
     TABLES.iter().chain(CALL_TABLES).filter_map(|table| table.split_whitespace().nth(2))
 }
 
-/// The tables that exist only while the model service still has to delete responses of an erased
-/// session.
-pub(super) const ERASURE_TABLES: &[&str] = &[
-    "CREATE TABLE erasure (receipt TEXT NOT NULL, agent_context TEXT NOT NULL, attempts INTEGER NOT NULL)",
-    "CREATE TABLE stored_responses (number INTEGER PRIMARY KEY, response_id TEXT NOT NULL)",
+/// The responses that the model service stores and is to delete with the session. A session has this
+/// table from the first such response on, and it outlives the session until all are deleted.
+/// `standing`: see `erasure.rs`.
+pub(super) const RESPONSES: &str = "CREATE TABLE IF NOT EXISTS responses (
+    response_id TEXT PRIMARY KEY,
+    agent_context TEXT NOT NULL,
+    standing TEXT NOT NULL,
+    attempts INTEGER NOT NULL
+) WITHOUT ROWID";
+
+/// The receipt of an erasure. This table exists only while responses are still to be deleted.
+pub(super) const RECEIPT: &str = "CREATE TABLE IF NOT EXISTS receipt (text TEXT NOT NULL)";
+
+/// Brings the tables of an erasure that earlier versions of the product began, `erasure` and
+/// `stored_responses`, to [`RESPONSES`] and [`RECEIPT`], which exist already.
+pub(super) const EARLIER_ERASURE: &[&str] = &[
+    "INSERT OR IGNORE INTO responses (response_id, agent_context, standing, attempts)
+     SELECT response_id, agent_context, 'pending', attempts FROM stored_responses, erasure",
+    "INSERT INTO receipt (text) SELECT receipt FROM erasure",
+    "DROP TABLE erasure",
+    "DROP TABLE stored_responses",
 ];
 
 #[cfg(test)]

@@ -5,7 +5,10 @@
 //!                                                           end (awaiting tools) -> begin_continuation -^
 //! ```
 
-use super::records::{Call, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn};
+use super::compaction::note_window;
+use super::records::{
+    Call, CompactionRecord, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn, Window,
+};
 use super::session_store::SessionStore;
 use super::texts;
 use crate::contract::{Fault, TurnId, TurnStatus};
@@ -40,6 +43,8 @@ pub(crate) struct ModelOutputRecord<'a> {
     pub(crate) calls: &'a [Call],
     /// The transcript, JSON.
     pub(crate) record: &'a str,
+    /// The items hold a compaction: nothing before it is sent any more.
+    pub(crate) compaction: Option<CompactionRecord>,
 }
 
 /// A mode change, which takes effect with the result of the call that asked for it.
@@ -217,8 +222,16 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Records the transcript of a model call that failed.
-    pub fn record_attempt(&self, turn: &mut Turn, record: &str) -> Result<(), Fault> {
-        self.step(|| self.save_turn(turn, None, Some(record)))
+    pub fn record_attempt(
+        &self,
+        session: &Session,
+        turn: &mut Turn,
+        record: &str,
+    ) -> Result<(), Fault> {
+        self.step(|| {
+            self.save_turn(turn, None, Some(record))?;
+            self.save_session(session)
+        })
     }
 
     /// Records the result of one call, with its files and its mode change.
@@ -326,10 +339,14 @@ impl<D: Database> SessionStore<D> {
     fn write_output(
         &self,
         session: &mut Session,
-        turn: &Turn,
+        turn: &mut Turn,
         output: &ModelOutputRecord<'_>,
     ) -> Result<(), Fault> {
         session.acknowledged = self.append(turn.ordinal, EntryKind::ModelOutput, output.items)?;
+        if let Some(record) = &output.compaction {
+            let window = Window { from: session.acknowledged, ..Window::default() };
+            note_window(session, turn, record.clone(), window);
+        }
         for call in output.calls {
             self.insert_call(turn.ordinal, call)?;
             session.open_calls =

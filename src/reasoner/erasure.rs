@@ -3,26 +3,47 @@
 use futures_util::future::join_all;
 
 use super::exchange::endpoint;
-use crate::catalog::AgentContext;
-use crate::llm_call::delete_response;
+use crate::catalog::Catalog;
+use crate::llm_call::{Deletion, delete_response};
+use crate::persistence::{ResponseStanding, StoredResponse};
 use crate::ports::{Deployment, Platform};
 
 /// Deletions at the same time; the runtime opens at most six connections at once.
 const AT_ONCE: usize = 5;
 
-/// Asks the model service to delete responses, and returns the ids of those that it no longer holds.
+/// Asks the model service to delete responses, and returns the id of each with its standing: `None`
+/// when the service no longer holds it.
 pub(crate) async fn delete_responses<P: Platform>(
     platform: &P,
     deployment: &Deployment,
-    agent: &AgentContext,
-    ids: &[String],
-) -> Vec<String> {
-    let endpoint = endpoint(platform, deployment, agent);
-    let mut gone = Vec::new();
-    for some in ids.chunks(AT_ONCE) {
-        let deleted =
-            join_all(some.iter().map(|id| delete_response(platform, &endpoint, id))).await;
-        gone.extend(some.iter().zip(deleted).filter(|(_, gone)| *gone).map(|(id, _)| id.clone()));
+    catalog: &Catalog,
+    responses: Vec<StoredResponse>,
+) -> Vec<(String, Option<ResponseStanding>)> {
+    let mut asked = Vec::with_capacity(responses.len());
+    for some in responses.chunks(AT_ONCE) {
+        let deleted = some.iter().map(|response| delete(platform, deployment, catalog, response));
+        let standings = join_all(deleted).await;
+        asked.extend(some.iter().map(|response| response.id.clone()).zip(standings));
     }
-    gone
+    asked
+}
+
+async fn delete<P: Platform>(
+    platform: &P,
+    deployment: &Deployment,
+    catalog: &Catalog,
+    response: &StoredResponse,
+) -> Option<ResponseStanding> {
+    let Some(agent) = catalog.agent_context(&response.agent_context) else {
+        return Some(ResponseStanding::Unreachable);
+    };
+    let endpoint = endpoint(platform, deployment, agent);
+    if agent.api_key_secret.is_some() && endpoint.api_key.is_none() {
+        return Some(ResponseStanding::Unreachable);
+    }
+    match delete_response(platform, &endpoint, &response.id).await {
+        Deletion::Gone => None,
+        Deletion::Refused => Some(ResponseStanding::Refused),
+        Deletion::Unanswered => Some(ResponseStanding::Pending),
+    }
 }

@@ -5,18 +5,18 @@
 //! that pass; the service's `Retry-After` up to a minute, else a backoff with jitter, as the service's own
 //! clients do. A longer `Retry-After` ends the turn: its client is told when to come back.
 
-use serde::Serialize;
-
+use super::budget::permit;
 use super::conversation_input::Input;
-use super::live_segment::LiveSegment;
+use super::live_segment::{Learns, LiveSegment};
 use super::streamed_request::{ReadRequest, StreamedRequest};
+use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, Continuation};
-use crate::composition::{Block, ComposedRequest, ModelRequest, SummaryRequest, compose_request};
-use crate::contract::{Fault, Usage};
+use crate::composition::{ComposedRequest, ModelRequest, SummaryRequest, compose_request};
+use crate::contract::Fault;
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
-use crate::persistence::EntrySeq;
 use crate::ports::{Database, Deployment, Platform, RequestBody};
+use crate::responses_api::Reported;
 
 /// The most calls for one request, the first included.
 const MAX_CALLS: u32 = 3;
@@ -34,45 +34,17 @@ pub(super) enum Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
+    /// Whether the service is asked to store the response.
+    fn is_stored(self, agent: &AgentContext) -> bool {
+        self.input().is_some() && agent.continuation == Continuation::Stored
+    }
+
     fn input(self) -> Option<&'a Input> {
         match self {
             Self::Output(input) => Some(input),
             Self::Summary(_) => None,
         }
     }
-}
-
-/// The transcript of one model call: its input by place in the conversation, its course and its cost.
-/// The conversation alone holds the content.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct Transcript {
-    /// The call asked for a summary of earlier turns.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    summary: bool,
-    pub(super) segment: u32,
-    started_at: u64,
-    duration_ms: u64,
-    body_sha256: String,
-    body_bytes: usize,
-    previous_response_id: Option<String>,
-    first_entry: Option<EntrySeq>,
-    last_entry: Option<EntrySeq>,
-    rebuilt: bool,
-    withheld: Vec<EntrySeq>,
-    composition: Vec<Block>,
-    pub(super) retries: Vec<Retry>,
-    pub(super) response_id: Option<String>,
-    pub(super) usage: Option<Usage>,
-    pub(super) fault: Option<Fault>,
-}
-
-/// An attempt that failed and was followed by another.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct Retry {
-    http_status: Option<u16>,
-    waited_ms: u64,
 }
 
 /// A model call that has succeeded, or failed for good.
@@ -85,18 +57,6 @@ pub(super) struct Exchange {
     pub(super) welcomed: bool,
 }
 
-impl Transcript {
-    /// How often the call was made.
-    pub(super) fn attempts(&self) -> u32 {
-        u32::try_from(self.retries.len()).unwrap_or(u32::MAX).saturating_add(1)
-    }
-
-    /// The text that is stored.
-    pub(super) fn to_json(&self) -> Result<String, Fault> {
-        serde_json::to_string(self).map_err(|_| Fault::unwritable("The transcript"))
-    }
-}
-
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Composes the request and makes the call, with retries.
     pub(super) async fn exchange(
@@ -104,72 +64,122 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         asked: Asked<'_>,
     ) -> Result<Exchange, Fault> {
-        let mut composed = self.compose(running, asked).await?;
-        let body_bytes = composed.body.length();
-        let started_at = self.platform.now_ms();
+        permit(running, 0)?;
+        let composed = self.compose(running, asked).await?;
         let platform = self.platform.as_ref();
         let endpoint = endpoint(platform, &self.deployment, running.agent);
         let segment = running.turn.progress.next_segment;
-        let mut live = match asked {
-            Asked::Output(_) => LiveSegment::new(running.live_text, segment, self.welcome(running)),
-            Asked::Summary(_) => LiveSegment::mute(running.live_text, segment),
-        };
-        let mut retries = Vec::new();
-        let mut attempts = 0;
-        let ending = loop {
-            attempts += 1;
-            let ending = llm_call::call(platform, &endpoint, composed.body, &mut live).await;
-            let Err(failure) = &ending else { break ending };
-            let wait = wait_ms(failure, attempts, platform.random())
-                // A wait past the turn's deadline would replace the real failure by a timeout.
-                .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms);
-            let Some(waited_ms) = wait.filter(|_| live.take_back()) else { break ending };
-            retries.push(Retry { http_status: failure.http_status(), waited_ms });
-            platform.sleep(waited_ms).await;
-            composed = self.compose(running, asked).await?;
-        };
-        let duration_ms = self.since(started_at);
-        let mut report = self.report.borrow_mut();
-        report.timings.model += duration_ms;
-        report.retries += attempts - 1;
-        drop(report);
+        let started_at = platform.now_ms();
         let input = asked.input();
         let entries =
             || input.into_iter().flat_map(|input| &input.parts).map(|part| part.entry.seq);
-        let transcript = Transcript {
+        self.under_way.replace(Some(Transcript {
             summary: input.is_none(),
-            segment: live.segment,
+            segment,
             started_at,
-            duration_ms,
+            duration_ms: 0,
             body_sha256: composed.sha256,
-            body_bytes,
+            body_bytes: composed.body.length(),
             previous_response_id: input.and_then(|input| input.previous_response_id.clone()),
             first_entry: entries().next(),
             last_entry: entries().last(),
             rebuilt: input.is_some_and(|input| input.rebuilt),
             withheld: input.map(|input| input.withheld.clone()).unwrap_or_default(),
             composition: composed.trace,
-            retries,
+            stored: asked.is_stored(running.agent),
+            retries: Vec::new(),
             response_id: None,
             usage: None,
             fault: None,
+        }));
+        let ledger = Ledger { reasoner: self, running, is_stored: asked.is_stored(running.agent) };
+        let mut live = match asked {
+            Asked::Output(_) => {
+                LiveSegment::new(running.live_text, segment, self.welcome(running), &ledger)
+            }
+            Asked::Summary(_) => LiveSegment::mute(running.live_text, segment, &ledger),
         };
+        // The body can be long, so nobody keeps it while the response is read.
+        let mut body = composed.body;
+        let mut attempts = 0;
+        let ending = loop {
+            attempts += 1;
+            let ending = llm_call::call(platform, &endpoint, body, &mut live).await;
+            let Err(failure) = &ending else { break ending };
+            let wait = wait_ms(failure, attempts, platform.random())
+                // A wait past the turn's deadline would replace the real failure by a timeout.
+                .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms)
+                .filter(|_| permit(running, self.spent_under_way()).is_ok());
+            let Some(waited_ms) = wait.filter(|_| live.take_back()) else { break ending };
+            if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
+                transcript.repeat(failure.http_status(), waited_ms);
+            }
+            platform.sleep(waited_ms).await;
+            body = self.compose(running, asked).await?.body;
+        };
+        ledger.fault()?;
+        let mut transcript = self.cut_off(None).ok_or_else(lost_transcript)?;
+        transcript.segment = live.segment;
+        let mut report = self.report.borrow_mut();
+        report.timings.model += transcript.duration_ms;
+        report.retries += attempts - 1;
+        drop(report);
         Ok(Exchange { transcript, ending, shown: live.shown, welcomed: live.welcomed })
     }
 
-    /// Makes a failed call again with another input, and discards the text that the failed call has
-    /// shown.
+    /// Records a failed call and makes it again with another input. The text that the failed call has
+    /// shown is discarded.
     pub(super) async fn exchange_again(
         &self,
         running: &mut RunningTurn<'_>,
-        failed: &Exchange,
+        failed: Exchange,
         input: &Input,
     ) -> Result<Exchange, Fault> {
-        if failed.shown {
-            running.live_text.discard(failed.transcript.segment);
-            running.turn.progress.next_segment = failed.transcript.segment + 1;
+        let Exchange { transcript, ending, shown, .. } = failed;
+        if shown {
+            running.live_text.discard(transcript.segment);
+            running.turn.progress.next_segment = transcript.segment + 1;
+        }
+        if let Err(failure) = ending {
+            self.record_failure(running, transcript, failure)?;
         }
         self.exchange(running, Asked::Output(input)).await
+    }
+
+    /// Records a call that failed, with what it has cost, and returns its fault.
+    pub(super) fn record_failure(
+        &self,
+        running: &mut RunningTurn<'_>,
+        mut transcript: Transcript,
+        failure: CallFailure,
+    ) -> Result<Fault, Fault> {
+        let fault = failure.into_fault(transcript.attempts());
+        transcript.fault = Some(fault.clone());
+        self.record_attempt(running, &transcript)?;
+        Ok(fault)
+    }
+
+    /// Records a call that adds nothing to the conversation, with what it has cost.
+    pub(super) fn record_attempt(
+        &self,
+        running: &mut RunningTurn<'_>,
+        transcript: &Transcript,
+    ) -> Result<(), Fault> {
+        let (session, turn) = (&mut running.session, &mut running.turn);
+        transcript.count(session, turn);
+        self.store.record_attempt(session, turn, &transcript.to_json()?)
+    }
+
+    /// Takes the transcript of the call that is under way, as far as it has come.
+    pub(super) fn cut_off(&self, fault: Option<Fault>) -> Option<Transcript> {
+        let mut transcript = self.under_way.take()?;
+        transcript.duration_ms = self.since(transcript.started_at);
+        transcript.fault = fault;
+        Some(transcript)
+    }
+
+    fn spent_under_way(&self) -> u64 {
+        self.under_way.borrow().as_ref().map_or(0, Transcript::total_tokens)
     }
 
     /// The welcome message of a mode that was entered in this turn.
@@ -231,6 +241,43 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let model = running.conversation.model.as_deref().or(running.agent.model.as_deref());
         model.unwrap_or(&self.deployment.model)
     }
+}
+
+/// Notes what the service says about the responses of a call.
+struct Ledger<'a, P, D> {
+    reasoner: &'a Reasoner<P, D>,
+    running: &'a RunningTurn<'a>,
+    /// The service was asked to store the responses.
+    is_stored: bool,
+}
+
+impl<P: Platform, D: Database> Ledger<'_, P, D> {
+    /// The fault of a storage that did not keep an id.
+    fn fault(&self) -> Result<(), Fault> {
+        let under_way = self.reasoner.under_way.borrow();
+        let fault = under_way.as_ref().and_then(|transcript| transcript.fault.clone());
+        fault.map_or(Ok(()), Err)
+    }
+}
+
+impl<P: Platform, D: Database> Learns for Ledger<'_, P, D> {
+    fn learn(&self, reported: &Reported) {
+        let mut under_way = self.reasoner.under_way.borrow_mut();
+        let Some(transcript) = under_way.as_mut() else { return };
+        transcript.learn(reported);
+        if let Some(id) = reported.response_id.as_ref().filter(|_| self.keeps_ids()) {
+            let kept = self.reasoner.store.keep_response(id, &self.running.session.agent_context);
+            transcript.fault = kept.err().or(transcript.fault.take());
+        }
+    }
+
+    fn keeps_ids(&self) -> bool {
+        self.is_stored && self.running.agent.delete_stored
+    }
+}
+
+fn lost_transcript() -> Fault {
+    Fault::internal("The transcript of a model call was lost.")
 }
 
 /// The address and the key of an agent context's model service: the catalog's, or else the

@@ -4,7 +4,16 @@ use std::task::{Context, Poll};
 
 use super::live_text::LiveText;
 use crate::llm_call::Audience;
-use crate::responses_api::TextProgress;
+use crate::responses_api::{Reported, TextProgress};
+
+/// Notes what the service says about a call's response.
+pub(super) trait Learns {
+    /// Takes what the service has said so far.
+    fn learn(&self, reported: &Reported);
+
+    /// Whether the response's id is stored before the response goes on.
+    fn keeps_ids(&self) -> bool;
+}
 
 /// The segment that a model call writes.
 pub(super) struct LiveSegment<'a> {
@@ -15,6 +24,7 @@ pub(super) struct LiveSegment<'a> {
     pub(super) segment: u32,
     /// The welcome message to show before the text.
     welcome: Option<&'a str>,
+    ledger: &'a dyn Learns,
     /// Nobody hears the call.
     mute: bool,
     /// The live text holds text of the call.
@@ -24,12 +34,18 @@ pub(super) struct LiveSegment<'a> {
 }
 
 impl<'a> LiveSegment<'a> {
-    pub(super) fn new(live_text: &'a LiveText, segment: u32, welcome: Option<&'a str>) -> Self {
+    pub(super) fn new(
+        live_text: &'a LiveText,
+        segment: u32,
+        welcome: Option<&'a str>,
+        ledger: &'a dyn Learns,
+    ) -> Self {
         Self {
             live_text,
             first: segment,
             segment,
             welcome,
+            ledger,
             mute: false,
             shown: false,
             welcomed: false,
@@ -37,8 +53,8 @@ impl<'a> LiveSegment<'a> {
     }
 
     /// For a call whose text is for nobody but the product.
-    pub(super) fn mute(live_text: &'a LiveText, segment: u32) -> Self {
-        Self { mute: true, ..Self::new(live_text, segment, None) }
+    pub(super) fn mute(live_text: &'a LiveText, segment: u32, ledger: &'a dyn Learns) -> Self {
+        Self { mute: true, ..Self::new(live_text, segment, None, ledger) }
     }
 }
 
@@ -79,6 +95,14 @@ impl Audience for LiveSegment<'_> {
             self.welcomed = true;
         }
         self.live_text.append(self.segment, &text);
+    }
+
+    fn learn(&mut self, reported: &Reported) {
+        self.ledger.learn(reported);
+    }
+
+    fn keeps_what_it_learns(&self) -> bool {
+        self.ledger.keeps_ids()
     }
 
     fn poll_listens(&self, context: &mut Context<'_>) -> Poll<()> {

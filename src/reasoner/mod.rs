@@ -8,6 +8,7 @@
 //! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
 //! mode change.
 
+mod budget;
 mod compaction;
 mod conversation_input;
 mod erasure;
@@ -22,6 +23,7 @@ mod settlement;
 mod streamed_request;
 mod text_cursor;
 mod tool_step;
+mod transcript;
 mod turn_beginning;
 mod turn_ending;
 mod turn_loop;

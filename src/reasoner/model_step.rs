@@ -4,16 +4,17 @@
 use serde_json::value::RawValue;
 
 use super::conversation_input::Input;
-use super::exchange::{Asked, Exchange, Transcript};
+use super::exchange::{Asked, Exchange};
 use super::settlement::no_result;
+use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{BuiltInTool, Continuation};
 use crate::composition::NoResult;
-use crate::contract::{ErrorCode, Fault, Usage, Warning};
+use crate::contract::{ErrorCode, Fault, Warning};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome};
 use crate::ports::{Database, Platform};
-use crate::responses_api::{FunctionCall, ModelOutput, TokenCounts};
+use crate::responses_api::{FunctionCall, ModelOutput};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Calls the model and stores its output. `None` when the output holds calls, which run next.
@@ -31,18 +32,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let input = self.within_threshold(running, input).await?;
         let exchange = self.exchange(running, Asked::Output(&input)).await?;
         let exchange = self.remedied(running, input, exchange).await?;
-        let Exchange { mut transcript, ending, welcomed, .. } = exchange;
+        let Exchange { transcript, ending, welcomed, .. } = exchange;
         match ending {
-            Ok(usable) => {
-                transcript.response_id.clone_from(&usable.output.response_id);
-                self.store_output(running, transcript, usable, welcomed)
-            }
-            Err(failure) => {
-                let fault = failure.into_fault(transcript.attempts());
-                transcript.fault = Some(fault.clone());
-                self.store.record_attempt(&mut running.turn, &transcript.to_json()?)?;
-                Err(fault)
-            }
+            Ok(usable) => self.store_output(running, transcript, usable, welcomed),
+            Err(failure) => Err(self.record_failure(running, transcript, failure)?),
         }
     }
 
@@ -50,13 +43,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     fn store_output(
         &self,
         running: &mut RunningTurn<'_>,
-        mut transcript: Transcript,
+        transcript: Transcript,
         usable: UsableOutput,
         welcomed: bool,
     ) -> Result<Option<StoredOutcome>, Fault> {
         let UsableOutput { output, cut_off } = usable;
         let segment = transcript.segment;
-        transcript.usage = output.usage.map(usage);
+        let compaction = self.compaction_in(running, &output.items)?;
         let calls = self.calls_of(running, &output)?;
         let change_mode = BuiltInTool::ChangeMode.as_str();
         let mode_changes = calls.iter().filter(|call| call.name == change_mode).count();
@@ -65,6 +58,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             running.session.chain_head.clone_from(&output.response_id);
         }
         running.session.tools_sent = Some(running.turn.tools.clone());
+        transcript.count(&mut running.session, &mut running.turn);
         let progress = &mut running.turn.progress;
         progress.model_calls += 1;
         progress.iterations += 1;
@@ -76,16 +70,14 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 "The model asked for more than one mode change at once; the last one that is possible holds.",
             ));
         }
-        if let Some(usage) = transcript.usage {
-            progress.usage = Some(progress.usage.unwrap_or_default().saturating_add(usage));
-            let state = &mut running.session.state;
-            state.total_tokens = state.total_tokens.saturating_add(usage.total_tokens);
-            state.context_tokens = Some(usage.prompt_tokens);
-        }
         let items = serde_json::to_string(&output.items)
             .map_err(|_| Fault::unwritable("The model output"))?;
-        let record =
-            ModelOutputRecord { items: &items, calls: &calls, record: &transcript.to_json()? };
+        let record = ModelOutputRecord {
+            items: &items,
+            calls: &calls,
+            record: &transcript.to_json()?,
+            compaction,
+        };
         if calls.is_empty() {
             warn_of_flaws(&mut progress.user_warnings, &output, cut_off.as_deref());
             let text = self.final_text(running, segment, output.text, welcomed);
@@ -193,15 +185,5 @@ fn warn_of_flaws(warnings: &mut Vec<String>, output: &ModelOutput, cut_off: Opti
         warnings.push("The model declined to answer this request, or a part of it.".to_owned());
     } else if output.text.is_empty() {
         warnings.push("The model ended its answer without any text.".to_owned());
-    }
-}
-
-pub(super) fn usage(counted: TokenCounts) -> Usage {
-    Usage {
-        prompt_tokens: counted.input,
-        cached_tokens: counted.cached,
-        completion_tokens: counted.output,
-        reasoning_tokens: counted.reasoning,
-        total_tokens: counted.total,
     }
 }

@@ -98,17 +98,23 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) fn fail(&self, ordinal: u64, fault: Fault, live_text: &LiveText) -> StoredOutcome {
         let aborted = fault.code == ErrorCode::TurnAborted;
         self.report.borrow_mut().code = Some(fault.code);
-        let stored = StoredOutcome::of(&fault.into(), None);
+        let stored = StoredOutcome::of(&fault.clone().into(), None);
         let kept = self.stored_session().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
             let now = self.platform.now_ms();
-            if aborted {
-                turn.progress.text_so_far = Some(live_text.text()).filter(|text| !text.is_empty());
-                abort(&self.store, &mut session, &mut turn, &stored, now)?;
-            } else {
+            self.store.step(|| {
+                if let Some(cut) = self.cut_off(Some(fault)) {
+                    cut.count(&mut session, &mut turn);
+                    self.store.record_attempt(&session, &mut turn, &cut.to_json()?)?;
+                }
+                if aborted {
+                    let text = live_text.text();
+                    turn.progress.text_so_far = Some(text).filter(|text| !text.is_empty());
+                    return abort(&self.store, &mut session, &mut turn, &stored, now);
+                }
                 turn.status = TurnStatus::Failed;
-                self.store.end(&mut session, &mut turn, None, &stored, now)?;
-            }
+                self.store.end(&mut session, &mut turn, None, &stored, now)
+            })?;
             self.report_end(&turn);
             Ok(())
         });

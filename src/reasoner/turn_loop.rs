@@ -9,6 +9,7 @@ use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select
 
 use super::live_text::{LiveText, Outcome};
 use super::run_report::RunReport;
+use super::transcript::Transcript;
 use crate::catalog::{AgentContext, Catalog, ConversationContext};
 use crate::composition::ToolList;
 use crate::contract::{ErrorCode, Fault};
@@ -18,12 +19,13 @@ use crate::ports::{Database, Deployment, Platform};
 /// Runs the turns of one session (AGN-027 E).
 #[derive(Debug)]
 pub struct Reasoner<P, D> {
-    pub(crate) platform: Rc<P>,
-    pub(crate) store: Rc<SessionStore<D>>,
-    /// The catalog at the time when the submission was accepted.
-    pub(crate) catalog: Rc<Catalog>,
-    pub(crate) deployment: Rc<Deployment>,
+    pub(super) platform: Rc<P>,
+    pub(super) store: Rc<SessionStore<D>>,
+    pub(super) catalog: Rc<Catalog>,
+    pub(super) deployment: Rc<Deployment>,
     pub(crate) report: RefCell<RunReport>,
+    /// The model call that is under way; it outlives a run that is cut off.
+    pub(super) under_way: RefCell<Option<Transcript>>,
 }
 
 /// A running turn: its rows as the last durable step left them, and its surroundings.
@@ -40,6 +42,17 @@ pub(super) struct RunningTurn<'a> {
 }
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// A reasoner for one run, under the catalog at the time when the submission was accepted.
+    pub(crate) fn new(
+        platform: Rc<P>,
+        store: Rc<SessionStore<D>>,
+        catalog: Rc<Catalog>,
+        deployment: Rc<Deployment>,
+    ) -> Self {
+        let (report, under_way) = (RefCell::default(), RefCell::default());
+        Self { platform, store, catalog, deployment, report, under_way }
+    }
+
     /// Runs a turn that is stored as `running` until it ends or waits for its client, and stores the
     /// outcome. `live_text` receives the text while it arrives.
     pub(crate) async fn run(
@@ -98,10 +111,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let tools = serde_json::from_str(&self.store.text(&turn.tools)?)
             .map_err(|_| Fault::internal("The turn's tool list is unreadable."))?;
         let (agent, conversation) = (&session.agent_context, &session.conversation_context);
-        let agent = (self.catalog.agent_context(agent))
-            .ok_or_else(|| context_gone("AgentContext", agent))?;
-        let conversation = (self.catalog.conversation_context(conversation))
-            .ok_or_else(|| context_gone("ConversationContext", conversation))?;
+        // Admission and recovery let no turn run without its contexts.
+        let gone = || Fault::internal("The turn's contexts are not in its catalog.");
+        let agent = self.catalog.agent_context(agent).ok_or_else(gone)?;
+        let conversation = self.catalog.conversation_context(conversation).ok_or_else(gone)?;
         let deadline_ms = self.platform.now_ms().saturating_add(self.deployment.turn_timeout_ms);
         Ok(RunningTurn { session, turn, tools, agent, conversation, deadline_ms, live_text })
     }
@@ -115,10 +128,4 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) fn since(&self, earlier: u64) -> u64 {
         self.platform.now_ms().saturating_sub(earlier)
     }
-}
-
-fn context_gone(kind: &str, id: &str) -> Fault {
-    let message =
-        format!("The session is bound to the {kind} {id}, which is no longer in the catalog.");
-    Fault::new(ErrorCode::ContextNotFound, message)
 }

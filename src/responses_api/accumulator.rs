@@ -15,6 +15,7 @@ use super::StreamFault;
 use super::event::{ItemEvent, ItemPlace, PartEvent, ResponseEvent};
 use super::ordered_text::{MAX_ITEMS, OrderedText, TextProgress};
 use super::output_item::{ItemHead, ItemKind, MessagePart, OutputItem};
+use super::reported::Reported;
 use super::response_end::{ResponseEnd, ResponseView};
 
 /// Collects the events of one response.
@@ -30,6 +31,8 @@ pub(super) struct ResponseAccumulator {
     items: BTreeMap<u64, Item>,
     text: OrderedText,
     end: Option<ResponseEnd>,
+    /// What the service has said about the response.
+    pub(super) reported: Reported,
 }
 
 #[derive(Debug, Default)]
@@ -86,8 +89,9 @@ impl ResponseAccumulator {
                 }
                 self.count_streamed(bytes)?;
             }
+            ResponseEvent::Progress(response) => self.reported.take_in(response.get()),
             ResponseEvent::Terminal(status, response) => {
-                let response = ResponseView::read(response)?;
+                let response = ResponseView::read(response, &mut self.reported)?;
                 let end = response.conclude(status, self.output_bytes, || self.streamed_items())?;
                 return Ok(self.end(end));
             }
@@ -105,8 +109,16 @@ impl ResponseAccumulator {
     }
 
     /// How the response ended, or [`StreamFault::EndedEarly`] without a terminal event.
-    pub(super) fn into_end(self) -> Result<ResponseEnd, StreamFault> {
-        self.end.ok_or(StreamFault::EndedEarly)
+    pub(super) fn take_end(&mut self) -> Result<ResponseEnd, StreamFault> {
+        self.end.take().ok_or(StreamFault::EndedEarly)
+    }
+
+    /// Takes an event behind the one that ended the response: a `response.failed` behind an `error` tells
+    /// what the response has cost.
+    pub(super) fn overhear(&mut self, event: &ResponseEvent<'_>) {
+        if let ResponseEvent::Terminal(_, response) = event {
+            self.reported.take_in(response.get());
+        }
     }
 
     fn end(&mut self, end: ResponseEnd) -> TextProgress {
@@ -281,7 +293,7 @@ mod tests {
                 told.push(progress);
             }
         }
-        Ok((told, accumulator.into_end()?))
+        Ok((told, accumulator.take_end()?))
     }
 
     /// Output items have no equality of their own; their whole text is in the debug form.

@@ -31,6 +31,8 @@ pub(super) enum ResponseEvent<'a> {
     ArgumentsDelta(ItemPlace<'a>, Cow<'a, str>),
     /// `response.function_call_arguments.done`: the whole arguments of a call.
     ArgumentsDone(ItemPlace<'a>, Cow<'a, str>),
+    /// `response.created`, `response.queued`, `response.in_progress`: the response object as it is so far.
+    Progress(&'a RawValue),
     /// The terminal event, with its status and the response object.
     Terminal(TerminalStatus, &'a RawValue),
     /// An `error` event, which ends the response.
@@ -132,6 +134,9 @@ impl<'a> ResponseEvent<'a> {
             Some("response.function_call_arguments.done") => {
                 let (place, arguments) = members.arguments_of(members.arguments)?;
                 Self::ArgumentsDone(place, arguments)
+            }
+            Some("response.created" | "response.queued" | "response.in_progress") => {
+                members.response.map_or(Self::Ignored, Self::Progress)
             }
             Some("error") => Self::Error(members.error(data)),
             Some(other) => match other.strip_prefix("response.").and_then(TerminalStatus::parse) {

@@ -15,26 +15,30 @@ mod event;
 mod ordered_text;
 mod output_item;
 mod replay_item;
+mod reported;
 mod request;
 mod response_end;
 mod said;
 mod split_character;
 mod sse;
 mod stream;
+mod token_counts;
 
 pub(crate) use error_body::code_concerns_input;
 pub use error_body::{ErrorBody, concerns_input, concerns_previous_response};
 pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
 pub use replay_item::{for_replay, is_compaction};
+pub use reported::Reported;
 pub(crate) use request::{
     ContentPart, function_call_output, system_message, user_message, with_text,
 };
 pub use request::{ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice};
-pub use response_end::{ModelOutput, ResponseEnd, TokenCounts, end_of_json};
+pub use response_end::{ModelOutput, ResponseEnd, end_of_json};
 pub use said::{Said, SaidPart};
 pub use sse::{SseDecoder, SseEvent, SseFault};
 pub use stream::{ResponseStream, StreamLimits};
+pub use token_counts::TokenCounts;
 
 /// Why the reader refused the bytes of a model output. After any of these faults the output is
 /// unusable: the caller reports a protocol fault of the model service.

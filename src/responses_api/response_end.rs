@@ -11,6 +11,8 @@ use super::StreamFault;
 use super::error_body::ErrorBody;
 use super::event::TerminalStatus;
 use super::output_item::{FunctionCall, OutputItem};
+use super::reported::Reported;
+use super::token_counts::{TokenCounts, token_counts};
 
 /// The end of a model call.
 #[derive(Debug)]
@@ -46,22 +48,6 @@ pub struct ModelOutput {
     pub usage: Option<TokenCounts>,
 }
 
-/// Tokens of one model call. A count that the service left out is 0, except `total`, which
-/// is then the sum of input and output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TokenCounts {
-    /// Tokens read, cached ones included.
-    pub input: u64,
-    /// Tokens read from the service's cache.
-    pub cached: u64,
-    /// Tokens written, reasoning included.
-    pub output: u64,
-    /// Tokens spent on reasoning.
-    pub reasoning: u64,
-    /// All tokens.
-    pub total: u64,
-}
-
 impl ResponseEnd {
     /// The output, unless the response failed.
     pub fn output(&self) -> Option<&ModelOutput> {
@@ -82,7 +68,7 @@ pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, Stre
         true => StreamFault::EndedEarly,
         false => StreamFault::Malformed("a JSON answer"),
     })?;
-    let response = ResponseView::read(body)?;
+    let response = ResponseView::read(body, &mut Reported::default())?;
     let named = response.status.as_deref();
     let status = match (named, named.and_then(TerminalStatus::parse)) {
         (_, Some(status)) => status,
@@ -121,8 +107,14 @@ struct IncompleteDetails {
 }
 
 impl<'a> ResponseView<'a> {
-    pub(super) fn read(raw: &'a RawValue) -> Result<Self, StreamFault> {
-        serde_json::from_str(raw.get()).map_err(|_| StreamFault::Malformed("a response object"))
+    /// Reads a response object, and notes what it says about itself.
+    pub(super) fn read(raw: &'a RawValue, reported: &mut Reported) -> Result<Self, StreamFault> {
+        let Ok(view) = serde_json::from_str::<Self>(raw.get()) else {
+            reported.take_in(raw.get());
+            return Err(StreamFault::Malformed("a response object"));
+        };
+        reported.note(view.id.as_deref(), view.usage.and_then(token_counts));
+        Ok(view)
     }
 
     /// How the response ended. `streamed` gives the items seen so far, for services whose terminal event
@@ -161,7 +153,7 @@ impl<'a> ResponseView<'a> {
             }
             _ => streamed(),
         };
-        let usage = self.usage.and_then(usage);
+        let usage = self.usage.and_then(token_counts);
         let output = ModelOutput { response_id: self.id, usage, ..ModelOutput::read(items)? };
         // A cut call must never run, so an output that holds one is not complete.
         if status == TerminalStatus::Completed && !output.calls.iter().any(|call| call.cut) {
@@ -190,41 +182,6 @@ impl ModelOutput {
         output.items = items;
         Ok(output)
     }
-}
-
-#[derive(Deserialize)]
-struct UsageView {
-    input_tokens: Option<u64>,
-    input_tokens_details: Option<InputDetails>,
-    output_tokens: Option<u64>,
-    output_tokens_details: Option<OutputDetails>,
-    total_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct InputDetails {
-    cached_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct OutputDetails {
-    reasoning_tokens: Option<u64>,
-}
-
-/// Reads the token counts. Counts that cannot be read count as not reported: they must not cost the
-/// reader a good output.
-fn usage(raw: &RawValue) -> Option<TokenCounts> {
-    let view: UsageView = serde_json::from_str(raw.get()).ok()?;
-    let input = view.input_tokens.unwrap_or(0);
-    let output = view.output_tokens.unwrap_or(0);
-    let reasoning = view.output_tokens_details.and_then(|details| details.reasoning_tokens);
-    Some(TokenCounts {
-        input,
-        cached: view.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
-        output,
-        reasoning: reasoning.unwrap_or(0),
-        total: view.total_tokens.unwrap_or_else(|| input.saturating_add(output)),
-    })
 }
 
 #[cfg(test)]

@@ -8,9 +8,13 @@ use super::StreamFault;
 use super::accumulator::ResponseAccumulator;
 use super::event::ResponseEvent;
 use super::ordered_text::TextProgress;
+use super::reported::Reported;
 use super::response_end::{ResponseEnd, end_of_json};
 use super::split_character::SplitCharacter;
 use super::sse::{SseDecoder, SseFault};
+
+/// The beginning of one JSON object in which its id is looked for, in bytes.
+const HEAD_BYTES: usize = 4096;
 
 /// The sizes that a stream accepts, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +68,12 @@ impl ResponseStream {
         match self.held.iter().find(|byte| !byte.is_ascii_whitespace()) {
             // No field of an event stream begins with a brace.
             None | Some(b'{') if self.held.len() > limit => Err(StreamFault::OutputTooLarge(limit)),
-            None | Some(b'{') => Ok(()),
+            None | Some(b'{') => {
+                if self.reported().response_id.is_none() && self.held.len() <= HEAD_BYTES {
+                    self.take_in_held();
+                }
+                Ok(())
+            }
             Some(_) => {
                 self.decoder = Some(SseDecoder::new(limit));
                 let held = std::mem::take(&mut self.held);
@@ -78,15 +87,21 @@ impl ResponseStream {
         self.accumulator.is_finished()
     }
 
+    /// What the service has said about the response so far, whatever becomes of it.
+    pub fn reported(&self) -> &Reported {
+        &self.accumulator.reported
+    }
+
     /// Whether the body so far is empty or ends with a whole event.
     pub fn is_between_events(&self) -> bool {
         self.decoder.as_ref().map_or(self.held.is_empty(), SseDecoder::is_between_events)
     }
 
     /// Ends the body: the last progress, and how the response ended.
-    pub fn finish(mut self) -> Result<(TextProgress, ResponseEnd), StreamFault> {
+    pub fn finish(&mut self) -> Result<(TextProgress, ResponseEnd), StreamFault> {
         let mut progress = TextProgress::Nothing;
         let Some(decoder) = &mut self.decoder else {
+            self.take_in_held();
             let end = end_of_json(&self.held, self.limits.output_bytes)?;
             if let Some(output) = end.output().filter(|output| !output.text.is_empty()) {
                 progress = TextProgress::Text(output.text.clone());
@@ -106,7 +121,16 @@ impl ResponseStream {
                 Err(fault) => return Err(fault.into()),
             }
         }
-        Ok((progress, self.accumulator.into_end()?))
+        Ok((progress, self.accumulator.take_end()?))
+    }
+
+    /// Takes what the service has said so far from a body that broke off.
+    pub fn break_off(&mut self) {
+        self.take_in_held();
+    }
+
+    fn take_in_held(&mut self) {
+        self.accumulator.reported.take_in(&String::from_utf8_lossy(&self.held));
     }
 
     fn read_events(
@@ -135,6 +159,11 @@ impl ResponseStream {
                 hear(progress);
             }
             if self.accumulator.is_finished() {
+                while let Some(event) = decoder.next_event() {
+                    if let Ok(event) = ResponseEvent::read(&event) {
+                        self.accumulator.overhear(&event);
+                    }
+                }
                 return Ok(());
             }
         }

@@ -17,7 +17,11 @@ pub fn planned(conversation: &Conversation) -> Reply {
     let latest = said.iter().rposition(|said| matches!(said, Said::User(_))).expect("a user spoke");
     let Said::User(text) = &said[latest] else { panic!("that place is a user message") };
     if is_record(text) {
-        return say(&format!("Summary of {} bytes.", text.len())).into();
+        // It tells of every instruction, so that nothing that was said is lost.
+        let told =
+            text.split("[INSTRUCTION]\n").skip(1).filter_map(|said| said.split_whitespace().next());
+        let told: Vec<String> = told.map(|word| format!("[INSTRUCTION]\n{word}")).collect();
+        return say(&format!("Summary of {} bytes.\n{}", text.len(), told.join("\n"))).into();
     }
     let plan = text.split_once("[plan:").and_then(|(_, rest)| rest.split_once(']'));
     let steps: Vec<&str> =

@@ -87,7 +87,7 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
             Ok(ResponseEnd::Incomplete { .. }) => "incomplete",
             Ok(ResponseEnd::Failed(_)) => "failed",
             Err(StreamFault::EndedEarly) => "ended early",
-            Err(StreamFault::Malformed(_)) => "malformed",
+            Err(StreamFault::Malformed(_) | StreamFault::Unfinished) => "malformed",
             Err(StreamFault::Framing(_)) => "framing",
             Err(StreamFault::OutputTooLarge(_) | StreamFault::TooManyItems(_)) => "too large",
         }

@@ -13,9 +13,11 @@ mod pace;
 use std::task::{Context, Poll};
 
 use aptix_edge::contract::{ErrorCode, Fault};
-use aptix_edge::llm_call::{Audience, CallFailure, Endpoint, UsableOutput, call, delete_response};
+use aptix_edge::llm_call::{
+    Audience, CallFailure, Deletion, Endpoint, UsableOutput, call, delete_response,
+};
 use aptix_edge::ports::{HttpMethod, HttpRequest};
-use aptix_edge::responses_api::{FunctionCall, TextProgress, TokenCounts};
+use aptix_edge::responses_api::{FunctionCall, Reported, TextProgress, TokenCounts};
 use bed::{HttpReply, LoneStep, Piece};
 use serde_json::json;
 
@@ -53,17 +55,26 @@ struct Ear<'a> {
     step: &'a LoneStep,
     from_ms: u64,
     heard: Vec<(u64, TextProgress)>,
+    learned: Vec<Reported>,
 }
 
 impl<'a> Ear<'a> {
     fn listening_from(step: &'a LoneStep, from_ms: u64) -> Self {
-        Self { step, from_ms, heard: Vec::new() }
+        Self { step, from_ms, heard: Vec::new(), learned: Vec::new() }
     }
 }
 
 impl Audience for Ear<'_> {
     fn hear(&mut self, progress: TextProgress) {
         self.heard.push((self.step.now_ms(), progress));
+    }
+
+    fn learn(&mut self, reported: &Reported) {
+        self.learned.push(reported.clone());
+    }
+
+    fn keeps_what_it_learns(&self) -> bool {
+        false
     }
 
     fn poll_listens(&self, _: &mut Context<'_>) -> Poll<()> {
@@ -430,9 +441,9 @@ fn a_response_is_deleted_by_its_id_alone_whatever_the_id_looks_like() {
         ("...", "..."),
     ] {
         let url = format!("https://model.example/v1/responses/{segment}");
-        assert_eq!(deleted(id), (true, vec![url]), "{id}");
+        assert_eq!(deleted(id), (Deletion::Gone, vec![url]), "{id}");
     }
     for id in ["", ".", ".."] {
-        assert_eq!(deleted(id), (false, Vec::new()), "{id:?} names another thing");
+        assert_eq!(deleted(id), (Deletion::Refused, Vec::new()), "{id:?} names another thing");
     }
 }

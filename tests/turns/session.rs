@@ -208,20 +208,75 @@ fn a_turn_that_lost_its_instance_can_be_cancelled_without_a_catalog() {
     bed.assert_chain_held();
 }
 
-#[test]
-fn a_turn_fails_with_the_reason_when_its_context_has_left_the_catalog() {
-    let bed = Bed::new();
-    bed.send_to_silence(&with(turn("t1", "Hello"), json!({ "ConversationContextId": "frugal" })));
+/// Takes a context out of the catalog.
+fn remove(bed: &Bed, kind: &str, id: &str) {
     bed.configure(|document| {
-        document["ConversationContexts"].as_object_mut().unwrap().remove("frugal");
+        if kind == "AgentContexts" {
+            let conversation = &mut document["ConversationContexts"][id];
+            conversation["AgentContextId"] = json!("default");
+        }
+        document[kind].as_object_mut().unwrap().remove(id).unwrap();
     });
-    bed.restart();
-    bed.alarm();
-    bed.settle();
-    assert_eq!(bed.turn("t1").result()["Outcome"]["Errors"][0]["ErrorCode"], "context_not_found");
-    assert_eq!(bed.status("t1"), "failed");
-    assert_eq!(bed.post(&turn("t2", "Next")).failure(), (404, "context_not_found"));
-    bed.configure(|_| ());
-    bed.post(&turn("t2", "Next")).final_text();
-    assert_eq!(bed.world.model.conversation().heard("Hello"), 1);
+}
+
+#[test]
+fn a_turn_whose_context_has_left_the_catalog_waits_until_it_is_back() {
+    for kind in ["AgentContexts", "ConversationContexts"] {
+        let bed = Bed::new();
+        let request = with(turn("t1", "Hello"), json!({ "ConversationContextId": "frugal" }));
+        bed.send_to_silence(&request);
+        remove(&bed, kind, "frugal");
+        bed.restart();
+        let before = bed.disk.writes.get();
+        bed.alarm();
+        bed.run_at_once();
+        assert!(bed.world.alarm_at.get().is_some(), "it is looked after");
+        let refused = bed.post(&request);
+        assert_eq!(refused.failure(), (404, "context_not_found"), "{kind}");
+        assert!(refused.text.contains("frugal"), "{}", refused.text);
+        assert_eq!(bed.post(&turn("t2", "Next")).failure(), (409, "turn_in_progress"));
+        assert_eq!((bed.status("t1").as_str(), bed.disk.writes.get()), ("running", before));
+        bed.configure(|_| ());
+        bed.alarm();
+        bed.settle();
+        assert_eq!(bed.status("t1"), "completed");
+        assert_eq!(bed.world.model.conversation().heard("Hello"), 1);
+    }
+}
+
+#[test]
+fn a_turn_that_waits_for_its_client_is_not_failed_by_a_catalog_that_is_edited() {
+    for (kind, failure) in [
+        (Some("AgentContexts"), (404, "context_not_found")),
+        (Some("ConversationContexts"), (404, "context_not_found")),
+        (None, (500, "catalog_invalid")),
+    ] {
+        let bed = Bed::new();
+        let context = json!({ "ConversationContextId": "frugal" });
+        bed.world.model.script([failed("server_error")]);
+        let fails = with(turn("t1", "Fails"), context.clone());
+        assert_eq!(bed.post(&fails).failure(), (502, "upstream_failed"));
+        let calls = bed.post(&with(turn("t2", "Ask [plan: client]"), context)).calls();
+        match kind {
+            Some(kind) => remove(&bed, kind, "frugal"),
+            None => bed.spoil_catalog(),
+        }
+        let before = (bed.disk.writes.get(), bed.world.model.requests());
+        let answer = results("t2", &[(&calls[0], json!(1))]);
+        assert_eq!(bed.post(&answer).failure(), failure);
+        assert_eq!(bed.status("t2"), "awaiting_tools");
+        assert_eq!((bed.disk.writes.get(), bed.world.model.requests()), before);
+        bed.configure(|_| ());
+        bed.post(&answer).final_text();
+        // A failed turn stays as it was, too.
+        match kind {
+            Some(kind) => remove(&bed, kind, "frugal"),
+            None => bed.spoil_catalog(),
+        }
+        let before = bed.disk.writes.get();
+        assert_eq!(bed.post(&fails).failure(), failure);
+        assert_eq!(bed.disk.writes.get(), before);
+        assert_eq!(bed.turn("t1").result()["Outcome"]["Errors"][0]["ErrorCode"], "upstream_failed");
+        bed.assert_chain_held();
+    }
 }

@@ -12,8 +12,9 @@ pub(super) use plan::LADDER;
 use plan::{Layout, Rung, next_window};
 use summary::Summary;
 
+use serde_json::value::RawValue;
+
 use super::conversation_input::Input;
-use super::exchange::Exchange;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::CompactionBy;
 use crate::composition::{StandIn, compose_stand_in, shows_solution_context};
@@ -23,6 +24,7 @@ use crate::persistence::{
     Window,
 };
 use crate::ports::{Database, Platform};
+use crate::responses_api::is_compaction;
 
 /// What a token is estimated at, in bytes of JSON.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -56,21 +58,20 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let most = usize::try_from(u64::from(threshold) * BYTES_PER_TOKEN).unwrap_or(usize::MAX);
         let half = Rung::Turns { divisor: 2 };
         let reason = CompactionReason::Threshold;
-        match self.compact(running, half, whole.min(most), reason, None).await? {
+        match self.compact(running, half, whole.min(most), reason).await? {
             true => Input::whole(&self.store, &running.session.state.window),
             false => Ok(input),
         }
     }
 
     /// Takes one step of the ladder; false when it would not make the input smaller. `bytes` is the length of
-    /// the conversation that was too long, `refused` the call that showed it.
+    /// the conversation that was too long.
     pub(super) async fn compact(
         &self,
         running: &mut RunningTurn<'_>,
         rung: Rung,
         bytes: usize,
         reason: CompactionReason,
-        refused: Option<&Exchange>,
     ) -> Result<bool, Fault> {
         let window = running.session.state.window.clone();
         let before = Input::whole(&self.store, &window)?;
@@ -122,16 +123,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             (None, true) => before.stand_in_bytes,
             (None, false) => 0,
         };
-        let is_smaller = rest_extent.bytes + stand_in_bytes < before.bytes;
-        let mut transcripts = Vec::with_capacity(summary.transcripts.len() + 1);
-        if let Some(refused) = refused.filter(|_| is_smaller) {
-            transcripts.push(refused.transcript.to_json()?);
-        }
-        transcripts.append(&mut summary.transcripts);
-        if !is_smaller {
-            for transcript in &transcripts {
-                self.store.record_attempt(&mut running.turn, transcript)?;
-            }
+        if rest_extent.bytes + stand_in_bytes >= before.bytes {
             return Ok(false);
         }
         let record = CompactionRecord {
@@ -147,9 +139,29 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             CompactedConversation { record, window: next, stand_in: message.as_deref() };
         let now = self.platform.now_ms();
         let RunningTurn { session, turn, .. } = running;
-        self.store.record_compaction(session, turn, compacted, &transcripts, now)?;
+        self.store.record_compaction(session, turn, compacted, now)?;
         self.report.borrow_mut().compactions += 1;
         Ok(true)
+    }
+
+    /// What an output says of a compaction that the model service made; `None` without one.
+    pub(super) fn compaction_in(
+        &self,
+        running: &RunningTurn<'_>,
+        output: &[Box<RawValue>],
+    ) -> Result<Option<CompactionRecord>, Fault> {
+        let Some(place) = output.iter().rposition(|item| is_compaction(item)) else {
+            return Ok(None);
+        };
+        let before = Input::whole(&self.store, &running.session.state.window)?;
+        Ok(Some(CompactionRecord {
+            reason: CompactionReason::Service,
+            items_before: before.extent(&self.store)?.items + place,
+            items_after: output.len() - place,
+            turns_left_out: 0,
+            summary_bytes: 0,
+            usage: None,
+        }))
     }
 
     /// The entries that one window sends and the next does not. What only the model service remembers is

@@ -12,7 +12,6 @@ use crate::llm_call::UsableOutput;
 use crate::persistence::{Entry, EntryKind, Window};
 use crate::ports::{Database, Platform};
 use crate::reasoner::exchange::{Asked, Exchange};
-use crate::reasoner::model_step::usage;
 use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
 
 /// The most model calls for one summary. What stands before the newest of so many pieces is left out.
@@ -31,10 +30,8 @@ pub(super) struct Summary {
     pub(super) text: Option<String>,
     /// Turns that it does not tell of.
     pub(super) turns_left_out: u64,
-    /// Of all its calls.
+    /// Of all its calls, which are recorded already.
     pub(super) usage: Option<Usage>,
-    /// Of all its calls, JSON.
-    pub(super) transcripts: Vec<String>,
 }
 
 /// Why a call gave no summary.
@@ -93,7 +90,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         Ok(summary)
     }
 
-    /// Makes one of the calls; its text, or why there is none.
+    /// Makes one of the calls, and records it; its text, or why there is none.
     async fn call_for_summary(
         &self,
         running: &mut RunningTurn<'_>,
@@ -101,32 +98,23 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         summary: &mut Summary,
     ) -> Result<Result<String, NoSummary>, Fault> {
         let exchange = self.exchange(running, Asked::Summary(request)).await?;
-        let Exchange { mut transcript, ending, .. } = exchange;
-        let said = match ending {
+        let Exchange { transcript, ending, .. } = exchange;
+        if let Some(cost) = transcript.cost() {
+            let before = summary.usage.unwrap_or_default();
+            summary.usage = Some(before.saturating_add(cost));
+        }
+        match ending {
             Ok(UsableOutput { output, .. }) => {
-                transcript.response_id = output.response_id;
-                transcript.usage = output.usage.map(usage);
-                match output.text {
-                    text if !text.trim().is_empty() && !output.refusal => Ok(text),
-                    _ => Err(NoSummary::Failed),
-                }
+                self.record_attempt(running, &transcript)?;
+                let is_one = !output.text.trim().is_empty() && !output.refusal;
+                Ok(if is_one { Ok(output.text) } else { Err(NoSummary::Failed) })
             }
             Err(failure) => {
-                let no_summary = match failure.too_long() {
-                    true => NoSummary::TooLong,
-                    false => NoSummary::Failed,
-                };
-                transcript.fault = Some(failure.into_fault(transcript.attempts()));
-                Err(no_summary)
+                let too_long = failure.too_long();
+                self.record_failure(running, transcript, failure)?;
+                Ok(Err(if too_long { NoSummary::TooLong } else { NoSummary::Failed }))
             }
-        };
-        if let Some(used) = transcript.usage {
-            let add = |sum: Option<Usage>| Some(sum.unwrap_or_default().saturating_add(used));
-            summary.usage = add(summary.usage);
-            running.turn.progress.usage = add(running.turn.progress.usage);
         }
-        summary.transcripts.push(transcript.to_json()?);
-        Ok(said)
     }
 
     /// The summary that a window's stand-in holds.

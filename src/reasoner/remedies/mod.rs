@@ -66,7 +66,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 Remedy::RefusedInput => None,
             };
             if let Some(next) = next {
-                exchange = self.exchange_again(running, &exchange, &next).await?;
+                exchange = self.exchange_again(running, exchange, &next).await?;
                 input = next;
             }
         }

@@ -29,9 +29,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 if !too_long(&exchange) {
                     break;
                 }
-                if self.compact(running, rung, bytes, reason, Some(&exchange)).await? {
+                if self.compact(running, rung, bytes, reason).await? {
                     input = Input::whole(&self.store, &running.session.state.window)?;
-                    exchange = self.exchange_again(running, &exchange, &input).await?;
+                    exchange = self.exchange_again(running, exchange, &input).await?;
                 }
             }
         }

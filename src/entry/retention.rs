@@ -1,0 +1,41 @@
+//! Retention (interface §6, RetentionDays): a session that nobody touched for so long erases itself.
+//!
+//! The object's only alarm also keeps running turns alive, so it is set for the end of a retention only
+//! when it has rung and nothing else needs it. A session pays one row for that in each spell of turns.
+
+use std::rc::Rc;
+
+use super::admission_context::AdmissionContext;
+use super::session_host::SessionHost;
+use crate::contract::Fault;
+use crate::ports::{Database, Platform};
+
+const DAY_MS: u64 = 86_400_000;
+
+/// The time until an invalid catalog, which does not say how long sessions are kept, is read again, in
+/// milliseconds.
+const AGAIN_MS: u64 = 3_600_000;
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// Erases a session that has been kept for long enough, as `DELETE` would; else sets the alarm for the
+    /// moment when it will have been.
+    pub(super) async fn retire(self: &Rc<Self>, context: &AdmissionContext) -> Result<(), Fault> {
+        let Some(session) = self.store.session()? else { return Ok(()) };
+        let now = self.platform.now_ms();
+        let due = match &context.catalog {
+            Err(_) => now.saturating_add(AGAIN_MS),
+            Ok(catalog) => {
+                let agent = catalog.agent_context(&session.agent_context);
+                let Some(days) = agent.and_then(|agent| agent.retention_days) else {
+                    return Ok(());
+                };
+                session.updated_at.saturating_add(u64::from(days).saturating_mul(DAY_MS))
+            }
+        };
+        if due > now || self.live.borrow().is_some() {
+            return self.alarm.set_for_later(self.platform.as_ref(), due);
+        }
+        self.erase(context, &session.session_id, now).await?;
+        self.end_erasure(context).await
+    }
+}

@@ -1,0 +1,159 @@
+//! The responses that the model service stores and is to delete with the session: their ids, from the
+//! moment when the service names a response until it has deleted it, or has refused to for good.
+
+use super::SessionStore;
+use super::schema::{EARLIER_ERASURE, RECEIPT, RESPONSES};
+use crate::contract::Fault;
+use crate::contract::closed_list::closed_list;
+use crate::ports::{Database, Row};
+
+/// How often the model service is asked to delete a response.
+const MAX_ATTEMPTS: u64 = 10;
+
+closed_list! {
+    /// The standing of a response.
+    pub enum ResponseStanding {
+        /// Its session lives.
+        Kept = "kept",
+        /// It is to be deleted.
+        Pending = "pending",
+        /// The service has just refused to delete it.
+        Refused = "refused",
+        /// Whom to ask is not known any more.
+        Unreachable = "unreachable",
+    }
+}
+
+/// A response that is to be deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredResponse {
+    pub(crate) id: String,
+    /// The agent context, and with it the model service, that it was made under.
+    pub(crate) agent_context: String,
+}
+
+/// What became of a response that the model service was asked to delete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    Deleted,
+    /// It was refused too often.
+    Refused,
+    /// Nobody could be asked, or nobody answered, too often.
+    Unreachable,
+}
+
+impl<D: Database> SessionStore<D> {
+    /// Keeps the id of a response that the model service stores. Keeping it again writes nothing.
+    pub(crate) fn keep_response(&self, id: &str, agent_context: &str) -> Result<(), Fault> {
+        self.step(|| self.add_response(id, agent_context, ResponseStanding::Kept))
+    }
+
+    /// Responses to delete, those first that were asked for the fewest times.
+    pub(crate) fn responses_to_delete(&self, limit: u32) -> Result<Vec<StoredResponse>, Fault> {
+        if !self.has_receipt()? {
+            return Ok(Vec::new());
+        }
+        let statement = "SELECT response_id, agent_context FROM responses WHERE standing <> 'kept'
+             ORDER BY attempts, response_id LIMIT ?";
+        let response = |row: &Row| {
+            let (id, agent_context) = (row.get("response_id")?, row.get("agent_context")?);
+            Ok(StoredResponse { id, agent_context })
+        };
+        self.database.query(statement, &[limit.into()])?.iter().map(response).collect()
+    }
+
+    /// The number of responses that are to be deleted, and of those among them whom nobody can be asked
+    /// about.
+    pub(super) fn count_responses(&self) -> Result<(u64, u64), Fault> {
+        self.ensure_responses()?;
+        let count = |which| {
+            self.number(&format!("SELECT COUNT(*) AS number FROM responses WHERE standing {which}"))
+        };
+        Ok((count("<> 'kept'")?, count("= 'unreachable'")?))
+    }
+
+    /// Adds a response unless it is known.
+    pub(super) fn add_response(
+        &self,
+        id: &str,
+        agent_context: &str,
+        standing: ResponseStanding,
+    ) -> Result<(), Fault> {
+        self.ensure_responses()?;
+        self.database.execute(
+            "INSERT OR IGNORE INTO responses (response_id, agent_context, standing, attempts)
+             VALUES (?, ?, ?, 0)",
+            &[id.into(), agent_context.into(), standing.as_str().into()],
+        )
+    }
+
+    /// Gives up the responses of the living session: they are to be deleted, or forgotten.
+    pub(super) fn release_responses(&self, delete: bool) -> Result<(), Fault> {
+        self.ensure_responses()?;
+        let statement = match delete {
+            true => "UPDATE responses SET standing = 'pending' WHERE standing = 'kept'",
+            false => "DELETE FROM responses WHERE standing = 'kept'",
+        };
+        self.database.execute(statement, &[])
+    }
+
+    /// Notes what became of a request to delete a response: `None` when it is deleted. Returns how that
+    /// ends, or `None` where it does not end.
+    pub(super) fn settle_response(
+        &self,
+        id: &str,
+        standing: Option<ResponseStanding>,
+    ) -> Result<Option<Settled>, Fault> {
+        let known = "SELECT attempts FROM responses WHERE response_id = ? AND standing <> 'kept'";
+        let Some(row) = self.database.first(known, &[id.into()])? else { return Ok(None) };
+        let attempts = row.get::<u64>("attempts")? + 1;
+        let settled = match standing {
+            None => Settled::Deleted,
+            Some(standing) if attempts < MAX_ATTEMPTS => {
+                let asked = "UPDATE responses SET standing = ?, attempts = ? WHERE response_id = ?";
+                let standing = standing.as_str().into();
+                self.database.execute(asked, &[standing, attempts.into(), id.into()])?;
+                return Ok(None);
+            }
+            Some(ResponseStanding::Refused) => Settled::Refused,
+            Some(_) => Settled::Unreachable,
+        };
+        self.database.execute("DELETE FROM responses WHERE response_id = ?", &[id.into()])?;
+        Ok(Some(settled))
+    }
+
+    /// Drops the tables of an erasure that is complete.
+    pub(super) fn drop_receipt(&self) -> Result<(), Fault> {
+        self.database.execute("DROP TABLE IF EXISTS receipt", &[])?;
+        let left = self.number("SELECT COUNT(*) AS number FROM responses")?;
+        if left == 0 {
+            self.database.execute("DROP TABLE responses", &[])?;
+            self.memory.borrow_mut().has_responses = false;
+        }
+        Ok(())
+    }
+
+    /// Whether an erasure is under way. Brings that of an earlier version of the product up to date.
+    pub(super) fn has_receipt(&self) -> Result<bool, Fault> {
+        let tables = "SELECT name FROM sqlite_master
+             WHERE type = 'table' AND name IN ('receipt', 'erasure') ORDER BY name";
+        let rows = self.database.query(tables, &[])?;
+        let Some(row) = rows.first() else { return Ok(false) };
+        if row.get::<String>("name")? == "erasure" {
+            self.step(|| {
+                self.ensure_responses()?;
+                self.database.execute(RECEIPT, &[])?;
+                self.database.execute_all(EARLIER_ERASURE)
+            })?;
+        }
+        Ok(true)
+    }
+
+    fn ensure_responses(&self) -> Result<(), Fault> {
+        if !self.memory.borrow().has_responses {
+            self.database.execute(RESPONSES, &[])?;
+            self.memory.borrow_mut().has_responses = true;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! The tokens that a turn and a session may spend (interface §6, Budget).
+
+use serde_json::json;
+
+use super::turn_loop::RunningTurn;
+use crate::contract::{ErrorCode, Fault};
+
+/// Refuses a call that would begin at or over the budget. `under_way` are tokens that are not counted yet:
+/// those of the call's own earlier attempts.
+pub(super) fn permit(running: &RunningTurn<'_>, under_way: u64) -> Result<(), Fault> {
+    let budget = running.agent.budget;
+    let turn = running.turn.progress.usage.map_or(0, |usage| usage.total_tokens);
+    let turn = turn.saturating_add(under_way);
+    let session = running.session.state.total_tokens.saturating_add(under_way);
+    let spent = |tokens: u64, limit: Option<u64>| limit.is_some_and(|limit| tokens >= limit);
+    let what = match (spent(turn, budget.turn_tokens), spent(session, budget.session_tokens)) {
+        (false, false) => return Ok(()),
+        (true, _) => "turn",
+        (false, true) => "session",
+    };
+    let message = format!(
+        "The {what} has spent the tokens that its agent context grants. The operator can raise Budget; then the same request goes on."
+    );
+    Err(Fault::new(ErrorCode::BudgetExceeded, message)
+        .with("TurnTokens", turn)
+        .with("SessionTokens", session)
+        .with(
+            "Budget",
+            json!({ "TurnTokens": budget.turn_tokens, "SessionTokens": budget.session_tokens }),
+        ))
+}

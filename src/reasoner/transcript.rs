@@ -1,0 +1,113 @@
+//! The transcript of one model call: its input by place in the conversation, its course and its cost.
+//! The conversation alone holds the content.
+//!
+//! Architecture Invariant: the tokens of a call are counted from its transcript and nowhere else, so
+//! that turn, session, log and trace agree.
+
+use serde::Serialize;
+
+use crate::composition::Block;
+use crate::contract::{Fault, Usage};
+use crate::persistence::{EntrySeq, Session, Turn};
+use crate::responses_api::{Reported, TokenCounts};
+
+/// The transcript of one model call.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Transcript {
+    /// The call asked for a summary of earlier turns.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) summary: bool,
+    pub(super) segment: u32,
+    pub(super) started_at: u64,
+    pub(super) duration_ms: u64,
+    pub(super) body_sha256: String,
+    pub(super) body_bytes: usize,
+    pub(super) previous_response_id: Option<String>,
+    pub(super) first_entry: Option<EntrySeq>,
+    pub(super) last_entry: Option<EntrySeq>,
+    pub(super) rebuilt: bool,
+    pub(super) withheld: Vec<EntrySeq>,
+    pub(super) composition: Vec<Block>,
+    /// The model service was asked to store the responses.
+    pub(super) stored: bool,
+    pub(super) retries: Vec<Retry>,
+    /// Of the last attempt, whatever became of the response.
+    pub(super) response_id: Option<String>,
+    /// Of the last attempt.
+    pub(super) usage: Option<Usage>,
+    pub(super) fault: Option<Fault>,
+}
+
+/// An attempt that failed and was followed by another.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Retry {
+    http_status: Option<u16>,
+    waited_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+}
+
+impl Transcript {
+    /// Notes what the service has said about the attempt's response.
+    pub(super) fn learn(&mut self, reported: &Reported) {
+        self.response_id.clone_from(&reported.response_id);
+        self.usage = reported.usage.map(usage);
+    }
+
+    /// Begins another attempt, some time after one that failed.
+    pub(super) fn repeat(&mut self, http_status: Option<u16>, waited_ms: u64) {
+        let (response_id, usage) = (self.response_id.take(), self.usage.take());
+        self.retries.push(Retry { http_status, waited_ms, response_id, usage });
+    }
+
+    /// The calls made so far.
+    pub(super) fn attempts(&self) -> u32 {
+        u32::try_from(self.retries.len()).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
+    /// What all attempts have cost; `None` when none reported any.
+    pub(super) fn cost(&self) -> Option<Usage> {
+        self.usages().reduce(Usage::saturating_add)
+    }
+
+    /// Tokens of all attempts.
+    pub(super) fn total_tokens(&self) -> u64 {
+        self.usages().fold(0, |sum, usage| sum.saturating_add(usage.total_tokens))
+    }
+
+    /// Adds what the call has cost to its turn and its session.
+    pub(super) fn count(&self, session: &mut Session, turn: &mut Turn) {
+        let (state, sum) = (&mut session.state, &mut turn.progress.usage);
+        for usage in self.usages() {
+            *sum = Some(sum.unwrap_or_default().saturating_add(usage));
+            state.total_tokens = state.total_tokens.saturating_add(usage.total_tokens);
+            // Some services report zeros until a response is complete.
+            if usage.prompt_tokens > 0 && !self.summary {
+                state.context_tokens = Some(usage.prompt_tokens);
+            }
+        }
+    }
+
+    /// The text that is stored.
+    pub(super) fn to_json(&self) -> Result<String, Fault> {
+        serde_json::to_string(self).map_err(|_| Fault::unwritable("The transcript"))
+    }
+
+    fn usages(&self) -> impl Iterator<Item = Usage> {
+        self.retries.iter().map(|retry| retry.usage).chain([self.usage]).flatten()
+    }
+}
+
+fn usage(counted: TokenCounts) -> Usage {
+    Usage {
+        prompt_tokens: counted.input,
+        cached_tokens: counted.cached,
+        completion_tokens: counted.output,
+        reasoning_tokens: counted.reasoning,
+        total_tokens: counted.total,
+    }
+}

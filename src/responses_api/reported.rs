@@ -1,0 +1,122 @@
+//! What a service says about a response while it lasts: the response's name and its cost. Both count
+//! whatever becomes of the response.
+//!
+//! Nothing here is a fault: what cannot be read says nothing.
+
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::token_counts::{TokenCounts, token_counts};
+
+/// What a service has said about a response so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// The response's id, the one that was told last.
+    pub response_id: Option<String>,
+    /// The token counts that were told last.
+    pub usage: Option<TokenCounts>,
+}
+
+/// Ends a response object that goes on, in which the service says nothing of usage yet.
+const NO_USAGE: [&str; 2] = ["\"usage\":null", "\"usage\": null"];
+
+/// The longest end of a response object in which a missing usage is looked for, in bytes: only `user`
+/// and `metadata` come after it.
+const END_BYTES: usize = 256;
+
+impl Reported {
+    /// Takes in a response object that may go on, or may be cut. It holds the request's instructions and
+    /// tools and can be long, so it is read to the id when it says at its end that there is no usage.
+    pub(super) fn take_in(&mut self, response: &str) {
+        let end = response.ceil_char_boundary(response.len().saturating_sub(END_BYTES));
+        let end = response.get(end..).unwrap_or_default();
+        let only_id = NO_USAGE.iter().any(|none| end.contains(none));
+        let mut reader = serde_json::Deserializer::from_str(response);
+        // The reading ends with a fault where the object is cut, and where it need not be read on.
+        let _ = reader.deserialize_map(Members { reported: self, only_id });
+    }
+
+    /// Takes in the members of a response object.
+    pub(super) fn note(&mut self, id: Option<&str>, counted: Option<TokenCounts>) {
+        if let Some(id) = id.filter(|id| !id.is_empty() && self.response_id.as_deref() != Some(*id))
+        {
+            self.response_id = Some(id.to_owned());
+        }
+        self.usage = counted.or(self.usage);
+    }
+}
+
+struct Members<'a> {
+    reported: &'a mut Reported,
+    only_id: bool,
+}
+
+impl<'de> Visitor<'de> for Members<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a response object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key::<String>()? {
+            match name.as_str() {
+                "id" => {
+                    let id: &RawValue = members.next_value()?;
+                    let id: Option<String> = serde_json::from_str(id.get()).ok();
+                    self.reported.note(id.as_deref(), None);
+                    if self.only_id {
+                        return Err(A::Error::custom("the rest says nothing"));
+                    }
+                }
+                "usage" => self.reported.note(None, token_counts(members.next_value()?)),
+                _ => _ = members.next_value::<IgnoredAny>()?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(response: &str) -> (Option<String>, Option<u64>) {
+        let mut reported = Reported::default();
+        reported.take_in(response);
+        (reported.response_id, reported.usage.map(|usage| usage.total))
+    }
+
+    #[test]
+    fn id_and_usage_are_found_in_objects_that_are_whole_or_cut() {
+        let id = || Some("r".to_owned());
+        for (response, expected) in [
+            (r#"{"id":"r","usage":null,"user":null,"metadata":{}}"#, (id(), None)),
+            (r#"{"usage": null, "id":"r"}"#, (id(), None)),
+            (r#"{"object":"response","id":"r","usage":{"total_tokens":7}}"#, (id(), Some(7))),
+            (r#"{"usage":{"total_tokens":7},"id":"r"}"#, (id(), Some(7))),
+            (r#"{"id":"r","output":[{"type":"mess"#, (id(), None)),
+            (r#"{"id":"r","usage":{"input_tokens":3,"output_tokens":4},"out"#, (id(), Some(7))),
+            (r#"{"id":"r","usage":{"input_tok"#, (id(), None)),
+            (r#"{"id":7,"usage":[]}"#, (None, None)),
+            (r#"{"id":""}"#, (None, None)),
+            ("[]", (None, None)),
+            ("", (None, None)),
+        ] {
+            assert_eq!(told(response), expected, "{response}");
+        }
+    }
+
+    #[test]
+    fn what_is_told_last_counts_and_silence_takes_nothing_back() {
+        let mut reported = Reported::default();
+        for response in [r#"{"id":"a","usage":{"total_tokens":1}}"#, r#"{"id":"b"}"#, "{}"] {
+            reported.take_in(response);
+        }
+        assert_eq!(reported.response_id.as_deref(), Some("b"));
+        assert_eq!(reported.usage.map(|usage| usage.total), Some(1));
+    }
+}

@@ -1,0 +1,55 @@
+//! The token counts of a response, as services report them.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Tokens of one model call. A count that the service left out is 0, except `total`, which
+/// is then the sum of input and output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenCounts {
+    /// Tokens read, cached ones included.
+    pub input: u64,
+    /// Tokens read from the service's cache.
+    pub cached: u64,
+    /// Tokens written, reasoning included.
+    pub output: u64,
+    /// Tokens spent on reasoning.
+    pub reasoning: u64,
+    /// All tokens.
+    pub total: u64,
+}
+
+#[derive(Deserialize)]
+struct UsageView {
+    input_tokens: Option<u64>,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens: Option<u64>,
+    output_tokens_details: Option<OutputDetails>,
+    total_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+/// Reads the token counts of a response. Counts that cannot be read count as not reported: they must not cost the
+/// reader a good output.
+pub(super) fn token_counts(raw: &RawValue) -> Option<TokenCounts> {
+    let view: UsageView = serde_json::from_str(raw.get()).ok()?;
+    let input = view.input_tokens.unwrap_or(0);
+    let output = view.output_tokens.unwrap_or(0);
+    let reasoning = view.output_tokens_details.and_then(|details| details.reasoning_tokens);
+    Some(TokenCounts {
+        input,
+        cached: view.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
+        output,
+        reasoning: reasoning.unwrap_or(0),
+        total: view.total_tokens.unwrap_or_else(|| input.saturating_add(output)),
+    })
+}
