@@ -50,7 +50,7 @@ impl Form {
             match self {
                 Self::AsStored => write(item),
                 Self::ForReplay => for_replay(item).iter().for_each(|item| write(item)),
-                Self::StandIns => write(&*refused_output(item)?),
+                Self::StandIns => write(&refused_output(item)?),
             }
         }
         Ok(())
