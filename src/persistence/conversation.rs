@@ -83,8 +83,8 @@ impl<D: Database> SessionStore<D> {
         }
         let statement = "SELECT text FROM texts JOIN conversation ON hash = SUBSTR(items, 2)
              WHERE seq = ? AND part = ?";
-        let row = self.database.first(statement, &[entry.seq.0.into(), part.into()])?;
-        row.ok_or_else(lost)?.get("text")
+        let text = self.database.text(statement, &[entry.seq.0.into(), part.into()], "text")?;
+        text.ok_or_else(lost)
     }
 
     /// The items of the latest message of a user turn, withheld or not: a JSON array.

@@ -53,8 +53,8 @@ pub(super) fn load(database: &impl Database, hash: &str) -> Result<String, Fault
     let mut text = String::with_capacity((parts + 1) * PART_BYTES);
     for number in 0..parts {
         let part = "SELECT text FROM texts WHERE hash = ? AND part = ?";
-        let row = database.first(part, &[hash.into(), number.into()])?.ok_or_else(lost)?;
-        text.push_str(&row.get::<String>("text")?);
+        let part = database.text(part, &[hash.into(), number.into()], "text")?;
+        text.push_str(&part.ok_or_else(lost)?);
     }
     Ok(text + &end)
 }

@@ -33,7 +33,7 @@ const HEADERS_OF_SUCCESS: &[&str] = &["x-request-id"];
 
 /// Sends a request; redirects are not followed.
 pub(super) async fn fetch(
-    request: HttpRequest<impl RequestBody>,
+    request: HttpRequest<&dyn RequestBody>,
 ) -> Result<HttpResponse<FetchBody>, HttpFault> {
     let mut headers: Map<String, Value> =
         request.headers.into_iter().map(|(name, value)| (name, value.into())).collect();

@@ -4,13 +4,13 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::json;
-use worker::js_sys::JSON;
-use worker::wasm_bindgen::JsValue;
+use worker::js_sys::{Array, JSON, Reflect};
+use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::{State, console_error};
 
 use super::bindings::storage::{Cursor, RuntimeStorage, Sql};
 use crate::contract::Fault;
-use crate::ports::{Database, Row, Value, storage_failed};
+use crate::ports::{Database, Row, Value, storage_failed, unreadable};
 
 /// Rows that the object's statements touched since the last line of the log: what storage costs.
 #[derive(Default)]
@@ -53,6 +53,23 @@ impl Database for ObjectStorage {
         let rows = cursor.to_array().and_then(|rows| JSON::stringify(&rows)).map_err(failed);
         self.rows.count(&cursor);
         serde_json::from_str(&String::from(rows?)).map_err(|fault| logged(&fault.to_string()))
+    }
+
+    fn text(
+        &self,
+        statement: &str,
+        parameters: &[Value],
+        column: &str,
+    ) -> Result<Option<String>, Fault> {
+        let cursor = self.exec(statement, parameters)?;
+        let rows = cursor.to_array().map_err(failed);
+        self.rows.count(&cursor);
+        let row = rows?.unchecked_into::<Array>().get(0);
+        if row.is_undefined() {
+            return Ok(None);
+        }
+        let text = Reflect::get(&row, &JsValue::from_str(column)).map_err(failed)?;
+        text.as_string().map(Some).ok_or_else(|| unreadable(column))
     }
 
     fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {

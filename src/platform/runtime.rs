@@ -67,7 +67,9 @@ impl Platform for Runtime {
         &self,
         request: HttpRequest<impl RequestBody>,
     ) -> Result<HttpResponse<FetchBody>, HttpFault> {
-        fetch(request).await
+        let HttpRequest { method, url, headers, body } = request;
+        // One copy of the code for all kinds of bodies.
+        fetch(HttpRequest { method, url, headers, body: &body as &dyn RequestBody }).await
     }
 
     async fn search_workspace(

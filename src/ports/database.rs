@@ -19,6 +19,17 @@ pub trait Database {
         Ok(self.query(statement, parameters)?.into_iter().next())
     }
 
+    /// Runs one statement and returns the text in a column of its first row. A long text is copied once, in
+    /// a row several times.
+    fn text(
+        &self,
+        statement: &str,
+        parameters: &[Value],
+        column: &str,
+    ) -> Result<Option<String>, Fault> {
+        self.first(statement, parameters)?.map(|row| row.get(column)).transpose()
+    }
+
     /// Runs one statement that returns no rows.
     fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault>;
 

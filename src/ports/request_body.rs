@@ -10,6 +10,16 @@ pub trait RequestBody {
     fn piece(&self, from: usize, most: usize) -> Option<Vec<u8>>;
 }
 
+impl<B: RequestBody + ?Sized> RequestBody for &B {
+    fn length(&self) -> usize {
+        (**self).length()
+    }
+
+    fn piece(&self, from: usize, most: usize) -> Option<Vec<u8>> {
+        (**self).piece(from, most)
+    }
+}
+
 impl RequestBody for String {
     fn length(&self) -> usize {
         self.len()

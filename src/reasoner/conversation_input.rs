@@ -60,7 +60,7 @@ impl Form {
                 Self::ForReplay | Self::SinceCompaction => {
                     for_replay(item).iter().for_each(|item| write(item));
                 }
-                Self::StandIns => write(&*refused_output(item)?),
+                Self::StandIns => write(&refused_output(item)?),
                 Self::Shortened(bytes) => match shortened_output(item, bytes as usize)? {
                     Some(shortened) => write(&shortened),
                     None => write(item),

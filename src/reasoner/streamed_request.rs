@@ -182,7 +182,9 @@ impl Written {
         text.push_str(items);
         self.items += match kind {
             // One message.
-            EntryKind::System | EntryKind::User | EntryKind::StandIn => usize::from(begins),
+            EntryKind::System | EntryKind::User | EntryKind::StandIn => {
+                usize::from(begins && !items.is_empty())
+            }
             EntryKind::ModelOutput | EntryKind::ToolOutputs => self.within.objects_begun(items),
         };
         Ok(())

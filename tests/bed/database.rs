@@ -25,6 +25,8 @@ pub struct Disk {
     pub rows_written: Cell<u64>,
     /// Number of rows that statements returned.
     pub rows_returned: Cell<u64>,
+    /// Bytes of text that statements returned.
+    pub bytes_returned: Cell<usize>,
     /// The number of the writing statement that fails once; the instance lives on.
     pub failing_write: Cell<Option<u64>>,
     /// Every distinct statement since [`Disk::watch`].
@@ -38,6 +40,8 @@ pub struct Statement {
     pub runs: u64,
     /// The most rows that one run returned.
     pub most_rows: u64,
+    /// The most text that one run returned, in bytes.
+    pub most_bytes: usize,
     /// The most rows that one run scanned without an index.
     pub most_scanned: i32,
 }
@@ -59,6 +63,7 @@ impl Disk {
             writes: Cell::new(0),
             rows_written: Cell::new(0),
             rows_returned: Cell::new(0),
+            bytes_returned: Cell::new(0),
             failing_write: Cell::new(None),
             statements: RefCell::default(),
         })
@@ -168,11 +173,16 @@ impl SqliteDatabase {
                 .set(disk.rows_written.get() + changed * (1 + disk.index_entries(statement)));
         }
         disk.rows_returned.set(disk.rows_returned.get() + given.len() as u64);
+        let texts =
+            given.iter().flat_map(|Row(cells)| cells.values().filter_map(|cell| cell.as_str()));
+        let bytes = texts.map(str::len).sum();
+        disk.bytes_returned.set(disk.bytes_returned.get() + bytes);
         let scanned = prepared.reset_status(StatementStatus::FullscanStep);
         let mut statements = disk.statements.borrow_mut();
         let seen = statements.entry(statement.to_owned()).or_default();
         seen.runs += 1;
         seen.most_rows = seen.most_rows.max(given.len() as u64);
+        seen.most_bytes = seen.most_bytes.max(bytes);
         seen.most_scanned = seen.most_scanned.max(scanned);
         drop(statements);
         drop(prepared);

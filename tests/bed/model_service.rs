@@ -26,6 +26,7 @@ pub struct ModelService {
     kept: RefCell<BTreeMap<String, Rc<Kept>>>,
     latest: RefCell<Option<Rc<Kept>>>,
     bodies: RefCell<Vec<Value>>,
+    latest_body: RefCell<String>,
     refusals: RefCell<Vec<String>>,
     forgot: Cell<bool>,
     /// Deletions fail, and the responses stay.
@@ -63,6 +64,7 @@ impl ModelService {
             kept: RefCell::default(),
             latest: RefCell::default(),
             bodies: RefCell::default(),
+            latest_body: RefCell::default(),
             refusals: RefCell::default(),
             forgot: Cell::new(false),
             keeps_everything: Cell::new(false),
@@ -136,6 +138,11 @@ impl ModelService {
         self.bodies.borrow().clone()
     }
 
+    /// The body of the latest request, as it came.
+    pub fn latest_body(&self) -> String {
+        self.latest_body.borrow().clone()
+    }
+
     /// The number of requests so far.
     pub fn requests(&self) -> usize {
         self.bodies.borrow().len()
@@ -155,6 +162,7 @@ impl ModelService {
 
     /// Checks a request and decides on the reply.
     pub fn take(&self, body: &str) -> (Reply, Option<RenderedResponse>) {
+        self.latest_body.replace(body.to_owned());
         let body: Value = serde_json::from_str(body).expect("a request is JSON");
         if !self.forgetful_of_bodies.get() {
             self.bodies.borrow_mut().push(body.clone());

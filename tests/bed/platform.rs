@@ -51,6 +51,8 @@ pub struct World {
     pub scripted_service: Option<ScriptedService>,
     /// The longest piece in which a service takes a body.
     pub piece_bytes: Cell<usize>,
+    /// The pieces of bodies that services have taken.
+    pub pieces: Cell<usize>,
     random: RefCell<Random>,
     /// Set to delay every response by a time that the seed determines.
     slow: Cell<bool>,
@@ -122,6 +124,7 @@ impl World {
             alarm_at: Cell::new(None),
             alarm_fails: Cell::new(false),
             piece_bytes: Cell::new(256 * 1024),
+            pieces: Cell::new(0),
             random: RefCell::new(Random(1)),
             slow: Cell::new(false),
             late_bodies: Cell::new(false),
@@ -216,8 +219,9 @@ impl TestPlatform {
             let piece = piece.ok_or_else(|| HttpFault("the body broke off".to_owned()))?;
             assert!(piece.len() <= most, "a piece is too long");
             received.extend(piece);
+            self.world.pieces.set(self.world.pieces.get() + 1);
             if received.len() < body.length() {
-                self.pause().await;
+                self.world.executor.sleep(1 + self.world.delay_ms()).await;
             }
         }
         assert_eq!(received.len(), body.length(), "the announced length");

@@ -19,6 +19,7 @@ mod faults;
 mod files;
 mod interleavings;
 mod life_cycle;
+mod long_conversations;
 mod migration;
 mod modes;
 mod retrieval;

@@ -1,0 +1,249 @@
+//! A conversation is read from its rows while it is sent to the model service, and never stands in memory as
+//! a whole. `APTIX_SEED=n` runs one random conversation alone.
+
+#![allow(clippy::print_stdout, reason = "the seed of a failure is what repeats it")]
+
+use std::collections::BTreeMap;
+
+use aptix_edge::encoding::sha256_hex;
+use aptix_edge::responses_api::for_replay;
+use bed::*;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// The longest text in which storage keeps a part of an entry, in bytes.
+const PART_BYTES: usize = 500_000;
+
+/// A text of so many characters, of all lengths and with everything that JSON escapes.
+fn text(random: &mut Random, characters: u64) -> String {
+    const SOME: [&str; 8] = ["a", "\"", "\\", "\n", "é", "😀", "{[", "]},"];
+    let some: Vec<&str> = (0..991).map(|_| *random.pick(&SOME)).collect();
+    some.into_iter().cycle().take(characters as usize).collect()
+}
+
+fn some_text(random: &mut Random) -> String {
+    let characters = match random.below(5) {
+        0 => 300_000 + random.below(300_000),
+        1 => random.below(100_000),
+        _ => random.below(300),
+    };
+    text(random, characters)
+}
+
+fn artifact(contents: &str) -> Value {
+    json!({ "InputArtifacts": [
+        { "RelativePath": "a.rs", "FileName": "a.rs", "Contents": contents, "Origin": "ide" },
+    ] })
+}
+
+/// The conversation's items as the next call that sends all of them writes them, composed in memory.
+fn composed(bed: &Bed) -> String {
+    let cell = |row: &BTreeMap<String, Value>, name: &str| row[name].as_str().unwrap().to_owned();
+    let mut written: Vec<String> = Vec::new();
+    for row in bed.disk.read("SELECT kind, standing, items FROM conversation ORDER BY seq") {
+        let mut items = cell(&row, "items");
+        if let Some(name) = items.strip_prefix('@') {
+            let parts = format!("SELECT text FROM texts WHERE hash = '{name}' ORDER BY part");
+            items = bed.disk.read(&parts).iter().map(|part| cell(part, "text")).collect();
+        }
+        let items: Vec<Box<RawValue>> = serde_json::from_str(&items).unwrap();
+        for item in &items {
+            match (cell(&row, "kind").as_str(), cell(&row, "standing").as_str()) {
+                ("answer", "kept") => written.extend(for_replay(item).map(|raw| raw.to_string())),
+                (_, "kept") => written.push(item.to_string()),
+                ("tool_outputs", "withheld") => {
+                    let item: Value = serde_json::from_str(item.get()).unwrap();
+                    written.push(format!(
+                        r#"{{"type":"function_call_output","call_id":{},"output":"{{\"error\":\"The model service refused the tool's result.\"}}"}}"#,
+                        item["call_id"]
+                    ));
+                }
+                _ => {}
+            }
+        }
+    }
+    written.join(",")
+}
+
+/// A session of some turns, each with short and long words, answers and tool results.
+fn talked(random: &mut Random, context: &str) -> Bed {
+    let bed = Bed::new();
+    let characters = random.below(200_000);
+    let long = text(random, characters);
+    bed.world.tools.think(move |body| ToolAnswer::Json(json!([body["ToolCallId"], long])));
+    for number in 0..1 + random.below(6) {
+        let id = format!("t{number}");
+        let plan = ["", "", "[plan: mixed]", "[plan: two-servers, client]"];
+        let mut request = turn(&id, &format!("Words {}", random.pick(&plan)));
+        request["ConversationContextId"] = context.into();
+        if random.chance(60) {
+            request = with(request, artifact(&some_text(random)));
+        }
+        if random.chance(30) && !request["Instruction"].to_string().contains("plan") {
+            bed.world.model.script([say(&some_text(random)).into()]);
+        }
+        let mut heard = bed.post(&request);
+        while heard.result()["Kind"] == "client_tool_continuation" {
+            let calls = heard.calls();
+            let given: Vec<(&str, Value)> =
+                calls.iter().map(|call| (call.as_str(), some_text(random).into())).collect();
+            heard = bed.post(&results(&id, &given));
+        }
+    }
+    for row in bed.disk.read("SELECT seq, kind, items FROM conversation WHERE seq > 1") {
+        let plain = row["kind"] == "answer" && !row["items"].to_string().contains("function_call");
+        let seq = &row["seq"];
+        match row["kind"].as_str().unwrap() {
+            "answer" if plain && random.chance(15) => {
+                bed.disk.write(&format!("UPDATE conversation SET items = '[]' WHERE seq = {seq}"));
+            }
+            "user" | "tool_outputs" if random.chance(15) => bed
+                .disk
+                .write(&format!("UPDATE conversation SET standing = 'withheld' WHERE seq = {seq}")),
+            _ => {}
+        }
+    }
+    bed
+}
+
+fn run(seed: u64) -> usize {
+    let mut random = Random(seed.wrapping_mul(0x5_0021));
+    let context = *random.pick(&["default", "replay"]);
+    let bed = talked(&mut random, context);
+    bed.world.model.forget();
+    let small = 1 + random.below(9_999) as usize * 100;
+    bed.world.piece_bytes.set(*random.pick(&[256 * 1024, small]));
+    bed.world.shake(seed);
+    if random.chance(80) {
+        bed.restart();
+    }
+    let last = with(turn("last", "Last"), artifact(&some_text(&mut random)));
+    bed.post(&last).final_text();
+    // The answer is no part of what the call has sent.
+    bed.disk.write(
+        "UPDATE conversation SET items = '[]' WHERE seq = (SELECT MAX(seq) FROM conversation)",
+    );
+    let (sent, input) = (bed.world.model.latest_body(), composed(&bed));
+    let body: BTreeMap<&str, &RawValue> = serde_json::from_str(&sent).unwrap();
+    assert!(body["input"].get() == format!("[{input}]"), "another input");
+    let order = ["{\"model\":\"m\",\"input\":[", "],\"tools\":[", "\"stream\":true}"];
+    let places = order.map(|part| sent.find(part).unwrap());
+    assert!(places.is_sorted() && sent.ends_with(order[2]), "{places:?}");
+    bed.assert_chain_held();
+
+    let calls = bed.asked("GET", "/sessions/s/turns/last/trace", "").result()["ModelCalls"].clone();
+    let call = calls.as_array().unwrap().last().unwrap();
+    assert_eq!(call["BodyBytes"], sent.len());
+    assert_eq!(call["BodySha256"], sha256_hex(sent.as_bytes()));
+    let items: Vec<&RawValue> = serde_json::from_str(body["input"].get()).unwrap();
+    let bytes: usize = items.iter().map(|item| item.get().len()).sum();
+    let block = &call["Composition"][1];
+    assert_eq!(block["Source"], format!("conversation: {} items", items.len()));
+    assert_eq!(block["Bytes"], bytes);
+    sent.len()
+}
+
+#[test]
+fn what_is_sent_is_what_would_be_composed_in_memory() {
+    if let Ok(seed) = std::env::var("APTIX_SEED") {
+        run(seed.parse().unwrap());
+        return;
+    }
+    let seeds = if std::env::var_os("APTIX_LONG_TESTS").is_some() { 1000 } else { 16 };
+    let (mut short, mut long) = (0, 0);
+    for seed in 0..seeds {
+        match std::panic::catch_unwind(|| run(seed)) {
+            Ok(bytes) if bytes > 2 * PART_BYTES => long += 1,
+            Ok(bytes) => short += usize::from(bytes < PART_BYTES / 2),
+            Err(panic) => {
+                println!("repeat it with APTIX_SEED={seed}");
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+    assert!(short > 0 && long > 0, "{short} short bodies, {long} long ones");
+}
+
+/// A session with some megabytes behind it, whose next turn sends all of them again.
+fn long_session(context: &str) -> Bed {
+    let bed = Bed::new();
+    for number in 0..3 {
+        let request = turn(&format!("t{number}"), "Words [plan: client]");
+        let request = with(request, json!({ "ConversationContextId": context }));
+        let asked = bed.post(&with(request, artifact(&"\n".repeat(900_000)))).calls();
+        let given = [(asked[0].as_str(), "x".repeat(1_200_000).into())];
+        bed.post(&results(&format!("t{number}"), &given)).final_text();
+    }
+    bed.world.model.forget();
+    bed.restart();
+    bed.disk.watch();
+    bed
+}
+
+#[test]
+fn no_more_of_a_conversation_is_read_at_once_than_one_part_of_an_entry() {
+    for context in ["default", "replay"] {
+        let bed = long_session(context);
+        let (pieces, read) = (&bed.world.pieces, &bed.disk.bytes_returned);
+        let pending = bed.send(&turn("last", "Last"));
+        let mut before = (0, 0);
+        let mut most = 0;
+        let is_sent = |bed: &Bed| {
+            let body = bed.world.model.latest_body();
+            body.contains("Last") && body.len() > 6_000_000
+        };
+        pieces.set(0);
+        while !is_sent(&bed) {
+            assert!(bed.step(), "a long body is sent");
+            if pieces.get() == before.0 {
+                continue;
+            }
+            // The first pass, for the length, is over when the first piece is taken.
+            if before.0 > 2 {
+                most = most.max(read.get() - before.1);
+            }
+            before = (pieces.get(), read.get());
+        }
+        assert!(
+            (PART_BYTES / 2..PART_BYTES + 100).contains(&most),
+            "{most} bytes between two pieces"
+        );
+        bed.wait(&pending).unwrap().final_text();
+        for (statement, seen) in bed.disk.statements() {
+            assert!(seen.most_bytes < PART_BYTES + 100_000, "{statement}: {seen:?}");
+        }
+    }
+}
+
+#[test]
+fn a_body_that_can_no_longer_be_read_fails_its_turn_and_no_other() {
+    let bed = long_session("replay");
+    bed.world.pieces.set(0);
+    let pending = bed.send(&turn("last", "Last"));
+    bed.run_until(|bed| bed.world.pieces.get() == 3, "the body is being sent");
+    let requests = bed.world.model.requests();
+    bed.disk.write("ALTER TABLE texts RENAME TO lost");
+    let heard = bed.wait(&pending).unwrap();
+    assert_eq!(heard.failure(), (500, "internal"), "{}", heard.text);
+    assert_eq!(bed.world.model.requests(), requests, "no part of a body is a request");
+    bed.disk.write("ALTER TABLE lost RENAME TO texts");
+    bed.restart();
+    assert_eq!(bed.post(&turn("last", "Last")).final_text(), "Answer to Last.");
+    bed.assert_chain_held();
+}
+
+#[test]
+fn a_session_that_is_erased_while_its_conversation_is_sent_leaves_nothing() {
+    for taken in [1, 2, 9] {
+        let bed = long_session("default");
+        bed.world.pieces.set(0);
+        let pending = bed.send(&turn("last", "Last"));
+        bed.run_until(|bed| bed.world.pieces.get() > taken, "the body is being sent");
+        bed.wait(&bed.send_erase()).unwrap().result();
+        assert_eq!(bed.wait(&pending).unwrap().failure(), (409, "turn_aborted"));
+        let (pieces, requests) = (bed.world.pieces.get(), bed.world.model.requests());
+        bed.settle();
+        assert_eq!((bed.world.pieces.get(), bed.world.model.requests()), (pieces, requests));
+        assert!(bed.disk.read("SELECT name FROM sqlite_master WHERE type = 'table'").is_empty());
+    }
+}
