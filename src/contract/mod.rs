@@ -44,5 +44,5 @@ pub use response::{
 pub use tool_result::{ToolOutcome, ToolResult};
 pub use turn_status::TurnStatus;
 pub use validation::{
-    MemberOrder, parse, parse_comparison, parse_documents, parse_search, peek_session_id,
+    ComparisonReading, MemberOrder, parse, parse_documents, parse_search, peek_session_id,
 };

@@ -12,7 +12,7 @@ use super::response::{PlainResponse, Response, refusal_line};
 use super::route::{Route, WorkspaceRoute};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
-    ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits, parse_comparison,
+    ComparisonReading, ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits,
     parse_documents, parse_search,
 };
 use crate::ports::{Database, HttpFault, Platform};
@@ -21,6 +21,10 @@ use crate::retrieval::{Chunk, ChunkIndex, Pace, Question, Search, retrieve};
 /// Where a session's object asks for a search of the index itself. It is no endpoint, so that no
 /// client comes here.
 pub const INDEX_SEARCH: &str = "/index/search";
+
+/// The bytes of a long list that are looked through in a microsecond, and the work of a step that reads it.
+const BYTES_SCANNED: usize = 400;
+const READING_WORK: usize = 800;
 
 /// The object that owns a workspace's index.
 #[derive(Debug)]
@@ -90,17 +94,7 @@ impl<D: Database> WorkspaceHost<D> {
                 let catalog = source.catalog(platform).await?;
                 self.search(platform, &catalog, &workspace, &body).await
             }
-            WorkspaceRoute::Compare => {
-                let listed = parse_comparison(&body)?;
-                let comparison = self.index.compare(pace, &listed).await?;
-                let warnings = if comparison.more_extra {
-                    let message = "There are more extra documents than those listed. Remove these, and compare again.";
-                    vec![Warning::new("extra_cut", message)]
-                } else {
-                    Vec::new()
-                };
-                Ok(InvokeResult::success(comparison, warnings))
-            }
+            WorkspaceRoute::Compare => self.compare(pace, &body).await,
             WorkspaceRoute::Counts => Ok(shown(&self.index.counts(pace).await?)),
             WorkspaceRoute::Erase => {
                 let erased = self.index.counts(pace).await?;
@@ -111,6 +105,32 @@ impl<D: Database> WorkspaceHost<D> {
                 Ok(shown(&erased))
             }
         }
+    }
+
+    /// `POST …/compare`: what a client has to send, and what it does not list.
+    async fn compare<F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+        body: &[u8],
+    ) -> Result<InvokeResult, Vec<Fault>> {
+        pace.before(body.len() / BYTES_SCANNED).await;
+        let mut reading = ComparisonReading::of(body)?;
+        let listed = loop {
+            pace.before(READING_WORK).await;
+            if let Some(read) = reading.go_on() {
+                break read?;
+            }
+        };
+        let comparison = self.index.compare(pace, &listed).await?;
+        let warnings = if comparison.more_extra {
+            let message = "There are more extra documents than those listed. Remove these, and compare again.";
+            vec![Warning::new("extra_cut", message)]
+        } else {
+            Vec::new()
+        };
+        // The response is at most about as long as the body.
+        pace.before(body.len() / BYTES_SCANNED).await;
+        Ok(InvokeResult::success(comparison, warnings))
     }
 
     /// `POST …/search`: what a turn of a session with the catalog's default contexts would be given.

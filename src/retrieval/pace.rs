@@ -21,7 +21,7 @@ impl<F: AsyncFn()> Pace<F> {
     }
 
     /// Begins a new slice unless `work` fits into the present one. It is called right before the work.
-    pub(super) async fn before(&mut self, work: usize) {
+    pub async fn before(&mut self, work: usize) {
         if work > self.left {
             (self.idle)().await;
             self.left = SLICE;

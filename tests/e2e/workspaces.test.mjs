@@ -1,5 +1,6 @@
 // Retrieval: documents go into a workspace's index, and chunks of it into a turn (interface §7).
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { apiKeys, Rig, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, text } from './scripted_model.mjs';
@@ -62,6 +63,29 @@ test('documents are indexed, found by parts of identifiers, replaced, removed an
   assert.deepEqual(await counts('w1'), { Documents: 0, Chunks: 0, Bytes: 0 });
   resultOf(await put('w1', [document('a.md', '# Anew')]));
   assert.equal((await counts('w1')).Documents, 1);
+});
+
+test('a client syncs its files by sending those that a comparison needs', async () => {
+  const files = new Map(Array.from({ length: 10_000 }, (_, i) => [`src/part ${i % 50}/größe-${i}.rs`, `fn f${i}() {}\r\n`]));
+  const sha256 = (words) => createHash('sha256').update(words).digest('hex');
+  const compare = async () => {
+    const Documents = [...files].map(([Path, Contents]) => ({ Path, Sha256: sha256(Contents) }));
+    return resultOf(await rig.request('POST', '/workspaces/synced/compare', { body: { Documents }, key }));
+  };
+  assert.deepEqual(await compare(), { Needed: [...files.keys()].sort(), Extra: [] });
+  assert.deepEqual(await counts('synced'), { Documents: 0, Chunks: 0, Bytes: 0 });
+  const first = [...files].slice(0, 100).map(([path, words]) => document(path, words));
+  for (const { Path, Sha256 } of resultOf(await put('synced', [...first, document('old.md', 'gone')].slice(1))).Documents) {
+    assert.equal(Sha256, sha256(files.get(Path) ?? 'gone'));
+  }
+  const path = first[50].Path;
+  files.set(path, 'fn other() {}\n');
+  const { Needed, Extra } = await compare();
+  assert.deepEqual(Extra, ['old.md']);
+  const known = new Set(first.slice(1).map(({ Path }) => Path));
+  assert.deepEqual(Needed, [...files.keys()].filter((each) => each === path || !known.has(each)).sort());
+  resultOf(await put('synced', [document(path, files.get(path))]));
+  assert.ok(!(await compare()).Needed.includes(path));
 });
 
 test('a plus sign in a path is one, or the blank of a form', async () => {
@@ -260,6 +284,8 @@ test('what is wrong with documents and searches is told at once, and changes not
     ['POST', '/search', { Query: ' ' }, [400, 'invalid_field']],
     ['POST', '/search', { Query: 'x', Limit: 101 }, [400, 'invalid_field']],
     ['POST', '/search', { Query: 'x', RagScope: { Conditions: [{ Key: 'a', Operator: '~', Values: [] }] } }, [400, 'invalid_field', 'invalid_field']],
+    ['POST', '/compare', { Documents: [] }, [400, 'invalid_field']],
+    ['POST', '/compare', { Documents: [{ Path: '/a', Sha256: 'A'.repeat(64) }] }, [400, 'invalid_field', 'invalid_field']],
     ['GET', '/search', undefined, [405, 'method_not_allowed']],
     ['GET', '/nothing', undefined, [404, 'not_found']],
   ]) {

@@ -1,7 +1,7 @@
 //! The rules on characters that the published document states are those of the code, and every shape in it
 //! is complete enough for tools that read it.
 
-use aptix_edge::contract::{parse, parse_comparison, parse_documents, parse_search};
+use aptix_edge::contract::{ComparisonReading, parse, parse_documents, parse_search};
 use aptix_edge::entry::{Route, openapi};
 use aptix_edge::ports::Deployment;
 use proptest::prelude::*;
@@ -40,12 +40,14 @@ fn document_path(text: &str) -> bool {
 
 fn listed_path(text: &str) -> bool {
     let document = json!({ "Documents": [{ "Path": text, "Sha256": "0".repeat(64) }] });
-    parse_comparison(document.to_string().as_bytes()).is_ok()
+    let body = document.to_string();
+    ComparisonReading::of(body.as_bytes()).unwrap().go_on().unwrap().is_ok()
 }
 
 fn sha256(text: &str) -> bool {
     let document = json!({ "Documents": [{ "Path": "a", "Sha256": text }] });
-    parse_comparison(document.to_string().as_bytes()).is_ok()
+    let body = document.to_string();
+    ComparisonReading::of(body.as_bytes()).unwrap().go_on().unwrap().is_ok()
 }
 
 fn found(before: &str, text: &str, behind: &str, method: &str) -> bool {

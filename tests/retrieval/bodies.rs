@@ -1,7 +1,7 @@
 //! The request bodies of the workspace endpoints: typed requests, or every violation at once.
 
 use aptix_edge::contract::{
-    Document, ListedDocuments, RagOperator, SearchRequest, parse_comparison, parse_documents,
+    ComparisonReading, Document, ListedDocuments, RagOperator, SearchRequest, parse_documents,
     parse_search,
 };
 use serde_json::{Value, json};
@@ -25,8 +25,13 @@ fn documents(list: Value) -> Result<Vec<Document>, Vec<aptix_edge::contract::Fau
     parse_documents(json!({ "Documents": list }).to_string().as_bytes())
 }
 
+fn comparison_in(body: &str) -> Result<ListedDocuments, Vec<aptix_edge::contract::Fault>> {
+    let mut reading = ComparisonReading::of(body.as_bytes())?;
+    std::iter::repeat_with(|| reading.go_on()).find_map(|read| read).unwrap()
+}
+
 fn comparison(list: Value) -> Result<ListedDocuments, Vec<aptix_edge::contract::Fault>> {
-    parse_comparison(json!({ "Documents": list }).to_string().as_bytes())
+    comparison_in(&json!({ "Documents": list }).to_string())
 }
 
 fn search(body: Value) -> Result<SearchRequest, Vec<aptix_edge::contract::Fault>> {
@@ -263,6 +268,32 @@ fn every_violation_of_a_comparison_is_named_at_once() {
             "invalid_field /Documents/4/Path | Documents[4].Path names a document that stands above it; list each once.".to_owned(),
             "unknown_field /Documents/5/Contents | Documents[5].Contents is not a known member; remove it.".to_owned(),
             "missing_field /Documents/5/Sha256 | Documents[5].Sha256 is required; add it.".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn the_violations_of_a_comparison_stand_in_the_order_of_its_body_up_to_a_hundred() {
+    let wrong = |count: usize| vec![json!({ "Path": "a/", "Sha256": "0".repeat(64) }); count];
+    let places = |count: usize| {
+        let list = Value::from(wrong(count));
+        let body = format!(r#"{{"A":1,"Documents":{list},"B":[1],"C":1}}"#);
+        let faults = comparison_in(&body).unwrap_err();
+        let place = |fault: &aptix_edge::contract::Fault| fault.path.clone().unwrap_or_default();
+        faults.iter().map(place).collect::<Vec<_>>()
+    };
+    assert_eq!(places(2), ["/A", "/Documents/0/Path", "/Documents/1/Path", "/B", "/C"]);
+    for (count, last) in [(97, "/C"), (98, "/B"), (99, "/Documents/98/Path")] {
+        let places = places(count);
+        assert_eq!(places.len(), if count == 97 { 100 } else { 101 }, "{count}");
+        assert_eq!(places[99], last, "{count}");
+    }
+    assert_eq!(places(5_000)[100], "", "and a note that there are more");
+    assert_eq!(
+        refused(comparison_in(r#"{"Documents":{},"B":1}"#)),
+        [
+            "invalid_field /Documents | Documents must be an array.",
+            "unknown_field /B | B is not a known member; remove it.",
         ]
     );
 }

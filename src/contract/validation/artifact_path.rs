@@ -7,7 +7,7 @@ use crate::encoding::disturbs_a_line;
 
 /// The fault of a relative path, if it has one. The empty path is the root itself.
 pub fn relative_path_problem(path: &str) -> Option<&'static str> {
-    if path.chars().any(disturbs_a_line) {
+    if is_disturbed(path) {
         return Some(
             "must not hold a control character, a line separator or a bidirectional control",
         );
@@ -20,7 +20,7 @@ pub fn relative_path_problem(path: &str) -> Option<&'static str> {
     if has_scheme(start) {
         return Some("must be relative: it must not begin with a drive letter or a URL scheme");
     }
-    if path.split(['/', '\\']).any(|segment| segment.trim() == "..") {
+    if path.contains("..") && path.split(['/', '\\']).any(|segment| segment.trim() == "..") {
         return Some("must stay inside the root: it must not hold a \"..\" segment");
     }
     None
@@ -35,6 +35,15 @@ pub fn file_name_problem(name: &str) -> Option<&'static str> {
         name.contains(['/', '\\'])
             .then_some("must not hold a separator; put the folder into RelativePath")
     })
+}
+
+/// Whether a character in the path disturbs a line. A request may hold megabytes of paths, most of them ASCII.
+fn is_disturbed(path: &str) -> bool {
+    if path.is_ascii() {
+        path.bytes().any(|byte| byte.is_ascii_control())
+    } else {
+        path.chars().any(disturbs_a_line)
+    }
 }
 
 /// Whether the text begins like `C:` or `https:`.

@@ -1,4 +1,6 @@
 //! Reading the body of `POST /workspaces/{WorkspaceId}/compare` (interface §7).
+//!
+//! It lists so many documents that it is read step by step: between two steps others may run.
 
 use super::body::object_text;
 use super::documents::document_path_problem;
@@ -14,38 +16,71 @@ const BODY: ObjectShape = ObjectShape::new(&["Documents"], &["Documents"]);
 
 const DOCUMENT: ObjectShape = ObjectShape::new(&["Path", "Sha256"], &["Path", "Sha256"]);
 
-/// Reads the body.
-pub fn parse_comparison(body: &[u8]) -> Result<ListedDocuments, Vec<Fault>> {
-    let body = object_text(body)?;
-    let mut reader = Reader::default();
-    let mut documents = None;
-    BODY.read(Node::root(body), &mut reader, |_, node, reader| {
-        documents = document_list(node, reader);
-    });
-    reader.settle(documents)
+/// The bytes of the list that one step reads.
+const STEP_BYTES: usize = 64 * 1024;
+
+/// A body on its way to the documents that it lists.
+pub struct ComparisonReading<'b> {
+    /// The list's elements, JSON; `None` for what is no list.
+    elements: Option<Vec<&'b str>>,
+    /// The number of elements that have been read.
+    read: usize,
+    documents: ListedDocuments,
+    of_documents: Reader,
+    of_body: Reader,
+    /// The violations of the body that stand before those of its documents.
+    mark: usize,
 }
 
-fn document_list(node: Node<'_, '_>, reader: &mut Reader) -> Option<ListedDocuments> {
-    let mut documents = ListedDocuments::new();
-    reader.full_list(limits::COMPARED_DOCUMENTS, "document", node, |node, reader| {
-        let (path, sha256) = document(node, reader)?;
-        if documents.insert(path, sha256).is_some() {
-            let place = Place::Member(&node.place, "Path");
-            let problem = "names a document that stands above it; list each once";
-            reader.report(ErrorCode::InvalidField, &place, problem);
+impl<'b> ComparisonReading<'b> {
+    /// Finds the documents in a body. None of them has been read yet.
+    pub fn of(body: &'b [u8]) -> Result<Self, Vec<Fault>> {
+        let body = object_text(body)?;
+        let (mut elements, mut mark) = (None, 0);
+        let mut of_body = Reader::default();
+        BODY.read(Node::root(body), &mut of_body, |_, node, reader| {
+            let most = limits::COMPARED_DOCUMENTS;
+            elements = reader.full_list(most, "document", node, |node, _| Some(node.json));
+            mark = reader.mark();
+        });
+        let (documents, of_documents) = Default::default();
+        Ok(Self { elements, read: 0, documents, of_documents, of_body, mark })
+    }
+
+    /// Reads on, and returns the documents or every violation when the end is reached.
+    pub fn go_on(&mut self) -> Option<Result<ListedDocuments, Vec<Fault>>> {
+        let mut bytes = 0;
+        let elements = self.elements.as_deref().unwrap_or_default();
+        while let Some(json) = elements.get(self.read) {
+            if bytes > STEP_BYTES {
+                return None;
+            }
+            bytes += json.len();
+            let list = Place::Member(&Place::Root, "Documents");
+            let node = Node { json, place: Place::Element(&list, self.read) };
+            read_document(node, &mut self.documents, &mut self.of_documents);
+            self.read += 1;
         }
-        Some(())
-    })?;
-    Some(documents)
+        let mut reader = std::mem::take(&mut self.of_body);
+        reader.insert(self.mark, std::mem::take(&mut self.of_documents));
+        let documents = std::mem::take(&mut self.documents);
+        Some(reader.settle(self.elements.take().map(|_| documents)))
+    }
 }
 
-fn document(node: Node<'_, '_>, reader: &mut Reader) -> Option<(String, String)> {
+fn read_document(node: Node<'_, '_>, documents: &mut ListedDocuments, reader: &mut Reader) {
     let (mut path, mut sha256) = (None, None);
     DOCUMENT.read(node, reader, |name, node, reader| match name {
         "Path" => path = reader.checked_text(limits::PATH, document_path_problem, node),
         _ => sha256 = reader.checked_text(usize::MAX, sha256_problem, node),
     });
-    Some((path?, sha256?))
+    if let (Some(path), Some(sha256)) = (path, sha256)
+        && documents.insert(path, sha256).is_some()
+    {
+        let place = Place::Member(&node.place, "Path");
+        let problem = "names a document that stands above it; list each once";
+        reader.report(ErrorCode::InvalidField, &place, problem);
+    }
 }
 
 fn sha256_problem(text: &str) -> Option<&'static str> {

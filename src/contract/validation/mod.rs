@@ -21,7 +21,7 @@ mod tool_continuation;
 mod user_turn;
 mod values;
 
-pub use comparison::parse_comparison;
+pub use comparison::ComparisonReading;
 pub use documents::parse_documents;
 pub use execute_request::{MemberOrder, parse, peek_session_id};
 pub use search::parse_search;

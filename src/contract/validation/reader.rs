@@ -50,6 +50,17 @@ impl Reader {
         }
     }
 
+    /// Puts the violations of a value that was read apart into their place, which `mark` names.
+    pub(super) fn insert(&mut self, mark: usize, apart: Self) {
+        let at = mark.min(self.faults.len());
+        self.faults.splice(at..at, apart.faults);
+        self.omitted = self.omitted.or(apart.omitted);
+        if let Some(fault) = self.faults.get(REPORT_LIMIT) {
+            self.omitted.get_or_insert(fault.code);
+            self.faults.truncate(REPORT_LIMIT);
+        }
+    }
+
     /// Reports a value that breaks its rule, and gives no value in its place.
     pub(super) fn refuse<T>(&mut self, at: Node<'_, '_>, problem: &str) -> Option<T> {
         self.invalid(at, problem);
