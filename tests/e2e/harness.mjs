@@ -9,6 +9,7 @@ import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, beforeEach } from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
@@ -127,6 +128,21 @@ export class Rig {
     return objects.map(({ key, size }) => ({ key, size }));
   }
 
+  /** The tables in the storage of all objects of a class, each as `{object, table}`; what the runtime keeps is left out. */
+  async tablesOf(className) {
+    const folder = path.join(this.#folder, 'objects', `worker-${className}`);
+    const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.sqlite') && file !== 'metadata.sqlite');
+    return files.flatMap((file) => {
+      const database = new DatabaseSync(path.join(folder, file), { readOnly: true });
+      try {
+        const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'").all();
+        return names.map(({ name }) => ({ object: file, table: name }));
+      } finally {
+        database.close();
+      }
+    });
+  }
+
   /** The OpenAPI document as the Worker publishes it. */
   get published() {
     return this.#published;
@@ -226,10 +242,16 @@ export class Rig {
   }
 
   clear() {
-    this.answers.length = 0;
-    this.logs.length = 0;
+    this.clearAnswers();
     this.model.clear();
     this.tools.clear();
+  }
+
+  /** Forgets what the Worker has responded and logged. */
+  clearAnswers() {
+    this.answers.length = 0;
+    this.logs.length = 0;
+    this.tools.requests.length = 0;
   }
 
   async #answered(method, route, response, key) {
