@@ -22,12 +22,6 @@ export const planned = (marker, plan = []) => `<${marker}> plan=${plan.map((call
 /** The text that ends the turn, given the outputs of all its calls but those that change the mode, in order. */
 export const spoken = (marker, outputs) => `To ${marker}: ${outputs.map((output) => `[${output}] `).join('')}this is all.`;
 
-/**
- * A response's id may be known to nobody when its turn was cancelled or erased within this time after `response.created`
- * was sent, or so long before it that the request was still on its way, in ms.
- */
-const READ_MS = 250;
-const UNDER_WAY_MS = 1000;
 
 export class RememberingModel {
   /** What it stores, by id: the marker, and when `response.created` was sent. */
@@ -42,7 +36,13 @@ export class RememberingModel {
   open = 0;
   /** The longest pause before a delta, in ms, and between a request and its response; one response in eight has a long one. */
   slowMs = 20;
-  longMs = 2 * READ_MS;
+  longMs = 500;
+  /**
+   * A response's id may be known to nobody when its turn was cancelled or erased within this time after
+   * `response.created` was sent, or so long before it that the request was still on its way, in ms.
+   */
+  readMs = 250;
+  underWayMs = 1000;
   #chain = new Chain();
   #service;
   #random;
@@ -71,7 +71,7 @@ export class RememberingModel {
   get leftovers() {
     const isKnown = ({ marker, createdAt }) => {
       const aborts = this.#aborts.get(marker.split('-')[0]) ?? [];
-      return !aborts.some((at) => at > createdAt - UNDER_WAY_MS && at < createdAt + READ_MS);
+      return !aborts.some((at) => at > createdAt - this.underWayMs && at < createdAt + this.readMs);
     };
     return [...this.stored].filter(([, record]) => isKnown(record)).map(([id]) => id);
   }
