@@ -9,7 +9,8 @@ export class ToolService {
 
   static async start() {
     const service = new ToolService();
-    service.#server = http.createServer((request, response) => service.#take(request, response));
+    // The Worker closes its connections; one that the server closes may just then be used again.
+    service.#server = http.createServer({ keepAliveTimeout: 0 }, (request, response) => service.#take(request, response));
     await new Promise((resolve) => {
       service.#server.listen(0, '127.0.0.1', resolve);
     });
