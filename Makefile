@@ -44,9 +44,11 @@ test: setup ## everything: licences, format, lints, native tests, release build,
 	node --test 'tests/**/*.test.mjs'
 	@echo 'make test: everything passed'
 
-test-long: setup ## the random tests at length: minutes instead of seconds (APTIX_SEED=… repeats one)
+test-long: build ## the random tests at length, and a mixed load of 80 clients for MINUTES=8 (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
 	APTIX_LONG_TESTS=1 cargo test --locked --test fuzz -- --nocapture
+	APTIX_LONG_TESTS=1 node --test tests/e2e/erased_any_time.test.mjs
+	node tests/long/mixed_load.mjs
 
 bench: build tests/bench/node_modules/.installed-lock ## what a turn costs, beside the least possible, plain JavaScript and the Agents SDK: a quarter of an hour; QUICK=1, two minutes
 	@node tests/bench/bench.mjs

@@ -38,8 +38,7 @@ impl Display for ContextBlock<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (number, chunk) in (self.shown + 1..).zip(&self.chunks) {
             let opening = if number == 1 { "[CONTEXT]\n\n" } else { "\n" };
-            let longest_run = chunk.text.split(|c: char| c != '`').map(str::len).max();
-            let fence = "`".repeat(3.max(longest_run.unwrap_or_default() + 1));
+            let fence = "`".repeat(3.max(longest_run_of_backticks(&chunk.text) + 1));
             let text = chunk.text.strip_suffix('\n').unwrap_or(&chunk.text);
             let ContextChunk { path, start_line, end_line, language, .. } = chunk;
             write!(
@@ -49,6 +48,15 @@ impl Display for ContextBlock<'_> {
         }
         Ok(())
     }
+}
+
+fn longest_run_of_backticks(text: &str) -> usize {
+    let (mut longest, mut rest) = (0, text);
+    while let Some((_, behind)) = rest.split_once('`') {
+        rest = behind.trim_start_matches('`');
+        longest = longest.max(1 + behind.len() - rest.len());
+    }
+    longest
 }
 
 /// The file's path: the relative path with the file name appended, unless it already ends so.

@@ -3,7 +3,9 @@
 /// The first line of a text, its line ending (LF, CRLF, CR, or nothing at the end of the text), and
 /// the rest; `None` when the text has no line ending.
 pub fn first_line(text: &str) -> (&str, &str, Option<&str>) {
-    let end = text.find(['\n', '\r']).and_then(|at| text.split_at_checked(at));
+    // By bytes, which takes a fraction of the time of a search by characters.
+    let end = text.bytes().position(|byte| matches!(byte, b'\n' | b'\r'));
+    let end = end.and_then(|at| text.split_at_checked(at));
     let Some((line, rest)) = end else { return (text, "", None) };
     let length = if rest.starts_with("\r\n") { 2 } else { 1 };
     let (ending, below) = rest.split_at_checked(length).unwrap_or((rest, ""));

@@ -18,7 +18,7 @@ use super::session_host::SessionHost;
 use super::submission::Delivery;
 use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, parse};
-use crate::ports::{Database, HttpFault, Platform, RECEIVED_AT};
+use crate::ports::{CHUNK_BYTES, Database, HttpFault, Platform, RECEIVED_AT};
 use crate::reasoner::Timings;
 
 /// A body that a session's object sends piece by piece.
@@ -27,7 +27,7 @@ pub enum SessionStream<P, D> {
     /// A turn's text and its result, as server-sent events.
     Events(EventStream<P>),
     /// The session's export, one JSON document.
-    Export(Export<D>),
+    Export(Rc<P>, Export<D>),
 }
 
 impl<P: Platform, D: Database> SessionStream<P, D> {
@@ -39,7 +39,11 @@ impl<P: Platform, D: Database> SessionStream<P, D> {
     pub async fn next_chunk(&mut self) -> Result<Option<String>, Fault> {
         match self {
             Self::Events(events) => Ok(events.next_chunk().await),
-            Self::Export(export) => export.piece(),
+            Self::Export(platform, export) => {
+                // A turn can be long, and others are not to wait for all of them.
+                platform.idle().await;
+                export.piece()
+            }
         }
     }
 }
@@ -92,10 +96,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let reply = match route {
             Route::Execute => {
                 let body = body.await.map_err(|_| object_failed())?;
+                self.make_way(body.len()).await;
                 let submission = parse(&body);
                 spent.validate = self.lap(&mut since);
                 let submission = submission?;
                 let order = MemberOrder::of(&submission, &body);
+                self.make_way(body.len()).await;
                 drop(body);
                 let received = Received { epoch, at_ms: self.received_at(head) };
                 let delivery = self.execute(&context, submission, received);
@@ -120,8 +126,18 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(match reply? {
             Shown::Turn(delivery) => self.deliver(&context, head, delivery, spent).await,
             Shown::View(view) => Response::result(&view),
-            Shown::Export(export) => Response::stream(JSON, SessionStream::Export(export)),
+            Shown::Export(export) => {
+                let platform = Rc::clone(&self.platform);
+                Response::stream(JSON, SessionStream::Export(platform, export))
+            }
         })
+    }
+
+    /// Lets others run before the next piece of work on a long body.
+    async fn make_way(&self, bytes: usize) {
+        if bytes > CHUNK_BYTES {
+            self.platform.idle().await;
+        }
     }
 
     async fn shown(

@@ -15,7 +15,7 @@ use crate::contract::{
     ComparisonReading, ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits,
     parse_documents, parse_search,
 };
-use crate::ports::{Database, HttpFault, Platform};
+use crate::ports::{CHUNK_BYTES, Database, HttpFault, Platform};
 use crate::retrieval::{Chunk, ChunkIndex, Pace, Question, Search, retrieve};
 
 /// Where a session's object asks for a search of the index itself. It is no endpoint, so that no
@@ -78,6 +78,9 @@ impl<D: Database> WorkspaceHost<D> {
             false => Vec::new(),
         };
         let pace = &mut Pace::new(async || platform.idle().await);
+        if body.len() > CHUNK_BYTES {
+            platform.idle().await;
+        }
         match route {
             WorkspaceRoute::Upsert => {
                 let documents = self.index.upsert(pace, &parse_documents(&body)?).await?;

@@ -10,7 +10,7 @@ use super::listed_files::{ListedFile, ListedFiles, listed_files};
 use super::{FileId, FileLink, OutputFile};
 use crate::contract::FileRef;
 use crate::encoding::timestamp;
-use crate::ports::{FileFault, Platform};
+use crate::ports::{CHUNK_BYTES, FileFault, Platform};
 
 /// Why a tool's files could not be kept. The client and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +44,9 @@ pub async fn keep_files<P: Platform>(
     links: FileLinks<'_>,
     result: String,
 ) -> Result<(String, Vec<OutputFile>), FileFailure> {
+    if result.len() > CHUNK_BYTES {
+        platform.idle().await;
+    }
     let listed = listed_files(&result).map_err(FileFailure::Malformed)?;
     let Some(ListedFiles { files, place }) = listed else { return Ok((result, Vec::new())) };
     let kept = join_all(files.into_iter().map(|file| keep(platform, links, file))).await;
@@ -63,6 +66,10 @@ async fn keep<P: Platform>(
     let Some(contents) = contents else { return Ok(OutputFile { reference, sha256: None }) };
     let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
     let key = key.ok_or(FileFailure::NoPlace)?;
+    if contents.len() > CHUNK_BYTES {
+        // Its hash is a slice of its own.
+        platform.idle().await;
+    }
     let id = FileId::of(&platform.object_id(), &contents);
     platform.keep_file(&id.key(), contents).await.map_err(|fault| match fault {
         FileFault::NoBucket => FileFailure::NoPlace,

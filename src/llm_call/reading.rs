@@ -29,6 +29,10 @@ const EVENT_BYTES: u64 = 32;
 /// life sends before it counts as silent.
 const SIGN_OF_LIFE: (u64, u64) = (3, 10_000);
 
+/// The bytes that are read in one slice, after which others run: all tenants of an isolate share one thread,
+/// and a service may send faster than it is read.
+const SLICE_BYTES: usize = 512 * 1024;
+
 /// The longest pause between two reads while nobody listens, in milliseconds. It is short because a
 /// service may leave its connection open after the last event, and because the silence counts from the
 /// last read.
@@ -70,6 +74,7 @@ impl<P: Platform> Reader<'_, P> {
         let mut manner = Manner::AfterPauses;
         let mut text_has_begun = false;
         let mut more_is_there = false;
+        let mut in_slice = 0;
         while !stream.is_finished() {
             // An id that has to be kept is read as soon as it is there.
             let hurries =
@@ -97,6 +102,11 @@ impl<P: Platform> Reader<'_, P> {
             let now = self.platform.now_ms();
             self.last_heard.set(now);
             more_is_there = chunk.len() >= CHUNK_BYTES;
+            in_slice += chunk.len();
+            if in_slice >= SLICE_BYTES {
+                in_slice = 0;
+                self.platform.idle().await;
+            }
             // What comes with the first text is a new response's beginning and tells nothing of its pace.
             let spoke_before = text_has_begun;
             let mut hear = |progress| {

@@ -12,7 +12,9 @@ use serde_json::value::RawValue;
 
 use super::redaction::SentSecrets;
 use crate::catalog::HttpService;
-use crate::ports::{HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody};
+use crate::ports::{
+    CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
+};
 
 /// The most redirects that are followed, to the same host only.
 const MAX_REDIRECTS: usize = 3;
@@ -74,7 +76,13 @@ pub async fn post<P: Platform>(
     let response = pin!(exchange(platform, request, longest));
     let time_out = pin!(platform.sleep(*timeout_ms));
     match select(response, time_out).await {
-        Either::Left((response, _)) => Ok(sent.into_inner().removed_from(response?)),
+        Either::Left((response, _)) => {
+            let response = response?;
+            if response.len() > CHUNK_BYTES {
+                platform.idle().await;
+            }
+            Ok(sent.into_inner().removed_from(response))
+        }
         Either::Right(_) => Err(ServiceFailure::TimedOut(*timeout_ms)),
     }
 }

@@ -1,7 +1,7 @@
 // The cost of a process: CPU time and resident memory, as the kernel counts them.
 // Owns reading /proc. Without /proc (macOS) every figure is `null`: not measured, never guessed.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 
 /** Whether this system reports the cost of a process. */
 export const MEASURABLE = existsSync('/proc/self/stat');
@@ -27,6 +27,26 @@ export function cpuMs(pid) {
   }
   const { userTicks, systemTicks } = stat(pid);
   return ((userTicks + systemTicks) * 1000) / TICKS_PER_SECOND;
+}
+
+/** The time for which the main thread of `pid` has been ready to run and had to wait for a core, in ms; 0 where it is not known. */
+export function waitedMs(pid) {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+/** The most resident memory of `pid` since it was last forgotten, in bytes. */
+export function mostResidentBytes(pid) {
+  if (!MEASURABLE) return null;
+  return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
+}
+
+/** Begins anew with what `mostResidentBytes` tells. */
+export function forgetMostResident(pid) {
+  if (MEASURABLE) writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 /** Resident memory of `pid` in bytes. */

@@ -4,11 +4,14 @@
 //
 // The build is taken from `build/`, or from the directory that the variable BUILD_DIR names.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, beforeEach } from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
@@ -19,6 +22,9 @@ import { ToolService } from './tool_service.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
+
+/** The objects' files lie in memory where possible: a write to the disk would hold up everything else in workerd. */
+const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
 
 /** The longest wait for a response, in ms: a Worker that hangs fails the test that made it hang. */
 const PATIENCE_MS = 30_000;
@@ -102,16 +108,17 @@ export class Rig {
    * `vars`: bindings of the Worker besides the usual ones, `undefined` removes one.
    * `catalog`: `false` for the built-in one, a text for exactly that, or a function that changes the test catalog.
    * `rate`: the requests that the rate limiter permits for each key in a minute; without it no limiter is bound.
+   * `measured`: the Worker also tells the size of its WebAssembly memory, to `wasmBytes`.
    * `hidden`: further words that no log and no response may contain, each as `[words, mayShow]`; responses for which
    * `mayShow(answer)` is true are exempt.
    */
-  constructor({ vars = {}, catalog = () => {}, rate, hidden = [] } = {}) {
-    this.#options = { vars, catalog, rate };
+  constructor({ vars = {}, catalog = () => {}, rate, measured = false, hidden = [] } = {}) {
+    this.#options = { vars, catalog, rate, measured };
     this.#hidden = hidden;
   }
 
   async start() {
-    this.#folder = await mkdtemp(path.join(os.tmpdir(), 'worker-e2e-'));
+    this.#folder = await mkdtemp(path.join(SCRATCH, 'worker-e2e-'));
     this.model = await ScriptedModel.start();
     this.tools = await ToolService.start();
     await this.#startWorker();
@@ -125,6 +132,32 @@ export class Rig {
     const bucket = await this.#miniflare.getR2Bucket('FILES');
     const { objects } = await bucket.list();
     return objects.map(({ key, size }) => ({ key, size }));
+  }
+
+  /** The process of the Worker, and of what Miniflare puts beside it. */
+  get processId() {
+    const children = execFileSync('ps', ['--ppid', String(process.pid), '-o', 'pid=,comm='], { encoding: 'utf8' });
+    return Number(/(\d+) workerd/.exec(children)?.[1]);
+  }
+
+  /** The size of the Worker's WebAssembly memory, which never shrinks, in bytes. The Worker has to be `measured`. */
+  async wasmBytes() {
+    return Number(await (await fetch(new URL(WASM_BYTES, this.url), patient())).text());
+  }
+
+  /** The tables in the storage of all objects of a class, each as `{object, table}`; what the runtime keeps is left out. */
+  async tablesOf(className) {
+    const folder = path.join(this.#folder, 'objects', `worker-${className}`);
+    const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.sqlite') && file !== 'metadata.sqlite');
+    return files.flatMap((file) => {
+      const database = new DatabaseSync(path.join(folder, file), { readOnly: true });
+      try {
+        const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'").all();
+        return names.map(({ name }) => ({ object: file, table: name }));
+      } finally {
+        database.close();
+      }
+    });
   }
 
   /** The OpenAPI document as the Worker publishes it. */
@@ -226,10 +259,16 @@ export class Rig {
   }
 
   clear() {
-    this.answers.length = 0;
-    this.logs.length = 0;
+    this.clearAnswers();
     this.model.clear();
     this.tools.clear();
+  }
+
+  /** Forgets what the Worker has responded and logged. */
+  clearAnswers() {
+    this.answers.length = 0;
+    this.logs.length = 0;
+    this.tools.requests.length = 0;
   }
 
   async #answered(method, route, response, key) {
@@ -246,7 +285,7 @@ export class Rig {
   }
 
   async #startWorker() {
-    const { vars, catalog, rate } = this.#options;
+    const { vars, catalog, rate, measured } = this.#options;
     const bindings = {
       AUTH: 'none',
       OPENAI_BASE_URL: this.model.url,
@@ -269,7 +308,7 @@ export class Rig {
       name: 'worker',
       rootPath: BUILD_DIR,
       modulesRoot: BUILD_DIR,
-      modules: await builtModules(),
+      modules: [...(measured ? MEASURED : []), ...(await builtModules())],
       compatibilityDate: declared.compatibilityDate,
       compatibilityFlags: declared.compatibilityFlags,
       bindings,
@@ -313,6 +352,35 @@ export function rigForFile(options) {
   after(() => rig.dispose());
   return rig;
 }
+
+const WASM_BYTES = '/wasm-bytes-of-the-tests';
+/** Stands in front of the Worker, takes note of its memory, and answers for it at one path of its own. */
+const MEASURED = [
+  {
+    type: 'ESModule',
+    path: path.join(BUILD_DIR, 'measured.js'),
+    contents: `import './memory.js';
+      import Worker from './index.js';
+      export * from './index.js';
+      export default class extends Worker {
+        fetch(request) {
+          if (new URL(request.url).pathname !== '${WASM_BYTES}') return super.fetch(request);
+          return new Response(String(globalThis.memoryOfTheWorker.buffer.byteLength));
+        }
+      }`,
+  },
+  {
+    type: 'ESModule',
+    path: path.join(BUILD_DIR, 'memory.js'),
+    contents: `const { Instance } = WebAssembly;
+      WebAssembly.Instance = class extends Instance {
+        constructor(...given) {
+          super(...given);
+          globalThis.memoryOfTheWorker = this.exports.memory;
+        }
+      };`,
+  },
+];
 
 let serial = 0;
 /** A user turn with fresh ids; `members` replace its own. */

@@ -5,11 +5,12 @@ export class ToolService {
   /** Every request: `{method, path, headers, body, abortedAt}`; `body` is parsed, `abortedAt` is in ms or `null`. */
   requests = [];
   #server;
-  #answers = new Map(); // path -> (response, request) => void
+  #answers = new Map(); // path -> (response, body) => void
 
   static async start() {
     const service = new ToolService();
-    service.#server = http.createServer((request, response) => service.#take(request, response));
+    // The Worker closes its connections; one that the server closes may just then be used again.
+    service.#server = http.createServer({ keepAliveTimeout: 0 }, (request, response) => service.#take(request, response));
     await new Promise((resolve) => {
       service.#server.listen(0, '127.0.0.1', resolve);
     });
@@ -26,6 +27,14 @@ export class ToolService {
     this.#answers.set(path, (response) => {
       if (text === null) return;
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+    });
+  }
+
+  /** Sets what `path` responds: `reply(body)` gives JSON text, or a promise of it. */
+  think(path, reply) {
+    this.#answers.set(path, async (response, body) => {
+      const text = await reply(body);
+      if (!response.destroyed) response.writeHead(200, { 'content-type': 'application/json' }).end(text);
     });
   }
 
@@ -57,6 +66,6 @@ export class ToolService {
     });
     const answer = this.#answers.get(request.url);
     if (answer === undefined) response.writeHead(404).end();
-    else answer(response);
+    else await answer(response, record.body);
   }
 }

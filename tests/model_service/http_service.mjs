@@ -10,7 +10,8 @@ import { newId } from './response_stream.mjs';
  * response. Resolves to `{ url, close }`; `url` ends in `/v1`.
  */
 export async function listen(port, take, remove) {
-  const server = http.createServer(async (request, response) => {
+  // The caller closes its connections; one that the server closes may just then be used again.
+  const server = http.createServer({ keepAliveTimeout: 0 }, async (request, response) => {
     try {
       const [, id] = /^\/v1\/responses\/([^/?]+)$/.exec(request.url) ?? [];
       if (id !== undefined && request.method === 'DELETE') {

@@ -45,7 +45,7 @@ impl MemberOrder {
             let judged =
                 [&turn.agent_context_id, &turn.conversation_context_id, &turn.tool_choice_name];
             let several = judged.into_iter().flatten().nth(1).is_some();
-            if let (true, Ok(body)) = (several, object_text(body)) {
+            if several && let Ok(body) = object_text(body) {
                 let _ = for_each_member(body, |name, _| members.push(format!("/{name}")));
             }
         }
