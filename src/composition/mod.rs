@@ -8,6 +8,7 @@
 //! form.
 
 mod artifact_content;
+mod call_parameters;
 mod context_block;
 mod model_request;
 mod retrieved_chunks;
@@ -19,6 +20,7 @@ mod turn;
 mod turn_material;
 mod user_message;
 
+pub use call_parameters::{CallParameters, prompt_cache_key};
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
 pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub use tool_list::{OfferedTool, ToolList};

@@ -29,7 +29,9 @@ pub use replay_item::for_replay;
 pub(crate) use request::{
     ContentPart, function_call_output, system_message, user_message, with_text,
 };
-pub use request::{ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice};
+pub use request::{
+    ContextManagement, ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice,
+};
 pub use response_end::{ModelOutput, ResponseEnd, TokenCounts, end_of_json};
 pub use sse::{SseDecoder, SseEvent, SseFault};
 pub use stream::{ResponseStream, StreamLimits};

@@ -27,6 +27,8 @@ use super::tool_service::{ToolAnswer, ToolService};
 pub struct World {
     pub executor: Rc<Executor>,
     pub model: ModelService,
+    /// URL and headers of each request to the model service, deletions included.
+    pub model_calls: RefCell<Vec<(String, Vec<(String, String)>)>>,
     pub tools: ToolService,
     /// The files of server tools, by key.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
@@ -109,6 +111,7 @@ impl World {
             secrets: RefCell::default(),
             scripted_service,
             model: ModelService::new(Box::new(planned)),
+            model_calls: RefCell::default(),
             tools: ToolService::default(),
             files: RefCell::default(),
             file_fault: Cell::new(None),
@@ -291,13 +294,14 @@ impl Platform for TestPlatform {
         if let Some(service) = &self.world.scripted_service {
             return Ok(self.http_response(service.take(request)?, None).await);
         }
-        if request.method == HttpMethod::Delete {
-            return Ok(self.delete_response(&request.url).await);
+        let path = request.url.split('?').next().unwrap_or_default();
+        if !path.contains("/responses") {
+            return self.ask_tool(&request.body).await;
         }
-        if request.url.ends_with("/responses") {
-            self.ask_model(&request.body).await
-        } else {
-            self.ask_tool(&request.body).await
+        self.world.model_calls.borrow_mut().push((request.url.clone(), request.headers));
+        match request.method {
+            HttpMethod::Delete => Ok(self.delete_response(path).await),
+            HttpMethod::Post => self.ask_model(&request.body).await,
         }
     }
 
@@ -316,6 +320,10 @@ impl Platform for TestPlatform {
             Body::Json(text) => Ok(text.to_string()),
             Body::Empty | Body::Stream(_) => Err(HttpFault("the index says nothing".to_owned())),
         }
+    }
+
+    fn tenant(&self) -> Option<&str> {
+        Some("local")
     }
 
     fn object_id(&self) -> String {

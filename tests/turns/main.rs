@@ -19,6 +19,7 @@ mod files;
 mod interleavings;
 mod life_cycle;
 mod migration;
+mod model_parameters;
 mod modes;
 mod retrieval;
 mod rows;
