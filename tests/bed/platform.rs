@@ -23,12 +23,18 @@ use super::reply::{Connection, Reply};
 use super::scripted_service::{HttpReply, Piece, ScriptedService};
 use super::tool_service::{ToolAnswer, ToolService};
 
+/// A request without its body.
+pub struct RequestLine {
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+}
+
 /// The surroundings that outlive every instance.
 pub struct World {
     pub executor: Rc<Executor>,
     pub model: ModelService,
-    /// URL and headers of each request to the model service, deletions included.
-    pub model_calls: RefCell<Vec<(String, Vec<(String, String)>)>>,
+    /// Each request to the model service, deletions included.
+    pub model_calls: RefCell<Vec<RequestLine>>,
     pub tools: ToolService,
     /// The files of server tools, by key.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
@@ -298,7 +304,8 @@ impl Platform for TestPlatform {
         if !path.contains("/responses") {
             return self.ask_tool(&request.body).await;
         }
-        self.world.model_calls.borrow_mut().push((request.url.clone(), request.headers));
+        let line = RequestLine { url: request.url.clone(), headers: request.headers };
+        self.world.model_calls.borrow_mut().push(line);
         match request.method {
             HttpMethod::Delete => Ok(self.delete_response(path).await),
             HttpMethod::Post => self.ask_model(&request.body).await,

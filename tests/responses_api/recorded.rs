@@ -144,6 +144,9 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
             include: &[ENCRYPTED_REASONING],
             store: false,
             stream: true,
+            prompt_cache_key: None,
+            context_management: None,
+            parameters: &[],
         };
         let request: Value = serde_json::from_str(&request.to_json().unwrap()).unwrap();
         let faults: Vec<String> = schema.iter_errors(&request).map(|e| e.to_string()).collect();

@@ -33,7 +33,8 @@ fn headers_and_query_go_with_every_call_and_with_deletions_and_a_key_among_them_
 
     let calls = bed.world.model_calls.borrow();
     assert_eq!(calls.len(), 4, "two calls and two deletions");
-    for (url, headers) in calls.iter() {
+    for line in calls.iter() {
+        let (url, headers) = (&line.url, &line.headers);
         assert!(url.ends_with("?api-version=2026-01%20preview"), "{url}");
         let own: Vec<(&str, &str)> = headers
             .iter()
