@@ -15,6 +15,9 @@ use crate::json::Node;
 /// In bytes, as the document writes them. Every call sends them.
 const PARAMETERS_BYTES: usize = 64 * 1024;
 
+/// The service knows some thirty.
+const MOST_PARAMETERS: usize = 64;
+
 /// The members that the product writes itself, and what decides them.
 const REFUSED: [(&str, &str); 13] = [
     ("model", "name the model in \"Model\""),
@@ -42,7 +45,7 @@ pub(super) fn model_parameters(node: Node<'_, '_>, found: &mut Findings) -> Mode
         found.fault(node, format!("is {length} bytes long; the most is {PARAMETERS_BYTES}"));
         return parameters;
     }
-    entries(node, found, |name, node, found| {
+    let count = entries(node, found, |name, node, found| {
         if let Some((_, remedy)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
             found.fault(node, format!("is written by the product itself; {remedy}"));
         } else if name == "include" {
@@ -59,6 +62,9 @@ pub(super) fn model_parameters(node: Node<'_, '_>, found: &mut Findings) -> Mode
             }
         }
     });
+    if let Some(count) = count.filter(|count| *count > MOST_PARAMETERS) {
+        found.fault(node, format!("holds {count} parameters; the most is {MOST_PARAMETERS}"));
+    }
     parameters
 }
 

@@ -8,6 +8,7 @@
 //! form.
 
 mod artifact_content;
+mod call_parameters;
 mod context_block;
 mod model_request;
 mod retrieved_chunks;
@@ -21,6 +22,7 @@ mod turn;
 mod turn_material;
 mod user_message;
 
+pub use call_parameters::{CallParameters, prompt_cache_key};
 pub use model_request::{ComposedRequest, ModelRequest, OpenTrace, compose_request};
 pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub(crate) use shortened_output::shortened_output;

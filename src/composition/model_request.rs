@@ -2,10 +2,11 @@
 
 use serde_json::value::to_raw_value;
 
+use super::call_parameters::CallParameters;
 use super::tool_list::ToolList;
 use super::trace::Block;
 use crate::contract::Fault;
-use crate::responses_api::{ENCRYPTED_REASONING, ResponsesRequest, ToolChoice};
+use crate::responses_api::{ContextManagement, ENCRYPTED_REASONING, ResponsesRequest, ToolChoice};
 
 /// What a model call is composed from.
 #[derive(Debug)]
@@ -22,6 +23,12 @@ pub struct ModelRequest<'a> {
     pub previous_response_id: Option<&'a str>,
     /// Whether the service keeps the response.
     pub store: bool,
+    /// The key under which the service caches the session's prompts.
+    pub prompt_cache_key: Option<&'a str>,
+    /// The tokens of input from which the service compacts the conversation by itself.
+    pub compact_threshold: Option<u32>,
+    /// What the operator adds.
+    pub parameters: CallParameters<'a>,
 }
 
 /// The body of a model call but for its input items, which can be many and long.
@@ -78,7 +85,22 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
             request.previous_response_id,
             "the input is the whole conversation",
         ),
+        match request.parameters.bytes() {
+            0 => Block::left_out("parameters", "ModelParameters", "the catalog has none"),
+            bytes => Block::sent("parameters", "ModelParameters", bytes),
+        },
     ];
+    let CallParameters { members: parameters, include: asked, .. } = &request.parameters;
+    // Reasoning that the service does not keep has to come back with the conversation.
+    let mut include = if request.store { Vec::new() } else { vec![ENCRYPTED_REASONING] };
+    for name in asked.iter().map(String::as_str) {
+        if !include.contains(&name) {
+            include.push(name);
+        }
+    }
+    let compaction = request
+        .compact_threshold
+        .map(|compact_threshold| [ContextManagement { compact_threshold }]);
     let body = ResponsesRequest {
         model: request.model,
         instructions,
@@ -86,9 +108,12 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         tools: tools.as_deref(),
         tool_choice: request.tool_choice.map(|name| ToolChoice { name }),
         previous_response_id: request.previous_response_id,
-        include: if request.store { &[] } else { &[ENCRYPTED_REASONING] },
+        include: &include,
         store: request.store,
         stream: true,
+        prompt_cache_key: request.prompt_cache_key,
+        context_management: compaction,
+        parameters,
     };
     let (head, tail) = body.around_input().map_err(unwritable)?;
     Ok(ComposedRequest { head, tail, trace: OpenTrace(trace) })

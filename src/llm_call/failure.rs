@@ -49,10 +49,15 @@ pub enum Cause {
 }
 
 impl CallFailure {
-    /// A failure in which no name holds the key: a gateway may quote a key where a code is expected.
-    pub(super) fn new(cause: Cause, request_id: Option<String>, key: Option<&str>) -> Self {
+    /// A failure in which no name holds a secret of the call: a gateway may quote a key where a code is
+    /// expected.
+    pub(super) fn new<'s>(
+        cause: Cause,
+        request_id: Option<String>,
+        secrets: impl Iterator<Item = &'s str>,
+    ) -> Self {
         let mut failure = Self { cause, request_id, reported: Reported::default() };
-        let Some(key) = key.and_then(as_repeated) else { return failure };
+        let secrets: Vec<&str> = secrets.filter_map(as_repeated).collect();
         let (error, reason) = match &mut failure.cause {
             Cause::Refused(refusal) => (Some(&mut refusal.body), None),
             Cause::Failed(error) => (Some(error.as_mut()), None),
@@ -61,7 +66,7 @@ impl CallFailure {
         };
         let names = error.into_iter().flat_map(|error| [&mut error.code, &mut error.kind]);
         for name in names.chain(reason).chain([&mut failure.request_id]) {
-            name.take_if(|name| name.contains(key));
+            name.take_if(|name| secrets.iter().any(|secret| name.contains(secret)));
         }
         failure
     }
@@ -333,8 +338,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_holds_the_key_stays_here_whatever_the_key_looks_like() {
+    fn a_name_that_holds_a_secret_stays_here_whatever_the_secret_looks_like() {
         let key = "0123456789abcdef0123456789abcdef";
+        let sent = format!("{key} ");
         let said = || Some(format!("key-{key}"));
         let body = || ErrorBody { code: said(), kind: said(), ..ErrorBody::default() };
         let refusal = Refusal { status: 401, body: body(), ..Refusal::default() };
@@ -343,11 +349,12 @@ mod tests {
             Cause::Failed(Box::new(body())),
             Cause::Incomplete { reason: said() },
         ] {
-            let failure = CallFailure::new(cause, said(), Some(&format!("{key} ")));
+            let failure = CallFailure::new(cause, said(), ["another", &sent].into_iter());
             let fault = serde_json::to_string(&failure.into_fault(1)).unwrap();
             assert!(!fault.contains(key), "{fault}");
         }
-        let other = CallFailure::new(Cause::BrokenOff, Some("req_1".to_owned()), Some("req"));
+        let short = ["req"].into_iter();
+        let other = CallFailure::new(Cause::BrokenOff, Some("req_1".to_owned()), short);
         assert_eq!(other.into_fault(1).details.unwrap()["RequestId"], "req_1");
     }
 

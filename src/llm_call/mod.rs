@@ -14,7 +14,6 @@ use std::cell::{Cell, RefCell};
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::contract::limits;
 use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody};
@@ -55,15 +54,11 @@ pub async fn call<P: Platform>(
         Either::Left((end, _)) => end.and_then(usable),
         Either::Right(_) => Err(Cause::Silent { after_ms: endpoint.idle_timeout_ms }),
     };
-    let key = endpoint.api_key.as_deref();
     ending.map_err(|cause| {
-        let failure = CallFailure::new(cause, request_id.take(), key);
+        let failure = CallFailure::new(cause, request_id.take(), endpoint.secrets());
         CallFailure { reported: reader.reported.take(), ..failure }
     })
 }
-
-/// What an id keeps of its characters in a path (RFC 3986, section 2.3).
-const IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What became of a request to delete a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,15 +74,11 @@ pub enum Deletion {
 /// Has the model service delete a stored response. An id that no path can name counts as refused and is
 /// not sent: it would name something else.
 pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> Deletion {
-    // Encoded dots are dots to URL parsers.
-    if matches!(id, "" | "." | "..") {
-        return Deletion::Refused;
-    }
-    let segment = utf8_percent_encode(id, IN_A_PATH);
+    let Some(url) = endpoint.url_of_response(id) else { return Deletion::Refused };
     let deletion = platform.send(HttpRequest {
         method: HttpMethod::Delete,
-        url: format!("{}/{segment}", endpoint.url()),
-        headers: endpoint.authorization(),
+        url,
+        headers: endpoint.headers(),
         body: String::new(),
     });
     match select(pin!(deletion), pin!(platform.sleep(endpoint.idle_timeout_ms))).await {
@@ -107,7 +98,7 @@ async fn exchange<P: Platform>(
     audience: &mut dyn Audience,
 ) -> Result<ResponseEnd, Cause> {
     let Reader { platform, endpoint, last_heard, .. } = reader;
-    let mut headers = endpoint.authorization();
+    let mut headers = endpoint.headers();
     headers.insert(0, ("Accept".to_owned(), "text/event-stream".to_owned()));
     let request = HttpRequest { method: HttpMethod::Post, url: endpoint.url(), headers, body };
     let response = platform.send(request).await.map_err(|_| Cause::Unreachable)?;

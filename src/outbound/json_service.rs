@@ -4,13 +4,13 @@
 //! Neither a failure nor a response holds the secrets that were sent, because the client and the model
 //! may see it. A failure holds no address and no words of the service either.
 
-use std::cell::RefCell;
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use serde_json::value::RawValue;
 
 use super::redaction::SentSecrets;
+use super::secret_headers::SecretHeaders;
 use crate::catalog::HttpService;
 use crate::ports::{
     CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
@@ -60,19 +60,9 @@ pub async fn post<P: Platform>(
     longest: usize,
 ) -> Result<String, ServiceFailure> {
     let HttpService { url, headers, timeout_ms } = service;
-    let mut expanded = Vec::with_capacity(headers.len());
-    let sent = RefCell::new(SentSecrets::default());
-    let secret = |name: &str| {
-        let held = platform.secret(name)?;
-        sent.borrow_mut().add(&held);
-        Some(held)
-    };
-    for header in headers {
-        let value = header.value.expand(secret).map_err(ServiceFailure::Secret)?;
-        expanded.push((header.name.clone(), value));
-    }
-    let request =
-        HttpRequest { method: HttpMethod::Post, url: url.clone(), headers: expanded, body };
+    let SecretHeaders { headers, secrets } =
+        SecretHeaders::expand(platform, headers).map_err(ServiceFailure::Secret)?;
+    let request = HttpRequest { method: HttpMethod::Post, url: url.clone(), headers, body };
     let response = pin!(exchange(platform, request, longest));
     let time_out = pin!(platform.sleep(*timeout_ms));
     match select(response, time_out).await {
@@ -81,7 +71,7 @@ pub async fn post<P: Platform>(
             if response.len() > CHUNK_BYTES {
                 platform.idle().await;
             }
-            Ok(sent.into_inner().removed_from(response))
+            Ok(SentSecrets::of(&secrets).removed_from(response))
         }
         Either::Right(_) => Err(ServiceFailure::TimedOut(*timeout_ms)),
     }

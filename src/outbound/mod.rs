@@ -4,5 +4,7 @@
 
 mod json_service;
 mod redaction;
+mod secret_headers;
 
 pub use json_service::{ServiceFailure, post};
+pub use secret_headers::SecretHeaders;

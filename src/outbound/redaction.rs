@@ -7,21 +7,22 @@ use crate::ports::as_repeated;
 const STAND_IN: &str = "***";
 
 /// The secrets that a request carried.
-#[derive(Default)]
-pub(super) struct SentSecrets(Vec<String>);
+pub(super) struct SentSecrets<'a>(Vec<&'a str>);
 
-impl SentSecrets {
-    /// Takes a secret that a header holds, so in visible ASCII.
-    pub(super) fn add(&mut self, secret: &str) {
-        self.0.extend(as_repeated(secret).map(str::to_owned));
+impl<'a> SentSecrets<'a> {
+    /// The secrets that headers hold, so in visible ASCII.
+    pub(super) fn of(secrets: &'a [impl AsRef<str>]) -> Self {
+        let repeated = secrets.iter().filter_map(|secret| as_repeated(secret.as_ref()));
+        let mut repeated: Vec<&str> = repeated.collect();
         // Of two that begin alike the longer one is looked for first.
-        self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        repeated.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self(repeated)
     }
 
     /// JSON in which `***` stands for each secret: in a string however it is escaped, and for a number
     /// as a whole. Everything else stays byte for byte.
     pub(super) fn removed_from(&self, json: String) -> String {
-        let is_there = |secret: &String| json.contains(secret.as_str());
+        let is_there = |secret: &&str| json.contains(*secret);
         if self.0.is_empty() || !(json.contains('\\') || self.0.iter().any(is_there)) {
             return json;
         }
@@ -40,7 +41,7 @@ impl SentSecrets {
                 _ => {
                     let number = rest.iter().take_while(|byte| is_of_number(**byte)).count();
                     let shown = json.get(at..at + number).unwrap_or_default();
-                    let holds = self.0.iter().any(|secret| shown.contains(secret.as_str()));
+                    let holds = self.0.iter().any(|secret| shown.contains(*secret));
                     (number.max(1), holds.then(|| format!("\"{STAND_IN}\"")))
                 }
             };
@@ -93,15 +94,9 @@ mod tests {
 
     use super::*;
 
-    fn sent(secrets: &[&str]) -> SentSecrets {
-        let mut sent = SentSecrets::default();
-        secrets.iter().for_each(|secret| sent.add(secret));
-        sent
-    }
-
     #[test]
     fn a_secret_is_replaced_however_it_is_written_and_the_rest_stays_byte_for_byte() {
-        let sent = sent(&[" sk-tool\t", r#"a"b\c/d"#, "12345", "sk-tool-2"]);
+        let sent = SentSecrets::of(&[" sk-tool\t", r#"a"b\c/d"#, "12345", "sk-tool-2"]);
         for (text, clean) in [
             (r#"{ "A":"Bearer sk-tool", "n": 1.50e2 }"#, r#"{ "A":"Bearer ***", "n": 1.50e2 }"#),
             (r#""sk-tool-2 sk-toolsk-tool""#, r#""*** ******""#),
@@ -121,7 +116,7 @@ mod tests {
     fn a_secret_too_short_to_be_told_from_other_text_garbles_nothing() {
         let text = r#"{"a":"abc 1 \u0020","b":123}"#;
         assert_eq!(
-            sent(&["", " ", "a", "abc", "123", "  12 "]).removed_from(text.to_owned()),
+            SentSecrets::of(&["", " ", "a", "abc", "123", "  12 "]).removed_from(text.to_owned()),
             text
         );
     }
@@ -143,7 +138,7 @@ mod tests {
                     c.to_string()
                 }
             }).collect();
-            let clean = sent(&[&secret]).removed_from(format!("{{\"a\":[\"{written}\"]}}"));
+            let clean = SentSecrets::of(&[&secret]).removed_from(format!("{{\"a\":[\"{written}\"]}}"));
             let read: Value = serde_json::from_str(&clean).unwrap();
             let text = read["a"][0].as_str().unwrap().replace(STAND_IN, "\n");
             prop_assert!(!text.contains(repeated), "{text}");

@@ -77,8 +77,8 @@ impl Platform for Runtime {
         workspace_id: &str,
         search: String,
     ) -> Result<String, HttpFault> {
-        let tenant = self.name.as_deref().and_then(|name| name.split_once('/'));
-        let (tenant, _) = tenant.ok_or_else(|| HttpFault("The object has no name.".to_owned()))?;
+        let no_name = || HttpFault("The object has no name.".to_owned());
+        let tenant = self.tenant().ok_or_else(no_name)?;
         let request = ObjectRequest {
             class: ObjectClass::Workspace,
             name: format!("{tenant}/{workspace_id}"),
@@ -91,6 +91,10 @@ impl Platform for Runtime {
         let text = response.text()?;
         let text = settled(&text).await?;
         text.as_string().ok_or_else(|| HttpFault("The response is no text.".to_owned()))
+    }
+
+    fn tenant(&self) -> Option<&str> {
+        self.name.as_deref()?.split_once('/').map(|(tenant, _)| tenant)
     }
 
     fn object_id(&self) -> String {

@@ -40,6 +40,9 @@ pub trait Platform: 'static {
         search: String,
     ) -> impl Future<Output = Result<String, HttpFault>>;
 
+    /// The tenant whose object it is; `None` where the machine does not know the object's name.
+    fn tenant(&self) -> Option<&str>;
+
     /// Names the session's object among all of the deployment: 64 characters of lower-case hex.
     fn object_id(&self) -> String;
 

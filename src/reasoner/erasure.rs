@@ -37,7 +37,10 @@ async fn delete<P: Platform>(
     let Some(agent) = catalog.agent_context(&response.agent_context) else {
         return Some(ResponseStanding::Unreachable);
     };
-    let endpoint = endpoint(platform, deployment, agent);
+    // Without its headers the service would refuse every deletion.
+    let Ok(endpoint) = endpoint(platform, deployment, agent) else {
+        return Some(ResponseStanding::Unreachable);
+    };
     if agent.api_key_secret.is_some() && endpoint.api_key.is_none() {
         return Some(ResponseStanding::Unreachable);
     }

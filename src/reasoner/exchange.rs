@@ -11,10 +11,13 @@ use super::live_segment::{Learns, LiveSegment};
 use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
-use crate::catalog::{AgentContext, Continuation};
-use crate::composition::{ComposedRequest, ModelRequest, SummaryRequest, compose_request};
+use crate::catalog::{AgentContext, Compaction, CompactionBy, Continuation};
+use crate::composition::{
+    CallParameters, ComposedRequest, ModelRequest, SummaryRequest, compose_request,
+};
 use crate::contract::Fault;
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
+use crate::outbound::SecretHeaders;
 use crate::ports::{Database, Deployment, Platform, RequestBody};
 use crate::responses_api::Reported;
 
@@ -67,7 +70,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         permit(running, 0)?;
         let composed = self.compose(running, asked).await?;
         let platform = self.platform.as_ref();
-        let endpoint = endpoint(platform, &self.deployment, running.agent);
+        let endpoint = endpoint(platform, &self.deployment, running.agent)?;
         let segment = running.turn.progress.next_segment;
         let started_at = platform.now_ms();
         let input = asked.input();
@@ -182,10 +185,19 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         self.under_way.borrow().as_ref().map_or(0, Transcript::total_tokens)
     }
 
-    /// The welcome message of a mode that was entered in this turn.
+    /// The welcome message of a mode that was entered in this turn. None stands before JSON, which it
+    /// would spoil.
     pub(super) fn welcome(&self, running: &RunningTurn<'_>) -> Option<&str> {
         let mode = self.catalog.mode(running.turn.progress.welcome.as_ref()?)?;
-        Some(mode.welcome_message.as_str()).filter(|text| !text.is_empty())
+        Some(mode.welcome_message.as_str())
+            .filter(|text| !text.is_empty() && !self.parameters(running).text_is_json)
+    }
+
+    /// The parameters of the next call.
+    fn parameters<'a>(&'a self, running: &RunningTurn<'a>) -> CallParameters<'a> {
+        let mode = self.catalog.mode(&running.session.mode).map(|mode| &mode.model_parameters);
+        let contexts = [&running.agent.model_parameters, &running.conversation.model_parameters];
+        CallParameters::merged(contexts.into_iter().chain(mode))
     }
 
     async fn compose<'a>(
@@ -204,6 +216,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                     tool_choice: None,
                     previous_response_id: None,
                     store: false,
+                    prompt_cache_key: None,
+                    compact_threshold: None,
+                    parameters: CallParameters::default(),
                 })?;
                 composed.head.push_str(request.input.get());
                 composed
@@ -234,6 +249,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             tool_choice: running.turn.progress.tool_choice.as_deref(),
             previous_response_id: input.previous_response_id.as_deref(),
             store: running.agent.continuation == Continuation::Stored,
+            prompt_cache_key: running.prompt_cache_key.as_deref(),
+            compact_threshold: match running.agent.compaction {
+                Compaction { by: CompactionBy::Service, threshold, .. } => threshold,
+                _ => None,
+            },
+            parameters: self.parameters(running),
         })
     }
 
@@ -280,19 +301,27 @@ fn lost_transcript() -> Fault {
     Fault::internal("The transcript of a model call was lost.")
 }
 
-/// The address and the key of an agent context's model service: the catalog's, or else the
-/// deployment's.
+/// The address, the key and the headers of an agent context's model service: the catalog's, or else the
+/// deployment's. It fails with `internal` when a header names a secret that cannot be used.
 pub(super) fn endpoint<P: Platform>(
     platform: &P,
     deployment: &Deployment,
     agent: &AgentContext,
-) -> Endpoint {
-    Endpoint {
+) -> Result<Endpoint, Fault> {
+    let unusable = |problem| {
+        Fault::internal(format!("A header of the model service cannot be sent: {problem}."))
+    };
+    let SecretHeaders { headers, secrets } =
+        SecretHeaders::expand(platform, &agent.headers).map_err(unusable)?;
+    Ok(Endpoint {
         base_url: agent.base_url.clone().unwrap_or_else(|| deployment.base_url.clone()),
         api_key: agent.api_key_secret.as_deref().and_then(|name| platform.secret(name)),
         idle_timeout_ms: deployment.upstream_idle_timeout_ms,
         delta_interval_ms: deployment.delta_interval_ms,
-    }
+        headers,
+        secrets,
+        query: agent.query.clone(),
+    })
 }
 
 /// The wait before the next attempt; `None` when there is none. `random` is in `[0, 1)`.

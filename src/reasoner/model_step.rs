@@ -22,7 +22,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
     ) -> Result<Option<StoredOutcome>, Fault> {
-        let limit = self.deployment.max_iterations;
+        let limit = running.agent.max_iterations.unwrap_or(self.deployment.max_iterations);
         if running.turn.progress.iterations >= limit {
             let message =
                 format!("The turn was not done after {limit} model calls. Ask for less at once.");

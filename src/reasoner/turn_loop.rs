@@ -11,7 +11,7 @@ use super::live_text::{LiveText, Outcome};
 use super::run_report::RunReport;
 use super::transcript::Transcript;
 use crate::catalog::{AgentContext, Catalog, ConversationContext};
-use crate::composition::ToolList;
+use crate::composition::{ToolList, prompt_cache_key};
 use crate::contract::{ErrorCode, Fault};
 use crate::persistence::{Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
@@ -39,6 +39,8 @@ pub(super) struct RunningTurn<'a> {
     /// When the run times out, in milliseconds since the epoch.
     pub(super) deadline_ms: u64,
     pub(super) live_text: &'a LiveText,
+    /// `None` where the agent context wants none.
+    pub(super) prompt_cache_key: Option<String>,
 }
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
@@ -116,7 +118,19 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let agent = self.catalog.agent_context(agent).ok_or_else(gone)?;
         let conversation = self.catalog.conversation_context(conversation).ok_or_else(gone)?;
         let deadline_ms = self.platform.now_ms().saturating_add(self.deployment.turn_timeout_ms);
-        Ok(RunningTurn { session, turn, tools, agent, conversation, deadline_ms, live_text })
+        let tenant = self.platform.tenant().filter(|_| agent.prompt_cache_key);
+        let prompt_cache_key =
+            tenant.map(|tenant| prompt_cache_key(tenant, session.session_id.as_str()));
+        Ok(RunningTurn {
+            session,
+            turn,
+            tools,
+            agent,
+            conversation,
+            deadline_ms,
+            live_text,
+            prompt_cache_key,
+        })
     }
 
     pub(super) fn stored_session(&self) -> Result<Session, Fault> {

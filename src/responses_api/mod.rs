@@ -33,7 +33,9 @@ pub use reported::Reported;
 pub(crate) use request::{
     ContentPart, function_call_output, system_message, user_message, with_text,
 };
-pub use request::{ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice};
+pub use request::{
+    ContextManagement, ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice,
+};
 pub use response_end::{ModelOutput, ResponseEnd, end_of_json};
 pub use said::{Said, SaidPart};
 pub use sse::{SseDecoder, SseEvent, SseFault};

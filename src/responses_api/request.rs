@@ -43,6 +43,15 @@ pub struct ResponsesRequest<'a> {
     pub store: bool,
     /// Whether the response comes as server-sent events.
     pub stream: bool,
+    /// Calls with the same key are likely to meet the same cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_cache_key: Option<&'a str>,
+    /// What the service itself does to a conversation that grows too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_management: Option<[ContextManagement; 1]>,
+    /// More members: names other than those above, and their JSON texts.
+    #[serde(flatten, serialize_with = "members")]
+    pub parameters: &'a [(&'a str, &'a RawValue)],
 }
 
 impl ResponsesRequest<'_> {
@@ -64,6 +73,14 @@ impl ResponsesRequest<'_> {
 pub struct ToolChoice<'a> {
     /// The name of a function among the request's tools.
     pub name: &'a str,
+}
+
+/// `{"type":"compaction","compact_threshold"}`: the service compacts an input of that many tokens.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(tag = "type", rename = "compaction")]
+pub struct ContextManagement {
+    /// In tokens, 1000 or more.
+    pub compact_threshold: u32,
 }
 
 /// A function offered to the model, in the flat shape of the Responses API.
@@ -172,6 +189,13 @@ fn exact_json(value: &impl Serialize) -> serde_json::Result<String> {
     String::from_utf8(json).map_err(serde::ser::Error::custom)
 }
 
+fn members<S: Serializer>(
+    members: &&[(&str, &RawValue)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(members.iter().copied())
+}
+
 fn write<S: Serializer>(text: &&dyn Display, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(text)
 }
@@ -254,6 +278,9 @@ mod tests {
             include: &[],
             store: true,
             stream: true,
+            prompt_cache_key: Some("k"),
+            context_management: Some([ContextManagement { compact_threshold: 1000 }]),
+            parameters: &[("text", &raw(r#"{ "z":1.50 }"#)), ("top_p", &raw("1e0"))],
         };
         assert_eq!(
             json(&request, &[&system, &user]),
@@ -265,7 +292,9 @@ mod tests {
                 r#"{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,AA=="}]}],"#,
                 r#""tools":[{"type":"function","name":"build","description":"Builds.","#,
                 r#""parameters":{"type":"object","properties":{"z":{},"a":{}}},"strict":false}],"#,
-                r#""tool_choice":{"type":"function","name":"build"},"store":true,"stream":true}"#
+                r#""tool_choice":{"type":"function","name":"build"},"store":true,"stream":true,"#,
+                r#""prompt_cache_key":"k","context_management":[{"type":"compaction","#,
+                r#""compact_threshold":1000}],"text":{ "z":1.50 },"top_p":1e0}"#
             )
         );
     }
@@ -284,6 +313,9 @@ mod tests {
             include: &[ENCRYPTED_REASONING],
             store: false,
             stream: true,
+            prompt_cache_key: None,
+            context_management: None,
+            parameters: &[],
         };
         assert_eq!(
             json(&request, &[&output, &stored]),

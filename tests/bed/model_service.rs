@@ -314,7 +314,7 @@ fn refused(message: &str, param: Value) -> Refusal {
 }
 
 fn check_shape(body: &Value) -> Result<(), Refusal> {
-    const MEMBERS: [&str; 9] = [
+    const MEMBERS: [&str; 17] = [
         "model",
         "instructions",
         "input",
@@ -324,6 +324,14 @@ fn check_shape(body: &Value) -> Result<(), Refusal> {
         "include",
         "store",
         "stream",
+        "prompt_cache_key",
+        "context_management",
+        "max_output_tokens",
+        "metadata",
+        "service_tier",
+        "temperature",
+        "text",
+        "top_p",
     ];
     for member in body.as_object().unwrap().keys() {
         if !MEMBERS.contains(&member.as_str()) {
@@ -332,6 +340,10 @@ fn check_shape(body: &Value) -> Result<(), Refusal> {
                 member.as_str().into(),
             ));
         }
+    }
+    let key = &body["prompt_cache_key"];
+    if !key.is_null() && key.as_str().is_none_or(|key| key.is_empty() || key.len() > 64) {
+        return Err(refused("Invalid 'prompt_cache_key'.", "prompt_cache_key".into()));
     }
     if body["model"].as_str().is_none_or(str::is_empty) {
         return Err(refused("Missing required parameter: 'model'.", "model".into()));

@@ -23,10 +23,18 @@ use super::reply::{Connection, Reply};
 use super::scripted_service::{HttpReply, Piece, ScriptedService};
 use super::tool_service::{ToolAnswer, ToolService};
 
+/// A request without its body.
+pub struct RequestLine {
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+}
+
 /// The surroundings that outlive every instance.
 pub struct World {
     pub executor: Rc<Executor>,
     pub model: ModelService,
+    /// Each request to the model service, deletions included.
+    pub model_calls: RefCell<Vec<RequestLine>>,
     pub tools: ToolService,
     /// The files of server tools, by key.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
@@ -113,6 +121,7 @@ impl World {
             secrets: RefCell::default(),
             scripted_service,
             model: ModelService::new(Box::new(planned)),
+            model_calls: RefCell::default(),
             tools: ToolService::default(),
             files: RefCell::default(),
             file_fault: Cell::new(None),
@@ -320,13 +329,15 @@ impl Platform for TestPlatform {
         if let Some(service) = &self.world.scripted_service {
             return Ok(self.http_response(service.take(request)?, None).await);
         }
-        if request.method == HttpMethod::Delete {
-            return Ok(self.delete_response(&request.url).await);
+        let path = request.url.split('?').next().unwrap_or_default();
+        if !path.contains("/responses") {
+            return self.ask_tool(&request.body).await;
         }
-        if request.url.ends_with("/responses") {
-            self.ask_model(&request.body).await
-        } else {
-            self.ask_tool(&request.body).await
+        let line = RequestLine { url: request.url.clone(), headers: request.headers };
+        self.world.model_calls.borrow_mut().push(line);
+        match request.method {
+            HttpMethod::Delete => Ok(self.delete_response(path).await),
+            HttpMethod::Post => self.ask_model(&request.body).await,
         }
     }
 
@@ -345,6 +356,10 @@ impl Platform for TestPlatform {
             Body::Json(text) => Ok(text.to_string()),
             Body::Empty | Body::Stream(_) => Err(HttpFault("the index says nothing".to_owned())),
         }
+    }
+
+    fn tenant(&self) -> Option<&str> {
+        Some("local")
     }
 
     fn object_id(&self) -> String {

@@ -139,6 +139,7 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced(&at(agent, "PromptCacheKey"), json!("session"), "must be \"Session\" or \"None\""),
         replaced(&at(agent, "ModelParameters"), json!([]), "must be an object, not an array"),
         hidden(&at(agent, "ModelParameters"), json!({"x": "p".repeat(65_529)}), "is 65537 bytes long; the most is 65536"),
+        replaced(&at(agent, "ModelParameters"), json!((0..65).map(|n| (n.to_string(), n)).collect::<std::collections::BTreeMap<_, _>>()), "holds 65 parameters; the most is 64"),
         replaced(&at(agent, "ModelParameters/include"), json!("all"), "must be an array, not a string"),
         replaced(&at(agent, "ModelParameters/include"), json!(["a", 1]), "").with_faults(vec![
             fault(&at(agent, "ModelParameters/include/1"), "must be a string, not a number"),

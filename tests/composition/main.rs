@@ -10,8 +10,9 @@ use std::sync::LazyLock;
 
 use aptix_edge::catalog::{Catalog, ConversationContext, Mode, RetrievalSource};
 use aptix_edge::composition::{
-    Block, ComposedMessages, ComposedRequest, ComposedTurn, ModelRequest, RetrievedMaterial,
-    ToolList, TurnMaterial, add_retrieved, compose_request, compose_turn, tool_outputs,
+    Block, CallParameters, ComposedMessages, ComposedRequest, ComposedTurn, ModelRequest,
+    RetrievedMaterial, ToolList, TurnMaterial, add_retrieved, compose_request, compose_turn,
+    prompt_cache_key, tool_outputs,
 };
 use aptix_edge::contract::{ErrorCode, ExecuteRequest, ToolOutcome, UserTurn, Warning, parse};
 use aptix_edge::responses_api::for_replay;
@@ -97,6 +98,9 @@ fn continued() -> ModelRequest<'static> {
         tool_choice: None,
         previous_response_id: Some("resp_1"),
         store: true,
+        prompt_cache_key: None,
+        compact_threshold: None,
+        parameters: CallParameters::default(),
     }
 }
 
@@ -187,6 +191,7 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
             tools: Some(&tools),
             tool_choice: Some("ddr_document"),
             previous_response_id: None,
+            prompt_cache_key: Some(&prompt_cache_key("acme", "s1")),
             ..continued()
         },
         &turn,
@@ -220,8 +225,46 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
                 "Session",
                 "the input is the whole conversation"
             ),
+            Block::left_out("parameters", "ModelParameters", "the catalog has none"),
         ]
     );
+}
+
+#[test]
+fn parameters_follow_the_product_s_members_as_they_are_written_and_include_is_united() {
+    let parameters = [
+        r#"{ "reasoning": {"effort":"low"}, "max_output_tokens": 4000, "include": ["a", "b"] }"#,
+        r#"{ "max_output_tokens": 500, "text": {"verbosity": "low"} }"#,
+        r#"{ "text": {"format": {"type":"json_schema", "name":"n", "schema": {"z":{}, "a":{}}}},
+             "include": ["message.output_text.logprobs", "reasoning.encrypted_content"] }"#,
+    ];
+    let [agent, conversation, mode] = parameters.map(|json| {
+        let document = json!({
+            "AgentContexts": { "a": {} },
+            "ConversationContexts": { "c": { "AgentContextId": "a", "BootPrompt": "B." } },
+            "Modes": [{ "Key": "m", "DisplayName": "M", "ModelParameters": "parameters" }]
+        });
+        // As text, because a value would sort the members.
+        let document = document.to_string().replace(r#""parameters""#, json);
+        Catalog::parse(&document).unwrap().default_mode().model_parameters.clone()
+    });
+    assert!(!CallParameters::merged([&agent, &conversation]).text_is_json);
+    let parameters = CallParameters::merged([&agent, &conversation, &mode]);
+    assert!(parameters.text_is_json);
+    let turn = composed(&instruction("Fill it in."), &later());
+    let request = sent(
+        "parameters",
+        &ModelRequest {
+            previous_response_id: None,
+            store: false,
+            prompt_cache_key: Some(&prompt_cache_key("acme", "s1")),
+            compact_threshold: Some(200_000),
+            parameters,
+            ..continued(&turn)
+        },
+    );
+    let block = request.trace.last().map(|block| (block.block, block.bytes));
+    assert_eq!(block, Some(("parameters", 148)));
 }
 
 #[test]
@@ -266,6 +309,7 @@ fn blocks_without_content_are_left_out_and_the_trace_says_why() {
             ("tools", "none, or unchanged since they were last sent"),
             ("tool_choice", "not given, or sent with the turn's first call"),
             ("previous_response_id", "the input is the whole conversation"),
+            ("parameters", "the catalog has none"),
         ]
     );
 }
@@ -482,6 +526,9 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
             tool_choice: None,
             previous_response_id: Some("resp_2"),
             store: true,
+            prompt_cache_key: None,
+            compact_threshold: None,
+            parameters: CallParameters::default(),
         },
         &outputs,
     );

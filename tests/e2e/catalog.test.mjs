@@ -35,6 +35,31 @@ test('the conversation context decides on model and mode', async () => {
   assert.equal(rig.model.bodies[0].model, 'model-of-the-conversation');
 });
 
+test('headers, query and parameters of the catalog go with a call', async () => {
+  await started({
+    vars: { GATEWAY_KEY: 'gw-secret-1' },
+    catalog: (catalog) => {
+      Object.assign(catalog.AgentContexts.default, {
+        Headers: { 'api-key': '${GATEWAY_KEY}', 'OpenAI-Project': 'p' }, Query: { 'api-version': '2026-01 preview' },
+        ModelParameters: { reasoning: { effort: 'low' }, max_output_tokens: 4000 },
+        Compaction: { By: 'Service', Threshold: 200_000 },
+      });
+      catalog.ConversationContexts.default.ModelParameters = { max_output_tokens: 500, include: ['web_search_call.results'] };
+    },
+  });
+  rig.model.script(answer(text('Hello.')));
+  resultOf(await rig.post(userTurn()));
+  const [{ url, headers, body }] = rig.model.requests;
+  assert.equal(url, '/v1/responses?api-version=2026-01%20preview');
+  assert.deepEqual(
+    [headers.authorization, headers['api-key'], headers['openai-project']], [undefined, 'gw-secret-1', 'p'],
+  );
+  assert.deepEqual([body.reasoning, body.max_output_tokens, body.include], [{ effort: 'low' }, 500, ['web_search_call.results']]);
+  assert.deepEqual(body.context_management, [{ type: 'compaction', compact_threshold: 200_000 }]);
+  assert.match(body.prompt_cache_key, /^[0-9a-f]{32}$/);
+  rig.check();
+});
+
 test('with Continuation replay nothing is stored and the whole conversation is sent each time', async () => {
   await started({ catalog: (catalog) => Object.assign(catalog.AgentContexts.default, { Continuation: 'replay' }) });
   rig.model.script(answer(text('One.')), answer(text('Two.')));

@@ -21,7 +21,7 @@ export const USAGE = {
 
 export class ScriptedModel {
   /**
-   * Every request, refused ones included: `{headers, body, conversation, startedAt, abortedAt, responseId}`.
+   * Every request, refused ones included: `{url, headers, body, conversation, startedAt, abortedAt, responseId}`.
    * `conversation` is all that the model sees, earlier responses included; times are in ms, `null` for never.
    */
   requests = [];
@@ -100,6 +100,7 @@ export class ScriptedModel {
 
   async #take(request, response, body) {
     const record = {
+      url: request.url,
       headers: request.headers,
       body,
       conversation: null,

@@ -89,6 +89,9 @@ fn endpoint() -> Endpoint {
         api_key: Some("k".to_owned()),
         idle_timeout_ms: 1000,
         delta_interval_ms: 16,
+        headers: Vec::new(),
+        secrets: Vec::new(),
+        query: Vec::new(),
     }
 }
 
@@ -166,6 +169,33 @@ fn a_call_is_one_post_with_the_body_as_it_is_and_a_key_when_there_is_one() {
             },
         ]
     );
+}
+
+#[test]
+fn more_headers_and_a_query_go_with_calls_and_deletions_and_a_key_among_them_is_the_only_one() {
+    let own = |text: &str| text.to_owned();
+    for (name, bearer) in [("X-Project", true), ("API-Key", false), ("authorization", false)] {
+        let step =
+            LoneStep::replying([HttpReply::new(200, &completed(MESSAGE)), HttpReply::new(200, "")]);
+        let endpoint = Endpoint {
+            headers: vec![(own(name), own("v"))],
+            query: vec![(own("api version"), own("1&2")), (own("é"), own(""))],
+            ..endpoint()
+        };
+        let mut ear = Ear::listening_from(&step, 0);
+        step.run(call(&step.platform, &endpoint, own("{}"), &mut ear)).unwrap();
+        assert!(step.run(delete_response(&step.platform, &endpoint, "r/1")));
+        for (request, path) in step.sent().iter().zip(["", "/r%2F1"]) {
+            let query = "api%20version=1%262&%C3%A9=";
+            let url = format!("https://model.example/v1/responses{path}?{query}");
+            assert_eq!(request.url, url);
+            let mut sent = request.headers.clone();
+            sent.retain(|(name, _)| name != "Accept");
+            let key = bearer.then(|| (own("Authorization"), own("Bearer k")));
+            let expected: Vec<_> = key.into_iter().chain([(own(name), own("v"))]).collect();
+            assert_eq!(sent, expected);
+        }
+    }
 }
 
 #[test]

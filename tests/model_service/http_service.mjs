@@ -13,12 +13,14 @@ export async function listen(port, take, remove) {
   // The caller closes its connections; one that the server closes may just then be used again.
   const server = http.createServer({ keepAliveTimeout: 0 }, async (request, response) => {
     try {
-      const [, id] = /^\/v1\/responses\/([^/?]+)$/.exec(request.url) ?? [];
+      // Some services want a version in the query.
+      const [path] = request.url.split('?');
+      const [, id] = /^\/v1\/responses\/([^/]+)$/.exec(path) ?? [];
       if (id !== undefined && request.method === 'DELETE') {
         await remove(request, id);
         return answerJson(response, 200, { id, object: 'response', deleted: true });
       }
-      if (request.url !== '/v1/responses') throw invalidRoute(404, request);
+      if (path !== '/v1/responses') throw invalidRoute(404, request);
       if (request.method !== 'POST') throw invalidRoute(405, request);
       await take(request, response, await jsonBody(request));
     } catch (fault) {
@@ -58,9 +60,10 @@ export function openStream(response, headers = {}) {
   response.flushHeaders();
 }
 
-/** The bearer key, which identifies the caller; throws a Refusal when there is none. */
+/** The bearer key, or the `api-key` of other services, which identifies the caller; throws a Refusal when there is none. */
 export function keyOf(request) {
-  const [, key] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
+  const [, bearer] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
+  const key = bearer ?? request.headers['api-key'];
   if (key === undefined) {
     throw new Refusal("You didn't provide an API key.", { status: 401, code: 'invalid_api_key' });
   }

@@ -1,6 +1,8 @@
 // The rules for the body of `POST /v1/responses`, as the live API checks them before it looks at any state.
-// Owns the shape of one body alone; chain.mjs owns references to earlier responses.
+// Owns the shape of one body alone; chain.mjs owns references to earlier responses, parameter_rules.mjs the members
+// that say how to answer.
 // The order of the checks is the live one: presence of model and input, unknown members, then each member.
+import { checkParameters } from './parameter_rules.mjs';
 import { Refusal, missing, unknown, wrongType, wrongValue } from './refusal.mjs';
 
 const TOP_LEVEL = new Set(
@@ -50,12 +52,13 @@ export function checkRequest(body) {
     throw new Refusal("The requested model '' does not exist.", { param: 'model', code: 'model_not_found' });
   }
   for (const member of ['stream', 'store', 'parallel_tool_calls', 'background']) typed(body, member, 'boolean');
-  for (const member of ['instructions', 'previous_response_id', 'prompt_cache_key', 'user']) typed(body, member, 'string');
+  for (const member of ['instructions', 'previous_response_id', 'user']) typed(body, member, 'string');
   for (const member of ['reasoning', 'text', 'metadata', 'stream_options']) {
     if (body[member] !== undefined && body[member] !== null && !isObject(body[member])) {
       throw wrongType(member, 'an object', body[member]);
     }
   }
+  checkParameters(body);
   checkInput(body.input);
   checkTools(body.tools);
   checkToolChoice(body.tool_choice, body.tools ?? []);

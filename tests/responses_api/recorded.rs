@@ -148,6 +148,9 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
             include: &[ENCRYPTED_REASONING],
             store: false,
             stream: true,
+            prompt_cache_key: None,
+            context_management: None,
+            parameters: &[],
         };
         let (head, tail) = request.around_input().unwrap();
         let input: Vec<&str> = items.iter().map(|item| item.get()).collect();

@@ -97,7 +97,12 @@ test('without a reader the stand-in says so', async () => {
 test('a request without stream is answered as one JSON response that can be continued', async () => {
   const answer = await (await post({ input: 'hello' })).json();
   assert.equal(answer.status, 'completed');
-  const next = await post({ input: 'again', previous_response_id: answer.id });
+  const next = await post({
+    input: 'again', previous_response_id: answer.id, prompt_cache_key: 'k'.repeat(32), include: ['reasoning.encrypted_content'],
+    reasoning: { effort: 'low' }, max_output_tokens: 16, metadata: { team: 'a' }, temperature: 0.5,
+    text: { verbosity: 'low', format: { type: 'json_schema', name: 'n', schema: {} } },
+    context_management: [{ type: 'compaction', compact_threshold: 1000 }],
+  });
   assert.equal(next.status, 200);
 });
 
@@ -128,6 +133,19 @@ test('what the live API refuses is refused in its envelope', async () => {
     400, 'input[0].content[0].type', 'invalid_value',
   ]);
   assert.deepEqual(await row({ input: 'x', WorkspaceId: 'w' }), [400, 'WorkspaceId', 'unknown_parameter', "Unknown parameter: 'WorkspaceId'."]);
+  for (const [body, param, code] of [
+    [{ prompt_cache_key: 'k'.repeat(65) }, 'prompt_cache_key', 'string_above_max_length'],
+    [{ include: ['everything'] }, 'include[0]', 'invalid_value'],
+    [{ max_output_tokens: 15 }, 'max_output_tokens', 'integer_below_min_value'],
+    [{ max_output_tokens: '16' }, 'max_output_tokens', 'invalid_type'],
+    [{ reasoning: { effort: 'lots' } }, 'reasoning.effort', 'invalid_value'],
+    [{ text: { format: { type: 'json_schema', schema: {} } } }, 'text.format.name', 'missing_required_parameter'],
+    [{ context_management: [{ type: 'compaction', compact_threshold: 999 }] }, 'context_management[0].compact_threshold', 'integer_below_min_value'],
+    [{ context_management: [{ type: 'compaction', By: 'Service' }] }, 'context_management[0].By', 'unknown_parameter'],
+    [{ metadata: { a: 1 } }, 'metadata.a', 'invalid_type'],
+  ]) {
+    assert.deepEqual((await row({ input: 'x', ...body })).slice(0, 3), [400, param, code]);
+  }
   assert.deepEqual(await row({ previous_response_id: asked.id }), [
     400, 'input', 'missing_required_parameter', "Missing required parameter: 'input'.",
   ]);

@@ -21,6 +21,7 @@ mod interleavings;
 mod life_cycle;
 mod long_conversations;
 mod migration;
+mod model_parameters;
 mod modes;
 mod retrieval;
 mod rows;

@@ -1,0 +1,48 @@
+//! What the operator and the session add to a model call beside its content (interface §4): parameters
+//! of the catalog, and the key of the prompt cache.
+
+use serde_json::value::RawValue;
+
+use crate::catalog::ModelParameters;
+use crate::encoding::sha256_hex;
+
+/// The parameters of one model call. They borrow the catalog's texts, so a call builds none.
+#[derive(Clone, Debug, Default)]
+pub struct CallParameters<'a> {
+    pub(super) members: Vec<(&'a str, &'a RawValue)>,
+    pub(super) include: &'a [String],
+    /// The model's text is JSON, so nothing may stand beside it.
+    pub text_is_json: bool,
+}
+
+impl<'a> CallParameters<'a> {
+    /// The members of all layers, of which a later one goes before an earlier one of the same name.
+    pub fn merged(layers: impl IntoIterator<Item = &'a ModelParameters>) -> Self {
+        let mut merged = Self::default();
+        for layer in layers {
+            for member in &layer.members {
+                match merged.members.iter_mut().find(|(name, _)| *name == member.name) {
+                    Some((_, json)) => *json = &member.json,
+                    None => merged.members.push((&member.name, &member.json)),
+                }
+            }
+            merged.include = layer.include.as_deref().unwrap_or(merged.include);
+            merged.text_is_json = layer.text_is_json.unwrap_or(merged.text_is_json);
+        }
+        merged
+    }
+
+    /// The length of their texts.
+    pub(super) fn bytes(&self) -> usize {
+        let members: usize = self.members.iter().map(|(_, json)| json.get().len()).sum();
+        self.include.iter().map(String::len).sum::<usize>() + members
+    }
+}
+
+/// The key under which the service caches a session's prompts: 32 hex digits, the same for all calls of
+/// the session, which tell nobody the tenant or the session.
+pub fn prompt_cache_key(tenant: &str, session_id: &str) -> String {
+    let mut key = sha256_hex(format!("{tenant}\n{session_id}").as_bytes());
+    key.truncate(32);
+    key
+}
