@@ -28,7 +28,9 @@ impl<'a> LiveSegment<'a> {
 impl Audience for LiveSegment<'_> {
     fn hear(&mut self, progress: TextProgress) {
         let text = match progress {
-            TextProgress::Nothing => return,
+            TextProgress::Nothing | TextProgress::Commentary(_) | TextProgress::Reasoning(_) => {
+                return;
+            }
             TextProgress::Text(text) => text,
             TextProgress::Replaced(text) => {
                 self.live_text.discard(self.segment);

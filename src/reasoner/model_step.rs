@@ -94,18 +94,20 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let waits = calls.iter().any(|call| call.runs_on == RunsOn::Client);
         progress.said_with_calls = None;
         let is_shown = waits && !output.text.is_empty();
-        if welcomed || !is_shown {
+        // The welcome belongs to the final text, and the segment lacks the commentary.
+        let differs = welcomed || output.text_with_commentary.is_some();
+        if differs || !is_shown {
             running.live_text.discard(segment);
         }
         if is_shown {
+            let said = output.text_with_commentary.unwrap_or(output.text);
             let mut segment = segment;
-            if welcomed {
-                // The welcome belongs to the final text, so a new segment shows this text without it.
+            if differs {
                 segment += 1;
-                running.live_text.append(segment, &output.text);
+                running.live_text.append(segment, &said);
                 progress.next_segment = segment + 1;
             }
-            progress.said_with_calls = Some((segment, output.text));
+            progress.said_with_calls = Some((segment, said));
         }
         let now = self.platform.now_ms();
         self.store.record_output(&mut running.session, &mut running.turn, &record, now)?;

@@ -18,8 +18,9 @@ use crate::persistence::{Call, EntryKind, NewTurn, Session, SessionStore, Turn, 
 use crate::ports::Database;
 
 /// The most segments that an attempt shows between two durable steps: the text of a model call, its
-/// replacement, and the text beside calls once more without a mode's welcome.
-const SEGMENTS_OF_AN_ATTEMPT: u32 = 3;
+/// replacements (after a late phase, and at the end), and the text beside calls once more without a
+/// mode's welcome and with the commentary.
+const SEGMENTS_OF_AN_ATTEMPT: u32 = 4;
 
 /// A new user turn, and what it is composed from besides the session.
 #[derive(Debug)]
