@@ -6,10 +6,11 @@ use serde_json::value::RawValue;
 use super::conversation_input::Input;
 use super::exchange::{Exchange, Transcript};
 use super::settlement::no_result;
+use super::tool_step::warn_of_mode_changes;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{BuiltInTool, Continuation};
 use crate::composition::NoResult;
-use crate::contract::{ErrorCode, Fault, Usage, Warning};
+use crate::contract::{ErrorCode, Fault, Usage};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome};
 use crate::ports::{Database, Platform};
@@ -71,10 +72,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         progress.next_segment = segment + 1;
         progress.tool_choice = None;
         if mode_changes > 1 {
-            progress.warnings.push(Warning::new(
-                "several_mode_changes",
-                "The model asked for more than one mode change at once; the last one that is possible holds.",
-            ));
+            warn_of_mode_changes(progress);
         }
         if let Some(usage) = transcript.usage {
             progress.usage = Some(progress.usage.unwrap_or_default().saturating_add(usage));
