@@ -40,7 +40,7 @@ const PAUSE_MS: u64 = 250;
 
 /// Receives the text of a call as it grows.
 pub trait Audience {
-    /// Takes the next piece of text.
+    /// Takes the next piece of text, commentary or reasoning.
     fn hear(&mut self, progress: TextProgress);
 
     /// Takes what the service says about the response itself, whenever that is more than before.
@@ -110,7 +110,8 @@ impl<P: Platform> Reader<'_, P> {
             // What comes with the first text is a new response's beginning and tells nothing of its pace.
             let spoke_before = text_has_begun;
             let mut hear = |progress| {
-                text_has_begun = true;
+                text_has_begun |=
+                    matches!(progress, TextProgress::Text(_) | TextProgress::Replaced(_));
                 audience.hear(progress);
             };
             let pushed = stream.push(&chunk, &mut hear);

@@ -124,6 +124,9 @@ pub struct TurnProgress {
     pub said_with_calls: Option<(u32, String)>,
     /// Key of the mode whose welcome message stands before the final text.
     pub welcome: Option<String>,
+    /// The model has changed the mode in this turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mode_changed: bool,
     /// Sum over the turn's model calls.
     pub usage: Option<Usage>,
     /// For the final response.
@@ -381,6 +384,8 @@ pub struct ModeChange {
     pub reason: String,
     /// The turn in which it happened.
     pub turn_id: TurnId,
+    /// The model called it a branch of the conversation.
+    pub branch: bool,
 }
 
 /// Reads a column's JSON.

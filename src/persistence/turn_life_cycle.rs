@@ -47,13 +47,15 @@ pub(crate) struct ModelOutputRecord<'a> {
     pub(crate) compaction: Option<CompactionRecord>,
 }
 
-/// A mode change, which takes effect with the result of the call that asked for it.
+/// A mode change. One that the model asked for takes effect with the result of its call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMode {
     /// Mode key.
     pub key: String,
     /// The model's reason.
     pub reason: String,
+    /// The model called it a branch of the conversation.
+    pub branch: bool,
 }
 
 impl<D: Database> SessionStore<D> {
@@ -250,24 +252,38 @@ impl<D: Database> SessionStore<D> {
         }
         self.step(|| {
             self.save_result(turn.ordinal, call)?;
-            if let Some(new_mode) = &new_mode {
-                self.database.execute(
-                    "INSERT INTO mode_history (turn, previous_mode, new_mode, reason, changed_at)
-                     VALUES (?, ?, ?, ?, ?)",
-                    &[
-                        turn.ordinal.into(),
-                        session.mode.as_str().into(),
-                        new_mode.key.as_str().into(),
-                        new_mode.reason.as_str().into(),
-                        now_ms.into(),
-                    ],
-                )?;
-                session.mode.clone_from(&new_mode.key);
+            if let Some(new_mode) = new_mode {
+                self.change_mode(session, turn.ordinal, new_mode, now_ms)?;
                 session.updated_at = now_ms;
                 self.save_session(session)?;
             }
             if changes_turn { self.save_turn(turn, None, None) } else { Ok(()) }
         })
+    }
+
+    /// Changes the session's mode in a step that saves the session afterwards.
+    pub(crate) fn change_mode(
+        &self,
+        session: &mut Session,
+        turn: u64,
+        new_mode: NewMode,
+        now_ms: u64,
+    ) -> Result<(), Fault> {
+        self.ensure_call_tables()?;
+        self.database.execute(
+            "INSERT INTO mode_history (turn, previous_mode, new_mode, reason, changed_at, branch)
+             VALUES (?, ?, ?, ?, ?, ?)",
+            &[
+                turn.into(),
+                session.mode.as_str().into(),
+                new_mode.key.as_str().into(),
+                new_mode.reason.as_str().into(),
+                now_ms.into(),
+                u64::from(new_mode.branch).into(),
+            ],
+        )?;
+        session.mode = new_mode.key;
+        Ok(())
     }
 
     /// Ends the running submission; the caller has set `turn.status`. `last`, the model output with

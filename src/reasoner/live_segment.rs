@@ -76,7 +76,9 @@ impl Audience for LiveSegment<'_> {
             return;
         }
         let text = match progress {
-            TextProgress::Nothing => return,
+            TextProgress::Nothing | TextProgress::Commentary(_) | TextProgress::Reasoning(_) => {
+                return;
+            }
             TextProgress::Text(text) => text,
             TextProgress::Replaced(text) => {
                 self.live_text.discard(self.segment);

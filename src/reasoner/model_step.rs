@@ -6,11 +6,12 @@ use serde_json::value::RawValue;
 use super::conversation_input::Input;
 use super::exchange::{Asked, Exchange};
 use super::settlement::no_result;
+use super::tool_step::warn_of_mode_changes;
 use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{BuiltInTool, Continuation};
 use crate::composition::NoResult;
-use crate::contract::{ErrorCode, Fault, Warning};
+use crate::contract::{ErrorCode, Fault};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome};
 use crate::ports::{Database, Platform};
@@ -65,10 +66,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         progress.next_segment = segment + 1;
         progress.tool_choice = None;
         if mode_changes > 1 {
-            progress.warnings.push(Warning::new(
-                "several_mode_changes",
-                "The model asked for more than one mode change at once; the last one that is possible holds.",
-            ));
+            warn_of_mode_changes(progress);
         }
         let items = serde_json::to_string(&output.items)
             .map_err(|_| Fault::unwritable("The model output"))?;
@@ -86,18 +84,20 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let waits = calls.iter().any(|call| call.runs_on == RunsOn::Client);
         progress.said_with_calls = None;
         let is_shown = waits && !output.text.is_empty();
-        if welcomed || !is_shown {
+        // The welcome belongs to the final text, and the segment lacks the commentary.
+        let differs = welcomed || output.text_with_commentary.is_some();
+        if differs || !is_shown {
             running.live_text.discard(segment);
         }
         if is_shown {
+            let said = output.text_with_commentary.unwrap_or(output.text);
             let mut segment = segment;
-            if welcomed {
-                // The welcome belongs to the final text, so a new segment shows this text without it.
+            if differs {
                 segment += 1;
-                running.live_text.append(segment, &output.text);
+                running.live_text.append(segment, &said);
                 progress.next_segment = segment + 1;
             }
-            progress.said_with_calls = Some((segment, output.text));
+            progress.said_with_calls = Some((segment, said));
         }
         let now = self.platform.now_ms();
         self.store.record_output(&mut running.session, &mut running.turn, &record, now)?;

@@ -3,9 +3,9 @@
 
 use super::settlement::outputs_of;
 use super::turn_loop::{Reasoner, RunningTurn};
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Warning};
 use crate::files::FileLinks;
-use crate::persistence::{NewMode, OpenCalls, RunsOn, StoredOutcome};
+use crate::persistence::{NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
 use crate::server_tools::{self, RequestedMode, ToolInvocation};
 
@@ -64,13 +64,26 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     fn change_mode(
         &self,
         running: &mut RunningTurn<'_>,
-        RequestedMode { key, reason }: RequestedMode,
+        RequestedMode { key, reason, branch }: RequestedMode,
     ) -> Option<NewMode> {
         if key == running.session.mode {
             return None;
         }
         let mode = self.catalog.mode(&key).filter(|mode| !mode.welcome_message.is_empty());
-        running.turn.progress.welcome = mode.map(|mode| mode.key.clone());
-        Some(NewMode { key, reason })
+        let progress = &mut running.turn.progress;
+        progress.welcome = mode.map(|mode| mode.key.clone());
+        if std::mem::replace(&mut progress.mode_changed, true) {
+            warn_of_mode_changes(progress);
+        }
+        Some(NewMode { key, reason, branch })
+    }
+}
+
+/// Tells once that the model asked for more than one mode change in the turn.
+pub(super) fn warn_of_mode_changes(progress: &mut TurnProgress) {
+    const CODE: &str = "several_mode_changes";
+    if !progress.warnings.iter().any(|warning| warning.code == CODE) {
+        let message = "The model asked for more than one mode change in this turn; the last one that is possible holds.";
+        progress.warnings.push(Warning::new(CODE, message));
     }
 }

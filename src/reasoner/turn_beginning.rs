@@ -14,12 +14,15 @@ use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{ComposedTurn, GivenUp, TurnMaterial, compose_turn};
 use crate::contract::{Fault, UserTurn};
 use crate::encoding::sha256_hex;
-use crate::persistence::{Call, EntryKind, NewTurn, Session, SessionStore, Turn, TurnProgress};
+use crate::persistence::{
+    Call, EntryKind, NewMode, NewTurn, Session, SessionStore, Turn, TurnProgress,
+};
 use crate::ports::Database;
 
 /// The most segments that an attempt shows between two durable steps: the text of a model call, its
-/// replacement, and the text beside calls once more without a mode's welcome.
-const SEGMENTS_OF_AN_ATTEMPT: u32 = 3;
+/// replacements (after a late phase, and at the end), and the text beside calls once more without a
+/// mode's welcome and with the commentary.
+const SEGMENTS_OF_AN_ATTEMPT: u32 = 4;
 
 /// A new user turn, and what it is composed from besides the session.
 #[derive(Debug)]
@@ -40,19 +43,25 @@ pub(crate) struct PreparedTurn<'a> {
     session: Session,
     new: NewUserTurn<'a>,
     composed: ComposedTurn,
+    /// The default mode, in place of one that the catalog no longer has.
+    new_mode: Option<NewMode>,
 }
 
 /// Composes a new turn. `faults` are those that admission found: the client gets them together with
 /// the fault of a tool choice that the turn does not offer.
 pub(crate) fn prepare_turn<'a, D: Database>(
     store: &SessionStore<D>,
-    mut session: Session,
+    session: Session,
     new: NewUserTurn<'a>,
     mut faults: Vec<Fault>,
 ) -> Result<PreparedTurn<'a>, Vec<Fault>> {
-    // A mode that the catalog no longer holds gives way to the default one.
-    let mode = new.catalog.mode(&session.mode).unwrap_or_else(|| new.catalog.default_mode());
-    session.mode.clone_from(&mode.key);
+    let known_mode = new.catalog.mode(&session.mode);
+    let mode = known_mode.unwrap_or_else(|| new.catalog.default_mode());
+    let new_mode = known_mode.is_none().then(|| NewMode {
+        key: mode.key.clone(),
+        reason: format!("The catalog no longer has the mode {}.", session.mode),
+        branch: false,
+    });
     let latched_tools = match &session.client_tools {
         Some(latched) if new.request.tools.is_none() => Some(store.text(latched)?),
         _ => None,
@@ -67,9 +76,15 @@ pub(crate) fn prepare_turn<'a, D: Database>(
         solution_context: solution_context.as_deref(),
     };
     let mut composed = compose_turn(new.request, &material)?;
+    if new_mode.is_some() {
+        let name = &mode.display_name;
+        let warning =
+            format!("The mode of this session is no longer offered; {name} takes its place.");
+        composed.messages.user_warnings.push(warning);
+    }
     faults.extend(composed.unoffered_choice.take());
     match faults.is_empty() {
-        true => Ok(PreparedTurn { session, new, composed }),
+        true => Ok(PreparedTurn { session, new, composed, new_mode }),
         false => Err(faults),
     }
 }
@@ -78,7 +93,7 @@ impl PreparedTurn<'_> {
     /// Latches what the request brought, closes the calls of the turn before, and stores the turn as
     /// `running`.
     pub(crate) fn begin<D: Database>(self, store: &SessionStore<D>) -> Result<Turn, Fault> {
-        let Self { mut session, new, composed } = self;
+        let Self { mut session, new, composed, new_mode } = self;
         let messages = composed.messages;
         let agent = new.catalog.agent_context(&session.agent_context);
         let retrieval = owed_retrieval(agent, new.request, messages.chunks_end);
@@ -94,6 +109,9 @@ impl PreparedTurn<'_> {
             }
             session.solution_context_sent.clone_from(&session.solution_context);
             settle_open_calls(store, &mut session, GivenUp::Ended)?;
+            if let Some(new_mode) = new_mode {
+                store.change_mode(&mut session, new.ordinal, new_mode, new.now_ms)?;
+            }
             let mut entries = Vec::with_capacity(2);
             if let Some(system) = messages.system {
                 entries.push((EntryKind::System, array_of(system)));

@@ -13,8 +13,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::StreamFault;
 use super::event::{ItemEvent, ItemPlace, PartEvent, ResponseEvent};
-use super::ordered_text::{MAX_ITEMS, OrderedText, TextProgress};
-use super::output_item::{ItemHead, ItemKind, MessagePart, OutputItem};
+use super::ordered_text::{BLANK_LINE, MAX_ITEMS, OrderedText, TextProgress};
+use super::output_item::{ItemHead, ItemKind, MessagePart, OutputItem, Phase};
 use super::reported::Reported;
 use super::response_end::{ResponseEnd, ResponseView};
 
@@ -22,7 +22,7 @@ use super::response_end::{ResponseEnd, ResponseView};
 ///
 /// It holds at most `output_bytes` of streamed text and arguments and the same again of whole
 /// items. The text progress that it gave, replacements included, adds up to exactly the text of
-/// the output, unless the response failed.
+/// the output, unless the response failed. Commentary and reasoning are told beside it.
 #[derive(Debug, Default)]
 pub(super) struct ResponseAccumulator {
     output_bytes: usize,
@@ -30,6 +30,9 @@ pub(super) struct ResponseAccumulator {
     item_bytes: usize,
     items: BTreeMap<u64, Item>,
     text: OrderedText,
+    /// The message of the last piece of commentary, and the place of the last piece of reasoning.
+    commented: Option<u64>,
+    reasoned: Option<(u64, u64)>,
     end: Option<ResponseEnd>,
     /// What the service has said about the response.
     pub(super) reported: Reported,
@@ -65,12 +68,20 @@ impl ResponseAccumulator {
                 self.count_streamed(part.text.len())?;
                 if let Some(index) = self.message_at(&place)? {
                     self.text.append(index, content_index, &part)?;
+                    if self.text.is_commentary(index) {
+                        let piece = apart(&mut self.commented, index, &part.text);
+                        return Ok(piece.map_or(TextProgress::Nothing, TextProgress::Commentary));
+                    }
                 }
             }
             ResponseEvent::TextDone(PartEvent { place, content_index, part }) => {
                 if let Some(index) = self.message_at(&place)? {
                     self.settle_text(index, content_index, &part)?;
                 }
+            }
+            ResponseEvent::ReasoningDelta(place, delta) => {
+                let piece = apart(&mut self.reasoned, place, &delta);
+                return Ok(piece.map_or(TextProgress::Nothing, TextProgress::Reasoning));
             }
             ResponseEvent::ArgumentsDelta(place, delta) => {
                 self.count_streamed(delta.len())?;
@@ -135,10 +146,10 @@ impl ResponseAccumulator {
         let head = ItemHead::read(added.item)?;
         self.count_streamed(added.item.get().len())?;
         let index = added.output_index.unwrap_or_else(|| self.next_index());
-        let kind = head.kind;
+        let (kind, phase) = (head.kind, head.phase);
         self.item_at(index, kind)?.head = head;
         if kind == ItemKind::Message {
-            self.text.open(index);
+            self.text.set_commentary(index, phase == Some(Phase::Commentary));
         }
         Ok(())
     }
@@ -153,7 +164,8 @@ impl ResponseAccumulator {
         let item = self.item_at(index, head.kind)?;
         item.head = head;
         item.whole = Some(raw.to_owned());
-        if let OutputItem::Message(parts) = OutputItem::read(raw)? {
+        if let OutputItem::Message(phase, parts) = OutputItem::read(raw)? {
+            self.text.set_commentary(index, phase == Some(Phase::Commentary));
             for (number, part) in (0..).zip(&parts) {
                 self.settle_text(index, number, part)?;
             }
@@ -240,7 +252,8 @@ impl ResponseAccumulator {
             _ if item.whole.is_some() => item.whole.clone(),
             ItemKind::Message => {
                 let content = self.text.parts(*index).map(part).collect();
-                to_raw_value(&DraftItem::Message { role: "assistant", content }).ok()
+                let phase = Phase::known(item.head.phase);
+                to_raw_value(&DraftItem::Message { role: "assistant", content, phase }).ok()
             }
             ItemKind::FunctionCall => to_raw_value(&DraftItem::FunctionCall {
                 call_id: item.head.call_id.as_deref(),
@@ -255,6 +268,17 @@ impl ResponseAccumulator {
     }
 }
 
+/// A piece of text that is told beside the answer, with a blank line before it where another place
+/// than the last one begins; `None` when it is empty.
+fn apart<P: PartialEq>(last: &mut Option<P>, place: P, piece: &str) -> Option<String> {
+    let is_new = last.as_ref().is_some_and(|last| *last != place);
+    if piece.is_empty() {
+        return None;
+    }
+    *last = Some(place);
+    Some(if is_new { format!("{BLANK_LINE}{piece}") } else { piece.to_owned() })
+}
+
 /// An item that the service streamed and never repeated whole.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -262,6 +286,8 @@ enum DraftItem<'a> {
     Message {
         role: &'static str,
         content: Vec<DraftPart<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<Phase>,
     },
     FunctionCall {
         call_id: Option<&'a str>,
@@ -337,9 +363,9 @@ mod tests {
             ],
         )
         .unwrap();
-        assert_eq!(told, [text("on"), text("etwo"), text("!"), text("three")]);
+        assert_eq!(told, [text("on"), text("e\n\ntwo"), text("!"), text("\n\nthree")]);
         match end {
-            ResponseEnd::Completed(output) => assert_eq!(output.text, "onetwo!three"),
+            ResponseEnd::Completed(output) => assert_eq!(output.text, "one\n\ntwo!\n\nthree"),
             other => panic!("{other:?}"),
         }
     }

@@ -27,6 +27,9 @@ pub(super) enum ResponseEvent<'a> {
     TextDelta(PartEvent<'a>),
     /// `response.output_text.done`, `response.refusal.done`: the whole text of a part.
     TextDone(PartEvent<'a>),
+    /// `response.reasoning_summary_text.delta`: a piece of a summary, and the summary's place by output
+    /// index and summary index.
+    ReasoningDelta((u64, u64), Cow<'a, str>),
     /// `response.function_call_arguments.delta`: JSON text to append to a call's arguments.
     ArgumentsDelta(ItemPlace<'a>, Cow<'a, str>),
     /// `response.function_call_arguments.done`: the whole arguments of a call.
@@ -127,6 +130,7 @@ impl<'a> ResponseEvent<'a> {
             Some("response.refusal.done") => {
                 Self::TextDone(members.text_of(members.refusal, true)?)
             }
+            Some("response.reasoning_summary_text.delta") => members.reasoning(),
             Some("response.function_call_arguments.delta") => {
                 let (place, delta) = members.arguments_of(members.delta)?;
                 Self::ArgumentsDelta(place, delta)
@@ -167,6 +171,7 @@ struct EventMembers<'a> {
     output_index: Option<&'a RawValue>,
     item_id: Option<&'a RawValue>,
     content_index: Option<&'a RawValue>,
+    summary_index: Option<&'a RawValue>,
     item: Option<&'a RawValue>,
     delta: Option<&'a RawValue>,
     text: Option<&'a RawValue>,
@@ -204,6 +209,18 @@ impl<'a> EventMembers<'a> {
         };
         let what = if refusal { "a refusal event" } else { "an output_text event" };
         part().ok_or(StreamFault::Malformed(what))
+    }
+
+    /// A piece of a summary. No output depends on it, so one that can't be read has no meaning.
+    fn reasoning(&self) -> ResponseEvent<'a> {
+        let index = |member| optional(member).flatten().unwrap_or_default();
+        match string(self.delta) {
+            Some(delta) => {
+                let place = (index(self.output_index), index(self.summary_index));
+                ResponseEvent::ReasoningDelta(place, delta)
+            }
+            None => ResponseEvent::Ignored,
+        }
     }
 
     /// The arguments in `member`, and the call that they belong to.

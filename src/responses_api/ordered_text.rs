@@ -1,8 +1,8 @@
 //! The text of an output in the order of its items, while the items may still interleave.
 //!
 //! It decides which text the reader can get now, so that the text given is always the beginning of the
-//! output. Text of a later message waits until the earlier known messages are closed. It knows no
-//! events, no calls and no raw items.
+//! output. Text of a later message waits until the earlier known messages are closed; commentary is not
+//! given, and nothing waits for it. It knows no events, no calls and no raw items.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +13,9 @@ use super::output_item::MessagePart;
 /// from filling memory with bookkeeping.
 pub(super) const MAX_ITEMS: usize = 1024;
 
+/// What stands between the texts of two messages.
+pub(super) const BLANK_LINE: &str = "\n\n";
+
 /// What the reader gets next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextProgress {
@@ -22,6 +25,11 @@ pub enum TextProgress {
     Text(String),
     /// The text given so far was wrong: the reader discards it and shows this text instead.
     Replaced(String),
+    /// A piece of commentary, which is no part of the text unless there is no other. Pieces of two
+    /// messages are a blank line apart.
+    Commentary(String),
+    /// A piece of the reasoning's summary, likewise apart from the text.
+    Reasoning(String),
 }
 
 /// The messages of an output, and how much of their text the reader has.
@@ -37,6 +45,10 @@ pub(super) struct OrderedText {
     /// The text given so far is not the beginning of the output. The reader gets no more until the
     /// whole output is known.
     diverged: bool,
+    /// A message changed its phase too late.
+    phase_came_late: bool,
+    /// The text was given anew from its start. That happens once: each time costs a segment.
+    begun_anew: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -45,6 +57,7 @@ struct Message {
     /// The first part that may still have text to give.
     open_part: u64,
     closed: bool,
+    commentary: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -65,6 +78,23 @@ impl OrderedText {
         }
     }
 
+    /// Says whether a message is commentary. Services tell that when the message begins; where it comes
+    /// later, text that has been given can turn out to be none of the answer.
+    pub(super) fn set_commentary(&mut self, index: u64, commentary: bool) {
+        let message = self.messages.entry(index).or_default();
+        if std::mem::replace(&mut message.commentary, commentary) != commentary {
+            let has_text = message.parts.values().any(|part| !part.text.is_empty());
+            let is_late = self.last_given.is_some_and(|given| given >= index);
+            self.phase_came_late |= has_text && is_late;
+        }
+        self.open(index);
+    }
+
+    /// Whether the message at this index is known to be commentary.
+    pub(super) fn is_commentary(&self, index: u64) -> bool {
+        self.messages.get(&index).is_some_and(|message| message.commentary)
+    }
+
     /// A part, made when it is new, and whether text in it comes too late to be given in order.
     fn part(&mut self, index: u64, number: u64) -> Result<(&mut Part, bool), StreamFault> {
         self.open(index);
@@ -72,7 +102,8 @@ impl OrderedText {
         if message.parts.len() >= MAX_ITEMS && !message.parts.contains_key(&number) {
             return Err(StreamFault::TooManyItems(MAX_ITEMS));
         }
-        let is_late = index < self.open_message || number < message.open_part;
+        let is_late =
+            !message.commentary && (index < self.open_message || number < message.open_part);
         let part = message.parts.entry(number).or_default();
         part.closed |= message.closed;
         Ok((part, is_late))
@@ -126,6 +157,13 @@ impl OrderedText {
     /// Gives the text that can follow now.
     pub(super) fn advance(&mut self) -> TextProgress {
         let mut news = String::new();
+        if self.phase_came_late && !self.begun_anew && !self.diverged {
+            self.begin_anew();
+            self.collect(&mut news);
+            self.given.clone_from(&news);
+            return TextProgress::Replaced(news);
+        }
+        self.diverged |= std::mem::take(&mut self.phase_came_late);
         if !self.diverged {
             self.collect(&mut news);
             self.given.push_str(&news);
@@ -133,15 +171,31 @@ impl OrderedText {
         if news.is_empty() { TextProgress::Nothing } else { TextProgress::Text(news) }
     }
 
+    fn begin_anew(&mut self) {
+        (self.begun_anew, self.phase_came_late) = (true, false);
+        (self.open_message, self.last_given) = (0, None);
+        for message in self.messages.values_mut() {
+            message.open_part = 0;
+            for part in message.parts.values_mut() {
+                part.given = 0;
+            }
+        }
+    }
+
     fn collect(&mut self, news: &mut String) {
         for (index, message) in self.messages.range_mut(self.open_message..) {
+            if message.commentary {
+                continue;
+            }
             self.open_message = *index;
             for (number, part) in message.parts.range_mut(message.open_part..) {
                 message.open_part = *number;
                 if let Some(new) = part.text.get(part.given..).filter(|text| !text.is_empty()) {
+                    if self.last_given.replace(*index).is_some_and(|last| last != *index) {
+                        news.push_str(BLANK_LINE);
+                    }
                     news.push_str(new);
                     part.given = part.text.len();
-                    self.last_given = Some(*index);
                 }
                 if !part.closed && !message.closed {
                     return;
@@ -199,9 +253,9 @@ mod tests {
         assert_eq!(order.advance(), given("fir"));
         order.append(0, 0, &part("st", false)).unwrap();
         order.close(0);
-        assert_eq!(order.advance(), given("stthird"));
-        assert_eq!(order.clone().reconcile("firstthird"), TextProgress::Nothing);
-        assert_eq!(order.clone().reconcile("firstthird!"), given("!"));
+        assert_eq!(order.advance(), given("st\n\nthird"));
+        assert_eq!(order.clone().reconcile("first\n\nthird"), TextProgress::Nothing);
+        assert_eq!(order.clone().reconcile("first\n\nthird!"), given("!"));
         assert_eq!(order.reconcile("third"), TextProgress::Replaced("third".to_owned()));
     }
 
@@ -235,6 +289,47 @@ mod tests {
         order.append(3, 0, &part("!", false)).unwrap();
         assert_eq!(order.advance(), TextProgress::Nothing);
         assert_eq!(order.reconcile("onethree!"), TextProgress::Replaced("onethree!".to_owned()));
+    }
+
+    #[test]
+    fn commentary_is_not_given_and_holds_nothing_up() {
+        let mut order = OrderedText::default();
+        order.set_commentary(0, true);
+        order.append(0, 0, &part("Let me look.", false)).unwrap();
+        order.append(1, 0, &part("Found", false)).unwrap();
+        assert_eq!(order.advance(), given("Found"));
+        order.append(0, 0, &part(" Further.", false)).unwrap();
+        order.settle(0, 0, &part("Let me look. Once more.", false)).unwrap();
+        order.append(1, 0, &part(".", false)).unwrap();
+        assert_eq!(order.advance(), given("."));
+        assert_eq!(order.clone().reconcile("Found."), TextProgress::Nothing);
+
+        let mut alone = OrderedText::default();
+        alone.set_commentary(0, true);
+        alone.append(0, 0, &part("Hm.", false)).unwrap();
+        assert_eq!(alone.advance(), TextProgress::Nothing);
+        assert_eq!(alone.reconcile("Hm."), given("Hm."));
+    }
+
+    #[test]
+    fn a_phase_that_comes_late_takes_the_text_back_once_and_then_waits_for_the_output() {
+        let mut order = OrderedText::default();
+        let replaced = |text: &str| TextProgress::Replaced(text.to_owned());
+        order.append(0, 0, &part("Let me look.", false)).unwrap();
+        assert_eq!(order.advance(), given("Let me look."));
+        order.set_commentary(0, true);
+        order.append(1, 0, &part("F", false)).unwrap();
+        assert_eq!(order.advance(), replaced("F"));
+        order.append(1, 0, &part("ound.", false)).unwrap();
+        assert_eq!(order.advance(), given("ound."));
+        let mut twice = order.clone();
+        order.set_commentary(1, false);
+        assert_eq!(order.advance(), TextProgress::Nothing);
+        assert_eq!(order.reconcile("Found."), TextProgress::Nothing);
+        twice.set_commentary(0, false);
+        assert_eq!(twice.advance(), TextProgress::Nothing);
+        let whole = "Let me look.\n\nFound.";
+        assert_eq!(twice.reconcile(whole), replaced(whole));
     }
 
     #[test]

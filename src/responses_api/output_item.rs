@@ -26,11 +26,29 @@ pub struct FunctionCall {
     pub cut: bool,
 }
 
+/// Whether a message comments on the work or is the final text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Phase {
+    Commentary,
+    FinalAnswer,
+    /// A phase that the published schema does not know, and that the service would refuse as input.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Phase {
+    /// The phase as an input item may have it.
+    pub(super) fn known(phase: Option<Self>) -> Option<Self> {
+        phase.filter(|phase| *phase != Self::Unknown)
+    }
+}
+
 /// One whole output item.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum OutputItem<'a> {
-    /// The parts of a message for the reader.
-    Message(Vec<MessagePart<'a>>),
+    /// A message's phase, and its parts for the reader.
+    Message(Option<Phase>, Vec<MessagePart<'a>>),
     FunctionCall(FunctionCall),
     Other,
 }
@@ -53,6 +71,9 @@ pub(super) struct ItemHead {
     pub(super) call_id: Option<String>,
     /// Of a function call: the function.
     pub(super) name: Option<String>,
+    /// Of a message. Services that know phases name it before the first text.
+    #[serde(default, deserialize_with = "phase")]
+    pub(super) phase: Option<Phase>,
 }
 
 /// The item types that the product tells apart.
@@ -78,10 +99,12 @@ impl ItemHead {
 impl<'a> OutputItem<'a> {
     /// Reads an item that is whole.
     pub(super) fn read(raw: &'a RawValue) -> Result<Self, StreamFault> {
-        Ok(match ItemHead::read(raw)?.kind {
+        let head = ItemHead::read(raw)?;
+        Ok(match head.kind {
             ItemKind::Message => {
                 let view: MessageView<'_> = read(raw, "a message item")?;
-                Self::Message(view.content.map(message_parts).transpose()?.unwrap_or_default())
+                let parts = view.content.map(message_parts).transpose()?.unwrap_or_default();
+                Self::Message(head.phase, parts)
             }
             ItemKind::FunctionCall => Self::FunctionCall(read(raw, "a function_call item")?),
             ItemKind::Reasoning | ItemKind::Compaction | ItemKind::Other => Self::Other,
@@ -136,6 +159,12 @@ fn arguments_text<'a, D: Deserializer<'a>>(member: D) -> Result<String, D::Error
     }
 }
 
+/// A phase of another shape is none: it must not cost the reader a good output.
+fn phase<'a, D: Deserializer<'a>>(member: D) -> Result<Option<Phase>, D::Error> {
+    let raw = Option::<&RawValue>::deserialize(member)?;
+    Ok(raw.and_then(|raw| serde_json::from_str(raw.get()).ok()))
+}
+
 fn is_incomplete<'a, D: Deserializer<'a>>(status: D) -> Result<bool, D::Error> {
     Ok(Option::<Cow<'a, str>>::deserialize(status)?.as_deref() == Some("incomplete"))
 }
@@ -160,11 +189,14 @@ mod tests {
                 r#"{"type":"message","id":"m","content":[{"type":"output_text","text":"\u00e4","annotations":[]},
                 {"type":"sound","text":{"a":1}},{"type":"refusal","refusal":"No."}]}"#
             ),
-            Ok(OutputItem::Message(vec![part("ä", false), part("", false), part("No.", true)]))
+            Ok(OutputItem::Message(
+                None,
+                vec![part("ä", false), part("", false), part("No.", true)]
+            ))
         );
         assert_eq!(
-            item(r#"{"type":"message","content":"plain"}"#),
-            Ok(OutputItem::Message(vec![part("plain", false)]))
+            item(r#"{"type":"message","content":"plain","phase":"commentary"}"#),
+            Ok(OutputItem::Message(Some(Phase::Commentary), vec![part("plain", false)]))
         );
     }
 

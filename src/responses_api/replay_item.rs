@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::output_item::{FunctionCall, ItemHead, ItemKind, OutputItem};
+use super::output_item::{FunctionCall, ItemHead, ItemKind, OutputItem, Phase};
 
 /// The input item for an output item, or `None` where there is none: for cut calls, for reasoning
 /// without its encrypted content, for tools that the service ran by itself, and for items that cannot
@@ -22,14 +22,11 @@ use super::output_item::{FunctionCall, ItemHead, ItemKind, OutputItem};
 /// - A compaction stays as it is.
 pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
     let replayed = match OutputItem::read(item).ok()? {
-        OutputItem::Message(parts) => {
-            let PhaseView { phase } = serde_json::from_str(item.get()).ok()?;
-            InputItem::Message {
-                role: "assistant",
-                content: parts.into_iter().map(|part| part.text).collect(),
-                phase: phase.filter(|phase| *phase != Phase::Unknown),
-            }
-        }
+        OutputItem::Message(phase, parts) => InputItem::Message {
+            role: "assistant",
+            content: parts.into_iter().map(|part| part.text).collect(),
+            phase: Phase::known(phase),
+        },
         OutputItem::FunctionCall(call) if call.cut => return None,
         OutputItem::FunctionCall(call) => InputItem::FunctionCall(call),
         OutputItem::Other if ItemHead::read(item).ok()?.kind == ItemKind::Reasoning => {
@@ -60,22 +57,6 @@ enum InputItem {
     },
     FunctionCall(FunctionCall),
     Reasoning(Reasoning),
-}
-
-#[derive(Deserialize)]
-struct PhaseView {
-    phase: Option<Phase>,
-}
-
-/// Whether a message comments on the work or is the final text.
-#[derive(PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Phase {
-    Commentary,
-    FinalAnswer,
-    /// A phase that the published schema does not know, and that the service would refuse as input.
-    #[serde(other)]
-    Unknown,
 }
 
 #[derive(Deserialize, Serialize)]

@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use super::StreamFault;
 use super::error_body::ErrorBody;
 use super::event::TerminalStatus;
-use super::output_item::{FunctionCall, OutputItem};
+use super::ordered_text::BLANK_LINE;
+use super::output_item::{FunctionCall, OutputItem, Phase};
 use super::reported::Reported;
 use super::token_counts::{TokenCounts, token_counts};
 
@@ -36,8 +37,11 @@ pub enum ResponseEnd {
 pub struct ModelOutput {
     /// Names the response in a later `previous_response_id`.
     pub response_id: Option<String>,
-    /// All text for the reader: the message items' text and refusals, in order.
+    /// The answer: the text and refusals of the messages in order, joined by a blank line. Commentary is
+    /// left out unless there is no other text.
     pub text: String,
+    /// The text of all messages, commentary included; absent when it is the same.
+    pub text_with_commentary: Option<String>,
     /// Some of the text is a refusal.
     pub refusal: bool,
     /// The calls, in order.
@@ -167,12 +171,15 @@ impl<'a> ResponseView<'a> {
 impl ModelOutput {
     fn read(items: Vec<Box<RawValue>>) -> Result<Self, StreamFault> {
         let mut output = Self::default();
+        // The text of each message that has any, and whether it is commentary.
+        let mut messages: Vec<(String, bool)> = Vec::new();
         for item in &items {
             match OutputItem::read(item)? {
-                OutputItem::Message(parts) => {
-                    for part in parts {
-                        output.text.push_str(&part.text);
-                        output.refusal |= part.refusal;
+                OutputItem::Message(phase, parts) => {
+                    output.refusal |= parts.iter().any(|part| part.refusal);
+                    let text: String = parts.into_iter().map(|part| part.text).collect();
+                    if !text.is_empty() {
+                        messages.push((text, phase == Some(Phase::Commentary)));
                     }
                 }
                 OutputItem::FunctionCall(call) => output.calls.push(call),
@@ -180,8 +187,21 @@ impl ModelOutput {
             }
         }
         output.items = items;
+        let comments = messages.iter().filter(|(_, commentary)| *commentary).count();
+        if (1..messages.len()).contains(&comments) {
+            output.text_with_commentary = Some(joined(messages.iter().map(|(text, _)| text)));
+            messages.retain(|(_, commentary)| !commentary);
+        }
+        output.text = match messages.as_mut_slice() {
+            [(text, _)] => std::mem::take(text),
+            several => joined(several.iter().map(|(text, _)| text)),
+        };
         Ok(output)
     }
+}
+
+fn joined<'a>(texts: impl Iterator<Item = &'a String>) -> String {
+    texts.map(String::as_str).collect::<Vec<_>>().join(BLANK_LINE)
 }
 
 #[cfg(test)]
@@ -224,6 +244,7 @@ mod tests {
             &Ok(ResponseEnd::Completed(ModelOutput {
                 response_id: Some("resp_1".to_owned()),
                 text: "Hi".to_owned(),
+                text_with_commentary: None,
                 refusal: false,
                 calls: vec![FunctionCall {
                     call_id: "c".to_owned(),

@@ -17,6 +17,8 @@ pub struct RequestedMode {
     pub key: String,
     /// The model's reason.
     pub reason: String,
+    /// The model calls it a branch of the conversation.
+    pub branch: bool,
 }
 
 /// The arguments of `agent_change_mode`, and its result with `success` before them.
@@ -52,7 +54,8 @@ pub(super) fn change_mode(
     let result = serde_json::to_string(&change).unwrap_or_default();
     // The conversation keeps the whole reason.
     change.reason.truncate(change.reason.floor_char_boundary(MAX_REASON_BYTES));
-    let requested = RequestedMode { key: change.mode, reason: change.reason };
+    let requested =
+        RequestedMode { key: change.mode, reason: change.reason, branch: change.branch };
     (ToolOutcome::Result(result), Some(requested))
 }
 
@@ -98,19 +101,21 @@ mod tests {
 
     #[test]
     fn a_known_mode_is_confirmed_and_requested() {
-        for (arguments, result, reason) in [
+        for (arguments, result, reason, branch) in [
             (
                 r#"{"mode":"ddr","branch":true,"reason":"Say \"why\"."}"#,
                 r#"{"success":true,"mode":"ddr","branch":true,"reason":"Say \"why\"."}"#,
                 "Say \"why\".",
+                true,
             ),
             (
                 r#" {"mode":"ddr","more":1} "#,
                 r#"{"success":true,"mode":"ddr","branch":false,"reason":""}"#,
                 "",
+                false,
             ),
         ] {
-            let mode = RequestedMode { key: "ddr".to_owned(), reason: reason.to_owned() };
+            let mode = RequestedMode { key: "ddr".to_owned(), reason: reason.to_owned(), branch };
             assert_eq!(changed(arguments), (result.to_owned(), Some(mode)));
         }
     }

@@ -10,6 +10,8 @@ use super::scripted_service::{HttpReply, Piece};
 pub enum Item {
     /// A message, in the pieces that are streamed.
     Text(Vec<String>),
+    /// A message with `phase: "commentary"`.
+    Commentary(Vec<String>),
     /// A function call.
     Call {
         /// Tool name.

@@ -43,8 +43,15 @@ pub fn render(
             members
         };
         let done = match item {
-            Item::Text(pieces) => {
-                let empty = json!({ "type": "message", "id": item_id, "status": "in_progress", "role": "assistant", "content": [] });
+            Item::Text(pieces) | Item::Commentary(pieces) => {
+                let message = |status: &str, content: Value| {
+                    let mut message = json!({ "type": "message", "id": item_id, "status": status, "role": "assistant", "content": content });
+                    if matches!(item, Item::Commentary(_)) {
+                        message["phase"] = "commentary".into();
+                    }
+                    message
+                };
+                let empty = message("in_progress", json!([]));
                 send("response.output_item.added", json!({ "output_index": place, "item": empty }));
                 let part =
                     |text: &str| json!({ "type": "output_text", "annotations": [], "text": text });
@@ -55,7 +62,7 @@ pub fn render(
                 let text = pieces.concat();
                 send("response.output_text.done", with(json!({ "text": text })));
                 send("response.content_part.done", with(json!({ "part": part(&text) })));
-                json!({ "type": "message", "id": item_id, "status": status, "role": "assistant", "content": [part(&text)] })
+                message(status, json!([part(&text)]))
             }
             Item::Refusal(text) => {
                 let empty = json!({ "type": "message", "id": item_id, "status": "in_progress", "role": "assistant", "content": [] });

@@ -104,7 +104,7 @@ fn read<'a>(
     let mut stream = ResponseStream::new(limits);
     let mut shown = String::new();
     let mut show = |progress| match progress {
-        TextProgress::Nothing => {}
+        TextProgress::Nothing | TextProgress::Commentary(_) | TextProgress::Reasoning(_) => {}
         TextProgress::Text(more) => shown.push_str(&more),
         TextProgress::Replaced(text) => shown = text,
     };

@@ -26,7 +26,7 @@ fn text_that_comes_fast_is_heard_once_in_an_interval_and_the_first_after_a_pause
                 (TextProgress::Text(text), _) => moments.push((at, text)),
                 // The terminal event has another text.
                 (TextProgress::Replaced(_), _) => {}
-                (TextProgress::Nothing, _) => panic!("nothing is not told"),
+                (other, _) => panic!("{other:?} is not told"),
             }
         }
         moments
@@ -103,7 +103,7 @@ fn outcome(interval: u64, pieces: &[&[u8]]) -> (String, Result<UsableOutput, Cal
     let step = LoneStep::replying([HttpReply::in_pieces(200, pieces)]);
     let (heard, ending) = heard_every(interval, 0, &step);
     let screen = heard.into_iter().fold(String::new(), |screen, (_, progress)| match progress {
-        TextProgress::Nothing => screen,
+        TextProgress::Nothing | TextProgress::Commentary(_) | TextProgress::Reasoning(_) => screen,
         TextProgress::Text(more) => screen + &more,
         TextProgress::Replaced(text) => text,
     });

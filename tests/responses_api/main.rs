@@ -39,7 +39,7 @@ fn read<'a>(limits: StreamLimits, chunks: impl IntoIterator<Item = &'a [u8]>) ->
 /// The text on a reader's screen after all this progress.
 fn shown(told: &[TextProgress]) -> String {
     told.iter().fold(String::new(), |shown, progress| match progress {
-        TextProgress::Nothing => shown,
+        TextProgress::Nothing | TextProgress::Commentary(_) | TextProgress::Reasoning(_) => shown,
         TextProgress::Text(more) => shown + more,
         TextProgress::Replaced(text) => text.clone(),
     })
@@ -66,6 +66,8 @@ fn described((told, end): &Reading) -> Value {
             TextProgress::Nothing => json!(null),
             TextProgress::Text(text) => json!(text),
             TextProgress::Replaced(text) => json!({ "replaced": text }),
+            TextProgress::Commentary(text) => json!({ "commentary": text }),
+            TextProgress::Reasoning(text) => json!({ "reasoning": text }),
         })
         .collect();
     let mut described = json!({ "progress": progress });
@@ -97,6 +99,9 @@ fn described((told, end): &Reading) -> Value {
         });
         say("response_id", json!(output.response_id));
         say("text", json!(output.text));
+        if let Some(text) = &output.text_with_commentary {
+            say("text_with_commentary", json!(text));
+        }
         say("refusal", json!(output.refusal));
         say("calls", calls.collect());
         say("item_types", json!(item_types(output)));
@@ -164,9 +169,10 @@ fn a_body_larger_than_its_limit_is_a_fault_and_a_body_of_exactly_its_limit_is_re
     assert_eq!(with(limit).1.unwrap_err(), StreamFault::OutputTooLarge(limit));
 }
 
-/// The most bytes of text on the reader's screen at one time.
+/// The most bytes of text on the reader's screen at one time, without what stands between messages.
 fn largest_shown(told: &[TextProgress]) -> usize {
-    (0..=told.len()).map(|count| shown(&told[..count]).len()).max().unwrap_or(0)
+    let shown = |count| shown(&told[..count]).replace("\n\n", "").len();
+    (0..=told.len()).map(shown).max().unwrap_or(0)
 }
 
 fn splices() -> impl Strategy<Value = Vec<u8>> {

@@ -204,7 +204,16 @@ fn check(exchange: &Exchange, (told, end): &Reading) {
         assert_eq!(json!(reason), expected["incomplete_reason"], "{name}");
     }
     let refusal = expected["refusal"].as_str();
-    let text = format!("{}{}", expected["output_text"].as_str().unwrap(), refusal.unwrap_or(""));
+    let all = format!("{}{}", expected["output_text"].as_str().unwrap(), refusal.unwrap_or(""));
+    // The independent parser glues the messages together, commentary included.
+    let text = match &output.text_with_commentary {
+        None => all.clone(),
+        Some(with) => {
+            let (comment, answer) = with.split_once("\n\n").unwrap();
+            assert_eq!(format!("{comment}{answer}"), all, "{name}");
+            answer.to_owned()
+        }
+    };
     let calls: Vec<Value> = expected["function_calls"]
         .as_array()
         .unwrap()

@@ -111,7 +111,7 @@ fn the_built_in_tools_run_without_any_request() {
     let step = LoneStep::default();
     let change =
         ran(&step, BuiltInTool::ChangeMode.as_str(), r#"{"mode":"general","reason":"r"}"#).unwrap();
-    let mode = RequestedMode { key: "general".to_owned(), reason: "r".to_owned() };
+    let mode = RequestedMode { key: "general".to_owned(), reason: "r".to_owned(), branch: false };
     assert_eq!(change.new_mode, Some(mode));
     assert_eq!(ran(&step, BuiltInTool::ListModes.as_str(), "").unwrap().new_mode, None);
     assert_eq!(step.sent(), []);

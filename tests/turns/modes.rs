@@ -32,7 +32,7 @@ fn a_mode_change_shows_at_once_and_its_tools_with_the_next_turn() {
         &json!({
             "SessionId": "s", "ModeDisplayName": "Records",
             "History": [{ "PreviousMode": "general", "NewMode": "ddr", "Timestamp": "2026-01-02T03:04:05.678Z",
-                "Reason": "r", "TurnId": "t1" }],
+                "Reason": "r", "TurnId": "t1", "Branch": false }],
         })
     );
     bed.assert_chain_held();
@@ -74,6 +74,60 @@ fn each_of_several_mode_changes_gets_a_result_and_the_last_possible_one_holds() 
     );
     assert_eq!(answers[1]["validModes"], json!(["general", "ddr", "plain"]));
     assert_eq!(bed.modes().result()["History"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn more_than_one_change_in_a_turn_is_one_warning_over_several_responses_too() {
+    let warned = |plan: &str| {
+        let bed = Bed::new();
+        let heard = bed.post(&turn("t1", &format!("Change [plan: {plan}]")));
+        heard.final_text();
+        let warnings = heard.body["Warnings"].as_array().unwrap().clone();
+        assert!(warnings.iter().all(|warning| warning["ErrorCode"] == "several_mode_changes"));
+        // The next turn begins anew.
+        assert_eq!(
+            bed.post(&turn("t2", "Change [plan: mode:general]")).body["Warnings"],
+            json!([])
+        );
+        warnings.len()
+    };
+    assert_eq!(warned("mode:ddr, mode:plain"), 1);
+    assert_eq!(warned("mode:ddr, modes, mode:ddr"), 1);
+    assert_eq!(warned("mode:ddr, server, mode:ddr, mode:poetry"), 0);
+}
+
+#[test]
+fn a_mode_that_the_catalog_no_longer_has_gives_way_to_the_default_one_with_the_next_turn() {
+    let bed = Bed::new();
+    bed.world.model.script([Reply::Answer(says(vec![call(
+        "agent_change_mode",
+        json!({ "mode": "ddr", "branch": true, "reason": "r" }),
+    )]))]);
+    let asked = bed.post(&turn("t1", "Change [plan: none, client]")).calls();
+    bed.configure(|catalog| {
+        catalog["Modes"].as_array_mut().unwrap().retain(|mode| mode["Key"] != "ddr");
+    });
+    bed.restart();
+    bed.post(&results("t1", &[(&asked[0], json!(1))])).final_text();
+    assert_eq!(bed.modes().result()["History"].as_array().unwrap().len(), 1);
+
+    let heard = bed.post(&turn("t2", "Next"));
+    let warning = "The mode of this session is no longer offered; General takes its place.";
+    assert_eq!(heard.result()["UserWarnings"], json!([warning]));
+    assert_eq!(heard.result()["ModeDisplayName"], "General");
+    let at = "2026-01-02T03:04:05.678Z";
+    let history = json!([
+        { "PreviousMode": "general", "NewMode": "ddr", "Timestamp": at, "Reason": "r",
+            "TurnId": "t1", "Branch": true },
+        { "PreviousMode": "ddr", "NewMode": "general", "Timestamp": at,
+            "Reason": "The catalog no longer has the mode ddr.", "TurnId": "t2", "Branch": false },
+    ]);
+    bed.restart();
+    assert_eq!(bed.modes().result()["History"], history);
+    assert_eq!(bed.export()["Result"]["ModeHistory"], history);
+    // A warning once is enough.
+    assert_eq!(bed.post(&turn("t3", "More")).result().get("UserWarnings"), None);
+    bed.assert_chain_held();
 }
 
 #[test]
