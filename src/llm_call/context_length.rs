@@ -283,7 +283,7 @@ mod tests {
     fn refused(status: u16, body: &str) -> CallFailure {
         let refusal =
             Refusal { status, body: ErrorBody::read(body.as_bytes()), ..Refusal::default() };
-        CallFailure { cause: Cause::Refused(Box::new(refusal)), request_id: None }
+        Cause::Refused(Box::new(refusal)).into()
     }
 
     /// The failure of a response whose stream holds the event.
@@ -292,7 +292,7 @@ mod tests {
         let mut stream = ResponseStream::new(limits);
         stream.push(format!("data: {event}\n\n").as_bytes(), &mut |_| {}).unwrap();
         let Ok((_, ResponseEnd::Failed(error))) = stream.finish() else { panic!("{event}") };
-        CallFailure { cause: Cause::Failed(Box::new(error)), request_id: None }
+        Cause::Failed(Box::new(error)).into()
     }
 
     /// The failures by which an error can come: refusals with many statuses, and events of a stream.
@@ -339,7 +339,7 @@ mod tests {
                 failures(&error).into_iter().for_each(|failure| assert_too_long(failure, name));
             }
             let cause = Cause::Incomplete { reason: Some((*name).to_owned()) };
-            assert_too_long(CallFailure { cause, request_id: None }, name);
+            assert_too_long(cause.into(), name);
         }
         assert_too_long(refused(413, "<h1>Request Entity Too Large</h1>"), "a proxy's");
     }
@@ -386,7 +386,7 @@ mod tests {
         }
         for reason in [None, Some("max_output_tokens"), Some("content_filter")] {
             let cause = Cause::Incomplete { reason: reason.map(str::to_owned) };
-            assert!(!CallFailure { cause, request_id: None }.too_long(), "{reason:?}");
+            assert!(!CallFailure::from(cause).too_long(), "{reason:?}");
         }
     }
 }

@@ -52,7 +52,7 @@ impl Said {
             return Self::Output(view.output.map(parts).unwrap_or_default());
         }
         match OutputItem::read(item) {
-            Ok(OutputItem::Message(parts)) => {
+            Ok(OutputItem::Message(_, parts)) => {
                 Self::Model(parts.into_iter().map(|part| part.text).collect())
             }
             Ok(OutputItem::FunctionCall(FunctionCall { name, arguments, .. })) => {

@@ -252,7 +252,7 @@ fn parameters_follow_the_product_s_members_as_they_are_written_and_include_is_un
     let parameters = CallParameters::merged([&agent, &conversation, &mode]);
     assert!(parameters.text_is_json);
     let turn = composed(&instruction("Fill it in."), &later());
-    let request = sent(
+    let (_, trace) = sent(
         "parameters",
         &ModelRequest {
             previous_response_id: None,
@@ -260,10 +260,11 @@ fn parameters_follow_the_product_s_members_as_they_are_written_and_include_is_un
             prompt_cache_key: Some(&prompt_cache_key("acme", "s1")),
             compact_threshold: Some(200_000),
             parameters,
-            ..continued(&turn)
+            ..continued()
         },
+        &turn,
     );
-    let block = request.trace.last().map(|block| (block.block, block.bytes));
+    let block = trace.last().map(|block| (block.block, block.bytes));
     assert_eq!(block, Some(("parameters", 148)));
 }
 
