@@ -184,7 +184,8 @@ fn more_headers_and_a_query_go_with_calls_and_deletions_and_a_key_among_them_is_
         };
         let mut ear = Ear::listening_from(&step, 0);
         step.run(call(&step.platform, &endpoint, own("{}"), &mut ear)).unwrap();
-        assert!(step.run(delete_response(&step.platform, &endpoint, "r/1")));
+        let deleted = step.run(delete_response(&step.platform, &endpoint, "r/1"));
+        assert_eq!(deleted, Deletion::Gone);
         for (request, path) in step.sent().iter().zip(["", "/r%2F1"]) {
             let query = "api%20version=1%262&%C3%A9=";
             let url = format!("https://model.example/v1/responses{path}?{query}");
