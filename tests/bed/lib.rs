@@ -21,6 +21,7 @@ mod response_stream;
 mod scripted_service;
 mod session;
 mod streams;
+mod told;
 mod tool_service;
 
 pub use conversation::{Conversation, Said};
@@ -32,7 +33,7 @@ pub use model_service::ModelService;
 pub use planned_model::planned;
 pub use platform::World;
 pub use reply::{
-    Answer, Item, Reply, call, error_event, failed, http_error, incomplete,
+    Answer, Ending, Item, Reply, call, error_event, failed, http_error, incomplete,
     incomplete_without_items, raw, say, says,
 };
 pub use requests::{results, turn, with};
