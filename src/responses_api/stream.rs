@@ -13,7 +13,7 @@ use super::response_end::{ResponseEnd, end_of_json};
 use super::split_character::SplitCharacter;
 use super::sse::{SseDecoder, SseFault};
 
-/// The beginning of one JSON object in which its id is looked for, in bytes.
+/// The beginning of one JSON object that is read at once for its id, in bytes.
 const HEAD_BYTES: usize = 4096;
 
 /// The sizes that a stream accepts, in bytes.
@@ -69,7 +69,8 @@ impl ResponseStream {
             // No field of an event stream begins with a brace.
             None | Some(b'{') if self.held.len() > limit => Err(StreamFault::OutputTooLarge(limit)),
             None | Some(b'{') => {
-                if self.reported().response_id.is_none() && self.held.len() <= HEAD_BYTES {
+                // Nobody may be there to end the body.
+                if self.held.len() <= HEAD_BYTES {
                     self.take_in_held();
                 }
                 Ok(())

@@ -21,6 +21,7 @@ mod response_stream;
 mod scripted_service;
 mod session;
 mod streams;
+mod told;
 mod tool_service;
 
 pub use conversation::{Conversation, Said};

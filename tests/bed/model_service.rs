@@ -25,6 +25,12 @@ pub struct ModelService {
     spoiled: RefCell<Option<(usize, usize, Reply)>>,
     kept: RefCell<BTreeMap<String, Rc<Kept>>>,
     latest: RefCell<Option<Rc<Kept>>>,
+    /// The ids of stored responses that a client was told of, whatever became of them.
+    pub held: RefCell<BTreeSet<String>>,
+    /// The ids whose deletion was asked for.
+    pub deletions: RefCell<Vec<String>>,
+    /// Tokens that clients were told of, by the last word on each response.
+    pub told_tokens: Cell<u64>,
     bodies: RefCell<Vec<Value>>,
     latest_body: RefCell<String>,
     refusals: RefCell<Vec<String>>,
@@ -63,6 +69,9 @@ impl ModelService {
             spoiled: RefCell::default(),
             kept: RefCell::default(),
             latest: RefCell::default(),
+            held: RefCell::default(),
+            deletions: RefCell::default(),
+            told_tokens: Cell::new(0),
             bodies: RefCell::default(),
             latest_body: RefCell::default(),
             refusals: RefCell::default(),
@@ -117,6 +126,7 @@ impl ModelService {
     /// Drops every stored response, as the live service does when its retention ends.
     pub fn forget(&self) {
         self.kept.borrow_mut().clear();
+        self.held.borrow_mut().clear();
         self.forgot.set(true);
     }
 
@@ -127,10 +137,12 @@ impl ModelService {
 
     /// Deletes a response and returns the HTTP status.
     pub fn delete(&self, id: &str) -> u16 {
+        self.deletions.borrow_mut().push(id.to_owned());
         if self.keeps_everything.get() {
             return 500;
         }
-        self.kept.borrow_mut().remove(id).map_or(404, |_| 200)
+        let known = self.kept.borrow_mut().remove(id).is_some();
+        if self.held.borrow_mut().remove(id) || known { 200 } else { 404 }
     }
 
     /// The bodies of all requests in order, refused ones included.

@@ -21,6 +21,7 @@ use super::model_service::ModelService;
 use super::planned_model::planned;
 use super::reply::{Connection, Reply};
 use super::scripted_service::{HttpReply, Piece, ScriptedService};
+use super::told::Told;
 use super::tool_service::{ToolAnswer, ToolService};
 
 /// A request without its body.
@@ -90,6 +91,7 @@ pub struct TestBody {
     gathers: bool,
     /// Set for the model service. The call stays open until its body is read to the end or dropped.
     call: Option<OpenCall>,
+    told: Option<Told>,
 }
 
 /// A call to the model service that has not ended. Dropping it aborts the call.
@@ -196,7 +198,9 @@ impl TestPlatform {
                 let chunks: Vec<Vec<u8>> = match answer.chunk_bytes {
                     Some(bytes) => whole.as_bytes().chunks(bytes).map(<[u8]>::to_vec).collect(),
                     None if answer.as_json => vec![whole.into_bytes()],
-                    None => rendered.events.into_iter().map(String::into_bytes).collect(),
+                    None => {
+                        rendered.events.iter().map(|event| event.clone().into_bytes()).collect()
+                    }
                 };
                 let (count, end) = match answer.connection {
                     Connection::Whole => (chunks.len(), None),
@@ -215,7 +219,10 @@ impl TestPlatform {
                     ("content-type".to_owned(), kind.to_owned()),
                     ("x-request-id".to_owned(), "req_1".to_owned()),
                 ];
-                Ok(self.response(200, headers, coming, Some(call)))
+                let mut response = self.response(200, headers, coming, Some(call));
+                let told = Told::nothing(&self.world, body, &rendered.response, answer.as_json);
+                response.body.told = Some(told);
+                Ok(response)
             }
         }
     }
@@ -287,6 +294,7 @@ impl TestPlatform {
                 until: None,
                 gathers: false,
                 call,
+                told: None,
             },
         }
     }
@@ -444,15 +452,24 @@ impl ResponseBody for TestBody {
                 if self.coming.is_empty() {
                     self.end();
                 }
+                if let Some(told) = &mut self.told {
+                    told.read(&chunk);
+                }
                 Ok(Some(chunk))
             }
             Some(Piece::Broken) => {
                 self.end();
+                if let Some(told) = &mut self.told {
+                    told.end(true);
+                }
                 Err(HttpFault("connection reset".to_owned()))
             }
             Some(Piece::EndlessSilence) => std::future::pending().await,
             Some(Piece::Silence(_)) | None => {
                 self.end();
+                if let Some(told) = &mut self.told {
+                    told.end(false);
+                }
                 Ok(None)
             }
         }

@@ -66,6 +66,10 @@ pub struct Answer {
     pub pause_ms: u64,
     /// Input, cached, output, reasoning tokens.
     pub usage: [u64; 4],
+    /// What it says of them before they are known.
+    pub early_usage: Option<[u64; 4]>,
+    /// It says what it has cost when it fails, too.
+    pub failing_usage: bool,
 }
 
 /// The service's reply to a request.
@@ -90,6 +94,8 @@ pub fn says(items: Vec<Item>) -> Answer {
         chunk_bytes: None,
         pause_ms: 0,
         usage: [100, 10, 20, 5],
+        early_usage: None,
+        failing_usage: false,
     }
 }
 

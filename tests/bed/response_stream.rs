@@ -26,7 +26,7 @@ pub fn render(
     };
     let mut response = json!({
         "id": id, "object": "response", "created_at": 1, "status": "in_progress", "error": null,
-        "incomplete_details": null, "model": "m", "output": [], "usage": null,
+        "incomplete_details": null, "model": "m", "output": [], "usage": answer.early_usage.map(usage),
     });
     send("response.created", json!({ "response": response }));
     send("response.in_progress", json!({ "response": response }));
@@ -99,16 +99,13 @@ pub fn render(
         send("response.output_item.done", json!({ "output_index": place, "item": done }));
         response["output"].as_array_mut().unwrap().push(done);
     }
-    let [input, cached, output, reasoning] = answer.usage;
-    response["usage"] = json!({
-        "input_tokens": input, "input_tokens_details": { "cached_tokens": cached },
-        "output_tokens": output, "output_tokens_details": { "reasoning_tokens": reasoning },
-        "total_tokens": input + output,
-    });
+    response["usage"] = usage(answer.usage);
     let fail = |response: &mut Value, code: &str| {
         response["status"] = "failed".into();
         response["error"] = json!({ "code": code, "message": "The service broke." });
-        response["usage"] = Value::Null;
+        if !answer.failing_usage {
+            response["usage"] = Value::Null;
+        }
     };
     match answer.ending {
         Ending::Completed => {
@@ -139,4 +136,12 @@ pub fn render(
         }
     }
     RenderedResponse { events, response }
+}
+
+fn usage([input, cached, output, reasoning]: [u64; 4]) -> Value {
+    json!({
+        "input_tokens": input, "input_tokens_details": { "cached_tokens": cached },
+        "output_tokens": output, "output_tokens_details": { "reasoning_tokens": reasoning },
+        "total_tokens": input + output,
+    })
 }

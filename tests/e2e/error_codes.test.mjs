@@ -20,6 +20,7 @@ const rig = new Rig({
   catalog: (catalog, { toolUrl }) => {
     catalog.ServerTools.push(httpTool('look', toolUrl));
     catalog.Modes[0].Tools.push('look');
+    catalog.AgentContexts.poor = { ...catalog.AgentContexts.default, Budget: { TurnTokens: 1 } };
   },
 });
 const slow = new Rig({ vars: { BODY_TIMEOUT_MS: '200' } });
@@ -68,6 +69,12 @@ const WAYS = {
     const turn = userTurn();
     for (const TurnId of ['1', '2', '3']) resultOf(await post({ ...turn, TurnId }));
     return [await post({ ...turn, TurnId: '4' })];
+  },
+  budget_exceeded: async () => {
+    rig.tools.on('/look', '1');
+    said(call('look', {}));
+    const turn = userTurn({ AgentContextId: 'poor' });
+    return [await post(turn), turn];
   },
   not_found: async () => [await rig.get('/nowhere')],
   session_not_found: async () => [await rig.get('/sessions/nobody', { key: KEY })],

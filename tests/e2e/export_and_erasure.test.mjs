@@ -86,7 +86,7 @@ test('an erased session is gone, with a receipt, and so are its responses at the
     ModelCalls: 6,
     ToolCalls: 4,
     ModeChanges: 1, Files: 0,
-    StoredResponses: { Deleted: 6, Pending: 0, Refused: 0 },
+    StoredResponses: { Deleted: 6, Pending: 0, Refused: 0, Unreachable: 0 },
   });
   assert.deepEqual([...rig.model.deletions].sort(), [...responses].sort());
   for (const rest of ['', '/turns', '/turns/t1', '/modes', '/export']) {
@@ -108,7 +108,8 @@ test('erasing a running session cancels its turn first', async () => {
   const running = rig.post(turn, { key });
   await eventually(() => rig.model.requests.length > 0, 'the model is called');
   const receipt = resultOf(await erase(turn.SessionId));
-  assert.deepEqual([receipt.Turns, receipt.ModelCalls], [1, 0]);
+  assert.deepEqual([receipt.Turns, receipt.ModelCalls, receipt.StoredResponses.Deleted], [1, 1, 1]);
+  assert.deepEqual(rig.model.held, []);
   assert.deepEqual(refusalOf(await running), [409, 'turn_aborted']);
   assert.deepEqual(refusalOf(await rig.get(`/sessions/${turn.SessionId}`, { key })), [404, 'session_not_found']);
   gate.open();
@@ -121,7 +122,7 @@ test('what the model service does not delete at once is deleted later, also afte
   resultOf(await rig.post({ ...turn, TurnId: 'turn-2' }, { key }));
   rig.model.refuseDeletions = 500;
   const { StoredResponses } = resultOf(await erase(turn.SessionId));
-  assert.deepEqual(StoredResponses, { Deleted: 0, Pending: 2, Refused: 0 });
+  assert.deepEqual(StoredResponses, { Deleted: 0, Pending: 2, Refused: 0, Unreachable: 0 });
   assert.deepEqual(refusalOf(await rig.get(`/sessions/${turn.SessionId}`, { key })), [404, 'session_not_found']);
 
   await rig.restart();
@@ -129,9 +130,48 @@ test('what the model service does not delete at once is deleted later, also afte
   rig.model.refuseDeletions = null;
   // The alarm continues the erasure; a repeated request does so, too, and reports the progress.
   const again = await erase(turn.SessionId);
-  if (again.status === 200) assert.deepEqual(resultOf(again).StoredResponses, { Deleted: 2, Pending: 0, Refused: 0 });
+  if (again.status === 200) assert.deepEqual(resultOf(again).StoredResponses, { Deleted: 2, Pending: 0, Refused: 0, Unreachable: 0 });
   await eventually(() => new Set(rig.model.deletions).size === 2, 'both responses are deleted');
   await eventually(async () => (await erase(turn.SessionId)).status === 404, 'the erasure has ended');
+});
+
+test('after the receipt the model service holds nothing that the receipt does not count', async () => {
+  rig.model.forgetResponses();
+  rig.tools.on('/look', '1');
+  const { SessionId } = userTurn();
+  let turns = 0;
+  const post = (more = {}) => rig.post({ SessionId, TurnId: `t${(turns += 1)}`, Instruction: 'Go on.', ...more }, { key });
+  const failing = { code: 'server_error', message: 'broken' };
+  for (const script of [
+    [answer(call('look', {})), answer(text('Looked.'))],
+    [answer(text('Half')).with({ incomplete: 'max_output_tokens' })],
+    [answer(call('look', {})).with({ incomplete: 'max_output_tokens' })],
+    [answer(text('Broken')).with({ failed: { code: 'invalid_prompt', message: 'no' } })],
+    [answer(text('Cut')).with({ cutAfter: 2 }), answer(text('Again.')), answer(text('Again.'))],
+    [answer(text('Error')).with({ errorEvent: 'nested', error: failing }), answer(text('Again.')), answer(text('Again.'))],
+    [answer(text('As JSON.')).with({ asJson: true })],
+  ]) {
+    rig.model.script(...script);
+    await post();
+    rig.model.clear();
+  }
+  // One that is cancelled in the middle.
+  const gate = new Gate();
+  rig.model.script(answer(text('Hel', gate, 'lo.')));
+  const running = post();
+  await eventually(() => rig.model.requests.length > 0, 'the model is called');
+  const route = `/sessions/${SessionId}/turns/t${turns}/stream`;
+  const stream = await rig.stream(null, { method: 'GET', route, key });
+  await stream.until(({ text: seen }) => seen === 'Hel', 'the first words');
+  resultOf(await rig.request('POST', `/sessions/${SessionId}/turns/t${turns}/cancel`, { key }));
+  await running;
+  await stream.end();
+  gate.open();
+  const held = rig.model.held.length;
+  assert.ok(held >= 9, `${held} responses`);
+  const { StoredResponses } = resultOf(await erase(SessionId));
+  assert.deepEqual(StoredResponses, { Deleted: held, Pending: 0, Refused: 0, Unreachable: 0 });
+  assert.deepEqual(rig.model.held, []);
 });
 
 test('a context that does not ask for it leaves the model service alone', async () => {

@@ -80,6 +80,11 @@ export class ScriptedModel {
     this.refuseDeletions = null;
   }
 
+  /** The ids of all responses that are stored here, whatever became of them. */
+  get held() {
+    return this.#chain.held;
+  }
+
   /** Drops every stored response, so that a follow-up gets `previous_response_not_found`. */
   forgetResponses() {
     this.#chain.forget();

@@ -478,3 +478,44 @@ fn a_response_is_deleted_by_its_id_alone_whatever_the_id_looks_like() {
         assert_eq!(deleted(id), (Deletion::Refused, Vec::new()), "{id:?} names another thing");
     }
 }
+
+#[test]
+fn a_failure_carries_what_the_service_had_said_of_the_response() {
+    let created = |usage: &str| {
+        let response = format!(r#"{{"id":"resp_1","status":"in_progress","usage":{usage}}}"#);
+        event(&format!(r#"{{"type":"response.created","response":{response}}}"#))
+    };
+    let counted = r#"{"input_tokens":3,"output_tokens":4}"#;
+    let error = event(r#"{"type":"error","error":{"code":"server_error"}}"#);
+    let late = ended("failed", &format!(r#""usage":{counted}"#));
+    let json = format!(r#"{{"id":"resp_1","usage":{counted},"output":[{{"type":"#);
+    for (name, pieces, total) in [
+        ("cut", vec![Piece::text(&created("null")), Piece::Broken], None),
+        ("cut later", vec![Piece::text(&created(counted)), Piece::Broken], Some(7)),
+        ("silent", vec![Piece::text(&created(counted)), Piece::EndlessSilence], Some(7)),
+        ("failed", vec![Piece::text(&(created("null") + &late))], Some(7)),
+        ("an error before it", vec![Piece::text(&(created("null") + &error + &late))], Some(7)),
+        ("unreadable", vec![Piece::text(&(created(counted) + "data: {\n\n"))], Some(7)),
+        ("a cut JSON answer", vec![Piece::text(&json), Piece::Broken], Some(7)),
+        ("half a JSON answer", vec![Piece::text(&json)], Some(7)),
+        ("a silent JSON answer", vec![Piece::text(&json), Piece::EndlessSilence], Some(7)),
+    ] {
+        let (_, ending) = ended_with(HttpReply::in_pieces(200, pieces));
+        let reported = ending.unwrap_err().reported;
+        assert_eq!(reported.response_id.as_deref(), Some("resp_1"), "{name}");
+        assert_eq!(reported.usage.map(|usage| usage.total), total, "{name}");
+    }
+}
+
+#[test]
+fn an_audience_learns_of_a_response_once_for_each_thing_that_is_said() {
+    let created = event(r#"{"type":"response.created","response":{"id":"resp_1","usage":null}}"#);
+    let counted = r#""output":[],"usage":{"input_tokens":3,"output_tokens":4}"#;
+    let body = created.clone() + &created + &delta("Hi") + &ended("completed", counted);
+    let step = LoneStep::replying([HttpReply::new(200, &body)]);
+    let mut ear = Ear::listening_from(&step, 0);
+    step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut ear)).unwrap();
+    let usage = TokenCounts { input: 3, output: 4, total: 7, ..TokenCounts::default() };
+    let whole = Reported { response_id: Some("resp_1".to_owned()), usage: Some(usage) };
+    assert_eq!(ear.learned, [whole]);
+}

@@ -1,10 +1,17 @@
 // The responses that a service stores, and the rules for requests that refer to them.
 // Owns `previous_response_id`: the response's owner, its open calls, and the whole conversation.
-// Stored in memory; a response is stored when it has ended and its request did not set `store: false`.
+// Stored in memory, unless its request set `store: false`: a response is held from its beginning, and can be continued
+// when it has ended.
 import { Refusal } from './refusal.mjs';
 
 export class Chain {
   #kept = new Map(); // response id -> { owner, items }
+  #held = new Map(); // response id -> owner
+
+  /** The ids of all stored responses, whatever became of them. */
+  get held() {
+    return [...this.#held.keys()];
+  }
 
   /**
    * The whole conversation that `body` continues, with its own input last, as a list of input and output items. Throws
@@ -17,22 +24,26 @@ export class Chain {
     return [...earlier, ...input];
   }
 
-  /** Stores an ended response, so that a later request can refer to it. */
+  /** Stores a response; once it has ended, a later request can refer to it. */
   keep(owner, body, conversation, response) {
-    if (body.store === false || !['completed', 'incomplete'].includes(response.status)) return;
+    if (body.store === false) return;
+    this.#held.set(response.id, owner);
+    if (!['completed', 'incomplete'].includes(response.status)) return;
     this.#kept.set(response.id, { owner, items: [...conversation, ...response.output] });
   }
 
   /** Deletes a stored response. Throws a Refusal when the owner has none of that id. */
   remove(owner, id) {
-    if (this.#kept.get(id)?.owner !== owner) {
+    if (this.#held.get(id) !== owner) {
       throw new Refusal(`Response with id '${id}' not found.`, { status: 404 });
     }
+    this.#held.delete(id);
     this.#kept.delete(id);
   }
 
   /** Drops every stored response, as the live API does when its retention ends. */
   forget() {
+    this.#held.clear();
     this.#kept.clear();
   }
 

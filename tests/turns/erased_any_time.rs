@@ -21,12 +21,14 @@ fn searched(random: &mut Random) -> Bed {
     let bed = Bed::new();
     let documents = json!({ "Documents": [{ "Path": "a.rs", "Contents": "fn words() {}\n" }] });
     bed.asked("PUT", "/workspaces/w/documents", &documents.to_string()).result();
-    if random.chance(50) {
-        bed.configure(|catalog| {
-            catalog["AgentContexts"]["default"]["Retrieval"] =
-                json!({ "Http": { "Url": "https://search.example/q" } });
-        });
-    }
+    let by_service = random.chance(50);
+    bed.configure(|catalog| {
+        let agent = &mut catalog["AgentContexts"]["default"];
+        agent["DeleteStored"] = json!(true);
+        if by_service {
+            agent["Retrieval"] = json!({ "Http": { "Url": "https://search.example/q" } });
+        }
+    });
     let silent = random.chance(20);
     bed.world.tools.think(move |body| match body.get("Query") {
         None => {
@@ -125,14 +127,15 @@ fn run(seed: u64, met: &mut Met) {
 
     let left = |bed: &Bed| {
         let tables = bed.disk.read("SELECT name FROM sqlite_master WHERE type = 'table'").len();
-        (tables, bed.world.files.borrow().len(), bed.world.model.open.get())
+        let model = &bed.world.model;
+        (tables, bed.world.files.borrow().len(), model.open.get(), model.held.borrow().len())
     };
-    assert_eq!(left(&bed), (0, 0, 0), "{}", erased.text);
+    assert_eq!(left(&bed), (0, 0, 0, 0), "{}", erased.text);
     let asked = (bed.world.model.requests(), bed.world.tools.calls().len());
     bed.settle();
     bed.try_alarm().unwrap();
     bed.settle();
-    assert_eq!(left(&bed), (0, 0, 0), "it came back");
+    assert_eq!(left(&bed), (0, 0, 0, 0), "it came back");
     assert_eq!((bed.world.model.requests(), bed.world.tools.calls().len()), asked);
     assert_eq!(bed.session().failure(), (404, "session_not_found"));
     for pending in waiting.iter().filter(|pending| pending.lives()) {

@@ -186,3 +186,194 @@ fn two_who_erase_at_once_erase_once() {
     bed.settle();
     assert_eq!((tables(&bed), bed.world.model.stored()), (0, 0));
 }
+
+fn stored(deleted: u64, pending: u64, refused: u64, unreachable: u64) -> Value {
+    json!({ "Deleted": deleted, "Pending": pending, "Refused": refused, "Unreachable": unreachable })
+}
+
+fn told(heard: &Heard) -> Value {
+    heard.result()["StoredResponses"].clone()
+}
+
+#[test]
+fn the_id_of_a_response_outlives_the_instance_that_heard_it() {
+    for heard_by_somebody in [false, true] {
+        let bed = Bed::new();
+        bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+        bed.world.model.script([say("Never to be ended.").silent_after(4).into()]);
+        bed.send(&with(turn("t1", "One"), json!({ "Streaming": heard_by_somebody })));
+        bed.run_until(|bed| !bed.world.model.held.borrow().is_empty(), "a response begins");
+        bed.restart();
+        assert_eq!(told(&bed.try_erase().unwrap()), stored(1, 0, 0, 0));
+        assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
+    }
+}
+
+#[test]
+fn ids_of_a_context_that_asked_for_no_deletion_are_found_in_the_transcripts() {
+    let bed = Bed::new();
+    bed.world.model.script([failed("server_error"), say("Cut.").breaks_after(3).into()]);
+    for id in ["t1", "t2", "t3"] {
+        bed.post(&turn(id, "Words"));
+    }
+    let held = bed.world.model.held.borrow().len() as u64;
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    bed.post(&turn("t4", "Words")).final_text();
+    assert_eq!(told(&bed.try_erase().unwrap()), stored(held + 1, 0, 0, 0));
+    assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
+}
+
+#[test]
+fn responses_that_nobody_can_be_asked_about_are_told_as_unreachable_until_that_is_mended() {
+    type Change = fn(&mut Value);
+    let changes: [Change; 2] = [
+        |catalog| catalog["AgentContexts"]["default"]["ApiKeySecret"] = json!("GONE_KEY"),
+        |catalog| {
+            for (_, conversation) in catalog["ConversationContexts"].as_object_mut().unwrap() {
+                conversation["AgentContextId"] = json!("replay");
+            }
+            catalog["AgentContexts"].as_object_mut().unwrap().remove("default").unwrap();
+        },
+    ];
+    let deletes = |change: Change| {
+        move |catalog: &mut Value| {
+            catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true);
+            change(catalog);
+        }
+    };
+    for change in changes {
+        let bed = filled(None);
+        bed.configure(deletes(change));
+        assert_eq!(told(&bed.try_erase().unwrap()), stored(0, 0, 0, 3));
+        assert_eq!(bed.session().status, 404);
+        bed.restart();
+        bed.try_alarm().unwrap();
+        assert_eq!(told(&bed.try_erase().unwrap()), stored(0, 0, 0, 3));
+        assert!(bed.world.model.deletions.borrow().is_empty());
+        bed.configure(deletes(|_| ()));
+        assert_eq!(told(&bed.try_erase().unwrap()), stored(3, 0, 0, 0));
+        assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
+
+        let bed = filled(None);
+        bed.configure(deletes(change));
+        let mut last = Value::Null;
+        while let heard = bed.try_erase().unwrap()
+            && heard.status == 200
+        {
+            last = told(&heard);
+        }
+        assert_eq!(last, stored(0, 0, 0, 3), "given up, and not left out");
+        assert_eq!(tables(&bed), 0);
+    }
+}
+
+#[test]
+fn a_long_list_that_is_partly_refused_is_asked_for_to_its_end() {
+    let bed = Bed::new();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    for number in 1..=250 {
+        bed.post(&turn(&format!("t{number}"), "Hello")).final_text();
+    }
+    bed.world.model.keeps_everything.set(true);
+    assert_eq!(told(&bed.try_erase().unwrap()), stored(0, 250, 0, 0));
+    assert_eq!(told(&bed.try_erase().unwrap()), stored(0, 250, 0, 0));
+    let asked: std::collections::BTreeSet<String> =
+        bed.world.model.deletions.borrow().iter().cloned().collect();
+    assert_eq!(asked.len(), 250, "those that were refused do not stand in the others' way");
+    bed.world.model.keeps_everything.set(false);
+    assert_eq!(told(&bed.try_erase().unwrap()), stored(200, 50, 0, 0));
+    assert_eq!(told(&bed.try_erase().unwrap()), stored(250, 0, 0, 0));
+    assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
+}
+
+#[test]
+fn the_deletions_of_an_erased_session_leave_the_responses_of_the_next_one_alone() {
+    let bed = filled(None);
+    bed.world.model.keeps_everything.set(true);
+    assert_eq!(told(&bed.try_erase().unwrap()), stored(0, 3, 0, 0));
+    bed.post(&turn("t1", "Anew")).final_text();
+    bed.world.model.keeps_everything.set(false);
+    bed.try_alarm().unwrap();
+    assert_eq!(bed.world.model.held.borrow().len(), 1);
+    assert_eq!(bed.post(&turn("t2", "Again")).final_text(), "Answer to Again.");
+    bed.assert_chain_held();
+    assert_eq!(told(&bed.try_erase().unwrap()), stored(2, 0, 0, 0));
+    assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
+}
+
+#[test]
+fn an_erasure_that_an_earlier_version_began_goes_on() {
+    let bed = filled(None);
+    let ids: Vec<String> = bed.world.model.held.borrow().iter().cloned().collect();
+    for table in bed.disk.read("SELECT name FROM sqlite_master WHERE type = 'table'") {
+        bed.disk.write(&format!("DROP TABLE {}", table["name"].as_str().unwrap()));
+    }
+    bed.disk.write(&format!(
+        r#"CREATE TABLE erasure (receipt TEXT NOT NULL, agent_context TEXT NOT NULL, attempts INTEGER NOT NULL);
+        INSERT INTO erasure VALUES ('{{"SessionId":"s","ErasedAt":"2026-01-02T03:04:05.678Z","Turns":2,"Submissions":2,"ConversationEntries":7,"ModelCalls":3,"ToolCalls":2,"ModeChanges":0,"Files":0,"StoredResponses":{{"Deleted":4,"Pending":3,"Refused":0}}}}', 'default', 2);
+        CREATE TABLE stored_responses (number INTEGER PRIMARY KEY, response_id TEXT NOT NULL);
+        INSERT INTO stored_responses VALUES (0, '{}'), (1, '{}'), (2, '{}');"#,
+        ids[0], ids[1], ids[2]
+    ));
+    bed.restart();
+    bed.world.model.keeps_everything.set(true);
+    bed.try_alarm().unwrap();
+    assert_eq!(told(&bed.try_erase().unwrap()), stored(4, 3, 0, 0));
+    bed.world.model.keeps_everything.set(false);
+    let receipt = bed.try_erase().unwrap();
+    assert_eq!((told(&receipt), &receipt.result()["Turns"]), (stored(7, 0, 0, 0), &json!(2)));
+    assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
+}
+
+const DAY_MS: u64 = 86_400_000;
+
+#[test]
+fn a_session_that_nobody_touched_for_its_days_erases_itself_with_its_responses() {
+    let bed = Bed::new();
+    let retained = |catalog: &mut Value| {
+        catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true);
+        catalog["AgentContexts"]["default"]["RetentionDays"] = json!(2);
+    };
+    bed.configure(retained);
+    let begun = bed.world.executor.now_ms();
+    let ring_at = |at: u64| {
+        bed.world.executor.set_now_ms(at);
+        bed.world.alarm_at.set(None);
+        bed.try_alarm().unwrap();
+        bed.world.alarm_at.get()
+    };
+    bed.post(&turn("t1", "One [plan: server]")).final_text();
+    assert_eq!(bed.world.alarm_at.get(), Some(begun + 30_000), "a running turn comes first");
+    assert_eq!(ring_at(begun + 30_000), Some(begun + 2 * DAY_MS));
+    // A turn a day later puts it off; the alarm is not set anew for that.
+    let touched = begun + DAY_MS;
+    bed.world.executor.set_now_ms(touched);
+    bed.restart();
+    bed.post(&turn("t2", "Two [plan: client]")).calls();
+    assert_eq!(ring_at(touched + 30_000), Some(touched + 2 * DAY_MS));
+    assert_eq!(ring_at(begun + 2 * DAY_MS), Some(touched + 2 * DAY_MS));
+    // Without a catalog nobody knows how long it is kept.
+    bed.spoil_catalog();
+    let due = touched + 2 * DAY_MS;
+    assert_eq!(ring_at(due), Some(due + 3_600_000));
+    bed.configure(retained);
+    bed.restart();
+    assert_eq!(ring_at(due + 3_600_000), None);
+    assert_eq!(bed.session().failure(), (404, "session_not_found"));
+    assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
+    let log = bed.world.log.borrow();
+    let receipt = &log.iter().rfind(|line| line["event"] == "erased").unwrap()["receipt"];
+    assert_eq!((&receipt["Turns"], &receipt["StoredResponses"]["Deleted"]), (&json!(2), &json!(3)));
+}
+
+#[test]
+fn without_days_a_session_is_kept_and_sets_no_alarm() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One")).final_text();
+    bed.world.alarm_at.set(None);
+    bed.try_alarm().unwrap();
+    assert_eq!(bed.world.alarm_at.get(), None);
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 100_000 * DAY_MS);
+    bed.try_alarm().unwrap();
+    assert_eq!((bed.session().status, bed.world.alarm_at.get()), (200, None));
+}

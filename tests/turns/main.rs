@@ -29,6 +29,7 @@ mod rows;
 mod session;
 mod settlement;
 mod tools;
+mod usage;
 
 use bed::*;
 use serde_json::Value;

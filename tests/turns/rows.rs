@@ -66,6 +66,15 @@ fn a_turn_that_retrieves_writes_two_rows_more() {
 }
 
 #[test]
+fn keeping_the_ids_of_responses_writes_one_row_for_each() {
+    let bed = Bed::new();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    plain(&bed, "t1");
+    assert_eq!(plain(&bed, "t2").0, 7);
+    assert_eq!(plain(&bed, "t3").0, 7);
+}
+
+#[test]
 fn a_follow_up_asks_its_storage_once_and_tells_it_five_times() {
     let bed = Bed::new();
     plain(&bed, "t1");

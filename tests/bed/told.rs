@@ -1,0 +1,76 @@
+//! What a client of the model service has been told of one response, by the bytes that it has read.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::platform::World;
+
+pub struct Told {
+    world: Rc<World>,
+    id: String,
+    /// The service stores the response.
+    stores: bool,
+    /// The usage at the end of one JSON answer; absent for a stream.
+    json_usage: Option<Value>,
+    bytes: Vec<u8>,
+    tokens: u64,
+}
+
+impl Told {
+    /// Nothing yet of a response, which is one JSON answer or a stream.
+    pub fn nothing(world: &Rc<World>, request: &str, response: &Value, as_json: bool) -> Self {
+        let request: Value = serde_json::from_str(request).unwrap();
+        Self {
+            world: Rc::clone(world),
+            id: response["id"].as_str().unwrap().to_owned(),
+            stores: request["store"] == true,
+            json_usage: as_json.then(|| response["usage"].clone()),
+            bytes: Vec::new(),
+            tokens: 0,
+        }
+    }
+
+    /// The client has read some bytes more.
+    pub fn read(&mut self, chunk: &[u8]) {
+        self.bytes.extend_from_slice(chunk);
+        let text = String::from_utf8_lossy(&self.bytes).into_owned();
+        let whole = self.json_usage.is_some() || text.contains("\n\n");
+        if self.stores && whole && text.contains(&format!("\"id\":\"{}\"", self.id)) {
+            self.world.model.held.borrow_mut().insert(self.id.clone());
+        }
+        if self.json_usage.is_some() {
+            if self.bytes.len() <= 4096 {
+                self.end(true);
+            }
+        } else {
+            let (events, _) = text.rsplit_once("\n\n").unwrap_or_default();
+            events.split("\n\n").for_each(|event| self.event(event));
+        }
+    }
+
+    /// The body has ended, or broken off: what is left of it is read as it is.
+    pub fn end(&mut self, broken: bool) {
+        let text = String::from_utf8_lossy(&self.bytes).into_owned();
+        match self.json_usage.clone() {
+            Some(usage) if text.contains(&format!("\"usage\":{usage}")) => self.count(&usage),
+            None if !broken => self.event(text.rsplit("\n\n").next().unwrap_or_default()),
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &str) {
+        let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+        if let Some(Ok(data)) = data.map(serde_json::from_str::<Value>) {
+            self.count(&data["response"]["usage"]);
+        }
+    }
+
+    fn count(&mut self, usage: &Value) {
+        if let Some(tokens) = usage["total_tokens"].as_u64() {
+            let told = &self.world.model.told_tokens;
+            told.set(told.get() - self.tokens + tokens);
+            self.tokens = tokens;
+        }
+    }
+}
