@@ -24,7 +24,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22, which node_modules/.bin holds.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build build-dev test test-long bench bench-retrieval check-catalog \
+.PHONY: help setup dev build build-dev test test-long bench bench-limits bench-retrieval check-catalog \
 	check-dependencies deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ test-long: build ## the random tests at length, and a mixed load of 80 clients f
 	APTIX_LONG_TESTS=1 cargo test --locked --test fuzz -- --nocapture
 	APTIX_LONG_TESTS=1 node --test tests/e2e/erased_any_time.test.mjs
 	node tests/long/mixed_load.mjs
+
+bench-limits: build ## what each kind of request costs at its limits, as the README's table has it: three minutes (KINDS=scope,bodies: those)
+	@node tests/bench/limits.mjs
 
 bench: build tests/bench/node_modules/.installed-lock ## what a turn costs, beside the least possible, plain JavaScript and the Agents SDK: a quarter of an hour; QUICK=1, two minutes
 	@node tests/bench/bench.mjs

@@ -102,7 +102,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         self.admission(context).ensure_alarm()?;
         resume_turn(&self.store, &mut session, &mut turn, now)?;
-        self.run(context, &turn)?;
+        self.run(context, &turn, false)?;
         Ok(Recovered::Nothing)
     }
 }

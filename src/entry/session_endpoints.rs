@@ -15,9 +15,9 @@ use super::request::RequestHead;
 use super::response::{JSON, Response, refusal_line};
 use super::route::{Route, SessionRoute};
 use super::session_host::SessionHost;
-use super::submission::Delivery;
+use super::submission::{Asked, Delivery};
 use crate::contract::event_frames::END;
-use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, parse};
+use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, fingerprint, parse};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, Platform, RECEIVED_AT};
 use crate::reasoner::Timings;
 
@@ -101,10 +101,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 spent.validate = self.lap(&mut since);
                 let submission = submission?;
                 let order = MemberOrder::of(&submission, &body);
-                self.make_way(body.len()).await;
+                let bytes = body.len();
                 drop(body);
+                self.make_way(bytes).await;
+                let asked =
+                    Asked { fingerprint: fingerprint(&submission), is_long: is_long(bytes) };
+                self.make_way(bytes).await;
                 let received = Received { epoch, at_ms: self.received_at(head) };
-                let delivery = self.execute(&context, submission, received);
+                let delivery = self.execute(&context, submission, asked, received);
                 delivery.map(Shown::Turn).map_err(|faults| order.sorted(faults))
             }
             Route::Session(id, SessionRoute::Erase) => {
@@ -135,7 +139,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Lets others run before the next piece of work on a long body.
     async fn make_way(&self, bytes: usize) {
-        if bytes > CHUNK_BYTES {
+        if is_long(bytes) {
             self.platform.idle().await;
         }
     }
@@ -214,4 +218,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
 fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Shown<D>, Fault> {
     view.map(|view| Shown::View(InvokeResult::success(&view, Vec::new())))
+}
+
+/// Whether a body is so long that work on it is divided into slices.
+fn is_long(bytes: usize) -> bool {
+    bytes > CHUNK_BYTES
 }

@@ -58,11 +58,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    /// Runs a turn as a task of its own, which no client's disconnect ends.
+    /// Runs a turn as a task of its own, which no client's disconnect ends. After a long submission others
+    /// run first.
     pub(super) fn run(
         self: &Rc<Self>,
         context: &AdmissionContext,
         turn: &Turn,
+        is_long: bool,
     ) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(context.catalog()?);
         let (cancellation, registration) = AbortHandle::new_pair();
@@ -76,6 +78,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let turn_id = turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
+            if is_long {
+                host.platform.idle().await;
+            }
             let mut outcome = reasoner.run(live.ordinal, &live.text, registration).await;
             // The outcome is durable before any client gets it.
             let ended_at = host.platform.now_ms();

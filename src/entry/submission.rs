@@ -9,10 +9,18 @@ use super::admission_context::AdmissionContext;
 use super::epoch::Received;
 use super::session_host::SessionHost;
 use crate::contract::event_frames::END;
-use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint};
+use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{LiveText, Outcome, Position, TextCursor, Timings, abort, turn_aborted};
+
+/// What is known of a submission before it is admitted, since finding it out takes long.
+pub(super) struct Asked {
+    /// Equal for repetitions of the same request.
+    pub(super) fingerprint: String,
+    /// Its turn begins in a slice of its own.
+    pub(super) is_long: bool,
+}
 
 /// A submission's way to its client.
 pub(super) struct Delivery {
@@ -49,6 +57,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self: &Rc<Self>,
         context: &AdmissionContext,
         request: ExecuteRequest,
+        asked: Asked,
         received: Received,
     ) -> Result<Delivery, Vec<Fault>> {
         if self.epoch.get().is_after(received) {
@@ -56,7 +65,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Err(Fault::new(ErrorCode::TurnAborted, message).into());
         }
         let given_up = self.recover(context)?.given_up();
-        let fingerprint = fingerprint(&request);
+        let Asked { fingerprint, is_long } = asked;
         let admission = Admission { given_up, ..self.admission(context) };
         let admitted = match &request {
             ExecuteRequest::UserTurn(turn) => admission.user_turn(turn, &fingerprint)?,
@@ -65,7 +74,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
         };
         // A continuation is delivered like its turn; a repeated user turn as the repeat asks.
-        let asked = match &request {
+        let streaming = match &request {
             ExecuteRequest::UserTurn(user_turn) => Some(user_turn.streaming),
             ExecuteRequest::ToolContinuation(_) => None,
         };
@@ -74,14 +83,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let is_first_run =
             matches!(&admitted, Admitted::Run(turn) if turn.progress.next_segment == 0);
         let (text, turn, replayed) = match admitted {
-            Admitted::Run(turn) => (self.run(context, &turn)?, turn, false),
+            Admitted::Run(turn) => (self.run(context, &turn, is_long)?, turn, false),
             Admitted::Attach(turn) => (self.attach(context, &turn)?, turn, false),
             Admitted::Replay(turn, outcome) => {
                 let replayed = given_up != Some(turn.ordinal);
                 (Rc::new(ended_text(outcome)?), turn, replayed)
             }
         };
-        let streaming = asked.unwrap_or(turn.progress.streaming);
+        let streaming = streaming.unwrap_or(turn.progress.streaming);
         Ok(Delivery { text, streaming, replayed, is_first_run })
     }
 

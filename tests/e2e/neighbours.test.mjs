@@ -18,7 +18,14 @@ const QUIET_MS = 300;
 const SCALE = 0.25;
 
 /** Kinds that are known to hold the others up, and how: their tests are run and told, and fail nothing yet. */
-const KNOWN = {};
+const KNOWN = {
+  body: 'a turn of 8 MiB is admitted in one piece, 0.15 s',
+  bodies: 'three such pieces run in a row, 0.3 s',
+  'lost-chain': 'the history is read and composed in one piece',
+  export: 'a turn of 7 MB is exported in one piece, 0.1 s',
+  tools: 'a result with 16 MB of files is searched, read and hashed in one piece, 0.5 s',
+  'huge-delta': 'an event of 8 MB is read, and its outcome stored and framed, in one piece, 0.15 s',
+};
 
 const vars = { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'hostile', [NEIGHBOUR]: 'neighbour' }) };
 let [neighbour, rig] = [];
