@@ -25,7 +25,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup dev build build-dev test test-long bench bench-retrieval check-catalog \
-	check-dependencies deploy fmt clean
+	check-openapi check-dependencies deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
@@ -47,6 +47,7 @@ test: setup ## everything: licences, format, lints, native tests, release build,
 test-long: setup ## the random tests at length: minutes instead of seconds (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
 	APTIX_LONG_TESTS=1 cargo test --locked --test fuzz -- --nocapture
+	$(MAKE) check-openapi
 
 bench: build tests/bench/node_modules/.installed-lock ## what a turn costs, beside the least possible, plain JavaScript and the Agents SDK: a quarter of an hour; QUICK=1, two minutes
 	@node tests/bench/bench.mjs
@@ -67,6 +68,9 @@ build-dev: setup build-dev/.complete ## the Worker as `make dev` serves it, in b
 
 check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set
 	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
+
+check-openapi: build ## what Spectral, Redocly, openapi-python-client and Schemathesis make of GET /openapi.json, two minutes; without Python, only the first two
+	@node tests/published/check.mjs "$$(.ci/openapi_tools)"
 
 check-dependencies: ## licences, sources and published advisories of the crates in Cargo.lock
 	@.ci/check_dependencies advisories
