@@ -25,7 +25,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup dev build build-dev test test-long bench bench-limits bench-retrieval check-catalog \
-	check-dependencies deploy fmt clean
+	check-openapi check-dependencies deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
@@ -49,6 +49,7 @@ test-long: build ## the random tests at length, and a mixed load of 80 clients f
 	APTIX_LONG_TESTS=1 cargo test --locked --test fuzz -- --nocapture
 	APTIX_LONG_TESTS=1 node --test tests/e2e/erased_any_time.test.mjs
 	node tests/long/mixed_load.mjs
+	$(MAKE) check-openapi
 
 bench-limits: build ## what each kind of request costs at its limits, as the README's table has it: three minutes (KINDS=scope,bodies: those)
 	@node tests/bench/limits.mjs
@@ -72,6 +73,9 @@ build-dev: setup build-dev/.complete ## the Worker as `make dev` serves it, in b
 
 check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set
 	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
+
+check-openapi: build ## what Spectral, Redocly, openapi-python-client and Schemathesis make of GET /openapi.json, two minutes; without Python, only the first two
+	@node tests/published/check.mjs "$$(.ci/openapi_tools)"
 
 check-dependencies: ## licences, sources and published advisories of the crates in Cargo.lock
 	@.ci/check_dependencies advisories

@@ -54,6 +54,8 @@ pub fn needed_secrets(text: &str) -> Vec<NeededSecret> {
 }
 
 fn read(text: &str) -> (Result<Catalog, Vec<CatalogFault>>, Vec<NeededSecret>) {
+    // Some editors write a byte order mark before UTF-8; RFC 8259 permits to skip it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Err(malformed) = check(text) {
         let message = match malformed {
             Malformed::NotJson(error) => format!("is not JSON: {error}"),

@@ -22,6 +22,10 @@ pub fn openapi(deployment: &Deployment, version: &str, asks_for_keys: bool) -> S
             "VERSION" => version.to_owned(),
             "SECURITY" if asks_for_keys => r#"[{"Key": []}]"#.to_owned(),
             "SECURITY" => "[]".to_owned(),
+            "SECURITY_SCHEMES" if asks_for_keys => {
+                r#"{"Key": {"type": "http", "scheme": "bearer"}}"#.to_owned()
+            }
+            "SECURITY_SCHEMES" => "{}".to_owned(),
             _ => value_of(name, deployment),
         };
         // `"@NAME"` becomes a JSON value; inside a longer string it becomes text.

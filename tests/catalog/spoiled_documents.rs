@@ -157,3 +157,10 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_byte_order_mark_that_an_editor_wrote_spoils_nothing() {
+    let text = full().to_string();
+    assert_eq!(Catalog::parse(&format!("\u{feff}{text}")), Catalog::parse(&text));
+    assert!(Catalog::parse(&format!("\u{feff}\u{feff}{text}")).is_err());
+}
