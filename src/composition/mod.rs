@@ -8,6 +8,7 @@
 //! form.
 
 mod artifact_content;
+mod content_parts;
 mod context_block;
 mod model_request;
 mod retrieved_chunks;

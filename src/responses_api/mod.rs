@@ -27,7 +27,7 @@ pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
 pub use replay_item::for_replay;
 pub(crate) use request::{
-    ContentPart, function_call_output, system_message, user_message, with_text,
+    ContentPart, ToolOutput, function_call_output, system_message, user_message, with_text,
 };
 pub use request::{ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice};
 pub use response_end::{ModelOutput, ResponseEnd, TokenCounts, end_of_json};
