@@ -9,6 +9,7 @@
 
 mod artifact_content;
 mod call_parameters;
+mod content_parts;
 mod context_block;
 mod model_request;
 mod retrieved_chunks;

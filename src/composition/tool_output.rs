@@ -1,14 +1,13 @@
 //! The outputs of tool calls as the model reads them, and the stand-ins for missing results. The service
 //! requires an output for every call.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::content_parts::content_parts;
 use crate::contract::{Fault, ToolOutcome};
-use crate::responses_api::function_call_output;
+use crate::responses_api::{ToolOutput, function_call_output};
 
 /// Why a call has no result of its tool.
 pub(crate) enum NoResult<'a> {
@@ -77,18 +76,34 @@ pub(crate) fn refused_output(refused: &RawValue) -> Result<Box<RawValue>, Fault>
     output(&call_id, &stand_in(NoResult::Refused))
 }
 
-/// Writes a result as it is, an error as `{"error":"…"}`.
+/// Writes a result as it is, content as such and data as text, and an error as `{"error":"…"}`.
 fn output(call_id: &str, outcome: &ToolOutcome) -> Result<Box<RawValue>, Fault> {
-    let text = match outcome {
-        ToolOutcome::Result(json) => Cow::from(json),
-        ToolOutcome::Error(message) => json!({ "error": message }).to_string().into(),
+    let written = match outcome {
+        ToolOutcome::Result(json) => {
+            let output = content_parts(json).map_or(ToolOutput::Text(json), ToolOutput::Content);
+            function_call_output(call_id, output)
+        }
+        ToolOutcome::Error(message) => {
+            let error = json!({ "error": message }).to_string();
+            function_call_output(call_id, ToolOutput::Text(&error))
+        }
     };
-    function_call_output(call_id, &text).map_err(|_| Fault::unwritable("A tool output"))
+    written.map_err(|_| Fault::unwritable("A tool output"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_result_of_content_parts_is_written_as_they_are() {
+        let parts = r#"[ {"type":"input_image","image_url":"https://a.example/p.png"} ]"#;
+        let outcome = ToolOutcome::Result(parts.to_owned());
+        assert_eq!(
+            tool_outputs([("c", &outcome)]).unwrap(),
+            format!(r#"[{{"type":"function_call_output","call_id":"c","output":{parts}}}]"#)
+        );
+    }
 
     #[test]
     fn an_output_is_the_result_as_it_is_and_an_error_as_an_object() {

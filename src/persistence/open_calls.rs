@@ -57,7 +57,7 @@ impl<D: Database> SessionStore<D> {
     pub fn settle_open_calls(
         &self,
         session: &mut Session,
-        result_of: impl Fn(&Call) -> ToolResult,
+        mut result_of: impl FnMut(&Call) -> ToolResult,
         outputs_of: impl Fn(&[Call]) -> Result<String, Fault>,
     ) -> Result<(), Fault> {
         let Some(open) = session.open_calls else { return Ok(()) };

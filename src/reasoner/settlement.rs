@@ -34,8 +34,11 @@ pub(super) fn settle_open_calls<D: Database>(
     session: &mut Session,
     why: GivenUp,
 ) -> Result<(), Fault> {
+    // Server tools run one after the other, so only the first that has no result can have begun.
+    let mut has_begun = false;
     let result_of = |call: &Call| {
-        let may_have_run = call.runs_on == RunsOn::Server;
+        let may_have_run =
+            call.runs_on == RunsOn::Server && !std::mem::replace(&mut has_begun, true);
         no_result(&call.tool_call_id, NoResult::GivenUp { may_have_run, why })
     };
     store.settle_open_calls(session, result_of, outputs_of)

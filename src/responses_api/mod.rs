@@ -31,7 +31,7 @@ pub use output_item::FunctionCall;
 pub use replay_item::{for_replay, is_compaction};
 pub use reported::Reported;
 pub(crate) use request::{
-    ContentPart, function_call_output, system_message, user_message, with_text,
+    ContentPart, ToolOutput, function_call_output, system_message, user_message, with_text,
 };
 pub use request::{
     ContextManagement, ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice,

@@ -152,10 +152,10 @@ pub(crate) fn user_message(content: &[ContentPart<'_>]) -> serde_json::Result<Bo
 }
 
 /// `{"type":"function_call_output","call_id","output"}`; `call_id` is the call's, never its
-/// item id, and `output` is text, usually JSON.
+/// item id.
 pub(crate) fn function_call_output(
     call_id: &str,
-    output: &str,
+    output: ToolOutput<'_>,
 ) -> serde_json::Result<Box<RawValue>> {
     to_raw_value(&FunctionCallOutput { call_id, output })
 }
@@ -230,11 +230,21 @@ struct TextContent {
     text: String,
 }
 
+/// The output of a call.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum ToolOutput<'a> {
+    /// Text, usually JSON.
+    Text(&'a str),
+    /// An array of content parts.
+    Content(&'a RawValue),
+}
+
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "function_call_output")]
 struct FunctionCallOutput<'a> {
     call_id: &'a str,
-    output: &'a str,
+    output: ToolOutput<'a>,
 }
 
 #[cfg(test)]
@@ -301,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_continuation_has_no_more_than_it_needs_and_its_items_are_written_as_stored() {
-        let output = function_call_output("call_1", r#"{"ok":true}"#).unwrap();
+        let output = function_call_output("call_1", ToolOutput::Text(r#"{"ok":true}"#)).unwrap();
         let stored = raw(r#"{ "b":1.50, "a":1e2 }"#);
         let request = ResponsesRequest {
             model: "m",

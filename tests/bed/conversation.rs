@@ -53,7 +53,10 @@ fn said(item: &Value) -> Said {
         (Some("function_call"), _) => {
             Said::Call(member("call_id"), member("name"), member("arguments"))
         }
-        (Some("function_call_output"), _) => Said::Output(member("call_id"), member("output")),
+        (Some("function_call_output"), _) => Said::Output(
+            member("call_id"),
+            item["output"].as_str().map_or_else(|| item["output"].to_string(), str::to_owned),
+        ),
         (_, Some("system")) => Said::System(text(&item["content"])),
         (_, Some("user")) => Said::User(text(&item["content"])),
         (_, Some("assistant")) => Said::Assistant(text(&item["content"])),

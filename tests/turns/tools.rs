@@ -65,6 +65,53 @@ fn calls_of_server_and_client_go_back_together_in_the_model_s_order() {
 }
 
 #[test]
+fn pictures_of_client_and_server_tools_reach_the_model_as_pictures() {
+    let bed = Bed::new();
+    let parts = |name: &str| {
+        json!([
+            { "type": "input_text", "text": name },
+            { "type": "input_image", "image_url": "data:image/png;base64,iVBO" },
+        ])
+    };
+    bed.world.tools.script([
+        ToolAnswer::Json(parts("server")),
+        ToolAnswer::Json(json!([{ "type": "input_text", "text": "a", "more": 1 }])),
+    ]);
+    let asked = bed.post(&turn("t1", "Both [plan: mixed]")).calls();
+    let given = [(asked[0].as_str(), parts("client")), (asked[1].as_str(), json!([]))];
+    let heard = bed.post(&results("t1", &given));
+    assert_eq!(heard.final_text(), "Answer to Both.");
+    let sent = bed.world.model.bodies().pop().unwrap();
+    let outputs: Vec<&Value> =
+        sent["input"].as_array().unwrap().iter().map(|item| &item["output"]).collect();
+    let data = json!([{ "type": "input_text", "text": "a", "more": 1 }]).to_string();
+    assert_eq!(outputs, [&parts("server"), &parts("client"), &json!(data), &json!("[]")]);
+    assert_eq!(heard.result()["ToolResults"][0]["ResultJson"], parts("server").to_string());
+    bed.assert_chain_held();
+}
+
+#[test]
+fn the_model_is_told_which_of_a_cancelled_turn_s_tools_can_have_run() {
+    let bed = Bed::new();
+    bed.world.tools.script([ToolAnswer::Never]);
+    bed.send(&turn("t1", "Look [plan: two-servers]"));
+    bed.run_at_once();
+    bed.try_cancel("t1").unwrap();
+    bed.post(&turn("t2", "Next")).final_text();
+    let outputs = bed.world.model.conversation().outputs();
+    let told: Vec<&str> = outputs.iter().map(|(_, output)| output.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            r#"{"error":"It is not known whether the tool was executed: the turn was cancelled."}"#,
+            r#"{"error":"The tool was not executed: the turn was cancelled."}"#,
+        ]
+    );
+    assert_eq!(bed.world.tools.executions().len(), 1);
+    bed.assert_chain_held();
+}
+
+#[test]
 fn a_call_of_a_tool_that_was_not_offered_gets_an_error_result_and_counts() {
     let bed = Bed::new();
     let heard = bed.post(&turn("t1", "Try [plan: unoffered]"));

@@ -1,0 +1,172 @@
+//! Tells a tool's result that is content, such as a picture, from one that is data (interface §4). Content
+//! reaches the model as it is, data as text.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The longest members of a part that the model service takes, in characters.
+const MAX_TEXT: usize = 10_485_760;
+const MAX_IMAGE_URL: usize = 20_971_520;
+const MAX_FILE_DATA: usize = 73_400_320;
+
+/// The result, when it is a JSON array of one or more content parts that the published request schema
+/// allows. Anything else, one unknown member included, would cost the whole request.
+pub(super) fn content_parts(result: &str) -> Option<&RawValue> {
+    if !result.trim_start().starts_with('[') {
+        return None;
+    }
+    let parts: Vec<Part<'_>> = serde_json::from_str(result).ok()?;
+    if parts.is_empty() || !parts.iter().all(Part::is_valid) {
+        return None;
+    }
+    serde_json::from_str(result).ok()
+}
+
+/// The members of all three types. The text of one that is long is never copied unless it holds escapes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    image_url: Option<Text<'a>>,
+    #[serde(borrow)]
+    file_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    filename: Option<Text<'a>>,
+    #[serde(borrow)]
+    file_data: Option<Text<'a>>,
+    #[serde(borrow)]
+    file_url: Option<Text<'a>>,
+    #[serde(borrow)]
+    detail: Option<Text<'a>>,
+    #[serde(borrow)]
+    prompt_cache_breakpoint: Option<Breakpoint<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Marks the place up to which the service keeps a prompt.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Breakpoint<'a> {
+    #[serde(borrow)]
+    mode: Text<'a>,
+}
+
+impl Part<'_> {
+    fn is_valid(&self) -> bool {
+        let breakpoint = self.prompt_cache_breakpoint.as_ref();
+        if breakpoint.is_some_and(|breakpoint| breakpoint.mode.0 != "explicit") {
+            return false;
+        }
+        let detail = |known: &[&str]| {
+            self.detail.as_ref().is_none_or(|Text(detail)| known.contains(&detail.as_ref()))
+        };
+        let fits = |member: &Option<Text<'_>>, most: usize| {
+            member.as_ref().is_none_or(|Text(text)| text.len() <= most)
+        };
+        let (of_text, of_image) = (self.text.is_some(), self.image_url.is_some());
+        let of_file = [&self.filename, &self.file_data, &self.file_url];
+        let of_file = of_file.iter().any(|member| member.is_some());
+        match self.kind.0.as_ref() {
+            "input_text" => {
+                let others = of_image || of_file || self.file_id.is_some() || self.detail.is_some();
+                of_text && !others && fits(&self.text, MAX_TEXT)
+            }
+            "input_image" => {
+                let has_one = of_image || self.file_id.is_some();
+                has_one
+                    && !(of_text || of_file)
+                    && is_url(&self.image_url, true)
+                    && fits(&self.image_url, MAX_IMAGE_URL)
+                    && detail(&["low", "high", "auto", "original"])
+            }
+            "input_file" => {
+                let has_one = [&self.file_id, &self.file_data, &self.file_url];
+                has_one.iter().any(|member| member.is_some())
+                    && !(of_text || of_image)
+                    && is_url(&self.file_url, false)
+                    && fits(&self.file_data, MAX_FILE_DATA)
+                    && detail(&["auto", "low", "high"])
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether an address, where there is one, is such that the service can fetch it.
+fn is_url(address: &Option<Text<'_>>, may_hold_data: bool) -> bool {
+    address.as_ref().is_none_or(|Text(url)| {
+        url.starts_with("https://")
+            || url.starts_with("http://")
+            || (may_hold_data && url.starts_with("data:"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_parts_that_the_service_takes_are_content() {
+        let content = [
+            r#"{"type":"input_text","text":""}"#,
+            r#"{"type":"input_text","text":"a","prompt_cache_breakpoint":{"mode":"explicit"}}"#,
+            r#"{"type":"input_image","image_url":"data:image/png;base64,iVBO","detail":null}"#,
+            r#"{"type":"input_image","image_url":"https:\/\/a.example\/p","detail":"original"}"#,
+            r#"{"type":"input_image","image_url":null,"file_id":"file-1"}"#,
+            r#"{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,JVBE"}"#,
+            r#"{"type":"input_file","file_url":"https://a.example/a.pdf","detail":"low"}"#,
+        ];
+        for part in content {
+            let result = format!(" [ {part} ] ");
+            assert_eq!(content_parts(&result).map(RawValue::get), Some(result.trim()), "{part}");
+        }
+        let all = format!("[{}]", content.join(",\n"));
+        assert_eq!(content_parts(&all).map(RawValue::get), Some(all.as_str()));
+
+        let text = content[0];
+        for data in [
+            String::new(),
+            "[]".to_owned(),
+            "[1]".to_owned(),
+            "{}".to_owned(),
+            text.to_owned(),
+            format!("[[{text}]]"),
+            format!("[{text},null]"),
+            format!("[{text}] x"),
+        ]
+        .into_iter()
+        .chain(
+            [
+                r#"{"type":"input_text"}"#,
+                r#"{"type":"input_text","text":null}"#,
+                r#"{"type":"input_text","text":7}"#,
+                r#"{"type":"input_text","text":"a","detail":"low"}"#,
+                r#"{"type":"input_text","text":"a","more":1}"#,
+                r#"{"type":"input_text","text":"a","text":"b"}"#,
+                r#"{"type":"input_text","text":"a","prompt_cache_breakpoint":{"mode":"none"}}"#,
+                r#"{"type":"text","text":"a"}"#,
+                r#"{"text":"a"}"#,
+                r#"{"type":"input_image"}"#,
+                r#"{"type":"input_image","image_url":{"url":"https://a.example/p"}}"#,
+                r#"{"type":"input_image","image_url":"p.png"}"#,
+                r#"{"type":"input_image","image_url":"https://a.example/p","detail":"max"}"#,
+                r#"{"type":"input_image","image_url":"https://a.example/p","text":"a"}"#,
+                r#"{"type":"input_file","filename":"a.pdf"}"#,
+                r#"{"type":"input_file","file_id":"f","image_url":"https://a.example/p"}"#,
+                r#"{"type":"input_file","file_url":"a.pdf"}"#,
+                r#"{"type":"input_file","file_id":"f","detail":"original"}"#,
+            ]
+            .map(|part| format!("[{text},{part}]")),
+        ) {
+            assert!(content_parts(&data).is_none(), "{data}");
+        }
+    }
+}
