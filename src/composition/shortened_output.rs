@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::contract::Fault;
-use crate::responses_api::{Said, SaidPart, function_call_output};
+use crate::responses_api::{Said, SaidPart, ToolOutput, function_call_output};
 
 /// What the note about the missing middle takes at most, in bytes.
 const NOTE_BYTES: usize = 100;
@@ -28,7 +28,7 @@ pub(crate) fn shortened_output(
     let text = texts.join("\n");
     let Output { call_id } = serde_json::from_str(item.get())
         .map_err(|_| Fault::internal("A stored tool output is unreadable."))?;
-    let shortened = function_call_output(&call_id, &head_and_tail(&text, bytes))
+    let shortened = function_call_output(&call_id, ToolOutput::Text(&head_and_tail(&text, bytes)))
         .map_err(|_| Fault::unwritable("A tool output"))?;
     Ok(Some(shortened).filter(|shortened| shortened.get().len() < item.get().len()))
 }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     fn output(text: &str) -> Box<RawValue> {
-        function_call_output("call_1", text).unwrap()
+        function_call_output("call_1", ToolOutput::Text(text)).unwrap()
     }
 
     #[test]
