@@ -11,7 +11,7 @@ use super::live_segment::LiveSegment;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, Continuation};
 use crate::composition::{Block, ComposedRequest, ModelRequest, compose_request};
-use crate::contract::{Fault, Usage};
+use crate::contract::{Fault, Progress, Usage};
 use crate::encoding::sha256_hex;
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
 use crate::persistence::EntrySeq;
@@ -97,6 +97,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms);
             let Some(waited_ms) = wait else { break ending };
             retries.push(Retry { http_status: failure.http_status(), waited_ms });
+            self.step(running, Progress::Retry { after_ms: waited_ms });
             platform.sleep(waited_ms).await;
             composed = self.compose(running, input)?;
         };

@@ -10,7 +10,7 @@ use super::tool_step::warn_of_mode_changes;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{BuiltInTool, Continuation};
 use crate::composition::NoResult;
-use crate::contract::{ErrorCode, Fault, Usage};
+use crate::contract::{ErrorCode, Fault, Progress, Usage};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome};
 use crate::ports::{Database, Platform};
@@ -28,6 +28,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 format!("The turn was not done after {limit} model calls. Ask for less at once.");
             return Err(Fault::new(ErrorCode::IterationLimitExceeded, message));
         }
+        let iteration = running.turn.progress.iterations + 1;
+        self.step(running, Progress::ModelCall { iteration });
         let input = Input::owed(&self.store, running)?;
         let exchange = self.exchange(running, &input).await?;
         let exchange = self.remedied(running, input, exchange).await?;

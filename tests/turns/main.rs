@@ -21,6 +21,7 @@ mod interleavings;
 mod life_cycle;
 mod migration;
 mod modes;
+mod progress;
 mod retrieval;
 mod rows;
 mod session;
@@ -64,6 +65,7 @@ fn watched(frames: &str) -> (String, Value) {
             }
             "output_text.discard" => segments.retain(|(known, _)| Some(*known) != segment),
             "result" => result = data,
+            "progress" => assert_eq!(line("id: "), ""),
             other => panic!("an unknown event {other}"),
         }
     }
