@@ -347,7 +347,7 @@ fn unusual_model_outputs_are_used() {
         (say("By and by.").in_chunks_of(1).paced(100).into(), "By and by.", 0),
         (incomplete(text("Cut off"), "max_output_tokens"), "Cut off", 1),
         (says(vec![Item::Reasoning, text("Thought.")]).into(), "Thought.", 0),
-        (says(vec![text("Two "), text("parts.")]).into(), "Two parts.", 0),
+        (says(vec![text("Two"), text("messages.")]).into(), "Two\n\nmessages.", 0),
         (says(vec![Item::Refusal("I will not.".to_owned())]).into(), "I will not.", 1),
         (says(vec![]).into(), "", 1),
     ] {

@@ -24,6 +24,7 @@ mod long_conversations;
 mod migration;
 mod model_parameters;
 mod modes;
+mod progress;
 mod retrieval;
 mod rows;
 mod session;
@@ -68,6 +69,7 @@ fn watched(frames: &str) -> (String, Value) {
             }
             "output_text.discard" => segments.retain(|(known, _)| Some(*known) != segment),
             "result" => result = data,
+            "progress" => assert_eq!(line("id: "), ""),
             other => panic!("an unknown event {other}"),
         }
     }
