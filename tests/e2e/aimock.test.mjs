@@ -101,7 +101,7 @@ for (const [delivery, Streaming] of DELIVERIES) {
     ['errors of the server', { chaos: { dropRate: 1 } }, 'upstream_unavailable', 3, 3],
     ['an answer that is no JSON', { chaos: { malformedRate: 1 } }, 'upstream_protocol', 1, 1],
     ['a connection that is always closed', { chaos: { disconnectRate: 1 } }, 'upstream_unavailable', 3, 3],
-    ['a stream that is cut in the text', { truncateAfterChunks: 9, latency: 30 }, 'upstream_protocol', 3, 1],
+    ['a stream that is cut in the text', { truncateAfterChunks: 9, latency: 100 }, 'upstream_protocol', 3, 1],
   ]) {
     test(`${fault}: the turn fails, the same request goes on later, and so does the session: ${delivery}`, async () => {
       mock.onMessage(/Say hello/, { content: 'Hello there, and all the rest.' }, breaks);

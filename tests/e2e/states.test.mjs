@@ -31,12 +31,12 @@ for (const AgentContextId of ['default', 'replay']) {
 
   test(`commentary and reasoning are no part of the answer, and the session goes on: ${AgentContextId}`, async () => {
     const say = session();
-    await say('Remember the word pelican.');
+    await say('Remember the word walrus.');
     assert.equal(told(await say('Think aloud.')), 'This is the answer.');
     assert.equal(told(await say('Reason about it.')), 'I have reasoned, and this is the answer.');
     assert.match(told(await say('Give a slow answer.')), /^This answer comes word by word/);
     assert.match(told(await say('Search the web for herons.')), /^I have no web to search for herons/);
-    assert.equal(told(await say('Which word was it?')), 'pelican.');
+    assert.equal(told(await say('Which word was it?')), 'walrus.');
   });
 
   test(`an overloaded service is asked again, and given up when it stays so: ${AgentContextId}`, async () => {
@@ -51,13 +51,13 @@ for (const AgentContextId of ['default', 'replay']) {
 
   test(`a full window is compacted, a lost chain built again, and the word is still known: ${AgentContextId}`, async () => {
     const say = session();
-    await say('Remember the word pelican.');
+    await say('Remember the word walrus.');
     await say('Fill the window.');
     const full = await say('Which word was it?');
-    assert.equal(told(full), 'pelican.');
+    assert.equal(told(full), 'walrus.');
     assert.ok(full.trace.Compactions.length > 0 && full.trace.Compactions.at(-1).SummaryBytes > 0, JSON.stringify(full.trace));
     await say('Lose the chain.');
-    assert.equal(told(await say('Which word was it?')), 'pelican.');
+    assert.equal(told(await say('Which word was it?')), 'walrus.');
   });
 
   test(`a silent service is given up, and the next turn works: ${AgentContextId}`, async () => {

@@ -67,7 +67,8 @@ const wordIn = (instruction) => /\bthe word [`'"“]?([\w-]+)/i.exec(instruction
 
 /** The word that an earlier message asks to remember, or a summary tells of. */
 function remembered(conversation) {
-  const [, word] = /.*\bremember the word [`'"“]?([\w-]+)/is.exec(JSON.stringify(conversation.slice(0, -1))) ?? [];
+  const earlier = conversation.slice(0, -1).filter(({ role }) => role === 'user').map(({ content }) => textIn(content));
+  const [, word] = /.*\bremember the word [`'"“]?([\w-]+)/is.exec(earlier.join('\n')) ?? [];
   return word === undefined ? 'I was given no word to remember.' : `${word}.`;
 }
 
@@ -76,8 +77,9 @@ const isRecord = (instruction) => /^\[(RECORD|SUMMARY SO FAR)\]\n/.test(instruct
 
 /** A summary of a record: what the user said, each time shortened to a line. */
 function summary(record) {
-  const earlier = [...record.matchAll(/“([^”]+)”/g)];
-  const said = [...record.matchAll(/\[INSTRUCTION\]\n(.+)/g)];
+  const [before, after = before] = record.split('[RECORD]\n');
+  const earlier = [...before.matchAll(/“([^”]+)”/g)];
+  const said = [...after.matchAll(/\[INSTRUCTION\]\n(.+)/g)];
   const lines = [...new Set([...earlier, ...said].map(([, line]) => line.slice(0, LINE)))];
   return `The user said, in this order: ${lines.map((line) => `“${line}”`).join(', ')}.`;
 }
@@ -121,7 +123,7 @@ function trailingResults(conversation) {
   const last = conversation.findLastIndex((item) => item.type !== 'function_call_output');
   return conversation.slice(last + 1).map((item) => ({
     asked: conversation.findLast(({ type, call_id }) => type === 'function_call' && call_id === item.call_id),
-    output: typeof item.output === 'string' ? item.output : item.output.map((part) => part.text ?? '').join(''),
+    output: textIn(item.output),
   }));
 }
 
@@ -163,6 +165,9 @@ function modeKey(wanted, tool) {
 
 const modeWords = (key) => key.replaceAll('_', ' ').replace(/\bddr\b/, 'DDR');
 const modeName = (mode) => modeWords(typeof mode === 'string' ? mode : mode?.key ?? mode?.Key ?? '');
+
+/** The text of a message or a tool's output. */
+const textIn = (content) => (typeof content === 'string' ? content : content.map(({ text: part }) => part ?? '').join(''));
 
 /** The text in a tool's result: the result itself if it is a string, else a text member of the object. */
 function textOf(answer) {

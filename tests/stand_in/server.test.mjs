@@ -204,9 +204,9 @@ test('the window is counted: a full one refuses what comes next, and a summary t
   const picture = { type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(1 << 20)}`, detail: 'auto' };
   assert.equal((await post({ input: [{ role: 'user', content: [picture] }] })).status, 200);
 
-  const record = '[SUMMARY SO FAR]\nThe user said, in this order: “Remember the word pelican.”.\n\n[RECORD]\n[USER]\n[MODE: general]\n\n[INSTRUCTION]\nGo on.\n\n';
+  const record = '[SUMMARY SO FAR]\nThe user said, in this order: “Remember the word walrus.”.\n\n[RECORD]\n[USER]\n[MODE: general]\n\n[INSTRUCTION]\nGo on.\n\n';
   const { output } = await ended({ input: [{ role: 'user', content: record }] });
-  assert.equal(output[0].content[0].text, 'The user said, in this order: “Remember the word pelican.”, “Go on.”.');
+  assert.equal(output[0].content[0].text, 'The user said, in this order: “Remember the word walrus.”, “Go on.”.');
 });
 
 test('a lost chain is forgotten at once, a silent service sends nothing', async () => {
@@ -226,11 +226,11 @@ test('a lost chain is forgotten at once, a silent service sends nothing', async 
 });
 
 test('a word is remembered within the conversation, and a tool is called by its name', async () => {
-  const first = await ended({ input: said('Remember the word pelican.') });
+  const first = await ended({ input: said('Remember the word walrus.') });
   const asked = { input: said('Which word was it?') };
-  assert.equal((await ended({ ...asked, previous_response_id: first.id })).output[0].content[0].text, 'pelican.');
+  assert.equal((await ended({ ...asked, previous_response_id: first.id })).output[0].content[0].text, 'walrus.');
   assert.equal((await ended(asked)).output[0].content[0].text, 'I was given no word to remember.');
   const note = { type: 'function', name: 'note', parameters: { type: 'object', properties: { word: { type: 'string' } } }, strict: false };
-  const { output } = await ended({ input: said('Call the tool note with the word pelican.'), tools: [READ_FILE, note] });
-  assert.deepEqual([output[0].name, output[0].arguments], ['note', '{"word":"pelican"}']);
+  const { output } = await ended({ input: said('Call the tool note with the word walrus.'), tools: [READ_FILE, note] });
+  assert.deepEqual([output[0].name, output[0].arguments], ['note', '{"word":"walrus"}']);
 });
