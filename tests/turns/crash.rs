@@ -50,7 +50,7 @@ fn scenarios() -> Vec<Scenario> {
     let long = |words: &str| -> &'static str { format!("{words} {}", "word ".repeat(300)).leak() };
     let compacted = |members: Value| {
         vec![
-            Act::Narrow(3_300),
+            Act::Narrow(3_700),
             Act::Turn("t1", long("One [plan: server]"), members),
             turn("t2", long("Two [plan: server, client]")),
             Act::Results("t2"),
@@ -330,7 +330,11 @@ fn check(bed: &Bed, left: Option<&Remains>) {
     for (id, words) in [("t1", "One"), ("t2", "Two"), ("last", "Last")] {
         let times = conversation.heard(&format!("[INSTRUCTION]\n{words}"));
         let accepted = status(bed).contains_key(id);
-        assert!(if accepted { times >= 1 } else { times == 0 }, "{words} was said {times} times");
+        assert!(
+            if accepted { times >= 1 } else { times == 0 },
+            "{words} was said {times} times: {:#?}",
+            conversation.user_texts()
+        );
     }
     if !bed.world.workspaces.borrow().is_empty() {
         let shown = conversation.heard("Path: src/a.rs");
