@@ -9,7 +9,7 @@ use super::settlement::no_result;
 use super::tool_step::warn_of_mode_changes;
 use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
-use crate::catalog::{BuiltInTool, Continuation};
+use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
 use crate::contract::{ErrorCode, Fault};
 use crate::llm_call::UsableOutput;
@@ -55,8 +55,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let change_mode = BuiltInTool::ChangeMode.as_str();
         let mode_changes = calls.iter().filter(|call| call.name == change_mode).count();
 
-        if running.agent.continuation == Continuation::Stored {
+        if running.is_chained() {
             running.session.chain_head.clone_from(&output.response_id);
+            let chain = &mut running.session.state.chain;
+            chain.grown_at = self.platform.now_ms();
+            if transcript.previous_response_id.is_some() {
+                chain.lost_early = 0;
+            }
         }
         running.session.tools_sent = Some(running.turn.tools.clone());
         transcript.count(&mut running.session, &mut running.turn);

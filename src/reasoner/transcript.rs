@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::composition::Block;
 use crate::contract::{Fault, Usage};
-use crate::persistence::{EntrySeq, Session, Turn};
+use crate::persistence::{ChainEnd, EntrySeq, Session, Turn};
 use crate::responses_api::{Reported, TokenCounts};
 
 /// The transcript of one model call.
@@ -27,6 +27,9 @@ pub(super) struct Transcript {
     pub(super) first_entry: Option<EntrySeq>,
     pub(super) last_entry: Option<EntrySeq>,
     pub(super) rebuilt: bool,
+    /// The service keeps no chain of the session, so the call sends the whole conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unchained: Option<ChainEnd>,
     pub(super) withheld: Vec<EntrySeq>,
     pub(super) composition: Vec<Block>,
     /// The model service was asked to store the responses.

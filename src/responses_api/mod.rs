@@ -25,7 +25,7 @@ mod stream;
 mod token_counts;
 
 pub(crate) use error_body::code_concerns_input;
-pub use error_body::{ErrorBody, concerns_input, concerns_previous_response};
+pub use error_body::{ErrorBody, concerns_input, concerns_previous_response, concerns_storage};
 pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
 pub use replay_item::{for_replay, is_compaction};
