@@ -170,7 +170,7 @@ pub struct TurnProgress {
     pub user_warnings: Vec<String>,
     /// For the `InvokeResult`.
     pub warnings: Vec<Warning>,
-    /// Files that server tools made, for the final response.
+    /// Files that server tools and the model made, for the final response.
     pub files: Vec<OutputFile>,
     /// Scheme and authority of the client's URL, with which links to files begin.
     pub origin: String,

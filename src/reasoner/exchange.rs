@@ -91,6 +91,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             withheld: input.map(|input| input.withheld.clone()).unwrap_or_default(),
             composition: composed.trace,
             stored: asked.is_stored(running),
+            hosted_calls: Vec::new(),
             retries: Vec::new(),
             response_id: None,
             usage: None,
@@ -195,7 +196,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// The parameters of the next call.
-    fn parameters<'a>(&'a self, running: &RunningTurn<'a>) -> CallParameters<'a> {
+    pub(super) fn parameters<'a>(&'a self, running: &RunningTurn<'a>) -> CallParameters<'a> {
         let mode = self.catalog.mode(&running.session.mode).map(|mode| &mode.model_parameters);
         let contexts = [&running.agent.model_parameters, &running.conversation.model_parameters];
         CallParameters::merged(contexts.into_iter().chain(mode))

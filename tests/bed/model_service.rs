@@ -382,6 +382,9 @@ fn check_shape(body: &Value) -> Result<(), Refusal> {
     }
     let mut names = BTreeSet::new();
     for tool in body["tools"].as_array().into_iter().flatten() {
+        if ["web_search", "image_generation"].iter().any(|hosted| tool["type"] == *hosted) {
+            continue;
+        }
         let name = tool["name"].as_str().unwrap_or_default();
         if tool["type"] != "function"
             || !tool["parameters"].is_object()
@@ -415,6 +418,8 @@ fn check_item(item: &Value) -> Result<(), Refusal> {
         "function_call" => (&["type", "call_id", "name", "arguments"], &[]),
         "function_call_output" => (&["type", "call_id", "output"], &[]),
         "reasoning" => (&["type", "id", "summary", "encrypted_content"], &[]),
+        "web_search_call" => (&["type", "id", "status", "action"], &[]),
+        "image_generation_call" => (&["type", "id", "status", "result"], &[]),
         _ => return wrong("unknown type"),
     };
     let members = item.as_object().unwrap();

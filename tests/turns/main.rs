@@ -18,6 +18,7 @@ mod erased_any_time;
 mod erasure;
 mod faults;
 mod files;
+mod hosted_tools;
 mod interleavings;
 mod life_cycle;
 mod long_conversations;
