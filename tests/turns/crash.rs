@@ -31,6 +31,10 @@ enum Act {
     CancelRunning(&'static str, &'static str, usize),
     /// The service forgets all responses.
     Forget,
+    /// From here on the service keeps no response.
+    KeepNothing,
+    /// From here on the service refuses to store responses.
+    RefuseStorage,
     /// The service fails once, after this many successful calls.
     Spoil(usize),
     /// The service's context window has so many bytes.
@@ -125,6 +129,24 @@ fn scenarios() -> Vec<Scenario> {
             vec![
                 turn("t1", "One [plan: mixed]"),
                 Act::Forget,
+                Act::Results("t1"),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
+            "a service that forgets every chain",
+            vec![
+                Act::KeepNothing,
+                turn("t1", "One [plan: server, mixed]"),
+                Act::Results("t1"),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
+            "a service that comes to refuse storage",
+            vec![
+                turn("t1", "One [plan: mixed]"),
+                Act::RefuseStorage,
                 Act::Results("t1"),
                 turn("t2", "Two"),
             ],
@@ -238,6 +260,10 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
         Act::Narrow(bytes) => {
             let too_long = http_error(400, json!({ "code": "context_length_exceeded" }), &[]);
             bed.world.model.narrow(*bytes, too_long);
+        }
+        Act::KeepNothing => bed.world.model.keeps_nothing.set(true),
+        Act::RefuseStorage => {
+            bed.world.model.refuse_storage(http_error(400, json!({ "param": "store" }), &[]));
         }
         Act::Spoil(well) => {
             bed.world.model.spoil_once_after(*well, failed("unknown"));
