@@ -24,6 +24,7 @@ mod long_conversations;
 mod migration;
 mod model_parameters;
 mod modes;
+mod replays;
 mod retrieval;
 mod rows;
 mod session;
