@@ -462,6 +462,18 @@ fn a_crash_changes_nothing_that_a_client_who_repeats_can_see() {
 }
 
 #[test]
+fn the_export_of_every_kind_of_turn_replays() {
+    for scenario in scenarios() {
+        let bed = Bed::new();
+        for next in &scenario.acts {
+            act(&bed, next, &mut None).expect("the instance lives");
+        }
+        bed.settle();
+        super::replays::assert_replays(&bed, scenario.name);
+    }
+}
+
+#[test]
 fn two_crashes_in_a_row_fail_the_turn_at_worst_and_a_repeat_goes_on() {
     let mut survived = 0;
     let request = turn("t1", "One [plan: two-servers, mode:ddr]");
