@@ -11,10 +11,8 @@ use super::live_segment::{Learns, LiveSegment};
 use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
-use crate::catalog::{AgentContext, Compaction, CompactionBy, Continuation};
-use crate::composition::{
-    CallParameters, ComposedRequest, ModelRequest, SummaryRequest, compose_request,
-};
+use crate::catalog::{AgentContext, Compaction, CompactionBy};
+use crate::composition::{CallParameters, ModelRequest, SummaryRequest, compose_request};
 use crate::contract::{Fault, Progress};
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
 use crate::outbound::SecretHeaders;
@@ -38,8 +36,8 @@ pub(super) enum Asked<'a> {
 
 impl<'a> Asked<'a> {
     /// Whether the service is asked to store the response.
-    fn is_stored(self, agent: &AgentContext) -> bool {
-        self.input().is_some() && agent.continuation == Continuation::Stored
+    fn is_stored(self, running: &RunningTurn<'_>) -> bool {
+        self.input().is_some() && running.is_chained()
     }
 
     fn input(self) -> Option<&'a Input> {
@@ -74,28 +72,38 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let segment = running.turn.progress.next_segment;
         let started_at = platform.now_ms();
         let input = asked.input();
-        let entries =
-            || input.into_iter().flat_map(|input| &input.parts).map(|part| part.entry.seq);
+        let summarised = match asked {
+            Asked::Output(_) => None,
+            Asked::Summary(request) => Some(self.store.keep_text(request.input.get())?),
+        };
+        let request = self.request(running, asked);
         self.under_way.replace(Some(Transcript {
             summary: input.is_none(),
+            number: running.session.state.model_calls + 1,
+            mode: running.session.mode.clone(),
             segment,
             started_at,
             duration_ms: 0,
             body_sha256: composed.sha256,
             body_bytes: composed.body.length(),
-            previous_response_id: input.and_then(|input| input.previous_response_id.clone()),
-            first_entry: entries().next(),
-            last_entry: entries().last(),
+            template: self.store.keep_template(&composed.template)?,
+            tools_sent: request.tools.is_some_and(|tools| !tools.0.is_empty()),
+            tool_choice: request.tool_choice.map(str::to_owned),
+            previous_response_id: request.previous_response_id.map(str::to_owned),
+            input: input.map(Input::sent).unwrap_or_default(),
+            summarised,
             rebuilt: input.is_some_and(|input| input.rebuilt),
+            unchained: running.session.state.chain.ended,
             withheld: input.map(|input| input.withheld.clone()).unwrap_or_default(),
             composition: composed.trace,
-            stored: asked.is_stored(running.agent),
+            stored: asked.is_stored(running),
+            hosted_calls: Vec::new(),
             retries: Vec::new(),
             response_id: None,
             usage: None,
             fault: None,
         }));
-        let ledger = Ledger { reasoner: self, running, is_stored: asked.is_stored(running.agent) };
+        let ledger = Ledger { reasoner: self, running, is_stored: asked.is_stored(running) };
         let mut live = match asked {
             Asked::Output(_) => {
                 LiveSegment::new(running.live_text, segment, self.welcome(running), &ledger)
@@ -195,7 +203,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// The parameters of the next call.
-    fn parameters<'a>(&'a self, running: &RunningTurn<'a>) -> CallParameters<'a> {
+    pub(super) fn parameters<'a>(&'a self, running: &RunningTurn<'a>) -> CallParameters<'a> {
         let mode = self.catalog.mode(&running.session.mode).map(|mode| &mode.model_parameters);
         let contexts = [&running.agent.model_parameters, &running.conversation.model_parameters];
         CallParameters::merged(contexts.into_iter().chain(mode))
@@ -207,11 +215,25 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         asked: Asked<'a>,
     ) -> Result<ReadRequest<'a, D>, Fault> {
         let since = self.platform.now_ms();
-        let composed = match asked {
-            Asked::Output(input) => self.compose_output(running, input)?,
+        let mut composed = compose_request(&self.request(running, asked))?;
+        if let Asked::Summary(request) = asked {
+            composed.head.push_str(request.input.get());
+        }
+        let parts = asked.input().map_or(&[][..], |input| &input.parts);
+        let platform = self.platform.as_ref();
+        let composed = StreamedRequest::read(platform, &self.store, composed, parts).await;
+        self.report.borrow_mut().timings.compose += self.since(since);
+        composed
+    }
+
+    /// What a body is composed from, besides its input.
+    fn request<'a>(&'a self, running: &'a RunningTurn<'_>, asked: Asked<'a>) -> ModelRequest<'a> {
+        let model = self.model(running);
+        let input = match asked {
+            Asked::Output(input) => input,
             Asked::Summary(request) => {
-                let mut composed = compose_request(&ModelRequest {
-                    model: self.model(running),
+                return ModelRequest {
+                    model,
                     instructions: &request.instructions,
                     tools: None,
                     tool_choice: None,
@@ -220,43 +242,29 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                     prompt_cache_key: None,
                     compact_threshold: None,
                     parameters: CallParameters::default(),
-                })?;
-                composed.head.push_str(request.input.get());
-                composed
+                };
             }
         };
-        let parts = asked.input().map_or(&[][..], |input| &input.parts);
-        let platform = self.platform.as_ref();
-        let composed = StreamedRequest::read(platform, &self.store, composed, parts).await;
-        self.report.borrow_mut().timings.compose += self.since(since);
-        composed
-    }
-
-    fn compose_output(
-        &self,
-        running: &RunningTurn<'_>,
-        input: &Input,
-    ) -> Result<ComposedRequest, Fault> {
         let mode = self.catalog.mode(&running.session.mode);
         let resend = running.agent.resend_tools
             || input.previous_response_id.is_none()
             || running.session.tools_sent.as_ref() != Some(&running.turn.tools)
             // The service refuses a choice among tools that the request does not hold.
             || running.turn.progress.tool_choice.is_some();
-        compose_request(&ModelRequest {
-            model: self.model(running),
+        ModelRequest {
+            model,
             instructions: mode.map_or("", |mode| &mode.instructions),
             tools: resend.then_some(&running.tools),
             tool_choice: running.turn.progress.tool_choice.as_deref(),
             previous_response_id: input.previous_response_id.as_deref(),
-            store: running.agent.continuation == Continuation::Stored,
+            store: running.is_chained(),
             prompt_cache_key: running.prompt_cache_key.as_deref(),
             compact_threshold: match running.agent.compaction {
                 Compaction { by: CompactionBy::Service, threshold, .. } => threshold,
                 _ => None,
             },
             parameters: self.parameters(running),
-        })
+        }
     }
 
     fn model<'a>(&'a self, running: &RunningTurn<'a>) -> &'a str {

@@ -21,8 +21,14 @@ pub enum Item {
     },
     /// A reasoning item that can be sent back.
     Reasoning,
+    /// The service's own compaction of all that was said before.
+    Compaction,
     /// A refusal by the model.
     Refusal(String),
+    /// A message with annotations.
+    Cited(String, Vec<Value>),
+    /// The item of a tool that the service ran by itself, but for its id.
+    Hosted(Value),
 }
 
 /// The end of a response.

@@ -31,8 +31,14 @@ enum Act {
     CancelRunning(&'static str, &'static str, usize),
     /// The service forgets all responses.
     Forget,
+    /// From here on the service keeps no response.
+    KeepNothing,
+    /// From here on the service refuses to store responses.
+    RefuseStorage,
     /// The service fails once, after this many successful calls.
     Spoil(usize),
+    /// The service's context window has so many bytes.
+    Narrow(usize),
 }
 
 struct Scenario {
@@ -45,6 +51,15 @@ fn scenarios() -> Vec<Scenario> {
     let replay = || json!({ "ConversationContextId": "replay" });
     let searching = |words| Act::Turn("t1", words, json!({ "WorkspaceId": "w" }));
     let scenario = |name, acts| Scenario { name, acts };
+    let long = |words: &str| -> &'static str { format!("{words} {}", "word ".repeat(300)).leak() };
+    let compacted = |members: Value| {
+        vec![
+            Act::Narrow(3_700),
+            Act::Turn("t1", long("One [plan: server]"), members),
+            turn("t2", long("Two [plan: server, client]")),
+            Act::Results("t2"),
+        ]
+    };
     vec![
         scenario("plain", vec![turn("t1", "One")]),
         scenario("two plain turns", vec![turn("t1", "One"), turn("t2", "Two")]),
@@ -119,6 +134,24 @@ fn scenarios() -> Vec<Scenario> {
             ],
         ),
         scenario(
+            "a service that forgets every chain",
+            vec![
+                Act::KeepNothing,
+                turn("t1", "One [plan: server, mixed]"),
+                Act::Results("t1"),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
+            "a service that comes to refuse storage",
+            vec![
+                turn("t1", "One [plan: mixed]"),
+                Act::RefuseStorage,
+                Act::Results("t1"),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
             "retrieval",
             vec![Act::Index, searching("One: alpha [plan: server]"), turn("t2", "Two")],
         ),
@@ -132,6 +165,8 @@ fn scenarios() -> Vec<Scenario> {
                 searching("One: alpha [plan: server]"),
             ],
         ),
+        scenario("compaction", compacted(json!({}))),
+        scenario("compaction in replay mode", compacted(replay())),
         scenario(
             "replay mode",
             vec![
@@ -222,6 +257,14 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
             bed.wait(&running)?;
         }
         Act::Forget => bed.world.model.forget(),
+        Act::Narrow(bytes) => {
+            let too_long = http_error(400, json!({ "code": "context_length_exceeded" }), &[]);
+            bed.world.model.narrow(*bytes, too_long);
+        }
+        Act::KeepNothing => bed.world.model.keeps_nothing.set(true),
+        Act::RefuseStorage => {
+            bed.world.model.refuse_storage(http_error(400, json!({ "param": "store" }), &[]));
+        }
         Act::Spoil(well) => {
             bed.world.model.spoil_once_after(*well, failed("unknown"));
         }
@@ -313,7 +356,11 @@ fn check(bed: &Bed, left: Option<&Remains>) {
     for (id, words) in [("t1", "One"), ("t2", "Two"), ("last", "Last")] {
         let times = conversation.heard(&format!("[INSTRUCTION]\n{words}"));
         let accepted = status(bed).contains_key(id);
-        assert!(if accepted { times >= 1 } else { times == 0 }, "{words} was said {times} times");
+        assert!(
+            if accepted { times >= 1 } else { times == 0 },
+            "{words} was said {times} times: {:#?}",
+            conversation.user_texts()
+        );
     }
     if !bed.world.workspaces.borrow().is_empty() {
         let shown = conversation.heard("Path: src/a.rs");
@@ -380,6 +427,8 @@ fn a_crash_changes_nothing_that_a_client_who_repeats_can_see() {
         if scenario.acts.iter().any(|act| matches!(act, Act::Spoil(_) | Act::CancelRunning(..))) {
             continue;
         }
+        // A summary that was made and not yet used is made again, and both have cost tokens.
+        let may_repeat = scenario.acts.iter().any(|act| matches!(act, Act::Narrow(_)));
         let seen = |bed: &Bed| -> Vec<Value> {
             let turns = bed.disk.read("SELECT turn_id FROM turns ORDER BY ordinal");
             let ids = turns.iter().map(|row| row["turn_id"].as_str().unwrap().to_owned());
@@ -390,7 +439,7 @@ fn a_crash_changes_nothing_that_a_client_who_repeats_can_see() {
                     id,
                     view.result()["Status"],
                     outcome["Result"]["PrimaryOutputText"],
-                    outcome["Result"]["Usage"],
+                    if may_repeat { &Value::Null } else { &outcome["Result"]["Usage"] },
                     outcome["Warnings"],
                     outcome["Result"]["ModeDisplayName"]
                 ])
@@ -409,6 +458,18 @@ fn a_crash_changes_nothing_that_a_client_who_repeats_can_see() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn the_export_of_every_kind_of_turn_replays() {
+    for scenario in scenarios() {
+        let bed = Bed::new();
+        for next in &scenario.acts {
+            act(&bed, next, &mut None).expect("the instance lives");
+        }
+        bed.settle();
+        super::replays::assert_replays(&bed, scenario.name);
     }
 }
 
