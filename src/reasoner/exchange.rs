@@ -15,7 +15,7 @@ use crate::catalog::{AgentContext, Compaction, CompactionBy};
 use crate::composition::{
     CallParameters, ComposedRequest, ModelRequest, SummaryRequest, compose_request,
 };
-use crate::contract::Fault;
+use crate::contract::{Fault, Progress};
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
 use crate::outbound::SecretHeaders;
 use crate::ports::{Database, Deployment, Platform, RequestBody};
@@ -119,6 +119,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
                 transcript.repeat(failure.http_status(), waited_ms);
             }
+            self.step(running, Progress::Retry { after_ms: waited_ms });
             platform.sleep(waited_ms).await;
             body = self.compose(running, asked).await?.body;
         };

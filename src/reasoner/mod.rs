@@ -31,7 +31,7 @@ mod turn_ending;
 mod turn_loop;
 
 pub(crate) use erasure::delete_responses;
-pub(crate) use live_text::{LiveText, Outcome};
+pub(crate) use live_text::{CurrentStep, LiveText, Outcome};
 pub(crate) use run_report::Timings;
 pub(crate) use settlement::{abort, turn_aborted};
 pub use text_cursor::Position;

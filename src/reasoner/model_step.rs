@@ -12,7 +12,7 @@ use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Progress};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
@@ -30,6 +30,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 format!("The turn was not done after {limit} model calls. Ask for less at once.");
             return Err(Fault::new(ErrorCode::IterationLimitExceeded, message));
         }
+        let iteration = running.turn.progress.iterations + 1;
+        self.step(running, Progress::ModelCall { iteration });
         let input = Input::owed(&self.store, running)?;
         let input = self.within_threshold(running, input).await?;
         let exchange = self.exchange(running, Asked::Output(&input)).await?;

@@ -12,7 +12,7 @@ use super::run_report::RunReport;
 use super::transcript::Transcript;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::{ToolList, prompt_cache_key};
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Progress};
 use crate::persistence::{Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 
@@ -144,6 +144,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) fn stored_session(&self) -> Result<Session, Fault> {
         let session = self.store.session()?;
         session.ok_or_else(|| Fault::internal("The session's storage lost the session."))
+    }
+
+    /// Shows what the turn is at from here on: to the watchers that asked for it, and in its trace.
+    pub(super) fn step(&self, running: &RunningTurn<'_>, progress: Progress<'_>) {
+        running.live_text.step(progress, self.platform.now_ms());
     }
 
     /// Milliseconds since `earlier`.

@@ -420,6 +420,7 @@ fn check_item(item: &Value) -> Result<(), Refusal> {
         "reasoning" => (&["type", "id", "summary", "encrypted_content"], &[]),
         "web_search_call" => (&["type", "id", "status", "action"], &[]),
         "image_generation_call" => (&["type", "id", "status", "result"], &[]),
+        "compaction" => (&["type", "encrypted_content"], &["id"]),
         _ => return wrong("unknown type"),
     };
     let members = item.as_object().unwrap();

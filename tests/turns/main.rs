@@ -26,6 +26,7 @@ mod migration;
 mod model_parameters;
 mod modes;
 mod no_storage;
+mod progress;
 mod retrieval;
 mod rows;
 mod session;
@@ -70,6 +71,7 @@ fn watched(frames: &str) -> (String, Value) {
             }
             "output_text.discard" => segments.retain(|(known, _)| Some(*known) != segment),
             "result" => result = data,
+            "progress" => assert_eq!(line("id: "), ""),
             other => panic!("an unknown event {other}"),
         }
     }
