@@ -11,6 +11,10 @@ export const text = (...deltas) => ({ kind: 'text', deltas });
 export const commentary = (...deltas) => ({ kind: 'text', phase: 'commentary', deltas });
 export const refusal = (...deltas) => ({ kind: 'refusal', deltas });
 export const reasoning = (...deltas) => ({ kind: 'reasoning', deltas });
+/** A message that cites pages: `annotations` as the service writes them. */
+export const cited = (said, annotations) => ({ kind: 'text', deltas: [said], annotations });
+/** The item of a tool that the service ran by itself, but for its id and status. */
+export const hosted = (item) => ({ kind: 'hosted', item });
 /** `args` is an object, or a list of pieces of JSON text when the pieces matter. */
 export const call = (name, args = {}, { callId = newId('call') } = {}) => ({
   kind: 'call',
@@ -84,6 +88,10 @@ export function frame(event, newline = '\n') {
 }
 
 function* itemEvents(event, item, index, cut, finish) {
+  if (item.kind === 'hosted') {
+    yield* hostedEvents(event, item.item, index, finish);
+    return;
+  }
   const shape = SHAPES[item.kind];
   const id = newId(shape.prefix);
   const at = { item_id: id, output_index: index };
@@ -104,6 +112,19 @@ function* itemEvents(event, item, index, cut, finish) {
   yield event(`response.${shape.text}.done`, { ...at, ...part?.at, ...shape.deltaExtras, [shape.member]: whole });
   if (part) yield event(`response.${part.name}.done`, { ...at, ...part.at, part: part.of(whole) });
   const done = shape.item(item, id, status, whole);
+  for (const [place, annotation] of (item.annotations ?? []).entries()) {
+    yield event('response.output_text.annotation.added', { ...at, content_index: 0, annotation_index: place, annotation });
+    done.content[0].annotations.push(annotation);
+  }
+  finish(done);
+  yield event('response.output_item.done', { output_index: index, item: done });
+}
+
+function* hostedEvents(event, item, index, finish) {
+  const done = { id: newId('hosted'), status: 'completed', ...item };
+  const at = { item_id: done.id, output_index: index };
+  yield event('response.output_item.added', { output_index: index, item: { id: done.id, type: item.type, status: 'in_progress' } });
+  for (const state of ['in_progress', 'completed']) yield event(`response.${item.type}.${state}`, at);
   finish(done);
   yield event('response.output_item.done', { output_index: index, item: done });
 }
