@@ -38,6 +38,8 @@ pub struct ComposedRequest {
     pub head: String,
     /// The JSON text behind them.
     pub tail: String,
+    /// What the body has in common with those of other calls ([`ResponsesRequest::template`]).
+    pub template: String,
     /// What the body is made of.
     pub trace: OpenTrace,
 }
@@ -115,6 +117,7 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         context_management: compaction,
         parameters,
     };
-    let (head, tail) = body.around_input().map_err(unwritable)?;
-    Ok(ComposedRequest { head, tail, trace: OpenTrace(trace) })
+    let template = body.template().map_err(unwritable)?;
+    let (head, tail) = body.one_call().around_input(&template).map_err(unwritable)?;
+    Ok(ComposedRequest { head, tail, template, trace: OpenTrace(trace) })
 }

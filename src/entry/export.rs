@@ -1,10 +1,13 @@
 //! `GET …/export` (interface §1): one `InvokeResult`, sent turn by turn, so that a session of any length
 //! fits into memory.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use serde::Serialize;
 
+use super::admission_context::AdmissionContext;
+use super::exported_catalog::ExportedCatalog;
 use crate::contract::{ErrorCode, Fault, InvokeResult};
 use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
@@ -15,18 +18,42 @@ pub struct Export<D> {
     store: Rc<SessionStore<D>>,
     /// The session, until its members have been sent.
     session: Option<Box<Session>>,
+    /// What is told of the catalog, JSON.
+    catalog: Option<String>,
     /// The ordinal of the last turn that was sent.
     sent: u64,
     /// The ordinal of the last turn to send. Turns that begin meanwhile are not part of the export.
     last: u64,
-    ended: bool,
+    /// The hashes of the texts that the turns refer to.
+    texts: BTreeSet<String>,
+    part: Part,
+}
+
+/// What is sent next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Turns,
+    Texts,
+    Nothing,
 }
 
 impl<D: Database> Export<D> {
-    /// The export of a session as it is now.
-    pub(super) fn new(store: Rc<SessionStore<D>>, session: Session) -> Result<Self, Fault> {
+    /// The export of a session as it is now. Without a catalog it tells of none.
+    pub(super) fn new(
+        store: Rc<SessionStore<D>>,
+        session: Session,
+        context: &AdmissionContext,
+    ) -> Result<Self, Fault> {
+        let catalog = match &context.catalog {
+            Ok(catalog) => catalog
+                .agent_context(&session.agent_context)
+                .map(|agent| json(&ExportedCatalog::of(catalog, agent, &context.deployment))),
+            Err(_) => None,
+        };
+        let catalog = catalog.transpose()?;
         let last = store.newest_ordinal()?;
-        Ok(Self { store, session: Some(Box::new(session)), sent: 0, last, ended: false })
+        let (session, texts) = (Some(Box::new(session)), BTreeSet::new());
+        Ok(Self { store, session, catalog, sent: 0, last, texts, part: Part::Turns })
     }
 
     /// The next piece of the document, `None` after the last. Fails with `session_not_found` when the
@@ -36,23 +63,36 @@ impl<D: Database> Export<D> {
         if let Some(session) = self.session.take() {
             let session = json(&self.store.exported_session(*session)?)?;
             let members = session.strip_suffix('}').unwrap_or(&session);
-            return Ok(Some(format!("{opening}{members},\"Turns\":[")));
+            let catalog = self.catalog.take().map(|catalog| format!(",\"Catalog\":{catalog}"));
+            let catalog = catalog.unwrap_or_default();
+            return Ok(Some(format!("{opening}{members}{catalog},\"Turns\":[")));
         }
-        if self.ended {
+        if self.part == Part::Nothing {
             return Ok(None);
         }
         if self.store.session()?.is_none() {
             let message = "The session was erased meanwhile.";
             return Err(Fault::new(ErrorCode::SessionNotFound, message));
         }
+        if self.part == Part::Texts {
+            let Some(hash) = self.texts.pop_first() else {
+                self.part = Part::Nothing;
+                return Ok(Some(format!("}}}}{ending}")));
+            };
+            let comma = if self.texts.is_empty() { "" } else { "," };
+            let text = json(&self.store.text(&hash)?)?;
+            return Ok(Some(format!("{}:{text}{comma}", json(&hash)?)));
+        }
         let next = self.store.turns_after(Some(self.sent), 1)?.pop();
         let Some(turn) = next.filter(|turn| turn.ordinal <= self.last) else {
-            self.ended = true;
-            return Ok(Some(format!("]}}{ending}")));
+            self.part = Part::Texts;
+            return Ok(Some("],\"Texts\":{".to_owned()));
         };
         let comma = if self.sent == 0 { "" } else { "," };
         self.sent = turn.ordinal;
-        Ok(Some(format!("{comma}{}", json(&self.store.exported_turn(turn)?)?)))
+        let turn = self.store.exported_turn(turn)?;
+        self.texts.extend(turn.texts().map(str::to_owned));
+        Ok(Some(format!("{comma}{}", json(&turn)?)))
     }
 }
 

@@ -17,6 +17,7 @@ mod epoch;
 mod erasure;
 mod event_stream;
 mod export;
+mod exported_catalog;
 mod file_download;
 mod front_door;
 mod local_access;

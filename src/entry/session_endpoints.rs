@@ -173,7 +173,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             SessionRoute::Stream(turn) => {
                 self.watch(context, &self.known_turn(&turn)?).map(Shown::Turn)
             }
-            SessionRoute::Export => Export::new(Rc::clone(&self.store), session).map(Shown::Export),
+            SessionRoute::Export => {
+                Export::new(Rc::clone(&self.store), session, context).map(Shown::Export)
+            }
             SessionRoute::Erase => Err(Fault::internal("An erasure shows no session.")),
         }
     }

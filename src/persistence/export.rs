@@ -13,6 +13,9 @@ use crate::contract::{Fault, SessionId, TurnId, TurnStatus, Usage, Warning};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Row};
 
+/// The members of a transcript that name a kept text.
+const REFERENCES: [&str; 2] = ["Template", "Summarised"];
+
 /// The session's own part.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
@@ -98,12 +101,20 @@ struct ExportedSubmission {
 #[serde(rename_all = "PascalCase")]
 struct ExportedEntry {
     sequence: EntrySeq,
-    /// `system`, `user`, `answer` or `tool_outputs`.
+    /// As [`super::EntryKind`] names it.
     kind: String,
     /// `kept`, `withheld` or `forgotten`.
     standing: String,
     /// Responses API items.
     items: Box<RawValue>,
+}
+
+impl ExportedTurn {
+    /// The hashes of the kept texts that the model calls refer to.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let references = |call| REFERENCES.map(|name| Map::get(call, name).and_then(Value::as_str));
+        self.model_calls.iter().flat_map(references).flatten()
+    }
 }
 
 impl<D: Database> SessionStore<D> {

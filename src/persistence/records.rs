@@ -55,6 +55,8 @@ pub struct SessionState {
     pub context_tokens: Option<u64>,
     /// Tokens of all model calls that reported any.
     pub total_tokens: u64,
+    /// The number of the newest model call.
+    pub model_calls: u64,
     /// What calls send of the conversation.
     pub window: Window,
     /// How the model service keeps the responses that calls continue.
@@ -274,9 +276,13 @@ impl EntrySeq {
     }
 
     /// The place with that number, counted from 1.
-    #[cfg(test)]
-    pub(crate) fn at(number: u64) -> Self {
+    pub fn at(number: u64) -> Self {
         Self(number)
+    }
+
+    /// Its number, counted from 1.
+    pub fn number(self) -> u64 {
+        self.0
     }
 }
 

@@ -1,13 +1,10 @@
 //! The part of the conversation that one model call sends, by reference: `streamed_request.rs` reads it.
 
-use serde_json::value::RawValue;
-
+use super::sent_entries::{Form, SentEntries};
 use super::turn_loop::RunningTurn;
-use crate::composition::{refused_output, shortened_output};
 use crate::contract::Fault;
 use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore, Window};
 use crate::ports::Database;
-use crate::responses_api::{for_replay, is_compaction};
 
 /// What a call sends.
 pub(super) struct Input {
@@ -26,59 +23,11 @@ pub(super) struct Part {
     pub(super) form: Form,
 }
 
-/// The form in which an entry's items are sent.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    AsStored,
-    /// Model outputs as the service takes them back.
-    ForReplay,
-    /// Stand-ins for tool outputs that the service refused.
-    StandIns,
-    /// Tool outputs of which so many bytes stay.
-    Shortened(u32),
-    /// Like [`Self::ForReplay`], from the newest compaction item on.
-    SinceCompaction,
-}
-
-impl Form {
-    /// Writes each of an entry's items, a JSON array, in this form.
-    pub(super) fn each_item(
-        self,
-        items: &str,
-        mut write: impl FnMut(&RawValue),
-    ) -> Result<(), Fault> {
-        let items: Vec<&RawValue> = serde_json::from_str(items)
-            .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
-        let begin = match self {
-            Self::SinceCompaction => items.iter().rposition(|item| is_compaction(item)),
-            Self::AsStored | Self::ForReplay | Self::StandIns | Self::Shortened(_) => None,
-        };
-        for item in items.into_iter().skip(begin.unwrap_or(0)) {
-            match self {
-                Self::AsStored => write(item),
-                Self::ForReplay | Self::SinceCompaction => {
-                    for_replay(item).iter().for_each(|item| write(item));
-                }
-                Self::StandIns => write(&refused_output(item)?),
-                Self::Shortened(bytes) => match shortened_output(item, bytes as usize)? {
-                    Some(shortened) => write(&shortened),
-                    None => write(item),
-                },
-            }
-        }
-        Ok(())
-    }
-}
-
 impl From<Entry> for Part {
     fn from(entry: Entry) -> Self {
         let form = match (entry.kind, entry.withheld) {
-            (EntryKind::ModelOutput, _) => Form::ForReplay,
             (EntryKind::ToolOutputs, true) => Form::StandIns,
-            (
-                EntryKind::System | EntryKind::User | EntryKind::ToolOutputs | EntryKind::StandIn,
-                _,
-            ) => Form::AsStored,
+            (kind, _) => Form::of(kind),
         };
         Self { entry, form }
     }
@@ -155,6 +104,15 @@ impl Input {
 
     fn of(parts: Vec<Part>) -> Self {
         Self { parts, previous_response_id: None, rebuilt: false, withheld: Vec::new() }
+    }
+
+    /// What its call sends, as the transcript tells it.
+    pub(super) fn sent(&self) -> Vec<SentEntries> {
+        let mut sent = Vec::new();
+        for Part { entry, form } in &self.parts {
+            SentEntries::add(&mut sent, entry.seq, entry.kind, *form);
+        }
+        sent
     }
 
     /// The entries that stand here as they were said: neither the system message nor a stand-in.

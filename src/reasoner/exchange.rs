@@ -12,9 +12,7 @@ use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, Compaction, CompactionBy};
-use crate::composition::{
-    CallParameters, ComposedRequest, ModelRequest, SummaryRequest, compose_request,
-};
+use crate::composition::{CallParameters, ModelRequest, SummaryRequest, compose_request};
 use crate::contract::{Fault, Progress};
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
 use crate::outbound::SecretHeaders;
@@ -74,18 +72,26 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let segment = running.turn.progress.next_segment;
         let started_at = platform.now_ms();
         let input = asked.input();
-        let entries =
-            || input.into_iter().flat_map(|input| &input.parts).map(|part| part.entry.seq);
+        let summarised = match asked {
+            Asked::Output(_) => None,
+            Asked::Summary(request) => Some(self.store.keep_text(request.input.get())?),
+        };
+        let request = self.request(running, asked);
         self.under_way.replace(Some(Transcript {
             summary: input.is_none(),
+            number: running.session.state.model_calls + 1,
+            mode: running.session.mode.clone(),
             segment,
             started_at,
             duration_ms: 0,
             body_sha256: composed.sha256,
             body_bytes: composed.body.length(),
-            previous_response_id: input.and_then(|input| input.previous_response_id.clone()),
-            first_entry: entries().next(),
-            last_entry: entries().last(),
+            template: self.store.keep_template(&composed.template)?,
+            tools_sent: request.tools.is_some_and(|tools| !tools.0.is_empty()),
+            tool_choice: request.tool_choice.map(str::to_owned),
+            previous_response_id: request.previous_response_id.map(str::to_owned),
+            input: input.map(Input::sent).unwrap_or_default(),
+            summarised,
             rebuilt: input.is_some_and(|input| input.rebuilt),
             unchained: running.session.state.chain.ended,
             withheld: input.map(|input| input.withheld.clone()).unwrap_or_default(),
@@ -209,11 +215,25 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         asked: Asked<'a>,
     ) -> Result<ReadRequest<'a, D>, Fault> {
         let since = self.platform.now_ms();
-        let composed = match asked {
-            Asked::Output(input) => self.compose_output(running, input)?,
+        let mut composed = compose_request(&self.request(running, asked))?;
+        if let Asked::Summary(request) = asked {
+            composed.head.push_str(request.input.get());
+        }
+        let parts = asked.input().map_or(&[][..], |input| &input.parts);
+        let platform = self.platform.as_ref();
+        let composed = StreamedRequest::read(platform, &self.store, composed, parts).await;
+        self.report.borrow_mut().timings.compose += self.since(since);
+        composed
+    }
+
+    /// What a body is composed from, besides its input.
+    fn request<'a>(&'a self, running: &'a RunningTurn<'_>, asked: Asked<'a>) -> ModelRequest<'a> {
+        let model = self.model(running);
+        let input = match asked {
+            Asked::Output(input) => input,
             Asked::Summary(request) => {
-                let mut composed = compose_request(&ModelRequest {
-                    model: self.model(running),
+                return ModelRequest {
+                    model,
                     instructions: &request.instructions,
                     tools: None,
                     tool_choice: None,
@@ -222,31 +242,17 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                     prompt_cache_key: None,
                     compact_threshold: None,
                     parameters: CallParameters::default(),
-                })?;
-                composed.head.push_str(request.input.get());
-                composed
+                };
             }
         };
-        let parts = asked.input().map_or(&[][..], |input| &input.parts);
-        let platform = self.platform.as_ref();
-        let composed = StreamedRequest::read(platform, &self.store, composed, parts).await;
-        self.report.borrow_mut().timings.compose += self.since(since);
-        composed
-    }
-
-    fn compose_output(
-        &self,
-        running: &RunningTurn<'_>,
-        input: &Input,
-    ) -> Result<ComposedRequest, Fault> {
         let mode = self.catalog.mode(&running.session.mode);
         let resend = running.agent.resend_tools
             || input.previous_response_id.is_none()
             || running.session.tools_sent.as_ref() != Some(&running.turn.tools)
             // The service refuses a choice among tools that the request does not hold.
             || running.turn.progress.tool_choice.is_some();
-        compose_request(&ModelRequest {
-            model: self.model(running),
+        ModelRequest {
+            model,
             instructions: mode.map_or("", |mode| &mode.instructions),
             tools: resend.then_some(&running.tools),
             tool_choice: running.turn.progress.tool_choice.as_deref(),
@@ -258,7 +264,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 _ => None,
             },
             parameters: self.parameters(running),
-        })
+        }
     }
 
     fn model<'a>(&'a self, running: &RunningTurn<'a>) -> &'a str {

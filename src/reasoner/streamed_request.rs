@@ -7,7 +7,8 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::conversation_input::{Form, Part};
+use super::conversation_input::Part;
+use super::sent_entries::Form;
 use crate::composition::{Block, ComposedRequest};
 use crate::contract::Fault;
 use crate::encoding::RunningSha256;
@@ -33,6 +34,8 @@ pub(super) struct ReadRequest<'a, D> {
     pub(super) body: StreamedRequest<'a, D>,
     /// In lower-case hex.
     pub(super) sha256: String,
+    /// What it has in common with the bodies of other calls.
+    pub(super) template: String,
     pub(super) trace: Vec<Block>,
 }
 
@@ -55,7 +58,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         composed: ComposedRequest,
         parts: &'a [Part],
     ) -> Result<ReadRequest<'a, D>, Fault> {
-        let ComposedRequest { head, tail, trace } = composed;
+        let ComposedRequest { head, tail, template, trace } = composed;
         let around = head.len() + tail.len();
         let pages = pages_of(parts);
         let mut body = Self { store, head, tail, parts, pages, held: RefCell::default() };
@@ -79,7 +82,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         }
         let commas = written.items.saturating_sub(1);
         let trace = trace.with_input(written.items, at.saturating_sub(around + commas));
-        Ok(ReadRequest { body, sha256: hash.finished(), trace })
+        Ok(ReadRequest { body, sha256: hash.finished(), template, trace })
     }
 
     /// The text of a page, whose items come after those that are written.

@@ -1,11 +1,12 @@
-//! The transcript of one model call: its input by place in the conversation, its course and its cost.
-//! The conversation alone holds the content.
+//! The transcript of one model call: what its body was made of, its course and its cost. The body can be built
+//! again from it, byte for byte; the content itself stands in the conversation and in kept texts.
 //!
 //! Architecture Invariant: the tokens of a call are counted from its transcript and nowhere else, so
 //! that turn, session, log and trace agree.
 
 use serde::Serialize;
 
+use super::sent_entries::SentEntries;
 use crate::composition::Block;
 use crate::contract::{Fault, Usage};
 use crate::persistence::{ChainEnd, EntrySeq, Session, Turn};
@@ -18,14 +19,27 @@ pub(super) struct Transcript {
     /// The call asked for a summary of earlier turns.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) summary: bool,
+    /// Counted over the session, from 1: turns that are repeated take their calls between those of others.
+    pub(super) number: u64,
+    /// Key of the mode in which the call was made.
+    pub(super) mode: String,
     pub(super) segment: u32,
     pub(super) started_at: u64,
     pub(super) duration_ms: u64,
     pub(super) body_sha256: String,
     pub(super) body_bytes: usize,
+    /// Hash of what the body has in common with others: a body without input and the next three members.
+    pub(super) template: String,
+    /// The body holds the turn's tools.
+    pub(super) tools_sent: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_choice: Option<String>,
     pub(super) previous_response_id: Option<String>,
-    pub(super) first_entry: Option<EntrySeq>,
-    pub(super) last_entry: Option<EntrySeq>,
+    /// The entries of the conversation that are its input.
+    pub(super) input: Vec<SentEntries>,
+    /// Hash of the one item that is its input, of a call for a summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) summarised: Option<String>,
     pub(super) rebuilt: bool,
     /// The service keeps no chain of the session, so the call sends the whole conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,6 +102,7 @@ impl Transcript {
     /// Adds what the call has cost to its turn and its session.
     pub(super) fn count(&self, session: &mut Session, turn: &mut Turn) {
         let (state, sum) = (&mut session.state, &mut turn.progress.usage);
+        state.model_calls = state.model_calls.max(self.number);
         for usage in self.usages() {
             *sum = Some(sum.unwrap_or_default().saturating_add(usage));
             state.total_tokens = state.total_tokens.saturating_add(usage.total_tokens);

@@ -36,7 +36,7 @@ pub(crate) use request::{
     ContentPart, ToolOutput, function_call_output, system_message, user_message, with_text,
 };
 pub use request::{
-    ContextManagement, ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice,
+    ContextManagement, ENCRYPTED_REASONING, FunctionTool, OneCall, ResponsesRequest, ToolChoice,
 };
 pub use response_end::{ModelOutput, ResponseEnd, end_of_json};
 pub use said::{Said, SaidPart};

@@ -55,15 +55,59 @@ pub struct ResponsesRequest<'a> {
 }
 
 impl ResponsesRequest<'_> {
-    /// The body's JSON text before its input items, and behind them. Between the two stand the items, each
-    /// the JSON text of one object, joined by commas. It fails only if a serializer of this module is wrong.
+    /// The body without its input and without the members of [`OneCall`]: the same text for all calls of a
+    /// session, as long as the operator changes nothing.
+    pub fn template(&self) -> serde_json::Result<String> {
+        exact_json(&Self {
+            tools: None,
+            tool_choice: None,
+            previous_response_id: None,
+            ..self.clone()
+        })
+    }
+
+    /// What the template lacks.
+    pub fn one_call(&self) -> OneCall<'_> {
+        OneCall {
+            tools: self.tools,
+            tool_choice: self.tool_choice,
+            previous_response_id: self.previous_response_id,
+        }
+    }
+
+    /// The body's JSON text before its input items, and behind them.
     pub fn around_input(&self) -> serde_json::Result<(String, String)> {
-        let mut head = exact_json(self)?;
+        self.one_call().around_input(&self.template()?)
+    }
+}
+
+/// The members of a body that change from call to call, besides the input.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct OneCall<'a> {
+    /// [`ResponsesRequest::tools`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<&'a RawValue>,
+    /// [`ResponsesRequest::tool_choice`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice<'a>>,
+    /// [`ResponsesRequest::previous_response_id`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_response_id: Option<&'a str>,
+}
+
+impl OneCall<'_> {
+    /// The JSON text of the body with this template before its input items, and behind them. Between the two
+    /// stand the items, each the JSON text of one object, joined by commas. It fails for a text that is no
+    /// template.
+    pub fn around_input(&self, template: &str) -> serde_json::Result<(String, String)> {
         // The members before the input are texts, in which quotes are escaped, so this is the member itself.
         const INPUT: &str = r#""input":[]"#;
-        let at = head.find(INPUT).ok_or_else(|| serde::ser::Error::custom("no input"))?;
-        let tail = head.split_off(at + INPUT.len() - 1);
-        Ok((head, tail))
+        let no_template = || serde::ser::Error::custom("no input");
+        let (before, behind) = template.split_once(INPUT).ok_or_else(no_template)?;
+        let members = serde_json::to_string(self)?;
+        let members = members.trim_start_matches('{').strip_suffix('}').unwrap_or_default();
+        let comma = if members.is_empty() { "" } else { "," };
+        Ok((format!(r#"{before}"input":["#), format!("]{comma}{members}{behind}")))
     }
 }
 

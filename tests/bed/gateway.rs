@@ -19,7 +19,7 @@ pub type Host = SessionHost<TestPlatform, SqliteDatabase>;
 pub struct TestGateway {
     pub world: Rc<World>,
     pub platform: TestPlatform,
-    /// The object of session `s`.
+    /// The session's object.
     pub host: Rc<Host>,
     pub source: Rc<ContextSource>,
     /// The pieces in which the body comes.
@@ -91,8 +91,9 @@ impl Gateway for TestGateway {
             late().await;
             Ok(body.and_then(|body| body.piece(0, usize::MAX)).unwrap_or_default())
         };
+        let own = format!("local/{}", self.world.session.borrow());
         match (request.class, request.name.as_str()) {
-            (ObjectClass::Session, "local/s") => {
+            (ObjectClass::Session, name) if name == own => {
                 Ok(self.host.response(&self.source, &head, body).await)
             }
             (ObjectClass::Session, other) => {

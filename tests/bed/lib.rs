@@ -31,7 +31,7 @@ pub use instance::Crash;
 pub use lone_step::LoneStep;
 pub use model_service::ModelService;
 pub use planned_model::{is_record, planned};
-pub use platform::World;
+pub use platform::{Player, World};
 pub use reply::{
     Answer, Ending, Item, Reply, call, error_event, failed, http_error, incomplete,
     incomplete_without_items, raw, say, says,

@@ -24,6 +24,9 @@ use super::scripted_service::{HttpReply, Piece, ScriptedService};
 use super::told::Told;
 use super::tool_service::{ToolAnswer, ToolService};
 
+/// Gives the reply to a request to any service; `None` when there is none, for as long as the caller waits.
+pub type Player = dyn Fn(&HttpRequest) -> Option<Result<HttpReply, HttpFault>>;
+
 /// A request without its body.
 pub struct RequestLine {
     pub url: String,
@@ -56,6 +59,10 @@ pub struct World {
     pub alarm_fails: Cell<bool>,
     /// The values of the deployment's secrets and variables.
     pub secrets: RefCell<BTreeMap<&'static str, String>>,
+    /// The id of the one session.
+    pub session: RefCell<String>,
+    /// Replaces the model service and all tools.
+    pub player: RefCell<Option<Rc<Player>>>,
     /// Replaces every service when a step is tested alone.
     pub scripted_service: Option<ScriptedService>,
     /// The longest piece in which a service takes a body.
@@ -121,6 +128,8 @@ impl World {
         Self {
             executor,
             secrets: RefCell::default(),
+            session: RefCell::new("s".to_owned()),
+            player: RefCell::default(),
             scripted_service,
             model: ModelService::new(Box::new(planned)),
             model_calls: RefCell::default(),
@@ -336,6 +345,13 @@ impl Platform for TestPlatform {
         let request = HttpRequest { method, url, headers, body };
         if let Some(service) = &self.world.scripted_service {
             return Ok(self.http_response(service.take(request)?, None).await);
+        }
+        let player = self.world.player.borrow().clone();
+        if let Some(player) = player {
+            return match player(&request) {
+                Some(reply) => Ok(self.http_response(reply?, None).await),
+                None => std::future::pending().await,
+            };
         }
         let path = request.url.split('?').next().unwrap_or_default();
         if !path.contains("/responses") {

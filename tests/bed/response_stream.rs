@@ -110,7 +110,7 @@ pub fn render(
                 call(status, arguments)
             }
             Item::Compaction => {
-                let compaction = json!({ "type": "compaction", "id": item_id, "encrypted_content": "all that was said" });
+                let compaction = json!({ "type": "compaction", "id": item_id, "encrypted_content": "sealed ".repeat(600) });
                 send(
                     "response.output_item.added",
                     json!({ "output_index": place, "item": compaction }),

@@ -92,7 +92,8 @@ impl Bed {
         self.keep_catalog("It is spoilt.".to_owned());
     }
 
-    fn keep_catalog(&self, document: String) {
+    /// Replaces the catalog.
+    pub fn keep_catalog(&self, document: String) {
         self.world.catalog.replace(KeptCatalog::Document(document));
         self.settings.take();
     }

@@ -114,7 +114,7 @@ fn sent_with<'a>(
     request: &ModelRequest<'_>,
     input: impl IntoIterator<Item = &'a Box<RawValue>>,
 ) -> (String, Vec<Block>) {
-    let ComposedRequest { head, tail, trace } = compose_request(request).unwrap();
+    let ComposedRequest { head, tail, trace, .. } = compose_request(request).unwrap();
     let items: Vec<&str> = input.into_iter().map(|item| item.get()).collect();
     let body = format!("{head}{}{tail}", items.join(","));
     assert_golden(name, &body);

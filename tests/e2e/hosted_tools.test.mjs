@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resultOf, rigForFile, userTurn } from './harness.mjs';
-import { answer, cited, hosted, reasoning, text } from './scripted_model.mjs';
+import { annotated, answer, picture, reasoning, text, webSearch } from './scripted_model.mjs';
 
 const HostedTools = [{ type: 'web_search', search_context_size: 'low' }, { type: 'image_generation' }];
 const rig = rigForFile({
@@ -17,14 +17,12 @@ const PNG = Buffer.from(
   'base64',
 );
 const page = (url, title) => ({ type: 'url_citation', url, title, start_index: 0, end_index: 1 });
-const search = hosted({ type: 'web_search_call', action: { type: 'search', query: 'q' } });
-const picture = hosted({ type: 'image_generation_call', result: PNG.toString('base64'), output_format: 'png' });
 
 test('pages that a text cites and does not name follow it, and the stream of it only grows', async () => {
-  const found = cited('See https://a.example/x.', [page('https://a.example/x', 'A'), page('https://b.example/y', 'B')]);
+  const found = annotated(text('See https://a.example/x.'), page('https://a.example/x', 'A'), page('https://b.example/y', 'B'));
   const expected = 'See https://a.example/x.\n\nSources:\n\n- [B](https://b.example/y)';
   const turn = userTurn({ Streaming: true });
-  rig.model.script(answer(reasoning('Hm.'), search, found));
+  rig.model.script(answer(reasoning('Hm.'), webSearch('q'), found));
   const stream = await (await rig.stream(turn)).end();
   assert.deepEqual([stream.text, stream.of('output_text.discard')], [expected, []]);
   assert.equal(JSON.parse(stream.result).Result.PrimaryOutputText, expected);
@@ -35,7 +33,7 @@ test('pages that a text cites and does not name follow it, and the stream of it 
 
 test('a picture is a file of the turn, and goes back to the service that keeps nothing', async () => {
   const turn = userTurn({ AgentContextId: 'replaying', ConversationContextId: 'replaying' });
-  rig.model.script(answer(search, picture, text('A dot.')), answer(text('Gladly.')));
+  rig.model.script(answer(webSearch('q'), picture(PNG.toString('base64')), text('A dot.')), answer(text('Gladly.')));
   const { Files: [file] } = resultOf(await rig.post(turn));
   assert.deepEqual([file.Name, file.MimeType, file.SizeBytes], ['picture_1.png', 'image/png', PNG.length]);
   const { pathname, search: query } = new URL(file.Url);

@@ -40,8 +40,8 @@ const PART_NAMES = [
 const ASSISTANT_PARTS = ['output_text', 'refusal'];
 const INPUT_PARTS = ['input_text', 'input_image', 'input_file'];
 
-// The service knows more; these are the ones that the tests offer.
-const HOSTED_TOOLS = ['web_search', 'image_generation', 'code_interpreter'];
+// The live service knows more; these are the ones that tests offer.
+const HOSTED_TOOLS = ['web_search', 'image_generation'];
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]+$/;
 

@@ -54,7 +54,7 @@ fn scenarios() -> Vec<Scenario> {
     let long = |words: &str| -> &'static str { format!("{words} {}", "word ".repeat(300)).leak() };
     let compacted = |members: Value| {
         vec![
-            Act::Narrow(3_300),
+            Act::Narrow(3_700),
             Act::Turn("t1", long("One [plan: server]"), members),
             turn("t2", long("Two [plan: server, client]")),
             Act::Results("t2"),
@@ -257,13 +257,13 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
             bed.wait(&running)?;
         }
         Act::Forget => bed.world.model.forget(),
-        Act::KeepNothing => bed.world.model.keeps_nothing.set(true),
-        Act::RefuseStorage => {
-            bed.world.model.refuse_storage(http_error(400, json!({ "param": "store" }), &[]));
-        }
         Act::Narrow(bytes) => {
             let too_long = http_error(400, json!({ "code": "context_length_exceeded" }), &[]);
             bed.world.model.narrow(*bytes, too_long);
+        }
+        Act::KeepNothing => bed.world.model.keeps_nothing.set(true),
+        Act::RefuseStorage => {
+            bed.world.model.refuse_storage(http_error(400, json!({ "param": "store" }), &[]));
         }
         Act::Spoil(well) => {
             bed.world.model.spoil_once_after(*well, failed("unknown"));
@@ -356,7 +356,11 @@ fn check(bed: &Bed, left: Option<&Remains>) {
     for (id, words) in [("t1", "One"), ("t2", "Two"), ("last", "Last")] {
         let times = conversation.heard(&format!("[INSTRUCTION]\n{words}"));
         let accepted = status(bed).contains_key(id);
-        assert!(if accepted { times >= 1 } else { times == 0 }, "{words} was said {times} times");
+        assert!(
+            if accepted { times >= 1 } else { times == 0 },
+            "{words} was said {times} times: {:#?}",
+            conversation.user_texts()
+        );
     }
     if !bed.world.workspaces.borrow().is_empty() {
         let shown = conversation.heard("Path: src/a.rs");
@@ -454,6 +458,18 @@ fn a_crash_changes_nothing_that_a_client_who_repeats_can_see() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn the_export_of_every_kind_of_turn_replays() {
+    for scenario in scenarios() {
+        let bed = Bed::new();
+        for next in &scenario.acts {
+            act(&bed, next, &mut None).expect("the instance lives");
+        }
+        bed.settle();
+        super::replays::assert_replays(&bed, scenario.name);
     }
 }
 

@@ -27,6 +27,7 @@ mod model_parameters;
 mod modes;
 mod no_storage;
 mod progress;
+mod replays;
 mod retrieval;
 mod rows;
 mod session;

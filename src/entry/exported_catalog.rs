@@ -1,0 +1,77 @@
+//! What an export tells of the catalog: as much as decides what becomes of a session's turns, and that the model or
+//! the client was told anyway. Instructions stand with the calls that sent them; addresses, headers and the names of
+//! secrets are no part of it.
+
+use serde::Serialize;
+
+use crate::catalog::{AgentContext, Catalog, CompactionBy, Mode};
+use crate::ports::Deployment;
+
+/// The catalog as it was when the export was made.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ExportedCatalog<'a> {
+    resend_tools: bool,
+    max_iterations: u32,
+    budget: Budget,
+    compaction: Compaction,
+    modes: Vec<ExportedMode<'a>>,
+}
+
+/// In tokens.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Budget {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_tokens: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Compaction {
+    /// As the catalog spells it.
+    by: &'static str,
+    /// In tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threshold: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct ExportedMode<'a> {
+    key: &'a str,
+    display_name: &'a str,
+    when_to_use: &'a str,
+    welcome_message: &'a str,
+}
+
+impl<'a> ExportedCatalog<'a> {
+    /// What is told of a catalog to a session of this agent context.
+    pub(super) fn of(catalog: &'a Catalog, agent: &AgentContext, deployment: &Deployment) -> Self {
+        let mode = |mode: &'a Mode| ExportedMode {
+            key: &mode.key,
+            display_name: &mode.display_name,
+            when_to_use: &mode.when_to_use,
+            welcome_message: &mode.welcome_message,
+        };
+        Self {
+            resend_tools: agent.resend_tools,
+            max_iterations: agent.max_iterations.unwrap_or(deployment.max_iterations),
+            budget: Budget {
+                turn_tokens: agent.budget.turn_tokens,
+                session_tokens: agent.budget.session_tokens,
+            },
+            compaction: Compaction {
+                by: match agent.compaction.by {
+                    CompactionBy::Own => "Own",
+                    CompactionBy::Service => "Service",
+                    CompactionBy::None => "None",
+                },
+                threshold: agent.compaction.threshold,
+            },
+            modes: catalog.modes().iter().map(mode).collect(),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Which entries of the conversation a call sent, and in which form: with the entries themselves, the input of
+//! its body, byte for byte. A transcript keeps it, because entries are withheld and windows move later.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::composition::{refused_output, shortened_output};
+use crate::contract::Fault;
+use crate::persistence::{EntryKind, EntrySeq};
+use crate::responses_api::{for_replay, is_compaction};
+
+/// Entries that follow each other and are sent alike: their number does not count for the length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct SentEntries {
+    /// The first one.
+    pub first: EntrySeq,
+    /// The last one, which can be the same.
+    pub last: EntrySeq,
+    /// The form of those that can have several forms: tool outputs, or the one model output of which only a
+    /// part is sent. All others have the form of their kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Form>,
+}
+
+impl SentEntries {
+    /// The form of one of the entries.
+    pub fn form_of(&self, kind: EntryKind) -> Form {
+        let concerned = match self.form {
+            None | Some(Form::AsStored | Form::ForReplay) => None,
+            Some(form @ Form::SinceCompaction) => Some((EntryKind::ModelOutput, form)),
+            Some(form @ (Form::StandIns | Form::Shortened(_))) => {
+                Some((EntryKind::ToolOutputs, form))
+            }
+        };
+        concerned.filter(|(of, _)| *of == kind).map_or(Form::of(kind), |(_, form)| form)
+    }
+
+    /// Adds an entry to those that are sent.
+    pub(super) fn add(sent: &mut Vec<Self>, seq: EntrySeq, kind: EntryKind, form: Form) {
+        match sent.last_mut() {
+            Some(before) if seq.follows(before.last) && before.form_of(kind) == form => {
+                before.last = seq;
+            }
+            _ => {
+                let form = Some(form).filter(|form| *form != Form::of(kind));
+                sent.push(Self { first: seq, last: seq, form });
+            }
+        }
+    }
+}
+
+/// The form in which an entry's items are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// The items themselves.
+    AsStored,
+    /// Model outputs as the service takes them back.
+    ForReplay,
+    /// Stand-ins for tool outputs that the service refused.
+    StandIns,
+    /// Tool outputs of which so many bytes stay.
+    Shortened(u32),
+    /// Like [`Self::ForReplay`], from the newest compaction item on.
+    SinceCompaction,
+}
+
+impl Form {
+    /// The form of an entry of which nothing else is known.
+    pub fn of(kind: EntryKind) -> Self {
+        match kind {
+            EntryKind::ModelOutput => Self::ForReplay,
+            EntryKind::System | EntryKind::User | EntryKind::ToolOutputs | EntryKind::StandIn => {
+                Self::AsStored
+            }
+        }
+    }
+
+    /// Writes each of an entry's items, a JSON array, in this form.
+    pub fn each_item(self, items: &str, mut write: impl FnMut(&RawValue)) -> Result<(), Fault> {
+        let items: Vec<&RawValue> = serde_json::from_str(items)
+            .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
+        let begin = match self {
+            Self::SinceCompaction => items.iter().rposition(|item| is_compaction(item)),
+            Self::AsStored | Self::ForReplay | Self::StandIns | Self::Shortened(_) => None,
+        };
+        for item in items.into_iter().skip(begin.unwrap_or(0)) {
+            match self {
+                Self::AsStored => write(item),
+                Self::ForReplay | Self::SinceCompaction => {
+                    for_replay(item).iter().for_each(|item| write(item));
+                }
+                Self::StandIns => write(&refused_output(item)?),
+                Self::Shortened(bytes) => match shortened_output(item, bytes as usize)? {
+                    Some(shortened) => write(&shortened),
+                    None => write(item),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_conversation_takes_few_bytes_and_each_entry_keeps_its_form() {
+        use EntryKind::{ModelOutput, System, ToolOutputs, User};
+        let mut entries =
+            vec![(1, System, Form::AsStored), (90, EntryKind::StandIn, Form::AsStored)];
+        entries.push((40, ModelOutput, Form::SinceCompaction));
+        for turn in 0..10 {
+            let seq = 41 + 4 * turn;
+            let form = if turn < 5 { Form::Shortened(1024) } else { Form::AsStored };
+            entries.push((seq, User, Form::AsStored));
+            entries.push((seq + 1, ModelOutput, Form::ForReplay));
+            entries.push((seq + 2, ToolOutputs, form));
+            entries.push((seq + 3, ModelOutput, Form::ForReplay));
+        }
+        // The message at 81 was withheld.
+        entries.push((82, ToolOutputs, Form::StandIns));
+        entries.push((83, User, Form::AsStored));
+        let mut sent = Vec::new();
+        for (seq, kind, form) in &entries {
+            SentEntries::add(&mut sent, EntrySeq::at(*seq), *kind, *form);
+        }
+        for (seq, kind, form) in &entries {
+            let seq = EntrySeq::at(*seq);
+            let run = sent.iter().find(|run| run.first <= seq && seq <= run.last).unwrap();
+            assert_eq!(run.form_of(*kind), *form, "{seq:?}");
+        }
+        assert_eq!(
+            serde_json::to_string(&sent).unwrap(),
+            concat!(
+                r#"[{"First":1,"Last":1},{"First":90,"Last":90},"#,
+                r#"{"First":40,"Last":41,"Form":"since_compaction"},{"First":42,"Last":42},"#,
+                r#"{"First":43,"Last":62,"Form":{"shortened":1024}},{"First":63,"Last":80},"#,
+                r#"{"First":82,"Last":83,"Form":"stand_ins"}]"#
+            )
+        );
+    }
+}

@@ -1,0 +1,365 @@
+//! The services of a session that runs again: the model service gives the recorded outputs, a tool its recorded
+//! result. Each request is compared with the one that was sent.
+//!
+//! A recorded failure comes from the transcript's fault, which tells of its kind and not of the service's words;
+//! so the words are others, and their effect is the same.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use aptix_edge::contract::{ErrorCode, Fault, Usage};
+use aptix_edge::persistence::EntryKind;
+use aptix_edge::ports::{HttpFault, HttpRequest};
+use bed::{HttpReply, Piece};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::bundle::{Bundle, BundledEntry, BundledTurn, ModelCall, Retry};
+use super::rebuild::rebuild;
+
+/// `None` leaves the caller waiting.
+type Played = Option<Result<HttpReply, HttpFault>>;
+
+/// All services of a session.
+pub struct Services {
+    bundle: Rc<Bundle>,
+    /// Turn and model call of the calls that are still to come.
+    calls: RefCell<VecDeque<(usize, usize)>>,
+    /// The attempts at the next one that have failed.
+    failed: Cell<usize>,
+    /// What was not as it is recorded.
+    findings: RefCell<Vec<String>>,
+    /// A request was left without a reply.
+    waits: Cell<bool>,
+}
+
+impl Services {
+    pub fn of(bundle: Rc<Bundle>) -> Rc<Self> {
+        let mut calls: Vec<(usize, usize)> = Vec::new();
+        for (place, turn) in bundle.turns.iter().enumerate() {
+            calls.extend((0..turn.model_calls.len()).map(|call| (place, call)));
+        }
+        calls.sort_by_key(|(turn, call)| bundle.turns[*turn].model_calls[*call].number);
+        Rc::new(Self {
+            bundle,
+            calls: RefCell::new(calls.into()),
+            failed: Cell::new(0),
+            findings: RefCell::default(),
+            waits: Cell::new(false),
+        })
+    }
+
+    /// The turn that makes the next recorded call.
+    pub fn next_turn(&self) -> Option<usize> {
+        self.calls.borrow().front().map(|(turn, _)| *turn)
+    }
+
+    /// Turn and model call of the recorded calls that were not made yet.
+    pub fn coming(&self) -> Vec<(usize, usize)> {
+        self.calls.borrow().iter().copied().collect()
+    }
+
+    /// The number of recorded calls that were not made yet.
+    pub fn left(&self) -> usize {
+        self.calls.borrow().len()
+    }
+
+    /// Whether a request was left without a reply since the last time.
+    pub fn waits(&self) -> bool {
+        self.waits.take()
+    }
+
+    pub fn find(&self, finding: String) {
+        self.findings.borrow_mut().push(finding);
+    }
+
+    pub fn findings(&self) -> Vec<String> {
+        self.findings.borrow().clone()
+    }
+
+    /// The reply to a request.
+    pub fn reply(&self, request: &HttpRequest) -> Played {
+        let path = request.url.split('?').next().unwrap_or_default();
+        let played = match path.ends_with("/responses") {
+            true => self.model(&request.body),
+            false => self.tool(&request.body),
+        };
+        if played.is_none() {
+            self.waits.set(true);
+        }
+        played
+    }
+
+    fn model(&self, body: &str) -> Played {
+        let Some((turn_place, call_place)) = self.calls.borrow().front().copied() else {
+            self.find("there was one more model call than recorded".to_owned());
+            return Some(Err(HttpFault("the record has ended".to_owned())));
+        };
+        let turn = &self.bundle.turns[turn_place];
+        let call = &turn.model_calls[call_place];
+        if let Ok(sent) = rebuild(&self.bundle, turn, call)
+            && let Some(how) = difference(&sent, body)
+        {
+            let (id, number) = (&turn.turn_id, call_place + 1);
+            self.find(format!("turn {id}, model call {number}: another body was sent: {how}"));
+        }
+        if let Some(retry) = call.retries.get(self.failed.get()) {
+            self.failed.set(self.failed.get() + 1);
+            return Some(failed_attempt(retry));
+        }
+        self.failed.set(0);
+        self.calls.borrow_mut().pop_front();
+        match &call.fault {
+            Some(fault) => self.failure(turn, call_place, fault),
+            None if call.summary => {
+                let text = summary(&self.bundle, turn, call_place);
+                let message = json!({ "type": "message", "id": "m", "status": "completed", "role": "assistant",
+                    "content": [{ "type": "output_text", "annotations": [], "text": text }] });
+                Some(Ok(response(call, &json!([message]).to_string(), None)))
+            }
+            None => Some(Ok(self.output(turn, call_place))),
+        }
+    }
+
+    /// The recorded output of a call that gave one.
+    fn output(&self, turn: &BundledTurn, place: usize) -> HttpReply {
+        let gave_output = |call: &&ModelCall| call.fault.is_none() && !call.summary;
+        let before = turn.model_calls[..place].iter().filter(gave_output).count();
+        let last = turn.model_calls.iter().filter(gave_output).count() == before + 1;
+        let mut outputs = turn.conversation.iter().filter(|e| e.kind == EntryKind::ModelOutput);
+        let Some(output) = outputs.nth(before) else {
+            self.find(format!("turn {}: the output of a model call is missing", turn.turn_id));
+            return HttpReply::new(200, "{}");
+        };
+        let cut = turn
+            .user_warnings
+            .iter()
+            .find_map(|said| said.strip_prefix("The answer is incomplete: "));
+        let reason = cut.filter(|_| last).map(|how| match how {
+            "it reached its length limit." => "max_output_tokens",
+            "a content filter stopped it." => "content_filter",
+            _ => "other",
+        });
+        response(&turn.model_calls[place], output.items.get(), reason)
+    }
+
+    fn failure(&self, turn: &BundledTurn, place: usize, fault: &Fault) -> Played {
+        let call = &turn.model_calls[place];
+        let detail = |name: &str| fault.details.as_ref().and_then(|details| details.get(name));
+        let text = |name: &str| detail(name).and_then(Value::as_str);
+        let (code, kind) = (text("Code"), text("Type"));
+        let too_long = fault.code == ErrorCode::ContextWindowExceeded;
+        let message = if too_long { "maximum context length exceeded" } else { "no" };
+        if let Some(status) = detail("HttpStatus").and_then(Value::as_u64) {
+            let followed = turn.model_calls.get(place + 1);
+            let param = match () {
+                () if too_long => None,
+                () if followed.is_some_and(|next| next.rebuilt) => Some("previous_response_id"),
+                () if self.withheld(call) => Some("input"),
+                () => Some("model"),
+            };
+            let error = json!({ "message": message, "type": kind, "code": code, "param": param });
+            let reply = HttpReply::new(status as u16, &json!({ "error": error }).to_string());
+            let asked = detail("RetryAfterMs").map(Value::to_string);
+            let reply = asked.iter().fold(reply, |reply, ms| reply.with("retry-after-ms", ms));
+            return Some(Ok(named(reply, text("RequestId"))));
+        }
+        let broken = |pieces: Vec<Piece>| {
+            let reply = HttpReply::in_pieces(200, pieces).with("content-type", "text/event-stream");
+            Some(Ok(named(reply, text("RequestId"))))
+        };
+        let reason = text("Reason").or(too_long.then_some("max_prompt_tokens"));
+        match fault.code {
+            ErrorCode::UpstreamUnavailable => Some(Err(HttpFault("refused".to_owned()))),
+            ErrorCode::UpstreamFailed | ErrorCode::ContextWindowExceeded
+                if text("Reason").is_none() =>
+            {
+                let error = json!({ "code": code, "type": kind, "message": message });
+                let failed = json!({ "id": call.response_id, "status": "failed", "error": error,
+                    "usage": call.usage.map(usage) });
+                let failed = json!({ "type": "response.failed", "response": failed });
+                broken(vec![begun(call), said("…"), event(&failed)])
+            }
+            ErrorCode::UpstreamIncomplete | ErrorCode::ContextWindowExceeded => {
+                Some(Ok(named(response(call, "[]", reason.or(Some("other"))), text("RequestId"))))
+            }
+            ErrorCode::UpstreamProtocol if fault.message.contains("broke in the middle") => {
+                broken(vec![begun(call), said("…"), Piece::Broken])
+            }
+            ErrorCode::UpstreamProtocol if fault.message.contains("ended before") => {
+                broken(vec![begun(call), said("…")])
+            }
+            ErrorCode::UpstreamProtocol => broken(vec![Piece::text("data: [}\n\n")]),
+            // It was cancelled, or nothing came in time.
+            _ => {
+                self.waits.set(true);
+                let told = turn.text_so_far.as_deref().map(said);
+                let begun = call.response_id.is_some().then(|| begun(call));
+                let silence = [begun, told, Some(Piece::EndlessSilence)];
+                broken(silence.into_iter().flatten().collect())
+            }
+        }
+    }
+
+    /// Whether the service refused something of what a call sent.
+    fn withheld(&self, call: &ModelCall) -> bool {
+        let refused = |entry: &BundledEntry| entry.standing != "kept";
+        let sent = |entry: &BundledEntry| {
+            call.input.iter().any(|run| run.first <= entry.sequence && entry.sequence <= run.last)
+        };
+        let mut entries = self.bundle.turns.iter().flat_map(|turn| &turn.conversation);
+        entries.any(|entry| refused(entry) && sent(entry))
+    }
+
+    fn tool(&self, body: &str) -> Played {
+        let asked: Value = serde_json::from_str(body).unwrap_or_default();
+        let turn = self.bundle.turns.iter().find(|turn| asked["TurnId"] == turn.turn_id.as_str());
+        let call = turn.and_then(|turn| {
+            turn.tool_calls.iter().find(|call| asked["ToolCallId"] == call.tool_call_id.as_str())
+        });
+        let Some((turn, call)) = turn.zip(call) else {
+            self.find(format!("the tool call {} is not recorded", asked["ToolCallId"]));
+            return Some(Err(HttpFault("the record has no such call".to_owned())));
+        };
+        let answer = call.answer.as_ref();
+        if let Some(result) = answer.and_then(|answer| answer["ResultJson"].as_str()) {
+            let took = answer.and_then(|answer| answer["ExecutionMs"].as_u64()).unwrap_or_default();
+            return Some(Ok(HttpReply::new(200, result).after(took)));
+        }
+        let told = answer.and_then(|answer| answer["ErrorMessage"].as_str());
+        let outcomes = turn.submissions.iter().filter_map(|submission| submission.outcome.as_ref());
+        let failures = told.into_iter().chain(outcomes.map(|outcome| outcome.get()));
+        failures.into_iter().find_map(failed_tool)
+    }
+}
+
+/// The reply of a tool that failed in these words.
+fn failed_tool(words: &str) -> Option<Result<HttpReply, HttpFault>> {
+    if let Some((_, rest)) = words.split_once("it answered with status ") {
+        let status = rest.get(..3)?.parse().ok()?;
+        return Some(Ok(HttpReply::new(status, "")));
+    }
+    if words.contains("its answer is not JSON") {
+        return Some(Ok(HttpReply::new(200, "no JSON")));
+    }
+    words.contains("it could not be reached").then(|| Err(HttpFault("refused".to_owned())))
+}
+
+/// The summary that a call gave, as far as anything was made of it: the next call continues it, or the message
+/// that stands for turns holds it.
+fn summary(bundle: &Bundle, turn: &BundledTurn, place: usize) -> String {
+    let text_of = |message: &RawValue| {
+        let message: Value = serde_json::from_str(message.get()).unwrap_or_default();
+        message["content"][0]["text"].as_str().unwrap_or_default().to_owned()
+    };
+    let calls = &turn.model_calls;
+    if let Some(next) =
+        calls.get(place + 1).and_then(|next| bundle.texts.get(next.summarised.as_ref()?))
+    {
+        let next = serde_json::from_str::<&RawValue>(next).map(text_of).unwrap_or_default();
+        let so_far = next.strip_prefix("[SUMMARY SO FAR]\n");
+        let so_far = so_far.and_then(|rest| rest.split_once("\n\n[RECORD]\n"));
+        return so_far.map(|(summary, _)| summary.to_owned()).unwrap_or_default();
+    }
+    let ends = |place: &usize| {
+        let follows = calls.get(place + 1).is_some_and(|next| next.summary);
+        calls[*place].summary && calls[*place].fault.is_none() && !follows
+    };
+    let before = (0..place).filter(ends).count();
+    let stand_ins = turn.conversation.iter().filter(|entry| entry.kind == EntryKind::StandIn);
+    let mut summaries = stand_ins.filter_map(|entry| {
+        let items: Vec<&RawValue> = serde_json::from_str(entry.items.get()).ok()?;
+        let text = text_of(items.first()?);
+        let told = text.strip_prefix("[SUMMARY OF EARLIER TURNS]\n")?;
+        told.split_once("\n\n").map(|(_, summary)| summary.to_owned())
+    });
+    summaries.nth(before).unwrap_or_default()
+}
+
+fn failed_attempt(retry: &Retry) -> Result<HttpReply, HttpFault> {
+    match retry.http_status {
+        Some(status) => {
+            let error = json!({ "error": { "message": "Try again." } }).to_string();
+            Ok(HttpReply::new(status, &error).with("retry-after-ms", &retry.waited_ms.to_string()))
+        }
+        None if retry.response_id.is_some() || retry.usage.is_some() => {
+            let response = json!({ "id": retry.response_id, "status": "in_progress", "usage": retry.usage.map(usage) });
+            let begun = event(&json!({ "type": "response.created", "response": response }));
+            let reply = HttpReply::in_pieces(200, [begun, Piece::Broken]);
+            Ok(reply.with("content-type", "text/event-stream"))
+        }
+        None => Err(HttpFault("refused".to_owned())),
+    }
+}
+
+/// A whole response with these output items.
+fn response(call: &ModelCall, output: &str, incomplete: Option<&str>) -> HttpReply {
+    let status = if incomplete.is_some() { "incomplete" } else { "completed" };
+    let mut members =
+        json!({ "object": "response", "status": status, "usage": call.usage.map(usage) });
+    if let Some(id) = &call.response_id {
+        members["id"] = id.as_str().into();
+    }
+    if let Some(reason) = incomplete {
+        members["incomplete_details"] = json!({ "reason": reason });
+    }
+    // The items stay as they are written.
+    let text = members.to_string();
+    let open = text.strip_suffix('}').unwrap_or(&text);
+    HttpReply::new(200, &format!("{open},\"output\":{output}}}"))
+        .with("content-type", "application/json")
+}
+
+fn begun(call: &ModelCall) -> Piece {
+    let response =
+        json!({ "id": call.response_id, "status": "in_progress", "usage": call.usage.map(usage) });
+    event(&json!({ "type": "response.created", "response": response }))
+}
+
+fn said(text: &str) -> Piece {
+    let place = json!({ "type": "response.output_text.delta", "item_id": "m", "output_index": 0,
+        "content_index": 0, "delta": text });
+    event(&place)
+}
+
+fn event(event: &Value) -> Piece {
+    Piece::text(&format!("data: {event}\n\n"))
+}
+
+fn named(reply: HttpReply, request_id: Option<&str>) -> HttpReply {
+    request_id.into_iter().fold(reply, |reply, id| reply.with("x-request-id", id))
+}
+
+fn usage(counted: Usage) -> Value {
+    json!({
+        "input_tokens": counted.prompt_tokens,
+        "input_tokens_details": { "cached_tokens": counted.cached_tokens },
+        "output_tokens": counted.completion_tokens,
+        "output_tokens_details": { "reasoning_tokens": counted.reasoning_tokens },
+        "total_tokens": counted.total_tokens,
+    })
+}
+
+/// How another body than the recorded one was sent; `None` when it was not. The key of the prompt cache names the
+/// deployment's tenant, which no export tells.
+fn difference(recorded: &str, sent: &str) -> Option<String> {
+    const KEY: &str = "\"prompt_cache_key\":\"";
+    let without_key = |body: &str| match body.rsplit_once(KEY) {
+        Some((before, rest)) => {
+            format!("{before}{}", rest.trim_start_matches(|c: char| c.is_ascii_hexdigit()))
+        }
+        None => body.to_owned(),
+    };
+    let (recorded, sent) = (without_key(recorded), without_key(sent));
+    if recorded == sent {
+        return None;
+    }
+    let same = recorded.bytes().zip(sent.bytes()).take_while(|(one, other)| one == other).count();
+    let around = |text: &str| {
+        let from = text.floor_char_boundary(same.saturating_sub(20));
+        let to = text.floor_char_boundary(same + 40);
+        text[from.min(to)..to].to_owned()
+    };
+    Some(format!("from byte {same} on `{}` instead of `{}`", around(&sent), around(&recorded)))
+}

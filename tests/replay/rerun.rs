@@ -1,0 +1,357 @@
+//! A session runs again: admission, the loop, storage and outcomes are the product's own, the services play the
+//! record ([`Services`]).
+//!
+//! An export holds no requests of user turns, only what was composed from them. So a turn begins with a request in
+//! few words, its instance ends with the step that stores it, the recorded messages, tools and warnings take the
+//! place of what was stored, and another instance goes on, as after a deploy. Tool continuations and cancels are
+//! the client's own requests.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use aptix_edge::encoding::sha256_hex;
+use aptix_edge::persistence::EntryKind;
+use bed::{Bed, Crash};
+use serde_json::{Map, Value, json};
+
+use super::bundle::{Bundle, BundledEntry, BundledTurn};
+use super::catalog::document;
+use super::player::Services;
+
+/// The longest text that is put into a row, in bytes.
+const INLINE_BYTES: usize = 450_000;
+
+/// Runs a session again. Returns what was not as it is recorded, or why it cannot run again.
+pub fn rerun(export: &str) -> Result<Vec<String>, String> {
+    let bundle = Rc::new(Bundle::read(export)?);
+    let mut calls = bundle.turns.iter().flat_map(|turn| &turn.model_calls);
+    if calls.any(|call| call.template.is_none()) {
+        return Err("a model call was stored by an older version".to_owned());
+    }
+    if bundle.catalog.is_none() {
+        return Err("the export tells of no catalog".to_owned());
+    }
+    if let Some(turn) = bundle.turns.iter().find(|turn| turn.status == "running") {
+        return Err(format!("turn {} was still running", turn.turn_id));
+    }
+    let services = Services::of(Rc::clone(&bundle));
+    let bed = Bed::new();
+    bed.world.session.replace(bundle.session_id.clone());
+    let player = Rc::clone(&services);
+    bed.world.player.replace(Some(Rc::new(move |request| player.reply(request))));
+    let rerun = Rerun { bed, bundle, services };
+    rerun.run();
+    rerun.compare();
+    Ok(rerun.services.findings())
+}
+
+struct Rerun {
+    bed: Bed,
+    bundle: Rc<Bundle>,
+    services: Rc<Services>,
+}
+
+impl Rerun {
+    /// Takes the client's acts in the order of the recorded model calls.
+    fn run(&self) {
+        let mut begun = 0;
+        while let Some(next) = self.services.next_turn() {
+            let left = self.services.left();
+            let turn = &self.bundle.turns[next];
+            self.configure();
+            if next >= begun {
+                self.end_waiting(begun);
+                self.begin(begun);
+                begun += 1;
+                if begun <= next {
+                    continue;
+                }
+            } else if self.status(turn) == "awaiting_tools" {
+                self.send_results(turn);
+            } else {
+                self.send(&self.request(turn), turn);
+            }
+            if self.services.left() == left {
+                let (id, status) = (&turn.turn_id, self.status(turn));
+                self.services.find(format!("turn {id} made no further model call; it is {status}"));
+                return;
+            }
+        }
+        self.configure();
+        while begun < self.bundle.turns.len() {
+            self.end_waiting(begun);
+            self.begin(begun);
+            begun += 1;
+        }
+        self.end_waiting(begun);
+    }
+
+    /// The catalog may have been changed between two turns, so it is that of the calls that come next.
+    fn configure(&self) {
+        let Some(catalog) = &self.bundle.catalog else { return };
+        let coming = self.services.coming();
+        let coming = coming.iter().map(|(turn, call)| &self.bundle.turns[*turn].model_calls[*call]);
+        self.bed.keep_catalog(document(&self.bundle, catalog, coming));
+    }
+
+    /// Cancels the turns before `begun` that wait for their client and were cancelled.
+    fn end_waiting(&self, begun: usize) {
+        for turn in self.bundle.turns.iter().take(begun) {
+            if self.status(turn) == "awaiting_tools" && turn.status == "aborted" {
+                self.cancel(turn);
+            }
+        }
+    }
+
+    fn begin(&self, place: usize) {
+        let turn = &self.bundle.turns[place];
+        let step = self.bed.disk.steps.get() + 1;
+        self.bed.restart_to_crash(Some(Crash::AfterStep(step)));
+        if let Some(heard) = self.bed.try_post(&self.request(turn)) {
+            self.services.find(format!("turn {} was refused: {}", turn.turn_id, heard.text));
+            return;
+        }
+        self.restore(place as u64 + 1, turn);
+        self.bed.restart();
+        self.bed.alarm();
+        self.drive(turn);
+    }
+
+    /// A request in the place of the one that began the turn.
+    fn request(&self, turn: &BundledTurn) -> Value {
+        json!({ "SessionId": self.bundle.session_id, "TurnId": turn.turn_id, "Instruction": ".",
+            "ConversationContextId": self.bundle.conversation_context_id })
+    }
+
+    /// Puts what was composed from the real request into the place of what was composed from the other.
+    fn restore(&self, ordinal: u64, turn: &BundledTurn) {
+        let disk = &self.bed.disk;
+        for kind in [EntryKind::System, EntryKind::User] {
+            let stored = disk.read(&format!(
+                "SELECT seq FROM conversation WHERE turn = {ordinal} AND kind = '{}'",
+                kind.as_str()
+            ));
+            let recorded = turn.conversation.iter().find(|entry| entry.kind == kind);
+            let place = stored.first().and_then(|row| row["seq"].as_u64());
+            match (place, recorded) {
+                (Some(place), Some(entry)) => self.restore_entry(place, entry),
+                (None, None) => {}
+                (place, _) => self.services.find(format!(
+                    "turn {}: the {} message is {}",
+                    turn.turn_id,
+                    kind.as_str(),
+                    if place.is_some() { "new" } else { "missing" }
+                )),
+            }
+        }
+        let tools: Vec<Value> = turn
+            .tools
+            .iter()
+            .map(|tool| json!({ "name": tool.name, "on_server": tool.on_server, "definition": null }))
+            .collect();
+        // The definitions stay as they are written.
+        let tools: Vec<String> = tools
+            .iter()
+            .zip(&turn.tools)
+            .map(|(members, tool)| {
+                members.to_string().replacen(
+                    "\"definition\":null",
+                    &format!("\"definition\":{}", tool.definition.get()),
+                    1,
+                )
+            })
+            .collect();
+        let tools = self.keep(None, &format!("[{}]", tools.join(",")));
+        let row = disk.read(&format!("SELECT progress FROM turns WHERE ordinal = {ordinal}"));
+        let progress = row[0]["progress"].as_str().unwrap_or_default();
+        let mut progress: Map<String, Value> = serde_json::from_str(progress).unwrap_or_default();
+        let choice = turn.model_calls.iter().find(|call| !call.summary);
+        progress
+            .insert("tool_choice".into(), choice.and_then(|call| call.tool_choice.clone()).into());
+        let brought = turn.user_warnings.iter().filter(|said| !of_the_run(said)).cloned();
+        progress.insert("user_warnings".into(), brought.collect());
+        let brought =
+            turn.warnings.iter().filter(|warning| warning["ErrorCode"] != "several_mode_changes");
+        progress.insert("warnings".into(), brought.cloned().collect());
+        let progress = quoted(&Value::Object(progress).to_string());
+        disk.write(&format!(
+            "UPDATE turns SET tools = '{tools}', progress = {progress} WHERE ordinal = {ordinal}"
+        ));
+        if let Some(context) = &self.bundle.solution_context_text {
+            let hash = self.keep(None, context);
+            disk.write(&format!("UPDATE session SET solution_context = '{hash}'"));
+        }
+    }
+
+    fn restore_entry(&self, place: u64, entry: &BundledEntry) {
+        if place != entry.sequence.number() {
+            let recorded = entry.sequence.number();
+            self.services.find(format!("entry {recorded} of the conversation is entry {place}"));
+        }
+        let items = match entry.items.get() {
+            long if long.len() > INLINE_BYTES => {
+                format!("@{}", self.keep(Some(format!("entry {place}")), long))
+            }
+            items => items.to_owned(),
+        };
+        let items = quoted(&items);
+        self.bed
+            .disk
+            .write(&format!("UPDATE conversation SET items = {items} WHERE seq = {place}"));
+    }
+
+    /// Keeps a text under a name, or else under its hash, which it returns.
+    fn keep(&self, name: Option<String>, text: &str) -> String {
+        let name = name.unwrap_or_else(|| sha256_hex(text.as_bytes()));
+        let mut rest = text;
+        for part in 0.. {
+            let (text, more) = rest.split_at(rest.floor_char_boundary(INLINE_BYTES));
+            let text = quoted(text);
+            self.bed.disk.write(&format!(
+                "INSERT OR REPLACE INTO texts (hash, part, text) VALUES ('{name}', {part}, {text})"
+            ));
+            rest = more;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        name
+    }
+
+    fn send_results(&self, turn: &BundledTurn) {
+        let open = self.bed.disk.read(&format!(
+            "SELECT tool_call_id FROM calls JOIN turns ON ordinal = turn
+             WHERE turn_id = {} AND runs_on = 'client' AND answer IS NULL",
+            quoted(&turn.turn_id)
+        ));
+        let open: BTreeSet<&str> =
+            open.iter().filter_map(|row| row["tool_call_id"].as_str()).collect();
+        let calls = turn.tool_calls.iter().filter(|call| open.contains(call.tool_call_id.as_str()));
+        let results: Vec<&Value> = calls.filter_map(|call| call.answer.as_ref()).collect();
+        let request = json!({ "SessionId": self.bundle.session_id, "TurnId": turn.turn_id,
+            "ToolResults": results });
+        self.send(&request, turn);
+    }
+
+    fn send(&self, request: &Value, turn: &BundledTurn) {
+        drop(self.bed.send(request));
+        self.drive(turn);
+    }
+
+    /// Runs the world until the turn has ended or waits for its client, or until it waits for a service that the
+    /// record says nothing of: then it was cancelled, or its time was up.
+    fn drive(&self, turn: &BundledTurn) {
+        self.services.waits();
+        // A request that was sent is admitted first.
+        self.bed.run_at_once();
+        while self.status(turn) == "running" {
+            if self.services.waits() && turn.status == "aborted" {
+                self.bed.run_at_once();
+                self.cancel(turn);
+            } else if !self.bed.step() {
+                return;
+            }
+        }
+        self.bed.run_at_once();
+    }
+
+    fn cancel(&self, turn: &BundledTurn) {
+        let target = format!("/sessions/{}/turns/{}/cancel", self.bundle.session_id, turn.turn_id);
+        let heard = self.bed.asked("POST", &target, "");
+        if heard.status != 200 {
+            self.services.find(format!("turn {} is not cancelled: {}", turn.turn_id, heard.text));
+        }
+    }
+
+    /// The status of a turn; empty before it begins.
+    fn status(&self, turn: &BundledTurn) -> String {
+        let id = quoted(&turn.turn_id);
+        let rows = self.bed.disk.read(&format!("SELECT status FROM turns WHERE turn_id = {id}"));
+        let status = rows.first().and_then(|row| row["status"].as_str());
+        status.unwrap_or_default().to_owned()
+    }
+
+    /// Compares the session with the recorded one: outcomes, conversation and results byte for byte; no times.
+    fn compare(&self) {
+        let target = format!("/sessions/{}/export", self.bundle.session_id);
+        let export = self.bed.asked("GET", &target, "").text;
+        let again = match Bundle::read(&export) {
+            Ok(again) => again,
+            Err(fault) => {
+                return self.services.find(format!("the session that ran again: {fault}"));
+            }
+        };
+        let differs = |place: String, recorded: String, now: String| {
+            if recorded != now {
+                self.services.find(format!("{place} is {now} instead of {recorded}"));
+            }
+        };
+        let modes = |bundle: &Bundle| {
+            let mut history = bundle.mode_history.clone();
+            history.iter_mut().for_each(|change| change["Timestamp"] = Value::Null);
+            Value::Array(history).to_string()
+        };
+        differs("the history of modes".to_owned(), modes(&self.bundle), modes(&again));
+        for (recorded, now) in self.bundle.turns.iter().zip(&again.turns) {
+            let (was, is) = (told(recorded), told(now));
+            for (place, (was, is)) in was.iter().zip(&is).enumerate() {
+                let what = was.0.max(is.0);
+                let place = format!("turn {}: {what} ({place})", recorded.turn_id);
+                differs(place, was.1.clone(), is.1.clone());
+            }
+            let number = format!("turn {}: the number of what it tells", recorded.turn_id);
+            differs(number, was.len().to_string(), is.len().to_string());
+        }
+        let number = "the number of turns".to_owned();
+        differs(number, self.bundle.turns.len().to_string(), again.turns.len().to_string());
+    }
+}
+
+/// What a turn's part of an export tells, as far as it is the same when the turn runs again.
+fn told(turn: &BundledTurn) -> Vec<(&'static str, String)> {
+    let mut told = vec![("its status", turn.status.clone())];
+    for submission in &turn.submissions {
+        let outcome = submission.outcome.as_ref().map_or("none", |outcome| outcome.get());
+        told.push(("an outcome", format!("{:?} {outcome}", submission.http_status)));
+    }
+    for entry in &turn.conversation {
+        let (seq, kind) = (entry.sequence.number(), entry.kind.as_str());
+        let items = entry.items.get();
+        told.push((
+            "an entry of its conversation",
+            format!("{seq} {kind} {} {items}", entry.standing),
+        ));
+    }
+    for call in &turn.model_calls {
+        let fault = call.fault.as_ref().map(ToString::to_string);
+        let made = json!([
+            call.number,
+            call.summary,
+            call.input,
+            call.tools_sent,
+            call.tool_choice,
+            call.previous_response_id,
+            call.response_id,
+            call.usage,
+            fault
+        ]);
+        told.push(("a model call", made.to_string()));
+    }
+    for call in &turn.tool_calls {
+        let made = json!([call.model_call, call.tool_call_id, call.runs_on, call.answer]);
+        told.push(("a tool call", made.to_string()));
+    }
+    told
+}
+
+/// Whether a user warning comes from the run of a turn, which gives it again.
+fn of_the_run(warning: &str) -> bool {
+    ["The answer is incomplete: ", "The model declined ", "The model ended its answer "]
+        .iter()
+        .any(|begin| warning.starts_with(begin))
+}
+
+/// A text of a statement.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

@@ -1,0 +1,92 @@
+//! The replay of a session's export (interface §1): what every model call sent is built again from it, byte for
+//! byte, and the session runs again with the same outcomes.
+
+use bed::*;
+use replay::{Bundle, NotRebuilt, rebuild, report};
+use serde_json::{Value, json};
+
+fn exported(bed: &Bed) -> String {
+    bed.asked("GET", "/sessions/s/export", "").text
+}
+
+/// Replays the bed's session, and asserts that nothing differs.
+pub(crate) fn assert_replays(bed: &Bed, what: &str) {
+    let report = report(&exported(bed)).unwrap();
+    assert_eq!(report.faults, 0, "{what}:\n{}", report.text);
+}
+
+#[test]
+fn a_rebuilt_body_is_the_one_that_was_sent() {
+    let bed = Bed::new();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["ModelParameters"] =
+            json!({ "top_p": 0.5, "include": ["message.output_text.logprobs"] });
+    });
+    let mut sent = Vec::new();
+    for (id, words, choice) in
+        [("t1", "One [plan: server, mode:ddr]", Some("lookup")), ("t2", "Two", None)]
+    {
+        let members = choice.map_or(json!({}), |name| json!({ "ToolChoiceName": name }));
+        bed.post(&with(turn(id, words), members)).final_text();
+        sent.push(bed.world.model.latest_body());
+    }
+    let bundle = Bundle::read(&exported(&bed)).unwrap();
+    let mut calls = 0;
+    for (turn, latest) in bundle.turns.iter().zip(sent) {
+        let bodies: Vec<String> =
+            turn.model_calls.iter().map(|call| rebuild(&bundle, turn, call).unwrap()).collect();
+        assert_eq!(bodies.last(), Some(&latest));
+        calls += bodies.len();
+    }
+    assert_eq!(calls, bed.world.model.requests());
+    // One text for each mode's instructions, however many calls were made.
+    assert_eq!(bundle.texts.len(), 2);
+}
+
+#[test]
+fn a_bundle_that_was_tampered_with_is_told_where() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One [plan: server]")).final_text();
+    bed.post(&turn("t2", "Two")).final_text();
+    let export = exported(&bed);
+    let tampered = |from: &str, to: &str| {
+        assert!(export.contains(from), "{from}");
+        report(&export.replacen(from, to, 1)).unwrap().text
+    };
+    let input = |entries: &str| format!("the input (entries {entries} of the conversation)");
+    let first = format!("model call 1: differs from the body that was sent: {}", input("1 to 2"));
+    let same_length = format!("it has the same length, so {} or the tools have", input("6"));
+    for (from, to, told) in [
+        ("[INSTRUCTION]\\nOne", "[INSTRUCTION]\\nEins", first.as_str()),
+        ("[INSTRUCTION]\\nTwo", "[INSTRUCTION]\\nOwt", &same_length),
+        (r#""output":"{\"found"#, r#""output":"{\"lost"#, &input("4")),
+        (r#""Sequence":4"#, r#""Sequence":40"#, "the export lacks entry 4"),
+        (r#""description":"A tool.""#, r#""description":"A tool!!""#, "the tools have "),
+        (r#"{\"model\":\"m\""#, r#"{\"model\":\"n\""#, "was changed"),
+        (
+            r#""PrimaryOutputText":"Answer to Two.""#,
+            r#""PrimaryOutputText":"No.""#,
+            "turn t2: an outcome",
+        ),
+    ] {
+        let text = tampered(from, to);
+        assert!(text.contains(told), "{from}: {text}");
+    }
+}
+
+#[test]
+fn a_transcript_of_an_older_version_cannot_be_rebuilt_and_says_so() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One")).final_text();
+    let mut export: Value = serde_json::from_str(&exported(&bed)).unwrap();
+    export["Result"]["Turns"][0]["ModelCalls"][0].as_object_mut().unwrap().remove("Template");
+    export["Result"].as_object_mut().unwrap().remove("Texts");
+    let export = export.to_string();
+    let bundle = Bundle::read(&export).unwrap();
+    let turn = &bundle.turns[0];
+    let rebuilt = rebuild(&bundle, turn, &turn.model_calls[0]);
+    assert_eq!(rebuilt, Err(NotRebuilt::StoredByOlderVersion));
+    let report = report(&export).unwrap();
+    assert_eq!(report.faults, 2, "{}", report.text);
+    assert!(Bundle::read("{}").is_err());
+}
