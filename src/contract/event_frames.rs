@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use super::progress::Progress;
+
 /// `output_text.delta`: text that is appended to a segment. `end` is the segment's length in bytes
 /// after it; the event's id contains it.
 pub fn delta(segment: u32, end: usize, text: &str) -> String {
@@ -20,6 +22,13 @@ pub fn delta(segment: u32, end: usize, text: &str) -> String {
 /// `output_text.discard`: the client drops all text of a segment.
 pub fn discard(segment: u32) -> String {
     format!("event: output_text.discard\ndata: {{\"Segment\":{segment}}}\n\n")
+}
+
+/// `progress`: what the turn is at. It has no id, because it is no position in the text.
+pub fn progress(progress: &Progress<'_>) -> String {
+    // Serializing plain members cannot fail.
+    let data = serde_json::to_string(progress).unwrap_or_default();
+    format!("event: progress\ndata: {data}\n\n")
 }
 
 /// The id of the `result` event.

@@ -19,6 +19,7 @@ pub mod identifiers;
 pub mod interface {}
 pub mod invoke_result;
 pub mod limits;
+pub mod progress;
 pub mod request;
 pub mod response;
 pub mod tool_result;
@@ -32,6 +33,7 @@ pub use fault::{Fault, Notice, Warning};
 pub use fingerprint::fingerprint;
 pub use identifiers::{SessionId, TurnId};
 pub use invoke_result::InvokeResult;
+pub use progress::{Progress, ToolState};
 pub use request::{
     ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ContentEncoding, ExecuteRequest,
     ImageMimeType, InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation,

@@ -199,6 +199,23 @@ impl Route {
     }
 }
 
+/// Whether the query of a stream's target asks for progress events.
+///
+/// # Errors
+/// `invalid_field` for a value that is neither `true` nor `false`.
+pub(super) fn asks_for_progress(target: &str) -> Result<bool, Fault> {
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    let value = query.split('&').find_map(|member| member.strip_prefix("Progress="));
+    match value.map(decoded).transpose()?.as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => {
+            let message = "Progress must be true or false.";
+            Err(Fault::new(ErrorCode::InvalidField, message).at("/Progress"))
+        }
+    }
+}
+
 fn turn_page(query: &str) -> Result<TurnPage, Fault> {
     let mut page = TurnPage { after: None, limit: MAX_TURNS };
     for member in query.split('&').filter(|member| !member.is_empty()) {

@@ -13,7 +13,7 @@ use super::export::Export;
 use super::front_door::object_failed;
 use super::request::RequestHead;
 use super::response::{JSON, Response, refusal_line};
-use super::route::{Route, SessionRoute};
+use super::route::{Route, SessionRoute, asks_for_progress};
 use super::session_host::SessionHost;
 use super::submission::{Asked, Delivery};
 use crate::contract::event_frames::END;
@@ -91,6 +91,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
         let epoch = self.epoch.get();
         let route = Route::find(head.method, head.target())?;
+        let streams = matches!(route, Route::Execute | Route::Session(_, SessionRoute::Stream(_)));
+        let progress = streams && asks_for_progress(head.target())?;
         let context = source.context(self.platform.as_ref(), head.origin()).await?;
         let mut since = self.platform.now_ms();
         let reply = match route {
@@ -128,7 +130,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         spent.session = self.lap(&mut since);
         Ok(match reply? {
-            Shown::Turn(delivery) => self.deliver(&context, head, delivery, spent).await,
+            Shown::Turn(mut delivery) => {
+                delivery.progress = progress;
+                self.deliver(&context, head, delivery, spent).await
+            }
             Shown::View(view) => Response::result(&view),
             Shown::Export(export) => {
                 let platform = Rc::clone(&self.platform);

@@ -30,6 +30,8 @@ pub(super) struct Delivery {
     pub(super) streaming: bool,
     /// The outcome was stored before this request.
     pub(super) replayed: bool,
+    /// The client asks for progress events.
+    pub(super) progress: bool,
     /// No client has seen text of this turn, so that a position can only belong to another turn.
     is_first_run: bool,
 }
@@ -46,7 +48,10 @@ impl Delivery {
             Some(END) => Position::end_of(&self.text),
             id => id.and_then(Position::parse),
         };
-        let cursor = TextCursor::new(position.filter(|_| !self.is_first_run));
+        let mut cursor = TextCursor::new(position.filter(|_| !self.is_first_run));
+        if self.progress {
+            cursor = cursor.hearing_progress(&self.text);
+        }
         if deployment.delta_interval_ms == 0 { cursor.apart() } else { cursor }
     }
 }
@@ -91,7 +96,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
         };
         let streaming = streaming.unwrap_or(turn.progress.streaming);
-        Ok(Delivery { text, streaming, replayed, is_first_run })
+        Ok(Delivery { text, streaming, replayed, progress: false, is_first_run })
     }
 
     /// Watches a turn (`GET …/stream`): its latest submission, running or ended.
@@ -100,7 +105,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => (self.attach(context, turn)?, false),
             Some(outcome) => (Rc::new(ended_text(outcome)?), true),
         };
-        Ok(Delivery { text, streaming: true, replayed, is_first_run: false })
+        Ok(Delivery { text, streaming: true, replayed, progress: false, is_first_run: false })
     }
 
     /// Aborts a turn (`POST …/cancel`) and returns session and turn as they are afterwards. A turn that

@@ -13,6 +13,7 @@ use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatu
 use crate::encoding::timestamp;
 use crate::persistence::{Call, CompactionRecord, ModeChange, Session, Turn};
 use crate::ports::{Database, Platform};
+use crate::reasoner::CurrentStep;
 
 /// `GET /sessions/{SessionId}`
 #[derive(Serialize)]
@@ -119,6 +120,18 @@ pub(super) struct TraceView {
     mode_changes: Vec<ModeChange>,
     /// Oldest first.
     compactions: Vec<CompactionRecord>,
+    /// What the turn is at; absent unless it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running: Option<RunningStep>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct RunningStep {
+    /// The data of the step's progress event.
+    #[serde(flatten)]
+    progress: Map<String, Value>,
+    since: String,
 }
 
 #[derive(Serialize)]
@@ -217,6 +230,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     pub(super) fn trace_view(&self, session: Session, turn: Turn) -> Result<TraceView, Fault> {
         let mut mode_changes = self.store.mode_history()?;
         mode_changes.retain(|change| change.turn_id == turn.turn_id);
+        let running = self.live_turn(&turn).and_then(|live| live.text.current_step());
+        let running = running.map(|CurrentStep { progress, since_ms }| RunningStep {
+            progress,
+            since: timestamp(since_ms),
+        });
         Ok(TraceView {
             session_id: session.session_id,
             turn_id: turn.turn_id,
@@ -227,6 +245,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             tool_calls: self.store.turn_calls(turn.ordinal)?.into_iter().map(traced).collect(),
             mode_changes,
             compactions: turn.progress.compactions,
+            running,
         })
     }
 

@@ -23,9 +23,8 @@ pub(super) fn note_window(
     window: Window,
 ) {
     let progress = &mut turn.progress;
-    if progress.compactions.is_empty() {
-        progress.window_before = Some(session.state.window.clone());
-    }
+    let before = || session.state.window.clone();
+    progress.window_before.get_or_insert_with(before);
     progress.compactions.push(record);
     session.state.window = window;
     // It was counted for another input.
@@ -62,32 +61,36 @@ impl<D: Database> SessionStore<D> {
         Ok(entries)
     }
 
-    /// The system message, which every window sends.
-    pub fn system_message(&self) -> Result<Option<Entry>, Fault> {
+    /// The boot prompt's message, which every window sends.
+    pub fn boot_message(&self) -> Result<Option<Entry>, Fault> {
         Ok(self.entry(EntrySeq::FIRST)?.filter(|entry| entry.kind == EntryKind::System))
     }
 
     /// Takes a turn out of the conversation, which was too long even with nothing but this turn. What its
     /// compactions left out comes back. A chain that holds an output of the turn ends.
-    pub fn take_out(&self, session: &mut Session, turn: &Turn) -> Result<(), Fault> {
-        let ordinal = turn.ordinal;
-        if let Some(before) = &turn.progress.window_before {
-            session.state.window.clone_from(before);
+    pub fn take_out(&self, session: &mut Session, turn: &mut Turn) -> Result<(), Fault> {
+        if let Some(before) = turn.progress.window_before.take() {
+            session.state.window = before;
         }
-        let outputs = "SELECT COUNT(*) AS number FROM conversation
-             WHERE turn = ? AND kind = 'answer' AND standing = 'kept'";
-        let row = self.database.first(outputs, &[ordinal.into()])?;
-        if row.map_or(Ok(0), |row| row.get::<u64>("number"))? > 0 {
-            session.chain_head = None;
+        // This statement looks through the conversation, and only a turn that does not fit alone runs it.
+        let its_own = "SELECT seq, kind FROM conversation
+             WHERE turn = ? AND standing <> 'forgotten' AND kind NOT IN ('system', 'stand_in')";
+        let its_own = self.database.query(its_own, &[turn.ordinal.into()])?;
+        for entry in &its_own {
+            if entry.get::<EntryKind>("kind")? == EntryKind::ModelOutput {
+                session.chain_head = None;
+            }
         }
         // The solution context may be in its message, so the next turn shows it again.
         session.solution_context_sent = None;
         self.memory.borrow_mut().owed = None;
         self.step(|| {
-            self.database.execute(
-                "UPDATE conversation SET standing = 'forgotten' WHERE turn = ? AND kind NOT IN ('system', 'stand_in')",
-                &[ordinal.into()],
-            )?;
+            for entry in &its_own {
+                let seq: EntrySeq = entry.get("seq")?;
+                let forget = "UPDATE conversation SET standing = 'forgotten' WHERE seq = ?";
+                self.database.execute(forget, &[seq.0.into()])?;
+            }
+            self.save_turn(turn, None, None)?;
             self.save_session(session)
         })
     }

@@ -158,6 +158,10 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<(), Fault> {
         // A repeat after a failure counts anew.
         turn.attempts = if turn.status == TurnStatus::Running { turn.attempts + 1 } else { 1 };
+        if turn.status != TurnStatus::Running {
+            // Other turns may have changed the window since.
+            turn.progress.window_before = None;
+        }
         turn.status = TurnStatus::Running;
         turn.updated_at = now_ms;
         turn.progress.iterations = 0;

@@ -98,7 +98,7 @@ impl Input {
         }
         let stand_in = window.stand_in.map(|seq| store.entry(seq)).transpose()?.flatten();
         let mut parts: Vec<Part> =
-            store.system_message()?.into_iter().chain(stand_in).map(Part::from).collect();
+            store.boot_message()?.into_iter().chain(stand_in).map(Part::from).collect();
         let entries = store.entries_in(window)?;
         parts.extend(entries.into_iter().map(|entry| Part::within(window, entry)));
         Ok(Self::of(parts))

@@ -3,6 +3,7 @@
 use std::task::{Context, Poll};
 
 use super::live_text::LiveText;
+use crate::contract::Progress;
 use crate::llm_call::Audience;
 use crate::responses_api::{Reported, TextProgress};
 
@@ -76,8 +77,12 @@ impl Audience for LiveSegment<'_> {
             return;
         }
         let text = match progress {
-            TextProgress::Nothing | TextProgress::Commentary(_) | TextProgress::Reasoning(_) => {
-                return;
+            TextProgress::Nothing => return,
+            TextProgress::Commentary(text) => {
+                return self.live_text.progress(Progress::Commentary { text: &text });
+            }
+            TextProgress::Reasoning(text) => {
+                return self.live_text.progress(Progress::Reasoning { text: &text });
             }
             TextProgress::Text(text) => text,
             TextProgress::Replaced(text) => {

@@ -1,14 +1,34 @@
-//! The text of one submission as it grows (interface §2, Delivery). The reasoner writes it; any number
-//! of watchers read it through a `TextCursor`.
+//! The text of one submission as it grows, and what the turn is at (interface §2, Delivery). The reasoner
+//! writes it; any number of watchers read it through a `TextCursor`.
 //!
 //! Architecture Invariant: memory only. Everything here can be built again from the persistence layer.
 
 use std::cell::RefCell;
 use std::future::Future;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 
+use serde_json::{Map, Value};
+
 use super::run_report::Timings;
+use crate::contract::event_frames;
+use crate::contract::progress::Progress;
+
+/// The most bytes of progress events that wait for one watcher. They are news, so a watcher that reads
+/// too slowly misses some.
+const MAX_PROGRESS_BYTES: usize = 64 * 1024;
+
+/// The progress events that one watcher has not read yet, as server-sent events.
+pub(super) type Heard = Rc<RefCell<String>>;
+
+/// What the turn has been at since some moment.
+#[derive(Clone, Debug)]
+pub(crate) struct CurrentStep {
+    /// The data of its progress event.
+    pub(crate) progress: Map<String, Value>,
+    /// In milliseconds since the epoch.
+    pub(crate) since_ms: u64,
+}
 
 /// What a submission ended with: the body of JSON delivery, and the data of `event: result`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +67,9 @@ pub(super) struct Growth {
     watched: bool,
     /// The writer, while it waits for a watcher.
     writer: Option<Waker>,
+    /// The watchers that asked for progress.
+    pub(super) hearing: Vec<Weak<RefCell<String>>>,
+    current_step: Option<CurrentStep>,
 }
 
 /// The growing text of one submission.
@@ -135,6 +158,46 @@ impl LiveText {
         }
         growth.writer = Some(context.waker().clone());
         Poll::Pending
+    }
+
+    /// Tells the watchers that asked for it what the turn is at. Nobody else pays for it.
+    pub(crate) fn progress(&self, progress: Progress<'_>) {
+        let mut growth = self.growth.borrow_mut();
+        growth.hearing.retain(|heard| heard.strong_count() > 0);
+        if growth.hearing.is_empty() {
+            return;
+        }
+        let frame = event_frames::progress(&progress);
+        for heard in growth.hearing.iter().filter_map(Weak::upgrade) {
+            let mut heard = heard.borrow_mut();
+            if heard.len() + frame.len() <= MAX_PROGRESS_BYTES {
+                heard.push_str(&frame);
+            }
+        }
+        drop(growth);
+        self.change(|_| {});
+    }
+
+    /// Does the same for a step of the turn, and remembers it as the current one.
+    pub(crate) fn step(&self, progress: Progress<'_>, now_ms: u64) {
+        let data = serde_json::to_value(progress).ok();
+        if let Some(Value::Object(members)) = data {
+            let step = CurrentStep { progress: members, since_ms: now_ms };
+            self.growth.borrow_mut().current_step = Some(step);
+        }
+        self.progress(progress);
+    }
+
+    /// The step that began last.
+    pub(crate) fn current_step(&self) -> Option<CurrentStep> {
+        self.growth.borrow().current_step.clone()
+    }
+
+    /// A place for the progress from here on.
+    pub(super) fn hear_progress(&self) -> Heard {
+        let heard = Heard::default();
+        self.growth.borrow_mut().hearing.push(Rc::downgrade(&heard));
+        heard
     }
 
     /// The text that has not been discarded.

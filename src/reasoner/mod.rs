@@ -30,7 +30,7 @@ mod turn_ending;
 mod turn_loop;
 
 pub(crate) use erasure::delete_responses;
-pub(crate) use live_text::{LiveText, Outcome};
+pub(crate) use live_text::{CurrentStep, LiveText, Outcome};
 pub(crate) use run_report::Timings;
 pub use sent_entries::{Form, SentEntries};
 pub(crate) use settlement::{abort, turn_aborted};

@@ -11,7 +11,7 @@ use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{BuiltInTool, Continuation};
 use crate::composition::NoResult;
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Progress};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome};
 use crate::ports::{Database, Platform};
@@ -29,6 +29,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 format!("The turn was not done after {limit} model calls. Ask for less at once.");
             return Err(Fault::new(ErrorCode::IterationLimitExceeded, message));
         }
+        let iteration = running.turn.progress.iterations + 1;
+        self.step(running, Progress::ModelCall { iteration });
         let input = Input::owed(&self.store, running)?;
         let input = self.within_threshold(running, input).await?;
         let exchange = self.exchange(running, Asked::Output(&input)).await?;

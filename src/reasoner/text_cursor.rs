@@ -5,7 +5,7 @@
 //! a slow watcher delays nobody, and its memory is constant. An event's id is a position in the text,
 //! never a counter.
 
-use super::live_text::LiveText;
+use super::live_text::{Heard, LiveText};
 use crate::contract::event_frames;
 
 /// One watcher's place in a [`LiveText`].
@@ -16,17 +16,24 @@ pub(crate) struct TextCursor {
     finished: bool,
     /// Each delta is an event by itself.
     apart: bool,
+    /// The progress since the last [`Self::frames`], if the watcher asked for it.
+    heard: Option<Heard>,
 }
 
 impl TextCursor {
     /// A watcher that has everything up to `position`, or nothing.
     pub(crate) fn new(position: Option<Position>) -> Self {
-        Self { position, seen: 0, finished: false, apart: false }
+        Self { position, seen: 0, finished: false, apart: false, heard: None }
     }
 
     /// The same watcher, for whom deltas are never joined.
     pub(crate) fn apart(self) -> Self {
         Self { apart: true, ..self }
+    }
+
+    /// The same watcher, who also gets progress events from here on.
+    pub(crate) fn hearing_progress(self, live_text: &LiveText) -> Self {
+        Self { heard: Some(live_text.hear_progress()), ..self }
     }
 
     /// Whether [`Self::frames`] has returned the `result` event; nothing follows it.
@@ -47,6 +54,9 @@ impl TextCursor {
         let mut frames = String::new();
         if self.finished {
             return frames;
+        }
+        if let Some(heard) = &self.heard {
+            frames = heard.take();
         }
         if let Some(held) = self.position
             && !growth
@@ -133,6 +143,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::contract::Progress;
     use crate::reasoner::{Outcome, Timings};
 
     /// A client as interface §2 describes it: it applies events, and keeps the last id.
@@ -296,6 +307,31 @@ mod tests {
         ] {
             assert_eq!(Position::parse(text), position, "{text}");
         }
+    }
+
+    #[test]
+    fn who_reads_progress_too_slowly_misses_some_and_who_left_costs_nothing() {
+        let stream = LiveText::default();
+        let retry = |after_ms| stream.progress(Progress::Retry { after_ms });
+        let seen = |after_ms| {
+            format!("event: progress\ndata: {{\"Kind\":\"retry\",\"AfterMs\":{after_ms}}}\n\n")
+        };
+        retry(0);
+        assert_eq!(stream.growth.borrow().version, 0);
+        let mut slow = TextCursor::new(None).hearing_progress(&stream);
+        let mut quick = TextCursor::new(None).hearing_progress(&stream);
+        for after_ms in 1..=5_000 {
+            retry(after_ms);
+            assert_eq!(quick.frames(&stream), seen(after_ms));
+        }
+        let frames = slow.frames(&stream);
+        assert!(frames.starts_with(&seen(1)) && frames.ends_with("\n\n"));
+        assert!((32 * 1024..=64 * 1024).contains(&frames.len()), "{}", frames.len());
+        drop((slow, quick));
+        let version = stream.growth.borrow().version;
+        retry(0);
+        let growth = stream.growth.borrow();
+        assert_eq!((growth.version, growth.hearing.len()), (version, 0));
     }
 
     #[test]

@@ -3,9 +3,10 @@
 
 use super::settlement::outputs_of;
 use super::turn_loop::{Reasoner, RunningTurn};
-use crate::contract::{ErrorCode, Fault, Warning};
+use crate::catalog::BuiltInTool;
+use crate::contract::{ErrorCode, Fault, Progress, ToolOutcome, ToolState, Warning};
 use crate::files::FileLinks;
-use crate::persistence::{NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
+use crate::persistence::{Call, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
 use crate::server_tools::{self, RequestedMode, ToolInvocation};
 
@@ -37,9 +38,14 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 name: &call.name,
                 arguments: &call.arguments,
             };
+            self.tool_step(running, call, None);
             let run =
                 server_tools::run(self.platform.as_ref(), &self.catalog, links, invocation).await;
-            self.report.borrow_mut().timings.tools += self.since(started_at);
+            let duration_ms = self.since(started_at);
+            self.report.borrow_mut().timings.tools += duration_ms;
+            let successful =
+                run.as_ref().is_ok_and(|run| matches!(run.result.outcome, ToolOutcome::Result(_)));
+            self.tool_step(running, call, Some((successful, duration_ms)));
             let run = run?;
             if running.turn.progress.files.len() + run.files.len() > MAX_FILES {
                 let message = format!("The turn's tools have made more than {MAX_FILES} files.");
@@ -50,14 +56,35 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             call.result = Some(run.result);
             let new_mode = run.new_mode.and_then(|requested| self.change_mode(running, requested));
             let now = self.platform.now_ms();
-            let RunningTurn { session, turn, .. } = running;
+            let changes_mode = new_mode.is_some();
+            let RunningTurn { session, turn, .. } = &mut *running;
             self.store.record_tool_result(session, turn, call, run.files, new_mode, now)?;
+            if changes_mode {
+                let mode_display_name = self.catalog.display_name(&running.session.mode);
+                self.step(running, Progress::Mode { mode_display_name });
+            }
         }
         if calls.iter().any(|call| call.result.is_none()) {
             return self.pause(running, &calls).map(Some);
         }
         self.store.hand_back(&mut running.session, open, &outputs_of(&calls)?)?;
         Ok(None)
+    }
+
+    /// Shows that a server tool begins or, with success and milliseconds, has ended. Clients see of the
+    /// product's own tools only what they change.
+    fn tool_step(&self, running: &RunningTurn<'_>, call: &Call, ended: Option<(bool, u64)>) {
+        if BuiltInTool::parse(&call.name).is_some() {
+            return;
+        }
+        let progress = Progress::ServerTool {
+            tool_call_id: &call.tool_call_id,
+            name: &call.name,
+            state: if ended.is_some() { ToolState::Finished } else { ToolState::Started },
+            successful: ended.map(|(successful, _)| successful),
+            execution_ms: ended.map(|(_, duration_ms)| duration_ms),
+        };
+        self.step(running, progress);
     }
 
     /// Applies a mode change (AGN-011 §5.3): the last successful one wins.

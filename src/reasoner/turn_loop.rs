@@ -1,7 +1,7 @@
 //! The loop: after the retrieval that the turn may owe, while calls are open it runs them, otherwise it calls the model, until the turn ends or
 //! waits for its client.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use super::run_report::RunReport;
 use super::transcript::Transcript;
 use crate::catalog::{AgentContext, Catalog, ConversationContext};
 use crate::composition::{ToolList, prompt_cache_key};
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Progress};
 use crate::persistence::{Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 
@@ -26,6 +26,8 @@ pub struct Reasoner<P, D> {
     pub(crate) report: RefCell<RunReport>,
     /// The model call that is under way; it outlives a run that is cut off.
     pub(super) under_way: RefCell<Option<Transcript>>,
+    /// The number of the newest model call, which may not be recorded yet.
+    pub(super) newest_call: Cell<u64>,
 }
 
 /// A running turn: its rows as the last durable step left them, and its surroundings.
@@ -51,8 +53,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         catalog: Rc<Catalog>,
         deployment: Rc<Deployment>,
     ) -> Self {
-        let (report, under_way) = (RefCell::default(), RefCell::default());
-        Self { platform, store, catalog, deployment, report, under_way }
+        let (report, under_way, newest_call) = Default::default();
+        Self { platform, store, catalog, deployment, report, under_way, newest_call }
     }
 
     /// Runs a turn that is stored as `running` until it ends or waits for its client, and stores the
@@ -136,6 +138,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) fn stored_session(&self) -> Result<Session, Fault> {
         let session = self.store.session()?;
         session.ok_or_else(|| Fault::internal("The session's storage lost the session."))
+    }
+
+    /// Shows what the turn is at from here on: to the watchers that asked for it, and in its trace.
+    pub(super) fn step(&self, running: &RunningTurn<'_>, progress: Progress<'_>) {
+        running.live_text.step(progress, self.platform.now_ms());
     }
 
     /// Milliseconds since `earlier`.

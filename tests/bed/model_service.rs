@@ -401,6 +401,7 @@ fn check_item(item: &Value) -> Result<(), Refusal> {
         "function_call" => (&["type", "call_id", "name", "arguments"], &[]),
         "function_call_output" => (&["type", "call_id", "output"], &[]),
         "reasoning" => (&["type", "id", "summary", "encrypted_content"], &[]),
+        "compaction" => (&["type", "encrypted_content"], &["id"]),
         _ => return wrong("unknown type"),
     };
     let members = item.as_object().unwrap();

@@ -21,6 +21,8 @@ pub enum Item {
     },
     /// A reasoning item that can be sent back.
     Reasoning,
+    /// The service's own compaction of all that was said before.
+    Compaction,
     /// A refusal by the model.
     Refusal(String),
 }

@@ -87,6 +87,14 @@ pub fn render(
                 );
                 call(status, arguments)
             }
+            Item::Compaction => {
+                let compaction = json!({ "type": "compaction", "id": item_id, "encrypted_content": "all that was said" });
+                send(
+                    "response.output_item.added",
+                    json!({ "output_index": place, "item": compaction }),
+                );
+                compaction
+            }
             Item::Reasoning => {
                 let thought = json!({ "type": "reasoning", "id": item_id, "summary": [], "encrypted_content": "sealed" });
                 send(

@@ -3,8 +3,8 @@
 // cost.
 import http from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { clientTool, httpTool, resultOf, userTurn } from './harness.mjs';
-import { answer, call, raw, text } from './scripted_model.mjs';
+import { httpTool, resultOf, userTurn } from './harness.mjs';
+import { answer, call, text } from './scripted_model.mjs';
 import { openStream } from '../model_service/http_service.mjs';
 import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
 

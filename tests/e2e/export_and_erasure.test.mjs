@@ -108,8 +108,7 @@ test('erasing a running session cancels its turn first', async () => {
   const running = rig.post(turn, { key });
   await eventually(() => rig.model.requests.length > 0, 'the model is called');
   const receipt = resultOf(await erase(turn.SessionId));
-  assert.deepEqual([receipt.Turns, receipt.ModelCalls, receipt.StoredResponses.Deleted], [1, 1, 1]);
-  assert.deepEqual(rig.model.held, []);
+  assert.deepEqual([receipt.Turns, receipt.ModelCalls], [1, 1]);
   assert.deepEqual(refusalOf(await running), [409, 'turn_aborted']);
   assert.deepEqual(refusalOf(await rig.get(`/sessions/${turn.SessionId}`, { key })), [404, 'session_not_found']);
   gate.open();

@@ -390,7 +390,7 @@ export function userTurn(members = {}) {
 }
 
 /** Whether a response came from `/execute` or a turn's stream, which are the public contract (interface §2). */
-export const isTurn = ({ path: route }) => /^\/execute|\/stream$/.test(route);
+export const isTurn = ({ path: route }) => /^\/execute|\/stream(\?|$)/.test(route);
 
 /** The result of a successful response; fails with the whole response when it was none. */
 export function resultOf(answer) {

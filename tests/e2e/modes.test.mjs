@@ -47,7 +47,10 @@ test('the history of modes is kept with reason and turn', async () => {
   assert.ok(!Number.isNaN(Date.parse(entry.Timestamp)), entry.Timestamp);
   assert.deepEqual(
     { ...entry, Timestamp: null },
-    { PreviousMode: 'general', NewMode: 'ddr_authoring', Timestamp: null, Reason: 'To write one.', TurnId: turn.TurnId },
+    {
+      PreviousMode: 'general', NewMode: 'ddr_authoring', Timestamp: null, Reason: 'To write one.', TurnId: turn.TurnId,
+      Branch: false,
+    },
   );
 });
 

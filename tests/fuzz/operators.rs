@@ -49,7 +49,8 @@ pub(crate) fn judge_catalog(input: &[u8]) -> Verdict {
                 .iter()
                 .flat_map(|mode| &mode.tools)
                 .all(|tool| catalog.server_tool(tool).is_some() || tool.starts_with("agent_"));
-            let again = Json::read(&text).map(|json| {
+            // A byte order mark may stand in front.
+            let again = Json::read(text.trim_start_matches('\u{feff}')).map(|json| {
                 let spaced = json.written_with(&mut |text| text.push_str("\r\n\t"));
                 Catalog::parse(&spaced)
             });

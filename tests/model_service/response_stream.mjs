@@ -7,6 +7,8 @@ export const newId = (prefix) => `${prefix}_${randomBytes(24).toString('hex')}`;
 
 /** An output item whose text arrives in `deltas`; an entry that is no string is passed on unchanged. */
 export const text = (...deltas) => ({ kind: 'text', deltas });
+/** A message that comments on the work. */
+export const commentary = (...deltas) => ({ kind: 'text', phase: 'commentary', deltas });
 export const refusal = (...deltas) => ({ kind: 'refusal', deltas });
 export const reasoning = (...deltas) => ({ kind: 'reasoning', deltas });
 /** `args` is an object, or a list of pieces of JSON text when the pieces matter. */
@@ -114,6 +116,7 @@ const message = (part) => (item, id, status, whole) => ({
   type: 'message',
   status,
   content: whole === null ? [] : [part.of(whole)],
+  ...(item.phase === undefined ? {} : { phase: item.phase }),
   role: 'assistant',
 });
 

@@ -179,16 +179,16 @@ impl Services {
                 let failed = json!({ "id": call.response_id, "status": "failed", "error": error,
                     "usage": call.usage.map(usage) });
                 let failed = json!({ "type": "response.failed", "response": failed });
-                broken(vec![begun(call), said("…"), event(&failed)])
+                broken(vec![begun(call), said("…"), heard(), event(&failed)])
             }
             ErrorCode::UpstreamIncomplete | ErrorCode::ContextWindowExceeded => {
                 Some(Ok(named(response(call, "[]", reason.or(Some("other"))), text("RequestId"))))
             }
             ErrorCode::UpstreamProtocol if fault.message.contains("broke in the middle") => {
-                broken(vec![begun(call), said("…"), Piece::Broken])
+                broken(vec![begun(call), said("…"), heard(), Piece::Broken])
             }
             ErrorCode::UpstreamProtocol if fault.message.contains("ended before") => {
-                broken(vec![begun(call), said("…")])
+                broken(vec![begun(call), said("…"), heard()])
             }
             ErrorCode::UpstreamProtocol => broken(vec![Piece::text("data: [}\n\n")]),
             // It was cancelled, or nothing came in time.
@@ -315,6 +315,11 @@ fn begun(call: &ModelCall) -> Piece {
     let response =
         json!({ "id": call.response_id, "status": "in_progress", "usage": call.usage.map(usage) });
     event(&json!({ "type": "response.created", "response": response }))
+}
+
+/// Time in which a watcher hears what was said: a call whose text was heard is not made again.
+fn heard() -> Piece {
+    Piece::Silence(1_000)
 }
 
 fn said(text: &str) -> Piece {

@@ -242,8 +242,10 @@ impl Rerun {
     /// record says nothing of: then it was cancelled, or its time was up.
     fn drive(&self, turn: &BundledTurn) {
         self.services.waits();
-        // A request that was sent is admitted first.
-        self.bed.run_at_once();
+        // A request that was sent, or the alarm, is admitted first.
+        while self.status(turn) != "running" && self.bed.step() {}
+        let target = format!("/sessions/{}/turns/{}/stream", self.bundle.session_id, turn.turn_id);
+        drop(self.bed.ask("GET", &target, &[], ""));
         while self.status(turn) == "running" {
             if self.services.waits() && turn.status == "aborted" {
                 self.bed.run_at_once();

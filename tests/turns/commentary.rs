@@ -1,6 +1,6 @@
 //! Commentary of the model apart from its answer (interface §2, The result and Delivery).
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::watched;
 use bed::*;
@@ -64,4 +64,34 @@ fn beside_client_calls_the_commentary_is_part_of_the_message() {
         assert_eq!(watched(heard.frames.as_ref().unwrap()).0, heard.final_text());
         bed.assert_chain_held();
     }
+}
+
+#[test]
+fn text_that_turns_out_to_be_commentary_is_taken_back_at_once() {
+    let bed = Bed::new();
+    let event = |event: Value| format!("data: {event}\n\n");
+    let item = |phase: &str, text: &str| {
+        json!({ "type": "message", "role": "assistant", "phase": phase,
+            "content": [{ "type": "output_text", "text": text }] })
+    };
+    let delta = |index: u64, text: &str| {
+        event(json!({ "type": "response.output_text.delta", "output_index": index, "delta": text }))
+    };
+    let (comment, answer) = (item("commentary", "Let me look."), item("final_answer", "Found it."));
+    let events = [
+        delta(0, "Let me "),
+        delta(0, "look."),
+        event(json!({ "type": "response.output_item.done", "output_index": 0, "item": comment })),
+        delta(1, "Found "),
+        delta(1, "it."),
+        event(json!({ "type": "response.completed",
+            "response": { "id": "resp_x", "status": "completed", "output": [comment, answer] } })),
+    ];
+    let pieces = events.iter().flat_map(|event| [Piece::text(event), Piece::Silence(50)]);
+    bed.world.model.script([Reply::Http(HttpReply::in_pieces(200, pieces))]);
+    let heard = bed.post(&with(turn("t1", "Look"), json!({ "Streaming": true })));
+    let frames = heard.frames.as_ref().unwrap();
+    let (taken_back, kept) = frames.split_once("event: output_text.discard").unwrap();
+    assert!(taken_back.contains("look.") && kept.contains("id: 1.6\n"), "{frames}");
+    assert_eq!((watched(frames).0.as_str(), heard.final_text()), ("Found it.", "Found it."));
 }

@@ -200,6 +200,52 @@ fn a_threshold_compacts_before_the_service_refuses() {
 }
 
 #[test]
+fn the_service_s_own_compaction_stands_for_all_before_it() {
+    for context in ["default", "replay"] {
+        let bed = Bed::new();
+        bed.configure(|catalog| {
+            catalog["AgentContexts"][context]["Compaction"] =
+                json!({ "By": "Service", "Threshold": 5_000 });
+        });
+        bed.post(&turn_in(context, "t1", &long("One", 2_000))).final_text();
+        bed.post(&turn_in(context, "t2", &long("Two", 2_000))).final_text();
+        let items = vec![Item::Reasoning, Item::Compaction, Item::Text(vec!["Three.".to_owned()])];
+        bed.world.model.script([says(items).into()]);
+        let heard = bed.post(&turn_in(context, "t3", "Third"));
+        assert_eq!(heard.final_text(), "Three.");
+        assert_eq!(heard.result()["UserWarnings"].as_array().unwrap().len(), 1, "{}", heard.text);
+        let made = compactions(&bed, "t3");
+        assert_eq!((made.len(), &made[0]["Reason"]), (1, &json!("service")));
+        assert!(made[0]["ItemsBefore"].as_u64() > made[0]["ItemsAfter"].as_u64(), "{made:?}");
+
+        bed.restart();
+        bed.world.model.forget();
+        bed.post(&turn_in(context, "t4", "Fourth")).final_text();
+        let body = bed.world.model.bodies().pop().unwrap();
+        assert_eq!(
+            body["context_management"],
+            json!([{ "type": "compaction", "compact_threshold": 5_000 }])
+        );
+        let kinds: Vec<&str> = (body["input"].as_array().unwrap().iter())
+            .map(|item| item["type"].as_str().or(item["role"].as_str()).unwrap())
+            .collect();
+        assert_eq!(kinds, ["system", "compaction", "message", "user"]);
+        assert_eq!(body["input"][1]["encrypted_content"], "all that was said");
+
+        // A refusal for length is still met by a summary of what storage has.
+        bed.world
+            .model
+            .narrow(3_000, http_error(400, json!({ "code": "context_length_exceeded" }), &[]));
+        bed.post(&turn_in(context, "t5", &long("Fifth", 2_500))).final_text();
+        let Said::User(summary) = &newest_input(&bed)[1] else { panic!() };
+        for word in ["One", "Two", "Third", "Fourth"] {
+            assert!(summary.contains(&format!("[INSTRUCTION]\n{word}")), "{word}: {summary}");
+        }
+        bed.assert_chain_held();
+    }
+}
+
+#[test]
 fn the_current_solution_context_goes_out_again() {
     let bed = Bed::new();
     bed.world

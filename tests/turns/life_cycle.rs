@@ -119,7 +119,7 @@ fn a_running_turn_can_be_cancelled_at_each_wait_and_drops_what_it_waits_for() {
     assert_eq!(bed.post(&turn("t2", "Next")).final_text(), "Answer to Next.");
     assert_eq!(bed.world.model.conversation().heard("Talk"), 1);
 
-    // While a server tool works, so that its effect stays unknown.
+    // While a server tool works, so that its effect stays unknown, and the next has not begun.
     bed.world.tools.script([ToolAnswer::Never]);
     let running = bed.send(&turn("t3", "Look [plan: two-servers]"));
     bed.run_until(|bed| bed.world.tools.calls().len() == 1, "the tool is called");
@@ -129,8 +129,9 @@ fn a_running_turn_can_be_cancelled_at_each_wait_and_drops_what_it_waits_for() {
     assert_eq!(bed.world.tools.calls().len(), 1);
     let unknown =
         r#"{"error":"It is not known whether the tool was executed: the turn was cancelled."}"#;
+    let not_begun = r#"{"error":"The tool was not executed: the turn was cancelled."}"#;
     let outputs = bed.world.model.conversation().outputs();
-    assert_eq!(outputs.iter().map(|(_, output)| output).collect::<Vec<_>>(), [unknown, unknown]);
+    assert_eq!(outputs.iter().map(|(_, output)| output).collect::<Vec<_>>(), [unknown, not_begun]);
     bed.assert_chain_held();
 }
 

@@ -24,6 +24,7 @@ mod long_conversations;
 mod migration;
 mod model_parameters;
 mod modes;
+mod progress;
 mod replays;
 mod retrieval;
 mod rows;
@@ -69,6 +70,7 @@ fn watched(frames: &str) -> (String, Value) {
             }
             "output_text.discard" => segments.retain(|(known, _)| Some(*known) != segment),
             "result" => result = data,
+            "progress" => assert_eq!(line("id: "), ""),
             other => panic!("an unknown event {other}"),
         }
     }

@@ -253,7 +253,7 @@ fn a_turn_that_waits_for_its_client_is_not_failed_by_a_catalog_that_is_edited() 
     ] {
         let bed = Bed::new();
         let context = json!({ "ConversationContextId": "frugal" });
-        bed.world.model.script([failed("server_error")]);
+        bed.world.model.script([failed("unknown")]);
         let fails = with(turn("t1", "Fails"), context.clone());
         assert_eq!(bed.post(&fails).failure(), (502, "upstream_failed"));
         let calls = bed.post(&with(turn("t2", "Ask [plan: client]"), context)).calls();

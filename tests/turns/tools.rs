@@ -91,27 +91,6 @@ fn pictures_of_client_and_server_tools_reach_the_model_as_pictures() {
 }
 
 #[test]
-fn the_model_is_told_which_of_a_cancelled_turn_s_tools_can_have_run() {
-    let bed = Bed::new();
-    bed.world.tools.script([ToolAnswer::Never]);
-    bed.send(&turn("t1", "Look [plan: two-servers]"));
-    bed.run_at_once();
-    bed.try_cancel("t1").unwrap();
-    bed.post(&turn("t2", "Next")).final_text();
-    let outputs = bed.world.model.conversation().outputs();
-    let told: Vec<&str> = outputs.iter().map(|(_, output)| output.as_str()).collect();
-    assert_eq!(
-        told,
-        [
-            r#"{"error":"It is not known whether the tool was executed: the turn was cancelled."}"#,
-            r#"{"error":"The tool was not executed: the turn was cancelled."}"#,
-        ]
-    );
-    assert_eq!(bed.world.tools.executions().len(), 1);
-    bed.assert_chain_held();
-}
-
-#[test]
 fn a_call_of_a_tool_that_was_not_offered_gets_an_error_result_and_counts() {
     let bed = Bed::new();
     let heard = bed.post(&turn("t1", "Try [plan: unoffered]"));

@@ -18,7 +18,7 @@ use super::conversation_input::Input;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::CompactionBy;
 use crate::composition::{StandIn, compose_stand_in, shows_solution_context};
-use crate::contract::Fault;
+use crate::contract::{Fault, Progress};
 use crate::persistence::{
     CompactedConversation, CompactionReason, CompactionRecord, Entry, EntryKind, TurnProgress,
     Window,
@@ -89,6 +89,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             && next.stand_in == window.stand_in
             && next.turns_summarised == window.turns_summarised;
 
+        self.step(running, Progress::Compaction);
         let mut summary = Summary::default();
         let mut message = None;
         if !keeps_stand_in && rung != Rung::NoStandIn {

@@ -36,7 +36,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             }
         }
         if too_long(&exchange) {
-            self.store.take_out(&mut running.session, &running.turn)?;
+            self.store.take_out(&mut running.session, &mut running.turn)?;
         }
         Ok((input, exchange))
     }

@@ -239,7 +239,7 @@ pub(crate) const OWN: &[Question] = &[
     (
         "Where do token counts of several model calls get added up?",
         &[
-            ("src/reasoner/model_step.rs", "saturating_add(usage)"),
+            ("src/reasoner/transcript.rs", "saturating_add(usage)"),
             ("src/contract/response.rs", "fn saturating_add"),
         ],
     ),

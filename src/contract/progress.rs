@@ -1,0 +1,62 @@
+//! What a running turn is at, for a client that asks for it (interface §2, Delivery): live only, never
+//! replayed, and no part of the result.
+
+use serde::Serialize;
+
+/// The data of one `progress` event.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(tag = "Kind", rename_all = "snake_case", rename_all_fields = "PascalCase")]
+pub enum Progress<'a> {
+    /// The submission's next model call begins.
+    ModelCall {
+        /// From 1.
+        iteration: u32,
+    },
+    /// A piece of the reasoning's summary.
+    Reasoning {
+        /// Pieces add up to the summary.
+        text: &'a str,
+    },
+    /// A piece of the model's commentary.
+    Commentary {
+        /// Pieces add up to the commentary.
+        text: &'a str,
+    },
+    /// A server tool begins or ends.
+    ServerTool {
+        /// The call.
+        tool_call_id: &'a str,
+        /// The tool.
+        name: &'a str,
+        /// Whether it begins or has ended.
+        state: ToolState,
+        /// Whether it gave a result rather than an error.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        successful: Option<bool>,
+        /// The time that it took.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        execution_ms: Option<u64>,
+    },
+    /// The session is in another mode.
+    Mode {
+        /// The mode as clients see it.
+        mode_display_name: &'a str,
+    },
+    /// A model call failed, and is made again.
+    Retry {
+        /// The wait before it.
+        after_ms: u64,
+    },
+    /// The conversation is being compacted.
+    Compaction,
+}
+
+/// How far a server tool is.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolState {
+    /// It runs.
+    Started,
+    /// It has a result, or has failed.
+    Finished,
+}
