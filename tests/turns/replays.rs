@@ -107,7 +107,7 @@ fn a_session_of_every_ending_replays() {
     let failed_late = vec![failed("server_error"); 3];
     assert_eq!(post("failed", failed_late), "upstream_failed");
     let event = vec![error_event("unknown", true)];
-    assert_eq!(post("error event", event), "upstream_failed");
+    assert_eq!(post("error_event", event), "upstream_failed");
     let broken = vec![say("Half an answer").breaks_after(6).into(); 3];
     assert_eq!(post("broken", broken), "upstream_protocol");
     let ended = vec![say("Half an answer").ends_after(6).into(); 3];
@@ -152,5 +152,10 @@ fn a_session_whose_texts_are_long_or_are_json_replays() {
     let choice = json!({ "ToolChoiceName": "lookup", "SolutionContextText": "S" });
     bed.post(&with(turn("chosen", "One [plan: server]"), choice)).final_text();
     bed.post(&turn("next", "Two")).final_text();
+    // Files of tools stand in results by their links.
+    bed.world.tools.script([ToolAnswer::Json(json!({ "Files": [
+        { "Name": "a.txt", "MimeType": "text/plain", "Text": "a" }
+    ] }))]);
+    bed.post(&turn("files", "Three [plan: server]")).final_text();
     assert_replays(&bed, "long texts and parameters");
 }
