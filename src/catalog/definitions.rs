@@ -201,6 +201,8 @@ pub struct ConversationContext {
     pub mode: Option<String>,
     /// The client tools of sessions whose requests never brought any.
     pub tools: Vec<ClientToolDefinition>,
+    /// Tools of every turn that the model service runs by itself.
+    pub hosted_tools: Vec<HostedTool>,
     /// Parameters of every call; each goes before the agent context's.
     pub model_parameters: ModelParameters,
 }
@@ -218,6 +220,32 @@ pub struct ClientToolDefinition {
     pub strict: bool,
 }
 
+/// A tool that the model service runs by itself.
+#[derive(Debug, Clone)]
+pub struct HostedTool {
+    /// Its `type`, as `web_search`.
+    pub kind: String,
+    /// Of an MCP server: tells it from others.
+    pub server_label: Option<String>,
+    /// As the document writes it, `type` included.
+    pub json: Box<RawValue>,
+}
+
+impl HostedTool {
+    /// Whether a call can hold only one of the two.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.kind, &self.server_label) == (&other.kind, &other.server_label)
+    }
+}
+
+impl PartialEq for HostedTool {
+    fn eq(&self, other: &Self) -> bool {
+        self.json.get() == other.json.get()
+    }
+}
+
+impl Eq for HostedTool {}
+
 /// A mode of the agent (AGN-011).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mode {
@@ -233,6 +261,9 @@ pub struct Mode {
     pub instructions: String,
     /// Names of server tools and built-in tools, each once. `agent_change_mode` need not be named.
     pub tools: Vec<String>,
+    /// Tools that the model service runs by itself. Each goes before one of the same kind of the conversation
+    /// context.
+    pub hosted_tools: Vec<HostedTool>,
     /// Parameters of the calls made while the mode is on; each goes before the conversation context's.
     pub model_parameters: ModelParameters,
     /// Whether the document marks it as the default. See [`Catalog::default_mode`].

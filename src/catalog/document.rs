@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::agent_context::agent_context;
 use super::definitions::{BuiltInTool, Catalog, ConversationContext, Mode};
 use super::findings::{CatalogFault, Findings, NeededSecret};
+use super::hosted_tools::hosted_tools;
 use super::model_parameters::model_parameters;
 use super::modes::modes;
 use super::names::is_context_id;
@@ -25,7 +26,7 @@ const CATALOG: ObjectShape = ObjectShape::new(
 );
 
 const CONVERSATION_CONTEXT: ObjectShape = ObjectShape::new(
-    &["AgentContextId", "BootPrompt", "Model", "Mode", "Tools", "ModelParameters"],
+    &["AgentContextId", "BootPrompt", "Model", "Mode", "Tools", "HostedTools", "ModelParameters"],
     &["AgentContextId", "BootPrompt"],
 );
 
@@ -163,6 +164,7 @@ fn conversation_context(
         "Model" => context.model = Some(model(node, found)),
         "Mode" => mode = Some(reference(node, "mode", &declared.modes, found)),
         "Tools" => context.tools = client_tools(node, found),
+        "HostedTools" => context.hosted_tools = hosted_tools(node, found),
         _ => context.model_parameters = model_parameters(node, found),
     });
     ConversationContext { mode, ..context }

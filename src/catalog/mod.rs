@@ -8,6 +8,7 @@ mod agent_context;
 mod definitions;
 mod document;
 mod findings;
+mod hosted_tools;
 mod http_endpoint;
 mod model_parameters;
 mod modes;
@@ -19,8 +20,9 @@ mod values;
 
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
-    Continuation, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, HeaderTemplate, HttpService,
-    Mode, ModelParameter, ModelParameters, OnError, Retrieval, RetrievalSource, ServerTool,
+    Continuation, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, HeaderTemplate, HostedTool,
+    HttpService, Mode, ModelParameter, ModelParameters, OnError, Retrieval, RetrievalSource,
+    ServerTool,
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};

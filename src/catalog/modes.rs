@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::definitions::{GENERAL_MODE, Mode};
 use super::findings::{Findings, Seen};
+use super::hosted_tools::hosted_tools;
 use super::model_parameters::model_parameters;
 use super::names::is_mode_key;
 use super::values::{CHOICE_BYTES, flag, is_blank, named, prose, reference, tool_list};
@@ -17,6 +18,7 @@ const MODE: ObjectShape = ObjectShape::new(
         "WelcomeMessage",
         "Instructions",
         "Tools",
+        "HostedTools",
         "ModelParameters",
         "IsDefault",
     ],
@@ -77,6 +79,7 @@ fn mode<'d>(
                 mode.tools.push(reference(node, "server tool", declared, found));
             });
         }
+        "HostedTools" => mode.hosted_tools = hosted_tools(node, found),
         "ModelParameters" => mode.model_parameters = model_parameters(node, found),
         _ => {
             mode.is_default = flag(node, found);

@@ -1,11 +1,12 @@
 //! Tools as the model service takes them (AGN-003 §5): flat, `strict` always explicit. The client's,
-//! the operator's, and the two that are built in.
+//! the operator's, the two that are built in, and those that
+//! the model service runs by itself, which are written as the catalog has them.
 
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::catalog::{BuiltInTool, Catalog, ClientToolDefinition, Mode};
+use crate::catalog::{BuiltInTool, Catalog, ClientToolDefinition, ConversationContext, Mode};
 use crate::contract::{ClientTool, Fault};
 use crate::responses_api::FunctionTool;
 
@@ -46,6 +47,15 @@ pub(super) fn server_tools(catalog: &Catalog, mode: &Mode) -> Result<Vec<ToolDef
             .map(|tool| definition(name, Some(&tool.description), &tool.parameters, tool.strict)),
     });
     definitions.collect()
+}
+
+/// The tools that the model service runs by itself: the conversation context's, then the mode's, which goes
+/// before one of the same kind.
+pub(super) fn hosted_tools(conversation: &ConversationContext, mode: &Mode) -> Vec<ToolDefinition> {
+    let mode = &mode.hosted_tools;
+    let own = conversation.hosted_tools.iter();
+    let own = own.filter(|tool| !mode.iter().any(|other| other.is_same(tool)));
+    own.chain(mode).map(|tool| (tool.kind.clone(), tool.json.clone())).collect()
 }
 
 fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {

@@ -9,11 +9,14 @@ use crate::contract::Warning;
 /// A tool that a turn offers to the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OfferedTool {
-    /// Unique within the list.
+    /// Unique among the functions of the list. Of a hosted tool, its type.
     pub name: String,
-    /// The server runs it; otherwise the client does.
+    /// The server runs it; otherwise the client does, or the model service.
     pub on_server: bool,
-    /// `{type:"function", name, description?, parameters, strict}`.
+    /// The model service runs it by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hosted: bool,
+    /// `{type:"function", name, description?, parameters, strict}`, or a hosted tool as the catalog writes it.
     pub definition: Box<RawValue>,
 }
 
@@ -23,17 +26,18 @@ pub struct OfferedTool {
 pub struct ToolList(pub Vec<OfferedTool>);
 
 impl ToolList {
-    /// The tool of that name.
+    /// The function of that name.
     pub fn get(&self, name: &str) -> Option<&OfferedTool> {
-        self.0.iter().find(|tool| tool.name == name)
+        self.0.iter().find(|tool| tool.name == name && !tool.hosted)
     }
 }
 
-/// Client tools in their order, then server tools. When both have a tool of one name, the server's
+/// Client tools in their order, then server tools, then those that the model service runs. When both have a tool of one name, the server's
 /// is offered, because the operator has approved it; a warning names each client tool that it replaces.
 pub(super) fn merge_tools(
     client: Vec<ToolDefinition>,
     server: Vec<ToolDefinition>,
+    hosted: Vec<ToolDefinition>,
 ) -> (ToolList, Vec<Warning>) {
     let mut warnings = Vec::new();
     let mut list = Vec::with_capacity(client.len() + server.len());
@@ -46,13 +50,20 @@ pub(super) fn merge_tools(
                 ),
             ));
         } else {
-            list.push(OfferedTool { name, on_server: false, definition });
+            list.push(OfferedTool { name, on_server: false, hosted: false, definition });
         }
     }
     for (name, definition) in server {
         if !list.iter().any(|tool: &OfferedTool| tool.name == name) {
-            list.push(OfferedTool { name, on_server: true, definition });
+            list.push(OfferedTool { name, on_server: true, hosted: false, definition });
         }
     }
+    let hosted = hosted.into_iter();
+    list.extend(hosted.map(|(name, definition)| OfferedTool {
+        name,
+        on_server: false,
+        hosted: true,
+        definition,
+    }));
     (ToolList(list), warnings)
 }

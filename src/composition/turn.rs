@@ -1,6 +1,8 @@
 //! Everything that is composed when a user turn begins: its messages and its tool list.
 
-use super::tool_definition::{ToolDefinition, client_tool, default_tool, server_tools};
+use super::tool_definition::{
+    ToolDefinition, client_tool, default_tool, hosted_tools, server_tools,
+};
 use super::tool_list::{ToolList, merge_tools};
 use super::turn_material::TurnMaterial;
 use super::user_message::{ComposedMessages, compose_messages};
@@ -34,8 +36,11 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
     let received = turn.tools.as_ref().map(|_| serde_json::to_string(&client_tools));
     let received_tools =
         received.transpose().map_err(|_| Fault::unwritable("A part of the turn"))?;
-    let (tools, warnings) =
-        merge_tools(client_tools, server_tools(material.catalog, material.mode)?);
+    let (tools, warnings) = merge_tools(
+        client_tools,
+        server_tools(material.catalog, material.mode)?,
+        hosted_tools(material.conversation, material.mode),
+    );
     let choice = turn.tool_choice_name.as_deref();
     let unoffered_choice = choice.filter(|name| tools.get(name).is_none()).map(|_| {
         let message = "ToolChoiceName must name an offered tool, and none of that name is offered.";

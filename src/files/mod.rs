@@ -1,4 +1,4 @@
-//! Files that server tools make (interface §8; AGN-033 §6): a bucket keeps them, clients get signed
+//! Files that server tools and the model make (interface §8; AGN-033 §6): a bucket keeps them, clients get signed
 //! links, and no text embeds them.
 //!
 //! Architecture Invariant: this folder names only `contract`, `encoding` and `ports`.
@@ -8,10 +8,12 @@ mod inline_contents;
 mod link;
 mod listed_files;
 mod output_file;
+mod pictures;
 mod tool_files;
 
 pub use download::{LinkRefusal, Part, file_headers, is_known, no_such_file, open_link, part_of};
 pub use inline_contents::embeds_contents;
 pub use link::{FileId, FileLink, PresentedLink};
 pub use output_file::OutputFile;
+pub use pictures::keep_picture;
 pub use tool_files::{FileFailure, FileLinks, keep_files};

@@ -57,7 +57,8 @@ pub async fn keep_files<P: Platform>(
     Ok(([before.unwrap_or_default(), &references, after.unwrap_or_default()].concat(), files))
 }
 
-async fn keep<P: Platform>(
+/// Keeps the contents of one file, if it has any here.
+pub(super) async fn keep<P: Platform>(
     platform: &P,
     links: FileLinks<'_>,
     file: ListedFile,

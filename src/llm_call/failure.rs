@@ -9,7 +9,7 @@ use crate::contract::{ErrorCode, Fault};
 use crate::ports::as_repeated;
 use crate::responses_api::{
     ErrorBody, Reported, StreamFault, code_concerns_input, concerns_input,
-    concerns_previous_response,
+    concerns_previous_response, concerns_storage,
 };
 
 /// A model call without a usable output.
@@ -82,7 +82,7 @@ impl CallFailure {
             Cause::Failed(error) => can_pass(error),
             Cause::Silent { .. } | Cause::Unreadable(_) | Cause::Incomplete { .. } => false,
         };
-        can_pass && !self.too_long()
+        can_pass && !self.too_long() && !self.refused_storage()
     }
 
     /// Whether the input does not fit into the model's context window: the same input never will.
@@ -116,6 +116,15 @@ impl CallFailure {
             _ => false,
         };
         concerns && !self.too_long()
+    }
+
+    /// Whether the service does not store responses at all.
+    pub fn refused_storage(&self) -> bool {
+        match &self.cause {
+            Cause::Refused(refusal) => concerns_storage(Some(refusal.status), &refusal.body),
+            Cause::Failed(error) => concerns_storage(None, error),
+            _ => false,
+        }
     }
 
     /// Whether the service refused the input itself, and not for its length: it would refuse the same input

@@ -49,6 +49,8 @@ impl<D: Database> SessionStore<D> {
                 window.stand_in = Some(self.append(turn.ordinal, EntryKind::StandIn, message)?);
             }
             note_window(session, turn, record, window);
+            // The chain holds all that was too long.
+            session.chain_head = None;
             self.save_turn(turn, None, None)?;
             self.save_session(session)
         })

@@ -78,6 +78,9 @@ pub(crate) struct ExportedTurn {
 struct ExportedTool {
     name: String,
     on_server: bool,
+    /// The model service runs it by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    hosted: bool,
     /// As the model service takes it.
     definition: Box<RawValue>,
 }

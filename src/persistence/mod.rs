@@ -24,9 +24,9 @@ mod turn_life_cycle;
 pub(crate) use compaction::CompactedConversation;
 pub(crate) use erasure::{ErasureReceipt, StoredAtService};
 pub use records::{
-    Call, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange, OpenCalls,
-    OwedRetrieval, RunsOn, Session, SessionState, Shortening, StoredOutcome, Turn, TurnProgress,
-    Window,
+    Call, Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq,
+    ModeChange, OpenCalls, OwedRetrieval, RunsOn, Session, SessionState, Shortening, StoredOutcome,
+    Turn, TurnProgress, Window,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;

@@ -59,9 +59,46 @@ pub struct SessionState {
     pub model_calls: u64,
     /// What calls send of the conversation.
     pub window: Window,
+    /// How the model service keeps the responses that calls continue.
+    #[serde(skip_serializing_if = "Chain::is_new")]
+    pub chain: Chain,
+}
+
+/// How a model service keeps the chain of a session's responses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Chain {
+    /// When its newest response was stored here.
+    pub grown_at: u64,
+    /// The chains in a row that were lost soon after they had grown.
+    pub lost_early: u32,
+    /// Why the session goes on without one: each call sends the whole conversation.
+    pub ended: Option<ChainEnd>,
+}
+
+impl Chain {
+    fn is_new(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+closed_list! {
+    /// Why a session whose responses were to be stored goes on as in `replay` (interface §4).
+    pub enum ChainEnd {
+        /// The model service stores no responses, and says so.
+        StoreRefused = "store_refused",
+        /// The model service stores none that the next call could continue.
+        ChainsLost = "chains_lost",
+    }
 }
 
 impl Session {
+    /// Notes that the model service keeps no chain of this session.
+    pub fn end_chain(&mut self, why: ChainEnd) {
+        self.chain_head = None;
+        self.state.chain = Chain { ended: Some(why), ..Chain::default() };
+    }
+
     /// The open calls of a turn.
     pub fn open_calls_of(&self, turn: u64) -> Option<OpenCalls> {
         self.open_calls.filter(|open| open.turn == turn)
@@ -135,7 +172,7 @@ pub struct TurnProgress {
     pub user_warnings: Vec<String>,
     /// For the `InvokeResult`.
     pub warnings: Vec<Warning>,
-    /// Files that server tools made, for the final response.
+    /// Files that server tools and the model made, for the final response.
     pub files: Vec<OutputFile>,
     /// Scheme and authority of the client's URL, with which links to files begin.
     pub origin: String,

@@ -2,7 +2,6 @@
 
 use super::sent_entries::{Form, SentEntries};
 use super::turn_loop::RunningTurn;
-use crate::catalog::Continuation;
 use crate::contract::Fault;
 use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore, Window};
 use crate::ports::Database;
@@ -68,8 +67,7 @@ impl Input {
         store: &SessionStore<D>,
         running: &RunningTurn<'_>,
     ) -> Result<Self, Fault> {
-        let is_chained = running.agent.continuation == Continuation::Stored;
-        match running.session.chain_head.clone().filter(|_| is_chained) {
+        match running.session.chain_head.clone().filter(|_| running.is_chained()) {
             Some(head) => {
                 let parts = store.entries_after(running.session.acknowledged)?;
                 let parts = parts.into_iter().map(Part::from).collect();

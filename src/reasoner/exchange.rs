@@ -11,7 +11,7 @@ use super::live_segment::{Learns, LiveSegment};
 use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
-use crate::catalog::{AgentContext, Compaction, CompactionBy, Continuation};
+use crate::catalog::{AgentContext, Compaction, CompactionBy};
 use crate::composition::{CallParameters, ModelRequest, SummaryRequest, compose_request};
 use crate::contract::{Fault, Progress};
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
@@ -37,8 +37,8 @@ pub(super) enum Asked<'a> {
 
 impl<'a> Asked<'a> {
     /// Whether the service is asked to store the response.
-    fn is_stored(self, agent: &AgentContext) -> bool {
-        self.input().is_some() && agent.continuation == Continuation::Stored
+    fn is_stored(self, running: &RunningTurn<'_>) -> bool {
+        self.input().is_some() && running.is_chained()
     }
 
     fn input(self) -> Option<&'a Input> {
@@ -94,15 +94,17 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             input: input.map(Input::sent).unwrap_or_default(),
             summarised,
             rebuilt: input.is_some_and(|input| input.rebuilt),
+            unchained: running.session.state.chain.ended,
             withheld: input.map(|input| input.withheld.clone()).unwrap_or_default(),
             composition: composed.trace,
-            stored: asked.is_stored(running.agent),
+            stored: asked.is_stored(running),
+            hosted_calls: Vec::new(),
             retries: Vec::new(),
             response_id: None,
             usage: None,
             fault: None,
         }));
-        let ledger = Ledger { reasoner: self, running, is_stored: asked.is_stored(running.agent) };
+        let ledger = Ledger { reasoner: self, running, is_stored: asked.is_stored(running) };
         let mut live = match asked {
             Asked::Output(_) => {
                 LiveSegment::new(running.live_text, segment, self.welcome(running), &ledger)
@@ -209,7 +211,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// The parameters of the next call.
-    fn parameters<'a>(&'a self, running: &RunningTurn<'a>) -> CallParameters<'a> {
+    pub(super) fn parameters<'a>(&'a self, running: &RunningTurn<'a>) -> CallParameters<'a> {
         let mode = self.catalog.mode(&running.session.mode).map(|mode| &mode.model_parameters);
         let contexts = [&running.agent.model_parameters, &running.conversation.model_parameters];
         CallParameters::merged(contexts.into_iter().chain(mode))
@@ -263,7 +265,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             tools: resend.then_some(&running.tools),
             tool_choice: running.turn.progress.tool_choice.as_deref(),
             previous_response_id: input.previous_response_id.as_deref(),
-            store: running.agent.continuation == Continuation::Stored,
+            store: running.is_chained(),
             prompt_cache_key: running.prompt_cache_key.as_deref(),
             compact_threshold: match running.agent.compaction {
                 Compaction { by: CompactionBy::Service, threshold, .. } => threshold,

@@ -6,16 +6,17 @@ use serde_json::value::RawValue;
 use super::conversation_input::Input;
 use super::exchange::{Asked, Exchange};
 use super::settlement::no_result;
+use super::sources::sources;
 use super::tool_step::warn_of_mode_changes;
 use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
-use crate::catalog::{BuiltInTool, Continuation};
+use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
 use crate::contract::{ErrorCode, Fault, Progress};
 use crate::llm_call::UsableOutput;
-use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome};
+use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
-use crate::responses_api::{FunctionCall, ModelOutput};
+use crate::responses_api::{FunctionCall, HostedCall, ModelOutput};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Calls the model and stores its output. `None` when the output holds calls, which run next.
@@ -37,7 +38,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let exchange = self.remedied(running, input, exchange).await?;
         let Exchange { transcript, ending, welcomed, .. } = exchange;
         match ending {
-            Ok(usable) => self.store_output(running, transcript, usable, welcomed),
+            Ok(usable) => {
+                let transcript = self.keep_pictures(running, &usable.output, transcript).await;
+                self.store_output(running, transcript, usable, welcomed)
+            }
             Err(failure) => Err(self.record_failure(running, transcript, failure)?),
         }
     }
@@ -46,19 +50,26 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     fn store_output(
         &self,
         running: &mut RunningTurn<'_>,
-        transcript: Transcript,
+        mut transcript: Transcript,
         usable: UsableOutput,
         welcomed: bool,
     ) -> Result<Option<StoredOutcome>, Fault> {
         let UsableOutput { output, cut_off } = usable;
         let segment = transcript.segment;
+        transcript.hosted_calls =
+            output.items.iter().filter_map(|item| HostedCall::read(item)).collect();
         let compaction = self.compaction_in(running, &output.items)?;
         let calls = self.calls_of(running, &output)?;
         let change_mode = BuiltInTool::ChangeMode.as_str();
         let mode_changes = calls.iter().filter(|call| call.name == change_mode).count();
 
-        if running.agent.continuation == Continuation::Stored {
+        if running.is_chained() {
             running.session.chain_head.clone_from(&output.response_id);
+            let chain = &mut running.session.state.chain;
+            chain.grown_at = self.platform.now_ms();
+            if transcript.previous_response_id.is_some() {
+                chain.lost_early = 0;
+            }
         }
         running.session.tools_sent = Some(running.turn.tools.clone());
         transcript.count(&mut running.session, &mut running.turn);
@@ -79,8 +90,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             compaction,
         };
         if calls.is_empty() {
-            warn_of_flaws(&mut progress.user_warnings, &output, cut_off.as_deref());
-            let text = self.final_text(running, segment, output.text, welcomed);
+            warn_of_flaws(progress, &output, cut_off.as_deref());
+            let text = self.final_text(running, segment, &output, welcomed);
             return self.complete(running, segment, text, &record).map(Some);
         }
         let waits = calls.iter().any(|call| call.runs_on == RunsOn::Client);
@@ -147,14 +158,22 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         Ok(calls.collect())
     }
 
-    /// The final text, with the welcome message of a mode that was entered in this turn.
+    /// The final text, behind the welcome message of a mode that was entered in this turn, and before the
+    /// pages that it cites and does not name.
     fn final_text(
         &self,
         running: &RunningTurn<'_>,
         segment: u32,
-        text: String,
+        output: &ModelOutput,
         welcomed: bool,
     ) -> String {
+        let mut text = output.text.clone();
+        if !self.parameters(running).text_is_json
+            && let Some(sources) = sources(&text, &output.citations)
+        {
+            running.live_text.append(segment, &sources);
+            text.push_str(&sources);
+        }
         match self.welcome(running) {
             None => text,
             Some(welcome) if text.is_empty() => {
@@ -174,7 +193,8 @@ fn are_readable(arguments: &str) -> bool {
     arguments.trim().is_empty() || serde_json::from_str::<&RawValue>(arguments).is_ok()
 }
 
-fn warn_of_flaws(warnings: &mut Vec<String>, output: &ModelOutput, cut_off: Option<&str>) {
+fn warn_of_flaws(progress: &mut TurnProgress, output: &ModelOutput, cut_off: Option<&str>) {
+    let warnings = &mut progress.user_warnings;
     if let Some(reason) = cut_off {
         let what = match reason {
             "max_output_tokens" => "it reached its length limit",
@@ -185,7 +205,7 @@ fn warn_of_flaws(warnings: &mut Vec<String>, output: &ModelOutput, cut_off: Opti
     }
     if output.refusal {
         warnings.push("The model declined to answer this request, or a part of it.".to_owned());
-    } else if output.text.is_empty() {
+    } else if output.text.is_empty() && progress.files.is_empty() {
         warnings.push("The model ended its answer without any text.".to_owned());
     }
 }

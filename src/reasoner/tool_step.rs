@@ -1,6 +1,7 @@
 //! One step of the loop: the open calls of a model call. Server tools run one after the other; the
 //! other calls wait for the client.
 
+use super::pictures::MAX_FILES;
 use super::settlement::outputs_of;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
@@ -9,9 +10,6 @@ use crate::files::FileLinks;
 use crate::persistence::{Call, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
 use crate::server_tools::{self, RequestedMode, ToolInvocation};
-
-/// The most files of one turn; its row lists all of them.
-const MAX_FILES: usize = 1_000;
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Runs the server's open calls in the model's order, and stores each result before the next call

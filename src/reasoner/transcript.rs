@@ -9,11 +9,11 @@ use serde::Serialize;
 use super::sent_entries::SentEntries;
 use crate::composition::Block;
 use crate::contract::{Fault, Usage};
-use crate::persistence::{EntrySeq, Session, Turn};
-use crate::responses_api::{Reported, TokenCounts};
+use crate::persistence::{ChainEnd, EntrySeq, Session, Turn};
+use crate::responses_api::{HostedCall, Reported, TokenCounts};
 
 /// The transcript of one model call.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Transcript {
     /// The call asked for a summary of earlier turns.
@@ -41,10 +41,16 @@ pub(super) struct Transcript {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) summarised: Option<String>,
     pub(super) rebuilt: bool,
+    /// The service keeps no chain of the session, so the call sends the whole conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unchained: Option<ChainEnd>,
     pub(super) withheld: Vec<EntrySeq>,
     pub(super) composition: Vec<Block>,
     /// The model service was asked to store the responses.
     pub(super) stored: bool,
+    /// Calls of tools that the model service ran by itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) hosted_calls: Vec<HostedCall>,
     pub(super) retries: Vec<Retry>,
     /// Of the last attempt, whatever became of the response.
     pub(super) response_id: Option<String>,
@@ -54,7 +60,7 @@ pub(super) struct Transcript {
 }
 
 /// An attempt that failed and was followed by another.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Retry {
     http_status: Option<u16>,

@@ -28,7 +28,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<StoredOutcome, Fault> {
         let progress = &running.turn.progress;
         let mut user_warnings = progress.user_warnings.clone();
-        user_warnings.extend(compaction::user_warning(progress, &running.session.state.window));
+        let window = &running.session.state.window;
+        user_warnings.extend(compaction::user_warning(progress, window, last.compaction.as_ref()));
         if embeds_contents(&text) {
             user_warnings.push(EMBEDDED_CONTENTS.to_owned());
         }

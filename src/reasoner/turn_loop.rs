@@ -10,7 +10,7 @@ use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select
 use super::live_text::{LiveText, Outcome};
 use super::run_report::RunReport;
 use super::transcript::Transcript;
-use crate::catalog::{AgentContext, Catalog, ConversationContext};
+use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::{ToolList, prompt_cache_key};
 use crate::contract::{ErrorCode, Fault, Progress};
 use crate::persistence::{Session, SessionStore, StoredOutcome, Turn};
@@ -43,6 +43,14 @@ pub(super) struct RunningTurn<'a> {
     pub(super) live_text: &'a LiveText,
     /// `None` where the agent context wants none.
     pub(super) prompt_cache_key: Option<String>,
+}
+
+impl RunningTurn<'_> {
+    /// Whether the model service keeps the responses of the session, so that each call continues the one
+    /// before.
+    pub(super) fn is_chained(&self) -> bool {
+        self.agent.continuation == Continuation::Stored && self.session.state.chain.ended.is_none()
+    }
 }
 
 impl<P: Platform, D: Database> Reasoner<P, D> {

@@ -45,6 +45,8 @@ struct Item {
     arguments: String,
     /// The arguments are whole: later deltas do not count.
     arguments_done: bool,
+    /// A message's annotations so far, by the index of their part.
+    annotations: BTreeMap<u64, Vec<Box<RawValue>>>,
     /// The item as the service wrote it, once it is whole.
     whole: Option<Box<RawValue>>,
 }
@@ -78,6 +80,9 @@ impl ResponseAccumulator {
                 if let Some(index) = self.message_at(&place)? {
                     self.settle_text(index, content_index, &part)?;
                 }
+            }
+            ResponseEvent::Annotation(place, content_index, annotation) => {
+                self.annotate(&place, content_index, annotation)?;
             }
             ResponseEvent::ReasoningDelta(place, delta) => {
                 let piece = apart(&mut self.reasoned, place, &delta);
@@ -186,6 +191,23 @@ impl ResponseAccumulator {
         self.text.settle(index, number, part)
     }
 
+    /// Keeps an annotation for a message that the service may never repeat whole.
+    fn annotate(
+        &mut self,
+        place: &ItemPlace<'_>,
+        content_index: u64,
+        annotation: &RawValue,
+    ) -> Result<(), StreamFault> {
+        self.count_streamed(annotation.get().len())?;
+        let Some(index) = self.message_at(place)? else { return Ok(()) };
+        let item = self.item_at(index, ItemKind::Message)?;
+        let known = item.annotations.values().map(Vec::len).sum::<usize>();
+        if item.whole.is_none() && known < MAX_ITEMS {
+            item.annotations.entry(content_index).or_default().push(annotation.to_owned());
+        }
+        Ok(())
+    }
+
     /// The index of the message at a place, made when it is new. An event for a place where an item of
     /// another kind stands has no meaning.
     fn message_at(&mut self, place: &ItemPlace<'_>) -> Result<Option<u64>, StreamFault> {
@@ -244,13 +266,17 @@ impl ResponseAccumulator {
     /// The items in order: as the service wrote them, or as the deltas make them where the service
     /// never repeated the whole item. A call whose arguments never ended counts as cut.
     fn streamed_items(&self) -> Vec<Box<RawValue>> {
-        let part = |(text, refusal)| match refusal {
-            true => DraftPart::Refusal { refusal: text },
-            false => DraftPart::OutputText { text, annotations: [] },
-        };
         let draft = |(index, item): (&u64, &Item)| match item.head.kind {
             _ if item.whole.is_some() => item.whole.clone(),
             ItemKind::Message => {
+                let part = |(number, text, refusal)| match refusal {
+                    true => DraftPart::Refusal { refusal: text },
+                    false => {
+                        let annotations = item.annotations.get(&number);
+                        let annotations = annotations.map(Vec::as_slice).unwrap_or_default();
+                        DraftPart::OutputText { text, annotations }
+                    }
+                };
                 let content = self.text.parts(*index).map(part).collect();
                 let phase = Phase::known(item.head.phase);
                 to_raw_value(&DraftItem::Message { role: "assistant", content, phase }).ok()
@@ -300,7 +326,7 @@ enum DraftItem<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum DraftPart<'a> {
-    OutputText { text: &'a str, annotations: [(); 0] },
+    OutputText { text: &'a str, annotations: &'a [Box<RawValue>] },
     Refusal { refusal: &'a str },
 }
 

@@ -49,7 +49,8 @@ impl ErrorBody {
             Value::Array(items) => items.first().map(Self::of_body).unwrap_or_default(),
             Value::Object(body) => match (body.get("error"), body.get("detail")) {
                 (Some(Value::Object(error)), _) | (None, Some(Value::Object(error))) => {
-                    Self::of_object(error)
+                    let error = Self::of_object(error);
+                    Self { message: with_raw(error.message, body), ..error }
                 }
                 (Some(Value::String(message)), _) | (None, Some(Value::String(message))) => {
                     Self { message: text(message), ..Self::of_object(body) }
@@ -125,6 +126,31 @@ pub fn concerns_previous_response(
         || (mentions(&message, &["previous response", "response with id"]) && is_gone);
     speaks_of_it && matches!(status, None | Some(400 | 404 | 405 | 409 | 410 | 422 | 501))
 }
+
+/// Whether the service refuses to store responses, or says that it never keeps any. The remedy is to ask for
+/// no storage. `status` is absent inside a successful response.
+pub fn concerns_storage(status: Option<u16>, error: &ErrorBody) -> bool {
+    if !matches!(status, None | Some(400 | 403 | 404 | 405 | 409 | 410 | 422 | 501)) {
+        return false;
+    }
+    let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
+    error.param.as_deref() == Some("store") || mentions(&message, WORDS_OF_NO_STORAGE)
+}
+
+/// The words of services that store nothing, in lower case.
+const WORDS_OF_NO_STORAGE: &[&str] = &[
+    // OpenAI, xAI, with zero data retention: can1357/oh-my-pi#2341, openai/codex (README).
+    "previous response cannot be used for this organization",
+    // The service behind ChatGPT's own clients: router-for-me/CLIProxyAPI#41.
+    "store must be set to false",
+    // vLLM: vllm-project/vllm#22137.
+    "`store=true`",
+    // OpenRouter: BerriAI/litellm#30851.
+    r#""path":["store"]"#,
+    // Services that do not know the member, or want it false.
+    "'store'",
+    "`store`",
+];
 
 /// Whether a message holds an id, and not one that only begins or ends like it.
 fn quotes(message: &str, id: &str) -> bool {
@@ -323,6 +349,28 @@ mod tests {
             let read = concerns_previous_response(None, &body, Some("resp_1"));
             assert_eq!(read, expected, "{body:?}");
         }
+    }
+
+    #[test]
+    fn a_service_that_stores_nothing_is_told_from_one_that_refuses_something_else() {
+        let zero_retention =
+            "Previous response cannot be used for this organization due to Zero Data Retention.";
+        for (status, body, expected) in [
+            (Some(400), error("unsupported_parameter", "", "", zero_retention), true),
+            (Some(404), error("not-found", "", "", zero_retention), true),
+            (Some(400), error("unsupported_value", "", "store", ""), true),
+            (Some(400), error("", "", "", "Unknown parameter: 'store'."), true),
+            (None, error("", "", "", "400: Store must be set to false"), true),
+            (Some(501), error("", "", "", "`store=True` (default) is not supported."), true),
+            (Some(429), error("", "", "store", ""), false),
+            (Some(500), error("", "", "", "Store must be set to false"), false),
+            (Some(400), error("invalid_prompt", "", "", "The store is closed"), false),
+            (Some(404), error("", "", "", "No vector store vs_1"), false),
+        ] {
+            assert_eq!(concerns_storage(status, &body), expected, "{status:?} {body:?}");
+        }
+        let body = r#"{"error":{"code":"invalid_prompt","message":"m"},"metadata":{"raw":[{"values":[false],"path":["store"]}]}}"#;
+        assert!(concerns_storage(Some(400), &ErrorBody::read(body.as_bytes())));
     }
 
     #[test]

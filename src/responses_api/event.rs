@@ -27,6 +27,8 @@ pub(super) enum ResponseEvent<'a> {
     TextDelta(PartEvent<'a>),
     /// `response.output_text.done`, `response.refusal.done`: the whole text of a part.
     TextDone(PartEvent<'a>),
+    /// `response.output_text.annotation.added`: an annotation of the part with that content index.
+    Annotation(ItemPlace<'a>, u64, &'a RawValue),
     /// `response.reasoning_summary_text.delta`: a piece of a summary, and the summary's place by output
     /// index and summary index.
     ReasoningDelta((u64, u64), Cow<'a, str>),
@@ -130,6 +132,7 @@ impl<'a> ResponseEvent<'a> {
             Some("response.refusal.done") => {
                 Self::TextDone(members.text_of(members.refusal, true)?)
             }
+            Some("response.output_text.annotation.added") => members.annotation(),
             Some("response.reasoning_summary_text.delta") => members.reasoning(),
             Some("response.function_call_arguments.delta") => {
                 let (place, delta) = members.arguments_of(members.delta)?;
@@ -176,6 +179,7 @@ struct EventMembers<'a> {
     delta: Option<&'a RawValue>,
     text: Option<&'a RawValue>,
     refusal: Option<&'a RawValue>,
+    annotation: Option<&'a RawValue>,
     arguments: Option<&'a RawValue>,
     response: Option<&'a RawValue>,
 }
@@ -209,6 +213,15 @@ impl<'a> EventMembers<'a> {
         };
         let what = if refusal { "a refusal event" } else { "an output_text event" };
         part().ok_or(StreamFault::Malformed(what))
+    }
+
+    /// An annotation. No text depends on it, so one that can't be read has no meaning.
+    fn annotation(&self) -> ResponseEvent<'a> {
+        let read = || {
+            let content_index = optional(self.content_index)?.unwrap_or_default();
+            Some(ResponseEvent::Annotation(self.place()?, content_index, self.annotation?))
+        };
+        read().unwrap_or(ResponseEvent::Ignored)
     }
 
     /// A piece of a summary. No output depends on it, so one that can't be read has no meaning.

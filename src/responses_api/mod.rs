@@ -12,6 +12,7 @@
 mod accumulator;
 mod error_body;
 mod event;
+mod hosted_items;
 mod ordered_text;
 mod output_item;
 mod replay_item;
@@ -25,7 +26,8 @@ mod stream;
 mod token_counts;
 
 pub(crate) use error_body::code_concerns_input;
-pub use error_body::{ErrorBody, concerns_input, concerns_previous_response};
+pub use error_body::{ErrorBody, concerns_input, concerns_previous_response, concerns_storage};
+pub use hosted_items::{Citation, HostedCall, picture};
 pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
 pub use replay_item::{for_replay, is_compaction};

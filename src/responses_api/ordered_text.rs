@@ -216,11 +216,10 @@ impl OrderedText {
         }
     }
 
-    /// The parts of a message so far: each text, and whether it is a refusal.
-    pub(super) fn parts(&self, index: u64) -> impl Iterator<Item = (&str, bool)> {
-        let parts =
-            self.messages.get(&index).into_iter().flat_map(|message| message.parts.values());
-        parts.map(|part| (part.text.as_str(), part.refusal))
+    /// The parts of a message so far: each number, its text, and whether it is a refusal.
+    pub(super) fn parts(&self, index: u64) -> impl Iterator<Item = (u64, &str, bool)> {
+        let parts = self.messages.get(&index).into_iter().flat_map(|message| &message.parts);
+        parts.map(|(number, part)| (*number, part.text.as_str(), part.refusal))
     }
 
     /// How many bytes of text a part has so far.
@@ -339,7 +338,7 @@ mod tests {
         untold.append(1, 0, &part("wrong", false)).unwrap();
         untold.settle(1, 0, &part("right", true)).unwrap();
         untold.append(1, 0, &part("more", false)).unwrap();
-        assert_eq!(untold.parts(1).collect::<Vec<_>>(), [("right", true)]);
+        assert_eq!(untold.parts(1).collect::<Vec<_>>(), [(0, "right", true)]);
         untold.close(0);
         assert_eq!(untold.advance(), given("right"));
 

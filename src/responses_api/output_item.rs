@@ -90,6 +90,13 @@ pub(super) enum ItemKind {
     Other,
 }
 
+impl ItemKind {
+    /// Whether the service did it by itself, as far as this product knows.
+    pub(super) fn is_hosted(self) -> bool {
+        self == Self::Other
+    }
+}
+
 impl ItemHead {
     pub(super) fn read(raw: &RawValue) -> Result<Self, StreamFault> {
         read(raw, "an output item")

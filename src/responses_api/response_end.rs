@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::StreamFault;
 use super::error_body::ErrorBody;
 use super::event::TerminalStatus;
+use super::hosted_items::{Citation, citations};
 use super::ordered_text::BLANK_LINE;
 use super::output_item::{FunctionCall, OutputItem, Phase};
 use super::reported::Reported;
@@ -44,6 +45,8 @@ pub struct ModelOutput {
     pub text_with_commentary: Option<String>,
     /// Some of the text is a refusal.
     pub refusal: bool,
+    /// The web pages that the text cites, in order.
+    pub citations: Vec<Citation>,
     /// The calls, in order.
     pub calls: Vec<FunctionCall>,
     /// All output items, in order, as the service wrote them.
@@ -171,15 +174,15 @@ impl<'a> ResponseView<'a> {
 impl ModelOutput {
     fn read(items: Vec<Box<RawValue>>) -> Result<Self, StreamFault> {
         let mut output = Self::default();
-        // The text of each message that has any, and whether it is commentary.
-        let mut messages: Vec<(String, bool)> = Vec::new();
+        // The text of each message that has any, whether it is commentary, and what it cites.
+        let mut messages: Vec<(String, bool, Vec<Citation>)> = Vec::new();
         for item in &items {
             match OutputItem::read(item)? {
                 OutputItem::Message(phase, parts) => {
                     output.refusal |= parts.iter().any(|part| part.refusal);
                     let text: String = parts.into_iter().map(|part| part.text).collect();
                     if !text.is_empty() {
-                        messages.push((text, phase == Some(Phase::Commentary)));
+                        messages.push((text, phase == Some(Phase::Commentary), citations(item)));
                     }
                 }
                 OutputItem::FunctionCall(call) => output.calls.push(call),
@@ -187,15 +190,16 @@ impl ModelOutput {
             }
         }
         output.items = items;
-        let comments = messages.iter().filter(|(_, commentary)| *commentary).count();
+        let comments = messages.iter().filter(|(_, commentary, _)| *commentary).count();
         if (1..messages.len()).contains(&comments) {
-            output.text_with_commentary = Some(joined(messages.iter().map(|(text, _)| text)));
-            messages.retain(|(_, commentary)| !commentary);
+            output.text_with_commentary = Some(joined(messages.iter().map(|(text, ..)| text)));
+            messages.retain(|(_, commentary, _)| !commentary);
         }
         output.text = match messages.as_mut_slice() {
-            [(text, _)] => std::mem::take(text),
-            several => joined(several.iter().map(|(text, _)| text)),
+            [(text, ..)] => std::mem::take(text),
+            several => joined(several.iter().map(|(text, ..)| text)),
         };
+        output.citations = messages.into_iter().flat_map(|(_, _, cited)| cited).collect();
         Ok(output)
     }
 }
@@ -246,6 +250,7 @@ mod tests {
                 text: "Hi".to_owned(),
                 text_with_commentary: None,
                 refusal: false,
+                citations: Vec::new(),
                 calls: vec![FunctionCall {
                     call_id: "c".to_owned(),
                     name: "f".to_owned(),

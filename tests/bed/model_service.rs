@@ -35,6 +35,9 @@ pub struct ModelService {
     latest_body: RefCell<String>,
     refusals: RefCell<Vec<String>>,
     forgot: Cell<bool>,
+    /// No response that it was asked to store is kept.
+    pub keeps_nothing: Cell<bool>,
+    storage_refusal: RefCell<Option<Reply>>,
     /// Deletions fail, and the responses stay.
     pub keeps_everything: Cell<bool>,
     numbers: Cell<u64>,
@@ -76,6 +79,8 @@ impl ModelService {
             latest_body: RefCell::default(),
             refusals: RefCell::default(),
             forgot: Cell::new(false),
+            keeps_nothing: Cell::new(false),
+            storage_refusal: RefCell::default(),
             keeps_everything: Cell::new(false),
             numbers: Cell::new(0),
             open: Cell::new(0),
@@ -130,6 +135,11 @@ impl ModelService {
         self.forgot.set(true);
     }
 
+    /// From here on a request to store a response gets this reply.
+    pub fn refuse_storage(&self, refusal: Reply) {
+        self.storage_refusal.replace(Some(refusal));
+    }
+
     /// The number of stored responses.
     pub fn stored(&self) -> usize {
         self.kept.borrow().len()
@@ -182,14 +192,15 @@ impl ModelService {
         let before = match self.check(&body) {
             Ok(before) => before,
             Err(Refusal(error)) => {
-                if !(self.forgot.get() && error["code"] == "previous_response_not_found") {
+                let has_forgotten = self.forgot.get() || self.keeps_nothing.get();
+                if !(has_forgotten && error["code"] == "previous_response_not_found") {
                     self.refusals.borrow_mut().push(error["message"].to_string());
                 }
                 return (http_error(400, error, &[]), None);
             }
         };
         let mut items = body["input"].as_array().unwrap().clone();
-        let reply = self.decide(before.as_ref(), &items);
+        let reply = self.decide(body["store"] == true, before.as_ref(), &items);
         let mut reply = reply;
         let Reply::Answer(answer) = &mut reply else {
             return (reply, None);
@@ -207,7 +218,10 @@ impl ModelService {
         (reply, Some(rendered))
     }
 
-    fn decide(&self, before: Option<&Rc<Kept>>, input: &[Value]) -> Reply {
+    fn decide(&self, stored: bool, before: Option<&Rc<Kept>>, input: &[Value]) -> Reply {
+        if let Some(refusal) = self.storage_refusal.borrow().as_ref().filter(|_| stored) {
+            return refusal.clone();
+        }
         if let Some((bytes, refusal)) = &*self.window.borrow() {
             let chain = before.map(|kept| kept.items()).unwrap_or_default();
             let length =
@@ -249,7 +263,7 @@ impl ModelService {
         }
         let kept = Rc::new(Kept { before, items, open_calls });
         self.latest.replace(Some(Rc::clone(&kept)));
-        if body["store"] == true {
+        if body["store"] == true && !self.keeps_nothing.get() {
             self.kept
                 .borrow_mut()
                 .insert(rendered.response["id"].as_str().unwrap().to_owned(), kept);
@@ -368,6 +382,9 @@ fn check_shape(body: &Value) -> Result<(), Refusal> {
     }
     let mut names = BTreeSet::new();
     for tool in body["tools"].as_array().into_iter().flatten() {
+        if ["web_search", "image_generation"].iter().any(|hosted| tool["type"] == *hosted) {
+            continue;
+        }
         let name = tool["name"].as_str().unwrap_or_default();
         if tool["type"] != "function"
             || !tool["parameters"].is_object()
@@ -402,6 +419,8 @@ fn check_item(item: &Value) -> Result<(), Refusal> {
         "function_call_output" => (&["type", "call_id", "output"], &[]),
         "reasoning" => (&["type", "id", "summary", "encrypted_content"], &[]),
         "compaction" => (&["type", "encrypted_content"], &["id"]),
+        "web_search_call" => (&["type", "id", "status", "action"], &[]),
+        "image_generation_call" => (&["type", "id", "status", "result"], &[]),
         _ => return wrong("unknown type"),
     };
     let members = item.as_object().unwrap();

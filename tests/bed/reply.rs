@@ -25,6 +25,10 @@ pub enum Item {
     Compaction,
     /// A refusal by the model.
     Refusal(String),
+    /// A message with annotations.
+    Cited(String, Vec<Value>),
+    /// The item of a tool that the service ran by itself, but for its id.
+    Hosted(Value),
 }
 
 /// The end of a response.

@@ -64,6 +64,28 @@ pub fn render(
                 send("response.content_part.done", with(json!({ "part": part(&text) })));
                 message(status, json!([part(&text)]))
             }
+            Item::Cited(text, annotations) => {
+                let message = |content: Value| json!({ "type": "message", "id": item_id, "status": status, "role": "assistant", "content": content });
+                let empty = message(json!([]));
+                send("response.output_item.added", json!({ "output_index": place, "item": empty }));
+                send("response.output_text.delta", with(json!({ "delta": text })));
+                for (index, annotation) in annotations.iter().enumerate() {
+                    let added = json!({ "annotation_index": index, "annotation": annotation });
+                    send("response.output_text.annotation.added", with(added));
+                }
+                message(
+                    json!([{ "type": "output_text", "annotations": annotations, "text": text }]),
+                )
+            }
+            Item::Hosted(item) => {
+                let mut item = item.clone();
+                item["id"] = item_id.clone().into();
+                let kind = item["type"].as_str().unwrap();
+                let begun = json!({ "type": kind, "id": item_id, "status": "in_progress" });
+                send("response.output_item.added", json!({ "output_index": place, "item": begun }));
+                send(&format!("response.{kind}.in_progress"), with(json!({})));
+                item
+            }
             Item::Refusal(text) => {
                 let empty = json!({ "type": "message", "id": item_id, "status": "in_progress", "role": "assistant", "content": [] });
                 send("response.output_item.added", json!({ "output_index": place, "item": empty }));
@@ -88,7 +110,7 @@ pub fn render(
                 call(status, arguments)
             }
             Item::Compaction => {
-                let compaction = json!({ "type": "compaction", "id": item_id, "encrypted_content": "all that was said" });
+                let compaction = json!({ "type": "compaction", "id": item_id, "encrypted_content": "sealed ".repeat(600) });
                 send(
                     "response.output_item.added",
                     json!({ "output_index": place, "item": compaction }),

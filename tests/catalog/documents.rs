@@ -49,6 +49,10 @@ pub(crate) fn full() -> Value {
                         }
                     }
                 } ],
+                "HostedTools": [
+                    { "type": "web_search", "filters": { "allowed_domains": [] } },
+                    { "type": "mcp", "server_label": "d", "require_approval": "never" }
+                ],
                 "ModelParameters": {
                     "text": { "format": { "type": "json_schema", "name": "n", "schema": {} } }
                 }
@@ -57,12 +61,13 @@ pub(crate) fn full() -> Value {
         "Modes": [
             {
                 "Key": "general", "DisplayName": "General", "WhenToUse": "", "WelcomeMessage": "",
-                "Instructions": "", "Tools": [], "ModelParameters": {}, "IsDefault": false
+                "Instructions": "", "Tools": [], "HostedTools": [], "ModelParameters": {}, "IsDefault": false
             },
             {
                 "Key": "ddr", "DisplayName": "DDR ✍", "WhenToUse": "DDRs.",
                 "WelcomeMessage": "Welcome.", "Instructions": "Write.",
                 "Tools": ["lookup", "agent_list_modes"],
+                "HostedTools": [ { "type": "shell", "environment": { "type": "container_auto" } } ],
                 "ModelParameters": { "max_output_tokens": 4000, "x-own": null },
                 "IsDefault": true
             }

@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
     AgentContext, Budget, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition, Compaction,
-    CompactionBy, Continuation, ConversationContext, HeaderTemplate, HttpService, Mode,
+    CompactionBy, Continuation, ConversationContext, HeaderTemplate, HostedTool, HttpService, Mode,
     ModelParameter, ModelParameters, NeededSecret, OnError, Retrieval, RetrievalSource,
     SecretTemplate, ServerTool, needed_secrets,
 };
@@ -57,6 +57,16 @@ fn added(members: &[(&str, &str)]) -> ModelParameters {
         json: RawValue::from_string((*json).to_owned()).expect("JSON"),
     };
     ModelParameters { members: members.iter().map(member).collect(), ..Default::default() }
+}
+
+/// A hosted tool as a document's text holds it.
+fn hosted(json: &str, server_label: Option<&str>) -> HostedTool {
+    let kind: Value = serde_json::from_str(json).expect("JSON");
+    HostedTool {
+        kind: kind["type"].as_str().expect("a type").to_owned(),
+        server_label: server_label.map(str::to_owned),
+        json: RawValue::from_string(json.to_owned()).expect("JSON"),
+    }
 }
 
 #[test]
@@ -127,6 +137,13 @@ fn a_full_document_is_read_member_by_member() {
                 parameters: map(parameters.unwrap()),
                 strict: true,
             }],
+            hosted_tools: vec![
+                hosted(r#"{"filters":{"allowed_domains":[]},"type":"web_search"}"#, None),
+                hosted(
+                    r#"{"require_approval":"never","server_label":"d","type":"mcp"}"#,
+                    Some("d"),
+                ),
+            ],
             model_parameters: ModelParameters {
                 text_is_json: Some(true),
                 ..added(&[("text", r#"{"format":{"name":"n","schema":{},"type":"json_schema"}}"#)])
@@ -142,6 +159,10 @@ fn a_full_document_is_read_member_by_member() {
         welcome_message: "Welcome.".into(),
         instructions: "Write.".into(),
         tools: vec!["lookup".into(), "agent_list_modes".into()],
+        hosted_tools: vec![hosted(
+            r#"{"environment":{"type":"container_auto"},"type":"shell"}"#,
+            None,
+        )],
         model_parameters: added(&[("max_output_tokens", "4000"), ("x-own", "null")]),
         is_default: true,
     };
@@ -244,6 +265,7 @@ fn absent_members_have_the_documented_defaults() {
                 parameters: takes_nothing.clone(),
                 strict: false,
             }],
+            hosted_tools: vec![],
             model_parameters: ModelParameters::default(),
         })
     );
@@ -254,6 +276,7 @@ fn absent_members_have_the_documented_defaults() {
         welcome_message: String::new(),
         instructions: String::new(),
         tools: vec![],
+        hosted_tools: vec![],
         model_parameters: ModelParameters::default(),
         is_default: false,
     };

@@ -108,11 +108,37 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced("/Modes/0/Tools", json!(["lookup", "lookup"]), "").with_faults(vec![
             fault("/Modes/0/Tools/1", "the tool \"lookup\" is already taken above"),
         ]),
+        replaced("/Modes/0/HostedTools", json!({}), "must be an array, not an object"),
+        replaced("/Modes/0/HostedTools", json!(["web_search"]), "").with_faults(vec![
+            fault("/Modes/0/HostedTools/0", "must be an object, not a string"),
+        ]),
+        replaced("/Modes/0/HostedTools", json!([{"type": ""}, {}]), "").with_faults(vec![
+            fault("/Modes/0/HostedTools/0", "needs a \"type\", the service's name for the tool"),
+            fault("/Modes/0/HostedTools/1", "needs a \"type\", the service's name for the tool"),
+        ]),
+        replaced("/Modes/0/HostedTools", json!([{"type": "function", "name": "f"}]), "").with_faults(vec![
+            fault("/Modes/0/HostedTools/0", "\"function\" is no tool that the service runs by itself: list it in \"Tools\""),
+        ]),
+        replaced("/Modes/0/HostedTools", json!([{"type": "shell"}]), "").with_faults(vec![
+            fault("/Modes/0/HostedTools/0", "needs a container as its \"environment\": its calls would wait for a client that runs them"),
+        ]),
+        replaced("/Modes/0/HostedTools", json!([{"type": "mcp", "server_label": "a", "authorization": "sk-1", "require_approval": "never"}]), "").with_faults(vec![
+            fault("/Modes/0/HostedTools/0/authorization", "could hold a secret, which sessions would keep and export"),
+        ]),
+        replaced("/Modes/0/HostedTools", json!([{"type": "mcp", "server_label": "a"}]), "").with_faults(vec![
+            fault("/Modes/0/HostedTools/0", "needs \"require_approval\": \"never\", because nobody could approve"),
+        ]),
+        hidden("/Modes/0/HostedTools", json!([{"type": "web_search"}, {"type": "web_search", "filters": {}}]), "").with_faults(vec![
+            fault("/Modes/0/HostedTools/1", "this tool already stands above"),
+        ]),
+        hidden("/Modes/0/HostedTools", json!([{"type": "x", "y": "p".repeat(65_518)}]), "").with_faults(vec![
+            fault("/Modes/0/HostedTools/0", "is 65537 bytes long; the most is 65536"),
+        ]),
         replaced("/Modes/0/IsDefault", json!("yes"), "must be true or false, not a string"),
         hidden("/Modes/0/IsDefault", json!(true), "").with_faults(vec![
             fault("/Modes/1/IsDefault", "another mode above is the default already; mark one"),
         ]),
-        replaced("/Modes/0/icon", json!("x"), "unknown member \"icon\"; the members here are Key, DisplayName, WhenToUse, WelcomeMessage, Instructions, Tools, ModelParameters, IsDefault"),
+        replaced("/Modes/0/icon", json!("x"), "unknown member \"icon\"; the members here are Key, DisplayName, WhenToUse, WelcomeMessage, Instructions, Tools, HostedTools, ModelParameters, IsDefault"),
         replaced(&at(agent, "base_url"), json!(""), "unknown member \"base_url\"; did you mean \"BaseUrl\"?"),
         replaced("/AgentContexts/a b", json!({}), context_id),
         replaced("/AgentContexts/", json!({}), context_id),

@@ -536,12 +536,56 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
 }
 
 #[test]
+fn hosted_tools_stand_behind_the_functions_as_the_catalog_writes_them() {
+    let catalog = Catalog::parse(
+        r#"{
+        "AgentContexts": { "default": {} },
+        "ConversationContexts": { "default": {
+            "AgentContextId": "default", "BootPrompt": "Be useful.",
+            "HostedTools": [
+                {"type":"web_search","search_context_size":"low"},
+                {"type":"file_search","vector_store_ids":["vs_1"]},
+                {"type":"mcp","server_label":"a","server_url":"https://a.example","require_approval":"never"}
+            ] } },
+        "Modes": [ { "Key": "general", "DisplayName": "General",
+            "HostedTools": [
+                {"type":"web_search","filters":{"allowed_domains":["b.example","a.example"]}},
+                {"type":"mcp","server_label":"b","server_url":"https://b.example","require_approval":"never"},
+                {"type":"code_interpreter","container":{"type":"auto"}},
+                {"type":"image_generation","size":"1024x1024"}
+            ] } ]
+    }"#,
+    )
+    .unwrap();
+    let material = TurnMaterial {
+        catalog: &catalog,
+        conversation: catalog.conversation_context("default").unwrap(),
+        mode: catalog.mode("general").unwrap(),
+        ..later()
+    };
+    let turn = user_turn(json!({
+        "Instruction": "Hello", "ToolsJson": tools_json(&[("web_search", false)]),
+    }));
+    let composed = compose_turn(&turn, &material).unwrap();
+    let request = ModelRequest { tools: Some(&composed.tools), ..continued() };
+    sent("hosted_tools", &request, &composed.messages);
+    // A function of that name is another tool, and what the service runs is nobody else's to choose.
+    assert!(!composed.tools.get("web_search").unwrap().hosted);
+    assert!(composed.tools.get("code_interpreter").is_none());
+    let stored = serde_json::to_string(&composed.tools).unwrap();
+    let again: ToolList = serde_json::from_str(&stored).unwrap();
+    assert_eq!(serde_json::to_string(&again).unwrap(), stored);
+}
+
+#[test]
 fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back() {
     let first =
         composed(&instruction("Write it down."), &TurnMaterial { is_first: true, ..later() });
     let output = items(
         r#"[{"id":"rs_1","type":"reasoning","status":"completed","summary":[],"encrypted_content":"e"},
-        {"id":"ws_1","type":"web_search_call","status":"completed"},
+        {"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}},
+        {"id":"ci_1","type":"code_interpreter_call","status":"completed","container_id":"c","code":"1","outputs":null},
+        {"id":"ig_1","type":"image_generation_call","status":"completed","output_format":"png","result":"iVBORw0KGgo="},
         {"id":"msg_1","type":"message","status":"completed","role":"assistant",
          "content":[{"type":"output_text","text":"I will.","annotations":[],"logprobs":[]}]},
         {"id":"fc_1","type":"function_call","status":"completed","call_id":"call_a","name":"ddr_document","arguments":"{}"}]"#,

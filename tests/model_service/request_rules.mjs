@@ -19,6 +19,7 @@ const ITEMS = {
   function_call: { required: ['call_id', 'name', 'arguments'], optional: ['id', 'status'] },
   function_call_output: { required: ['call_id', 'output'], optional: ['id', 'status'] },
   reasoning: { required: ['summary'], optional: ['id', 'content', 'encrypted_content', 'status'] },
+  web_search_call: { required: ['id', 'status', 'action'], optional: [] },
   item_reference: { required: ['id'], optional: [] },
 };
 

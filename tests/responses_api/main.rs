@@ -102,6 +102,11 @@ fn described((told, end): &Reading) -> Value {
         if let Some(text) = &output.text_with_commentary {
             say("text_with_commentary", json!(text));
         }
+        if !output.citations.is_empty() {
+            let cited = output.citations.iter();
+            let cited = cited.map(|page| json!({ "url": page.url, "title": page.title }));
+            say("citations", cited.collect());
+        }
         say("refusal", json!(output.refusal));
         say("calls", calls.collect());
         say("item_types", json!(item_types(output)));

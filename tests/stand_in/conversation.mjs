@@ -1,22 +1,39 @@
 // The stand-in's replies: its tool calls and its texts.
 // Owns the words; ../model_service owns the wire format. It invents nothing: every reply quotes its input.
 import { call, text } from '../model_service/response_stream.mjs';
+import { LISTED, stateAsked } from './states.mjs';
 
 // The modes that the product is shipped with, for a mode tool that lists none itself.
 const KNOWN_MODES = ['general', 'ddr_authoring', 'workflow_authoring'];
+/** The most characters that a summary quotes of a message. */
+const LINE = 200;
 
-/** The output items for `conversation` (input and output items, newest last) under the request `body`. */
-export function reply(body, conversation) {
+/**
+ * The output items for `conversation` (input and output items, newest last) under the request `body`. `state` is the
+ * one that is shown, `windowTokens` the context window.
+ */
+export function reply(body, conversation, state, windowTokens) {
   const results = trailingResults(conversation);
   if (results.length > 0) return [words(results.map((result) => afterTool(result)).join('\n\n'))];
+  if (state?.items !== undefined) return state.items({ ...state, windowTokens, words });
 
   const given = lastUserMessage(conversation);
+  if (isRecord(given.instruction)) return [words(summary(given.instruction))];
   const tools = body.tools ?? [];
+  const named = toolAsked(given.instruction, tools);
+  if (named !== null) return [named];
+  if (/\bwhich word\b/i.test(given.instruction)) return [words(remembered(conversation))];
   const wanted = switchAsked(given.instruction);
   if (wanted !== null) return [switchMode(wanted, tools)];
   const path = fileAsked(given.instruction);
   if (path !== null) return [readFile(path, tools)];
   return [words(shown(given, body))];
+}
+
+/** The state of a model service that the newest message asks for; `null` when it asks for none. */
+export function stateOf(conversation) {
+  const { instruction } = lastUserMessage(conversation);
+  return conversation.at(-1)?.role === 'user' && !isRecord(instruction) ? stateAsked(instruction) : null;
 }
 
 /** A text item whose deltas are words, each with the white space that follows it. */
@@ -35,6 +52,36 @@ function readFile(path, tools) {
   const members = Object.keys(tool.parameters?.properties ?? {});
   const member = members.includes('path') ? 'path' : members.find((name) => /path|file|name/i.test(name)) ?? 'path';
   return call(tool.name, { [member]: path });
+}
+
+/** A call of the tool that the user names, with the word that the user names. */
+function toolAsked(instruction, tools) {
+  const [, name] = /\bcall the tool [`'"“]?([\w-]+)/i.exec(instruction) ?? [];
+  const tool = tools.find((each) => each.name === name);
+  if (tool === undefined) return null;
+  const [member = 'word'] = Object.keys(tool.parameters?.properties ?? {});
+  return call(name, { [member]: wordIn(instruction) ?? instruction });
+}
+
+const wordIn = (instruction) => /\bthe word [`'"“]?([\w-]+)/i.exec(instruction)?.[1] ?? null;
+
+/** The word that an earlier message asks to remember, or a summary tells of. */
+function remembered(conversation) {
+  const earlier = conversation.slice(0, -1).filter(({ role }) => role === 'user').map(({ content }) => textIn(content));
+  const [, word] = /.*\bremember the word [`'"“]?([\w-]+)/is.exec(earlier.join('\n')) ?? [];
+  return word === undefined ? 'I was given no word to remember.' : `${word}.`;
+}
+
+/** Whether a message is a record that is to be summarised, because the conversation has become too long. */
+const isRecord = (instruction) => /^\[(RECORD|SUMMARY SO FAR)\]\n/.test(instruction);
+
+/** A summary of a record: what the user said, each time shortened to a line. */
+function summary(record) {
+  const [before, after = before] = record.split('[RECORD]\n');
+  const earlier = [...before.matchAll(/“([^”]+)”/g)];
+  const said = [...after.matchAll(/\[INSTRUCTION\]\n(.+)/g)];
+  const lines = [...new Set([...earlier, ...said].map(([, line]) => line.slice(0, LINE)))];
+  return `The user said, in this order: ${lines.map((line) => `“${line}”`).join(', ')}.`;
 }
 
 function afterTool({ asked, output }) {
@@ -62,7 +109,12 @@ function shown(given, body) {
   if (given.solution !== null) lines.push(`- Solution context: ${given.solution}`);
   if (given.attached > 0) lines.push(`- Images and files: ${given.attached}`);
   if (body.tools?.length > 0) lines.push(`- Tools: ${body.tools.map(({ name }) => name).join(', ')}`);
-  lines.push('', 'Try “switch to DDR authoring”, or “read README.md” with a tool that reads files.');
+  lines.push(
+    '',
+    'Try “switch to DDR authoring”, “remember the word pelican” and later “which word?”, “read README.md” with a tool that reads files. Or ask for a state of a model service:',
+    '',
+    LISTED,
+  );
   return lines.join('\n');
 }
 
@@ -71,7 +123,7 @@ function trailingResults(conversation) {
   const last = conversation.findLastIndex((item) => item.type !== 'function_call_output');
   return conversation.slice(last + 1).map((item) => ({
     asked: conversation.findLast(({ type, call_id }) => type === 'function_call' && call_id === item.call_id),
-    output: typeof item.output === 'string' ? item.output : item.output.map((part) => part.text ?? '').join(''),
+    output: textIn(item.output),
   }));
 }
 
@@ -113,6 +165,9 @@ function modeKey(wanted, tool) {
 
 const modeWords = (key) => key.replaceAll('_', ' ').replace(/\bddr\b/, 'DDR');
 const modeName = (mode) => modeWords(typeof mode === 'string' ? mode : mode?.key ?? mode?.Key ?? '');
+
+/** The text of a message or a tool's output. */
+const textIn = (content) => (typeof content === 'string' ? content : content.map(({ text: part }) => part ?? '').join(''));
 
 /** The text in a tool's result: the result itself if it is a string, else a text member of the object. */
 function textOf(answer) {

@@ -1,10 +1,11 @@
 // The stand-in for the model service: a development server for work without a key.
 // Serves `POST /v1/responses` and `DELETE /v1/responses/{id}` as the live API does, refusals included; conversation.mjs
-// chooses the output.
+// chooses the output, states.mjs what goes otherwise than usual.
 //
-//   node tests/stand_in/server.mjs [--port 8788] [--word-ms 32]
+//   node tests/stand_in/server.mjs [--port 8788] [--word-ms 32] [--window-tokens 32000] [--memory full]
 //
-// `--port 0` takes any free port. `--word-ms` is the pause before each word, in milliseconds.
+// `--port 0` takes any free port. `--word-ms` is the pause before each word, in milliseconds. `--memory none` is a
+// gateway that stores nothing and ignores `previous_response_id`, `--memory refuses` one that does not know the member.
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -12,48 +13,59 @@ import { Chain } from '../model_service/chain.mjs';
 import { answerJson, keyOf, listen, openStream } from '../model_service/http_service.mjs';
 import { checkRequest } from '../model_service/request_rules.mjs';
 import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
-import { reply } from './conversation.mjs';
+import { unknown } from '../model_service/refusal.mjs';
+import { checkWindow, usageOf } from '../model_service/window.mjs';
+import { reply, stateOf } from './conversation.mjs';
+
+const MEMORIES = ['full', 'none', 'refuses'];
 
 /** Listens until closed; resolves to `{ url, close }`. */
-export function standIn({ port = 0, wordMs = 32 } = {}) {
+export function standIn({ port = 0, wordMs = 32, windowTokens = 32_000, memory = 'full' } = {}) {
   const chain = new Chain();
-  const take = async (request, response, body) => {
+  const refusedOnce = new Set();
+  const take = async (request, response, given) => {
     const owner = keyOf(request);
-    checkRequest(body);
+    checkRequest(given);
+    if (memory === 'refuses' && given.previous_response_id) throw unknown('previous_response_id');
+    const body = memory === 'full' ? given : { ...given, previous_response_id: null, store: false };
     const conversation = chain.conversation(owner, body);
+    checkWindow(conversation, windowTokens);
+    const state = stateOf(conversation);
+    const refused = state?.refused?.(isFirst(refusedOnce, JSON.stringify([owner, given])));
+    if (refused) throw refused;
+    if (state?.isSilent) return;
     const answer = newResponse(body);
-    const events = responseEvents(answer, reply(body, conversation), { usage: (output) => usageOf(conversation, output) });
+    const items = reply(body, conversation, state, windowTokens);
+    const events = responseEvents(answer, items, { usage: (output) => usageOf(conversation, output) });
     const streamed = body.stream === true;
     if (streamed) openStream(response);
     for (const event of events) {
-      if (streamed && event.type === 'response.output_text.delta') await pause(wordMs);
+      if (streamed && event.type === 'response.output_text.delta') await pause(wordMs * (state?.pace ?? 1));
       if (response.destroyed) return;
       // Stored before the last event is sent, so that a follow-up cannot come too soon.
       if (answer.status === 'completed') chain.keep(owner, body, conversation, answer);
       if (streamed) response.write(frame(event));
     }
+    if (state?.forgets) chain.forget();
     if (streamed) response.end();
     else answerJson(response, 200, answer);
   };
   return listen(port, take, (request, id) => chain.remove(keyOf(request), id));
 }
 
-/** Estimates tokens at four characters each. */
-function usageOf(conversation, output) {
-  const tokens = (items) => Math.ceil(JSON.stringify(items).length / 4);
-  const [input_tokens, output_tokens] = [tokens(conversation), tokens(output)];
-  return {
-    input_tokens,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: input_tokens + output_tokens,
-  };
+/** Whether something comes for the first time, or again after its second time. */
+function isFirst(seen, what) {
+  return !seen.delete(what) && seen.add(what) !== undefined;
 }
 
 async function main() {
   const { values } = parseArgs({
-    options: { port: { type: 'string', default: '8788' }, 'word-ms': { type: 'string', default: '32' } },
+    options: {
+      port: { type: 'string', default: '8788' },
+      'word-ms': { type: 'string', default: '32' },
+      'window-tokens': { type: 'string', default: '32000' },
+      memory: { type: 'string', default: 'full' },
+    },
   });
   const number = (name, most) => {
     const value = Number(values[name]);
@@ -62,7 +74,13 @@ async function main() {
     }
     return value;
   };
-  const service = await standIn({ port: number('port', 65535), wordMs: number('word-ms', 60000) });
+  if (!MEMORIES.includes(values.memory)) throw new Error(`--memory takes ${MEMORIES.join(', ')}, not "${values.memory}"`);
+  const service = await standIn({
+    port: number('port', 65535),
+    wordMs: number('word-ms', 60_000),
+    windowTokens: number('window-tokens', 10_000_000),
+    memory: values.memory,
+  });
   for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => service.close());
   console.log(`stand-in for the model service: ${service.url}`);
 }

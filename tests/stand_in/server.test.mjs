@@ -1,7 +1,8 @@
-// The stand-in, called as the Worker calls it.
+// The stand-in, called as the Worker calls it; tests/e2e/states.test.mjs has what the Worker makes of its states.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { standIn } from './server.mjs';
+import { stateAsked } from './states.mjs';
 
 const CHANGE_MODE = {
   type: 'function',
@@ -149,4 +150,87 @@ test('what the live API refuses is refused in its envelope', async () => {
   assert.deepEqual(await row({ previous_response_id: asked.id }), [
     400, 'input', 'missing_required_parameter', "Missing required parameter: 'input'.",
   ]);
+});
+
+test('a plain answer lists the states that can be asked for, and each is understood as the one that it is', async () => {
+  const { output } = await ended({ input: said('What can you do?') });
+  const listed = [...output[0].content[0].text.matchAll(/^- “(.+)”: (.+)$/gm)].map(([, ask, shows]) => [ask, shows]);
+  assert.deepEqual(listed.map(([ask]) => ask), [
+    'Think aloud.', 'Reason about it.', 'Give a slow answer.', 'Be overloaded once.', 'Be overloaded.', 'Fill the window.',
+    'Search the web for pelicans.', 'Lose the chain.', 'Be silent.',
+  ]);
+  for (const [ask, shows] of listed) assert.equal(stateAsked(ask)?.shows, shows);
+  assert.equal(stateAsked('Say that again, slowly.'), null);
+});
+
+test('commentary has its phase, reasoning its summary, a search its stages and citations', async () => {
+  const comments = await ended({ input: said('Think aloud.') });
+  assert.deepEqual(comments.output.map(({ phase }) => phase), ['commentary', undefined]);
+
+  const reasons = await events({ input: said('Reason about it.') });
+  assert.deepEqual(reasons.at(-1).response.output.map(({ type }) => type), ['reasoning', 'message']);
+  assert.ok(reasons.some(({ type }) => type === 'response.reasoning_summary_text.delta'));
+
+  const searched = await events({ input: said('Please search the web for grey herons.') });
+  const stages = searched.map(({ type }) => type).filter((type) => type.startsWith('response.web_search_call'));
+  assert.deepEqual(stages, ['in_progress', 'searching', 'completed'].map((stage) => `response.web_search_call.${stage}`));
+  const [search, message] = searched.at(-1).response.output;
+  assert.deepEqual(search.action, { type: 'search', query: 'grey herons' });
+  const [{ text, annotations }] = message.content;
+  assert.equal(annotations.length, 2);
+  assert.deepEqual(annotations, searched.filter(({ type }) => type.endsWith('annotation.added')).map(({ annotation }) => annotation));
+  assert.equal(text.slice(annotations[0].start_index, annotations[0].end_index), 'the domain');
+  // They can be sent back.
+  const again = await post({ input: [...said('x'), search, message, ...said('y')] });
+  assert.equal(again.status, 200, await again.text());
+});
+
+test('an overloaded service refuses every call, or only the first of two equal ones', async () => {
+  for (const [instruction, statuses] of [['Be overloaded.', [503, 503, 503]], ['Be overloaded once.', [503, 200, 503, 200]]]) {
+    for (const status of statuses) {
+      const answer = await post({ input: said(instruction) });
+      const { error } = await answer.json();
+      assert.deepEqual([answer.status, error?.code], [status, status === 503 ? 'server_is_overloaded' : undefined]);
+    }
+  }
+});
+
+test('the window is counted: a full one refuses what comes next, and a summary tells of the instructions', async () => {
+  const filled = await ended({ input: said('Fill the window.') });
+  assert.ok(filled.usage.output_tokens >= 32_000);
+  const refused = await post({ previous_response_id: filled.id, input: said('Go on.') });
+  assert.deepEqual([refused.status, (await refused.json()).error.code], [400, 'context_length_exceeded']);
+  // A picture is not counted by its bytes.
+  const picture = { type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(1 << 20)}`, detail: 'auto' };
+  assert.equal((await post({ input: [{ role: 'user', content: [picture] }] })).status, 200);
+
+  const record = '[SUMMARY SO FAR]\nThe user said, in this order: “Remember the word walrus.”.\n\n[RECORD]\n[USER]\n[MODE: general]\n\n[INSTRUCTION]\nGo on.\n\n';
+  const { output } = await ended({ input: [{ role: 'user', content: record }] });
+  assert.equal(output[0].content[0].text, 'The user said, in this order: “Remember the word walrus.”, “Go on.”.');
+});
+
+test('a lost chain is forgotten at once, a silent service sends nothing', async () => {
+  const lost = await ended({ input: said('Lose the chain.') });
+  const next = await post({ previous_response_id: lost.id, input: said('Go on.') });
+  assert.deepEqual((await next.json()).error.code, 'previous_response_not_found');
+
+  const given = new AbortController();
+  const nothing = fetch(`${service.url}/responses`, {
+    method: 'POST', headers: { authorization: 'Bearer k' }, body: JSON.stringify({ model: 'm', input: said('Be silent.') }), signal: given.signal,
+  });
+  // A later request is answered first.
+  const first = await Promise.race([nothing, post({ input: said('Hello.') }).then(() => 'the later one')]);
+  assert.equal(first, 'the later one');
+  given.abort();
+  await assert.rejects(nothing);
+});
+
+test('a word is remembered within the conversation, and a tool is called by its name', async () => {
+  const first = await ended({ input: said('Remember the word walrus.') });
+  const asked = { input: said('Which word was it?') };
+  assert.equal((await ended({ ...asked, previous_response_id: first.id })).output[0].content[0].text, 'walrus.');
+  assert.equal((await ended(asked)).output[0].content[0].text, 'I was given no word to remember.');
+  const note = { type: 'function', name: 'note', parameters: { type: 'object', properties: { word: { type: 'string' } } }, strict: false };
+  const { output } = await ended({ input: said('Call the tool note with the word walrus.'), tools: [READ_FILE, note] });
+  assert.deepEqual([output[0].name, output[0].arguments], ['note', '{"word":"walrus"}']);
 });

@@ -230,16 +230,17 @@ fn the_service_s_own_compaction_stands_for_all_before_it() {
             .map(|item| item["type"].as_str().or(item["role"].as_str()).unwrap())
             .collect();
         assert_eq!(kinds, ["system", "compaction", "message", "user"]);
-        assert_eq!(body["input"][1]["encrypted_content"], "all that was said");
+        assert_eq!(body["input"][1]["encrypted_content"], "sealed ".repeat(600));
 
         // A refusal for length is still met by a summary of what storage has.
         bed.world
             .model
-            .narrow(3_000, http_error(400, json!({ "code": "context_length_exceeded" }), &[]));
+            .narrow(6_000, http_error(400, json!({ "code": "context_length_exceeded" }), &[]));
         bed.post(&turn_in(context, "t5", &long("Fifth", 2_500))).final_text();
-        let Said::User(summary) = &newest_input(&bed)[1] else { panic!() };
-        for word in ["One", "Two", "Third", "Fourth"] {
-            assert!(summary.contains(&format!("[INSTRUCTION]\n{word}")), "{word}: {summary}");
+        let conversation = bed.world.model.conversation();
+        assert!(conversation.user_texts()[0].starts_with("[SUMMARY OF EARLIER TURNS]\n"));
+        for word in ["One", "Two", "Third", "Fourth", "Fifth"] {
+            assert_eq!(conversation.heard(&format!("[INSTRUCTION]\n{word}")), 1, "{word}");
         }
         bed.assert_chain_held();
     }

@@ -184,9 +184,10 @@ fn a_call_that_is_cut_counts_what_was_reported_until_then_and_keeps_its_id() {
         ("cancelled", early(say("Half.")).silent_after(4), "turn_aborted"),
     ] {
         let bed = Bed::new();
-        bed.world.model.script([reply.into()]);
-        // A call is not repeated once a client has seen some of its text.
-        let asked = bed.send(&with(turn("t1", "Hello"), json!({ "Streaming": true })));
+        // A cut is repeated twice.
+        let calls = if name == "cut" { 3 } else { 1 };
+        bed.world.model.script(std::iter::repeat_n(Reply::from(reply), calls));
+        let asked = bed.send(&turn("t1", "Hello"));
         if name == "cancelled" {
             bed.run_until(|bed| bed.world.model.told_tokens.get() > 0, "usage is told");
             bed.try_cancel("t1").unwrap();
@@ -194,10 +195,13 @@ fn a_call_that_is_cut_counts_what_was_reported_until_then_and_keeps_its_id() {
         assert_eq!(bed.wait(&asked).unwrap().failure().1, code, "{name}");
         let trace = bed.asked("GET", "/sessions/s/turns/t1/trace", "");
         let call = &trace.result()["ModelCalls"][0];
-        assert_eq!((&call["ResponseId"], &call["Stored"]), (&json!("resp_1"), &json!(true)));
+        let attempts = 1 + call["Retries"].as_array().unwrap().len() as u64;
+        assert_eq!(attempts, calls as u64);
+        let id = json!(format!("resp_{attempts}"));
+        assert_eq!((&call["ResponseId"], &call["Stored"]), (&id, &json!(true)));
         assert_eq!(call["Fault"]["ErrorCode"], code, "{name}");
         assert_eq!(call["Usage"]["TotalTokens"], 53, "{name}");
-        assert_eq!(bed.turn("t1").result()["Usage"]["TotalTokens"], 53, "{name}");
+        assert_eq!(bed.turn("t1").result()["Usage"]["TotalTokens"], 53 * attempts, "{name}");
         assert_eq!(bed.session().result()["ContextTokens"], 50, "{name}");
         bed.post(&turn("t2", "Next")).final_text();
         assert_eq!(bed.session().result()["ContextTokens"], 100, "{name}");

@@ -199,9 +199,14 @@ fn tokens(bytes: usize) -> u64 {
     bytes as u64 / BYTES_PER_TOKEN
 }
 
-/// What the user is told about the turn's compactions; `None` without one.
-pub(super) fn user_warning(progress: &TurnProgress, window: &Window) -> Option<String> {
-    let before = progress.window_before.as_ref()?;
+/// What the user is told about the turn's compactions, of which the last may still be to be recorded; `None`
+/// without one.
+pub(super) fn user_warning(
+    progress: &TurnProgress,
+    window: &Window,
+    last: Option<&CompactionRecord>,
+) -> Option<String> {
+    let before = progress.window_before.as_ref().or(last.map(|_| window))?;
     let turns = |count: u64| match count {
         1 => "1 earlier turn is".to_owned(),
         count => format!("{count} earlier turns are"),

@@ -1,19 +1,37 @@
 //! The service does not know, or does not support, the response that the call continues. The session
-//! itself holds the whole conversation, so the call sends all of it and begins a new chain.
+//! itself holds the whole conversation, so the call sends all of it and begins a new chain; none, once
+//! chains were lost in a row that had hardly grown. A chain that expired says nothing of the next one.
 
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
-use crate::persistence::{SessionStore, Window};
+use crate::persistence::{ChainEnd, Session, SessionStore};
 use crate::ports::Database;
 use crate::reasoner::conversation_input::Input;
 
+/// The chains lost early in a row after which a service counts as one that keeps none. One can be lost to a
+/// restart.
+const LOST_IN_A_ROW: u32 = 2;
+
+/// The age up to which a chain is lost early, in milliseconds.
+const EARLY_MS: u64 = 300_000;
+
 pub(super) fn new_input<D: Database>(
     store: &SessionStore<D>,
-    window: &Window,
+    session: &mut Session,
     failure: &CallFailure,
     input: &Input,
+    now_ms: u64,
 ) -> Result<Option<Input>, Fault> {
     let continued = input.previous_response_id.as_deref();
-    let applies = continued.is_some_and(|id| failure.lost_chain(id));
-    applies.then(|| Input::rebuilt(store, window)).transpose()
+    if !continued.is_some_and(|id| failure.lost_chain(id)) {
+        return Ok(None);
+    }
+    let chain = &mut session.state.chain;
+    if now_ms.saturating_sub(chain.grown_at) <= EARLY_MS {
+        chain.lost_early += 1;
+        if chain.lost_early >= LOST_IN_A_ROW {
+            session.end_chain(ChainEnd::ChainsLost);
+        }
+    }
+    Input::rebuilt(store, &session.state.window).map(Some)
 }

@@ -3,6 +3,7 @@
 //!
 //! | remedy | applies to | changes | cannot repeat because |
 //! |---|---|---|---|
+//! | [`no_storage`] | a service that stores nothing, and says so | stores nothing, sends the whole conversation | that call asks for no storage |
 //! | [`lost_chain`] | a chain that the service does not know | sends the whole conversation | that input continues no chain |
 //! | [`too_long`] | an input that does not fit into the context window | compacts the conversation step by step | each step sends less, and the steps have an end |
 //! | [`refused_outputs`] | refused stand-ins for tool outputs | their calls leave the conversation | no stand-in is left |
@@ -11,6 +12,7 @@
 //! A new remedy is a file here, a variant of [`Remedy`], and a place in [`IN_ORDER`].
 
 mod lost_chain;
+mod no_storage;
 mod refused_input;
 mod refused_outputs;
 mod too_long;
@@ -24,6 +26,7 @@ use crate::ports::{Database, Platform};
 /// A remedy, named after its file.
 #[derive(Clone, Copy)]
 enum Remedy {
+    NoStorage,
     LostChain,
     TooLong,
     RefusedOutputs,
@@ -31,8 +34,13 @@ enum Remedy {
 }
 
 /// The last remedy blames the entries themselves, so the others come first.
-const IN_ORDER: [Remedy; 4] =
-    [Remedy::LostChain, Remedy::TooLong, Remedy::RefusedOutputs, Remedy::RefusedInput];
+const IN_ORDER: [Remedy; 5] = [
+    Remedy::NoStorage,
+    Remedy::LostChain,
+    Remedy::TooLong,
+    Remedy::RefusedOutputs,
+    Remedy::RefusedInput,
+];
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Repeats a failed call with the remedies that apply to it, and returns the last call.
@@ -45,9 +53,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         for remedy in IN_ORDER {
             let Err(failure) = &exchange.ending else { break };
             let next = match remedy {
+                Remedy::NoStorage => no_storage::new_input(&self.store, running, failure)?,
                 Remedy::LostChain => {
-                    let window = &running.session.state.window;
-                    lost_chain::new_input(&self.store, window, failure, &input)?
+                    let (session, now) = (&mut running.session, self.platform.now_ms());
+                    lost_chain::new_input(&self.store, session, failure, &input, now)?
                 }
                 Remedy::TooLong => {
                     if failure.too_long() {

@@ -1,0 +1,84 @@
+//! Reading `HostedTools`: tools that the model service runs by itself (interface §4, §6).
+//!
+//! A tool is sent as the document writes it: the service knows which members it takes. Refused are tools
+//! whose calls somebody else would have to run or to approve, since nobody here could, and members that
+//! hold secrets, since a session keeps and exports its tools.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::definitions::HostedTool;
+use super::findings::Findings;
+use super::names::quoted;
+use super::values::{readable, tool_list};
+use crate::json::{Node, Problem, Report};
+
+/// In bytes, as the document writes it. Every call sends it.
+const TOOL_BYTES: usize = 64 * 1024;
+
+/// The types that the service does not run by itself, and the remedy.
+const REFUSED: [(&str, &str); 9] = [
+    ("function", "list it in \"Tools\""),
+    ("custom", NOBODY),
+    ("namespace", NOBODY),
+    ("computer", NOBODY),
+    ("computer_use_preview", NOBODY),
+    ("local_shell", NOBODY),
+    ("apply_patch", NOBODY),
+    ("programmatic_tool_calling", NOBODY),
+    ("tool_search", NOBODY),
+];
+
+const NOBODY: &str = "its calls would wait for a client that runs them";
+
+/// The members that hold secrets.
+const SECRETS: [&str; 2] = ["authorization", "headers"];
+
+pub(super) fn hosted_tools(node: Node<'_, '_>, found: &mut Findings) -> Vec<HostedTool> {
+    let mut tools: Vec<HostedTool> = Vec::new();
+    tool_list(node, found, |node, found| {
+        let Some(tool) = hosted_tool(node, found) else { return };
+        match tools.iter().any(|known| known.is_same(&tool)) {
+            true => found.fault(node, "this tool already stands above"),
+            false => tools.push(tool),
+        }
+    });
+    tools
+}
+
+fn hosted_tool(node: Node<'_, '_>, found: &mut Findings) -> Option<HostedTool> {
+    if !node.is_object() {
+        found.add(node, Problem::WrongKind("an object"));
+        return None;
+    }
+    if node.json.len() > TOOL_BYTES {
+        let length = node.json.len();
+        found.fault(node, format!("is {length} bytes long; the most is {TOOL_BYTES}"));
+        return None;
+    }
+    let tool: Value = readable(node, found)?;
+    let Some(kind) = tool["type"].as_str().filter(|kind| !kind.is_empty()) else {
+        found.fault(node, "needs a \"type\", the service's name for the tool");
+        return None;
+    };
+    if let Some((_, remedy)) = REFUSED.iter().find(|(refused, _)| *refused == kind) {
+        let kind = quoted(kind);
+        found.fault(node, format!("{kind} is no tool that the service runs by itself: {remedy}"));
+    }
+    let runs_here = !tool["environment"].is_object() || tool["environment"]["type"] == "local";
+    if kind == "shell" && runs_here {
+        found.fault(node, format!("needs a container as its \"environment\": {NOBODY}"));
+    }
+    if kind == "mcp" && tool["require_approval"] != "never" {
+        found.fault(node, "needs \"require_approval\": \"never\", because nobody could approve");
+    }
+    for secret in SECRETS {
+        if let Some(member) = node.find(secret) {
+            found.fault(member, "could hold a secret, which sessions would keep and export");
+        }
+    }
+    let server_label = tool["server_label"].as_str().map(str::to_owned);
+    // The document is JSON, so this is, too.
+    let json = RawValue::from_string(node.json.to_owned()).ok()?;
+    Some(HostedTool { kind: kind.to_owned(), server_label, json })
+}

@@ -1,0 +1,46 @@
+//! Pictures that the model makes by a tool of the model service (interface §4, §8). They become files like
+//! those of server tools: the bucket keeps them, and clients get links.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::listed_files::ListedFile;
+use super::tool_files::keep;
+use super::{FileFailure, FileLinks, OutputFile};
+use crate::contract::FileRef;
+use crate::encoding::content_hash_of_bytes;
+use crate::ports::{CHUNK_BYTES, Platform};
+
+/// The kinds of pictures: their first bytes, their media type, and the ending of their names.
+const KINDS: [(&[u8], &str, &str); 4] = [
+    (b"\x89PNG\r\n\x1a\n", "image/png", "png"),
+    (b"\xff\xd8\xff", "image/jpeg", "jpg"),
+    (b"GIF8", "image/gif", "gif"),
+    (b"RIFF", "image/webp", "webp"),
+];
+
+/// Keeps a picture, given as base64, under a name that ends with its number.
+pub async fn keep_picture<P: Platform>(
+    platform: &P,
+    links: FileLinks<'_>,
+    number: usize,
+    base64: &str,
+) -> Result<OutputFile, FileFailure> {
+    if base64.len() > CHUNK_BYTES {
+        platform.idle().await;
+    }
+    let no_picture = || FileFailure::Malformed("picture is none".to_owned());
+    let contents = STANDARD.decode(base64).map_err(|_| no_picture())?;
+    let kind = KINDS.iter().find(|(start, ..)| contents.starts_with(start));
+    let (_, mime_type, ending) = kind.ok_or_else(no_picture)?;
+    let reference = FileRef {
+        name: format!("picture_{number}.{ending}"),
+        mime_type: (*mime_type).to_owned(),
+        url: String::new(),
+        size_bytes: contents.len() as u64,
+        content_hash: content_hash_of_bytes(&contents),
+        description: None,
+        content_expires: None,
+    };
+    keep(platform, links, ListedFile { reference, contents: Some(contents) }).await
+}

@@ -1,0 +1,49 @@
+//! Pictures in a model output become files of the turn (interface §4, §8), stored in the step that stores
+//! the output. One that cannot be kept costs a user warning, not the answer.
+
+use super::transcript::Transcript;
+use super::turn_loop::{Reasoner, RunningTurn};
+use crate::files::{FileFailure, FileLinks, keep_picture};
+use crate::ports::{Database, Platform};
+use crate::responses_api::{ModelOutput, picture};
+
+/// The most files of one turn; its row lists all of them.
+pub(super) const MAX_FILES: usize = 1_000;
+
+const NOT_KEPT: &str = "The model made a picture that could not be kept.";
+const NO_PLACE: &str = "The model made a picture, and this deployment has no place for files.";
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Adds the pictures of an output to the files of the turn, and hands the transcript of its call back.
+    pub(super) async fn keep_pictures(
+        &self,
+        running: &mut RunningTurn<'_>,
+        output: &ModelOutput,
+        transcript: Transcript,
+    ) -> Transcript {
+        // A run that is cut off here still counts the call.
+        self.under_way.replace(Some(transcript.clone()));
+        for picture in output.items.iter().filter_map(|item| picture(item)) {
+            let progress = &mut running.turn.progress;
+            let links = FileLinks { origin: &progress.origin, ttl_s: self.deployment.file_ttl_s };
+            let number = progress.files.len() + 1;
+            let kept = match number > MAX_FILES {
+                true => Err(FileFailure::NotKept),
+                false => keep_picture(self.platform.as_ref(), links, number, &picture).await,
+            };
+            let warning = match kept {
+                Ok(file) => {
+                    file.collect(&mut progress.files);
+                    continue;
+                }
+                Err(FileFailure::NoPlace) => NO_PLACE,
+                Err(FileFailure::Malformed(_) | FileFailure::NotKept) => NOT_KEPT,
+            };
+            if !progress.user_warnings.iter().any(|known| known == warning) {
+                progress.user_warnings.push(warning.to_owned());
+            }
+        }
+        self.under_way.take();
+        transcript
+    }
+}

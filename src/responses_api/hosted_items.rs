@@ -1,0 +1,157 @@
+//! Output items of tools that the model service runs by itself, and what such tools leave in messages:
+//! who was asked, citations of web pages, pictures.
+//!
+//! Nothing depends on these items, so one that cannot be read tells nothing.
+//! Source: the Responses API's output items, by recordings of several services.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::output_item::ItemHead;
+
+/// A call of a hosted tool, without what it was asked and what it found.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all(serialize = "PascalCase"))]
+pub struct HostedCall {
+    /// The item's type, as `web_search_call`.
+    #[serde(rename(serialize = "Type", deserialize = "type"))]
+    pub kind: String,
+    /// As the service names it, usually `completed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+}
+
+impl HostedCall {
+    /// The call that an output item tells of, if it is one.
+    pub fn read(item: &RawValue) -> Option<Self> {
+        if !ItemHead::read(item).ok()?.kind.is_hosted() {
+            return None;
+        }
+        let call: Self = serde_json::from_str(item.get()).ok()?;
+        (call.kind.len() <= MAX_NAME).then_some(call)
+    }
+}
+
+/// The longest type that is told, in bytes.
+const MAX_NAME: usize = 64;
+
+/// A web page that the model cites.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Citation {
+    /// As the service spells it.
+    pub url: String,
+    /// May be empty.
+    pub title: String,
+}
+
+/// The pages that a message item cites, in its order.
+pub(super) fn citations(message: &RawValue) -> Vec<Citation> {
+    let Ok(MessageView { content }) = serde_json::from_str(message.get()) else {
+        return Vec::new();
+    };
+    let annotations = content.into_iter().filter_map(|part| {
+        let part: Result<PartView<'_>, _> = serde_json::from_str(part.get());
+        part.ok()?.annotations
+    });
+    let citation = |annotation: &RawValue| {
+        let view: AnnotationView<'_> = serde_json::from_str(annotation.get()).ok()?;
+        let Some("url_citation") = view.kind.as_deref() else { return None };
+        let title = view.title.map(Cow::into_owned).unwrap_or_default();
+        Some(Citation { url: view.url?.into_owned(), title })
+    };
+    annotations.flatten().filter_map(citation).collect()
+}
+
+#[derive(Deserialize)]
+struct MessageView<'a> {
+    #[serde(borrow)]
+    content: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct PartView<'a> {
+    #[serde(borrow)]
+    annotations: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct AnnotationView<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    url: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    title: Option<Cow<'a, str>>,
+}
+
+/// The base64 of the picture in an output item, if it holds one.
+pub fn picture(item: &RawValue) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct View<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+        #[serde(borrow)]
+        result: Option<Cow<'a, str>>,
+    }
+    let view: View<'_> = serde_json::from_str(item.get()).ok()?;
+    view.result.filter(|result| view.kind == "image_generation_call" && !result.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(json: &str) -> Box<RawValue> {
+        RawValue::from_string(json.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn a_call_of_a_hosted_tool_is_told_by_type_and_status_alone() {
+        let told = |item: &str| {
+            HostedCall::read(&raw(item)).map(|call| serde_json::to_string(&call).unwrap())
+        };
+        let search =
+            r#"{"id":"ws_1","type":"web_search_call","status":"completed","action":{"query":"q"}}"#;
+        assert_eq!(
+            told(search).as_deref(),
+            Some(r#"{"Type":"web_search_call","Status":"completed"}"#)
+        );
+        assert_eq!(told(r#"{"type":"new_call"}"#).as_deref(), Some(r#"{"Type":"new_call"}"#));
+        for other in ["message", "function_call", "reasoning", "compaction"] {
+            assert_eq!(told(&format!(r#"{{"type":"{other}"}}"#)), None);
+        }
+    }
+
+    #[test]
+    fn pages_are_cited_in_order_and_other_annotations_are_no_pages() {
+        let message = raw(
+            r#"{"type":"message","content":[{"type":"output_text","text":"a","annotations":[
+            {"type":"url_citation","url":"https:\/\/a.example","title":"A","start_index":0,"end_index":1},
+            {"type":"file_citation","file_id":"f","filename":"f.txt","index":0}, 7,
+            {"type":"url_citation","title":"no address"}]},
+            {"type":"refusal","refusal":"r"},
+            {"type":"output_text","text":"b","annotations":[{"type":"url_citation","url":"https://b.example"}]}]}"#,
+        );
+        let page = |url: &str, title: &str| Citation { url: url.into(), title: title.into() };
+        assert_eq!(
+            citations(&message),
+            [page("https://a.example", "A"), page("https://b.example", "")]
+        );
+        assert_eq!(citations(&raw(r#"{"type":"message","content":"text"}"#)), []);
+    }
+
+    #[test]
+    fn only_a_finished_picture_is_one() {
+        let made = raw(r#"{"type":"image_generation_call","result":"AAEC"}"#);
+        assert_eq!(picture(&made).as_deref(), Some("AAEC"));
+        for none in [
+            r#"{"type":"image_generation_call","result":null}"#,
+            r#"{"type":"image_generation_call","result":""}"#,
+            r#"{"type":"web_search_call","result":"AAEC"}"#,
+        ] {
+            assert_eq!(picture(&raw(none)), None, "{none}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// The states of a model service that the stand-in of `make dev` shows on request, as a client sees them.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { standIn } from '../stand_in/server.mjs';
+
+const service = await standIn({ wordMs: 0 });
+after(() => service.close());
+const rig = rigForFile({
+  vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1000' },
+  catalog: (catalog) => {
+    catalog.AgentContexts.default.BaseUrl = service.url;
+    catalog.AgentContexts.replay = { ...catalog.AgentContexts.default, Continuation: 'replay' };
+  },
+});
+
+const traceOf = async ({ SessionId, TurnId }) => resultOf(await rig.get(`/sessions/${SessionId}/turns/${TurnId}/trace`));
+
+for (const AgentContextId of ['default', 'replay']) {
+  const session = () => {
+    const { SessionId } = userTurn();
+    let turns = 0;
+    return async (Instruction) => {
+      turns += 1;
+      const turn = { SessionId, TurnId: `turn-${turns}`, AgentContextId, Instruction };
+      const answer = await rig.post(turn);
+      return { answer, trace: await traceOf(turn) };
+    };
+  };
+  const told = ({ answer }) => resultOf(answer).PrimaryOutputText;
+
+  test(`commentary and reasoning are no part of the answer, and the session goes on: ${AgentContextId}`, async () => {
+    const say = session();
+    await say('Remember the word walrus.');
+    assert.equal(told(await say('Think aloud.')), 'This is the answer.');
+    assert.equal(told(await say('Reason about it.')), 'I have reasoned, and this is the answer.');
+    assert.match(told(await say('Give a slow answer.')), /^This answer comes word by word/);
+    assert.match(told(await say('Search the web for herons.')), /^I have no web to search for herons/);
+    assert.equal(told(await say('Which word was it?')), 'walrus.');
+  });
+
+  test(`an overloaded service is asked again, and given up when it stays so: ${AgentContextId}`, async () => {
+    const say = session();
+    const once = await say('Be overloaded once.');
+    assert.match(told(once), /^I was overloaded/);
+    assert.equal(once.trace.ModelCalls[0].Retries.length, 1);
+    const { answer } = await say('Be overloaded.');
+    assert.deepEqual(refusalOf(answer), [502, 'upstream_unavailable']);
+    assert.equal(told(await say('Which word was it?')), 'I was given no word to remember.');
+  });
+
+  test(`a full window is compacted, a lost chain built again, and the word is still known: ${AgentContextId}`, async () => {
+    const say = session();
+    await say('Remember the word walrus.');
+    await say('Fill the window.');
+    const full = await say('Which word was it?');
+    assert.equal(told(full), 'walrus.');
+    assert.ok(full.trace.Compactions.length > 0 && full.trace.Compactions.at(-1).SummaryBytes > 0, JSON.stringify(full.trace));
+    await say('Lose the chain.');
+    assert.equal(told(await say('Which word was it?')), 'walrus.');
+  });
+
+  test(`a silent service is given up, and the next turn works: ${AgentContextId}`, async () => {
+    const say = session();
+    assert.deepEqual(refusalOf((await say('Be silent.')).answer), [504, 'upstream_timeout']);
+    await say('Hello.');
+  });
+}

@@ -1,0 +1,121 @@
+// `make check-catalog ONLINE=1` against services that remember, forget, refuse and fail.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { answerJson, listen } from '../model_service/http_service.mjs';
+import { unknown } from '../model_service/refusal.mjs';
+import { standIn } from './server.mjs';
+
+const SCRIPT = fileURLToPath(new URL('../../src/bin/check_services.mjs', import.meta.url));
+const SECRET = 'sk-check-services-never-shown';
+const folder = mkdtempSync(path.join(os.tmpdir(), 'check-services-'));
+const services = {};
+before(async () => {
+  for (const memory of ['full', 'none', 'refuses']) services[memory] = await standIn({ wordMs: 0, memory });
+});
+after(async () => {
+  for (const service of Object.values(services)) await service.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** The lines and the exit code for a catalog of these agent contexts. */
+async function check(AgentContexts, { ConversationContexts = {}, vars = {} } = {}) {
+  const file = path.join(folder, 'catalog.json');
+  writeFileSync(file, JSON.stringify({ AgentContexts, ConversationContexts }));
+  writeFileSync(path.join(folder, '.dev.vars'), `OPENAI_API_KEY="${SECRET}"\n`);
+  const env = { PATH: process.env.PATH, ...vars };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [SCRIPT, file], { cwd: folder, env }, (error, stdout, stderr) => {
+      assert.equal(stderr, '');
+      assert.ok(!stdout.includes(SECRET), stdout);
+      resolve({ code: error?.code ?? 0, lines: stdout.trimEnd().split('\n'), said: stdout });
+    });
+  });
+}
+const agent = (memory, more = {}) => ({ BaseUrl: services[memory].url, ApiKeySecret: 'OPENAI_API_KEY', Model: 'm', ...more });
+const cells = (line) => line.split(/ {2,}/);
+
+test('a service that remembers suits a catalog that says nothing, or that wants replay', async () => {
+  const { code, lines } = await check({ default: agent('full'), other: agent('full', { Continuation: 'replay' }) });
+  assert.deepEqual(lines.map(cells), [
+    ['agent context', 'model', 'streams', 'calls tools', 'stored', 'replay', 'prompt_cache_key'],
+    ['default', 'm', 'yes', 'yes', 'yes', 'yes', 'yes'],
+    ['other', 'm', 'yes', 'yes', 'yes', 'yes', 'yes'],
+    [''],
+    ['Every setting suits its service.'],
+  ]);
+  assert.equal(code, 0);
+});
+
+test('a gateway that forgets, or refuses a chain, needs replay', async () => {
+  const forgets = await check({ default: agent('none') });
+  assert.deepEqual(cells(forgets.lines[1]), ['default', 'm', 'yes', 'yes', 'forgets', 'yes', 'yes']);
+  assert.deepEqual([forgets.code, forgets.lines.at(-1)], [1, 'default, m: set "Continuation": "replay"']);
+
+  const refuses = await check({ default: agent('refuses') });
+  assert.deepEqual(cells(refuses.lines[1]), ['default', 'm', 'yes', 'yes', 'no', 'yes', 'yes']);
+  assert.match(refuses.said, /default, m: stored: 400 unknown_parameter: Unknown parameter: 'previous_response_id'\./);
+  assert.equal(refuses.lines.at(-1), 'default, m: set "Continuation": "replay"');
+
+  for (const memory of ['none', 'refuses']) {
+    const { code } = await check({ default: agent(memory, { Continuation: 'replay' }) });
+    assert.equal(code, 0, memory);
+  }
+});
+
+test('a service that does not know prompt_cache_key, streams nothing and calls no tool is told so', async () => {
+  const plain = await listen(0, (request, response, body) => {
+    if ('prompt_cache_key' in body) throw unknown('prompt_cache_key');
+    const [, word = 'OK'] = /.*the word (\w+)/s.exec(JSON.stringify(body.input)) ?? [];
+    const content = [{ type: 'output_text', text: `${word}.` }];
+    answerJson(response, 200, { id: 'resp_1', status: 'completed', output: [{ type: 'message', role: 'assistant', content }] });
+  });
+  try {
+    const { code, lines } = await check({ default: agent('full', { BaseUrl: plain.url }) });
+    assert.deepEqual(cells(lines[1]), ['default', 'm', 'no', 'no', 'forgets', 'yes', 'no']);
+    assert.deepEqual(lines.slice(3), [
+      'default, m: set "Continuation": "replay"',
+      'default, m: set "PromptCacheKey": "None"',
+      'default, m: was asked to call a tool and did not; take another model where tools are needed',
+    ]);
+    assert.equal(code, 1);
+  } finally {
+    await plain.close();
+  }
+});
+
+test('what does not respond says why: no server, no secret, a key that the service quotes', async () => {
+  const quoting = await listen(0, (request) => {
+    throw Object.assign(unknown('x'), { status: 401, body: { error: { code: 'invalid_api_key', message: `Wrong: ${request.headers.authorization}.` } } });
+  });
+  try {
+    const { code, lines } = await check({
+      dead: agent('full', { BaseUrl: 'http://127.0.0.1:1/v1' }),
+      unset: agent('full', { ApiKeySecret: 'NOT_SET' }),
+      quoting: agent('full', { BaseUrl: quoting.url }),
+      azure: agent('full', { Headers: { 'api-key': '${OPENAI_API_KEY}' }, Query: { 'api-version': 'v1' } }),
+    });
+    assert.equal(code, 1);
+    assert.match(lines.at(-3), /^dead, m: does not respond: connect ECONNREFUSED|^dead, m: does not respond: bad port/);
+    assert.equal(lines.at(-2), 'unset, m: does not respond: the secret NOT_SET is in neither the environment nor .dev.vars');
+    assert.equal(lines.at(-1), 'quoting, m: does not respond: 401 invalid_api_key: Wrong: Bearer ***.');
+    assert.deepEqual(cells(lines[4]), ['azure', 'm', 'yes', 'yes', 'yes', 'yes', 'yes']);
+  } finally {
+    await quoting.close();
+  }
+});
+
+test('each model that an agent context is used with is asked once; what the catalog leaves out is the deployment\'s', async () => {
+  const ConversationContexts = {
+    a: { AgentContextId: 'default' }, b: { AgentContextId: 'default', Model: 'n' }, c: { AgentContextId: 'default', Model: 'n' },
+  };
+  const vars = { OPENAI_BASE_URL: services.full.url, OPENAI_MODEL: 'o' };
+  const { code, lines } = await check({ default: { ApiKeySecret: 'OPENAI_API_KEY' } }, { ConversationContexts, vars });
+  assert.deepEqual(lines.slice(1, 3).map((line) => cells(line)[1]), ['o', 'n']);
+  assert.equal(lines.length, 5);
+  assert.equal(code, 0);
+});
