@@ -60,6 +60,8 @@ pub struct BundledTurn {
 pub struct BundledTool {
     pub name: String,
     pub on_server: bool,
+    #[serde(default)]
+    pub hosted: bool,
     pub definition: Box<RawValue>,
 }
 
@@ -101,6 +103,10 @@ pub struct ModelCall {
     pub input: Vec<SentEntries>,
     pub summarised: Option<String>,
     pub rebuilt: bool,
+    /// Why the service was not asked to store the response, where the session had to find that out.
+    pub unchained: Option<String>,
+    /// ISO 8601, UTC.
+    pub started_at: String,
     pub composition: Vec<Block>,
     pub retries: Vec<Retry>,
     pub response_id: Option<String>,

@@ -184,11 +184,18 @@ impl Services {
         let text = |name: &str| detail(name).and_then(Value::as_str);
         let (code, kind) = (text("Code"), text("Type"));
         let too_long = fault.code == ErrorCode::ContextWindowExceeded;
-        let message = if too_long { "maximum context length exceeded" } else { "no" };
+        let followed = turn.model_calls.get(place + 1);
+        let no_storage = call.unchained.is_none()
+            && followed.is_some_and(|next| next.unchained.as_deref() == Some("store_refused"));
+        let message = match () {
+            () if too_long => "maximum context length exceeded",
+            () if no_storage => "'store' must be false",
+            () => "no",
+        };
         if let Some(status) = detail("HttpStatus").and_then(Value::as_u64) {
-            let followed = turn.model_calls.get(place + 1);
             let param = match () {
                 () if too_long => None,
+                () if no_storage => Some("store"),
                 () if followed.is_some_and(|next| next.rebuilt) => Some("previous_response_id"),
                 () if self.withheld(call) => Some("input"),
                 () => Some("model"),
