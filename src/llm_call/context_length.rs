@@ -165,7 +165,7 @@ pub(super) fn names_length(name: &str) -> bool {
 fn says_length(said: &str) -> bool {
     let is_said = |words: &&str| place_of(words, said).is_some_and(|at| !is_quoted(said, at));
     !WORDS_OF_A_RATE.iter().any(|words| said.contains(words))
-        && WORDS.iter().any(|words| is_said(&words))
+        && WORDS.iter().any(|words| is_said(words))
 }
 
 /// Where the words begin.
