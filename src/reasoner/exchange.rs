@@ -16,6 +16,7 @@ use crate::composition::{CallParameters, ModelRequest, SummaryRequest, compose_r
 use crate::contract::{Fault, Progress};
 use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
 use crate::outbound::SecretHeaders;
+use crate::persistence::Session;
 use crate::ports::{Database, Deployment, Platform, RequestBody};
 use crate::responses_api::Reported;
 
@@ -79,7 +80,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let request = self.request(running, asked);
         self.under_way.replace(Some(Transcript {
             summary: input.is_none(),
-            number: running.session.state.model_calls + 1,
+            number: self.next_number(&running.session),
             mode: running.session.mode.clone(),
             segment,
             started_at,
@@ -188,6 +189,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         transcript.duration_ms = self.since(transcript.started_at);
         transcript.fault = fault;
         Some(transcript)
+    }
+
+    /// The number of a call that is made now. One that failed is recorded only after the summary that it led to.
+    fn next_number(&self, session: &Session) -> u64 {
+        let number = self.newest_call.get().max(session.state.model_calls) + 1;
+        self.newest_call.set(number);
+        number
     }
 
     fn spent_under_way(&self) -> u64 {

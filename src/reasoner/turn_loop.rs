@@ -1,7 +1,7 @@
 //! The loop: after the retrieval that the turn may owe, while calls are open it runs them, otherwise it calls the model, until the turn ends or
 //! waits for its client.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -26,6 +26,8 @@ pub struct Reasoner<P, D> {
     pub(crate) report: RefCell<RunReport>,
     /// The model call that is under way; it outlives a run that is cut off.
     pub(super) under_way: RefCell<Option<Transcript>>,
+    /// The number of the newest model call, which may not be recorded yet.
+    pub(super) newest_call: Cell<u64>,
 }
 
 /// A running turn: its rows as the last durable step left them, and its surroundings.
@@ -64,8 +66,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         catalog: Rc<Catalog>,
         deployment: Rc<Deployment>,
     ) -> Self {
-        let (report, under_way) = (RefCell::default(), RefCell::default());
-        Self { platform, store, catalog, deployment, report, under_way }
+        let (report, under_way, newest_call) = Default::default();
+        Self { platform, store, catalog, deployment, report, under_way, newest_call }
     }
 
     /// Runs a turn that is stored as `running` until it ends or waits for its client, and stores the

@@ -146,8 +146,11 @@ impl Bundle {
         }
         let document = serde_json::from_str::<InvokeResult>(text);
         let result = document.as_ref().map_or(text, |whole| whole.result.get());
-        serde_json::from_str(result)
-            .map_err(|fault| format!("it is no export of a session: {fault}"))
+        let read: Result<Self, _> = serde_json::from_str(result);
+        let mut bundle = read.map_err(|fault| format!("it is no export of a session: {fault}"))?;
+        // A call that was too long is recorded after the summary that it led to.
+        bundle.turns.iter_mut().for_each(|turn| turn.model_calls.sort_by_key(|call| call.number));
+        Ok(bundle)
     }
 
     /// The entry at a place of the conversation, with its turn.

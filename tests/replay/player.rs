@@ -32,6 +32,12 @@ pub struct Services {
     findings: RefCell<Vec<String>>,
     /// A request was left without a reply.
     waits: Cell<bool>,
+    /// The turn that runs.
+    driven: Cell<usize>,
+    /// A call was made that is not the next one of the record: perhaps the instance was lost before it.
+    instance_lost: Cell<bool>,
+    /// Where that was last thought.
+    doubted: Cell<Option<(usize, usize)>>,
 }
 
 impl Services {
@@ -47,6 +53,9 @@ impl Services {
             failed: Cell::new(0),
             findings: RefCell::default(),
             waits: Cell::new(false),
+            driven: Cell::new(0),
+            instance_lost: Cell::new(false),
+            doubted: Cell::new(None),
         })
     }
 
@@ -63,6 +72,17 @@ impl Services {
     /// The number of recorded calls that were not made yet.
     pub fn left(&self) -> usize {
         self.calls.borrow().len()
+    }
+
+    /// Says which turn runs from here on.
+    pub fn drive(&self, turn: usize) {
+        self.driven.set(turn);
+        self.waits.set(false);
+    }
+
+    /// Whether the instance was lost, since the last time, before a call that the record then has.
+    pub fn instance_was_lost(&self) -> bool {
+        self.instance_lost.take()
     }
 
     /// Whether a request was left without a reply since the last time.
@@ -92,18 +112,32 @@ impl Services {
     }
 
     fn model(&self, body: &str) -> Played {
-        let Some((turn_place, call_place)) = self.calls.borrow().front().copied() else {
-            self.find("there was one more model call than recorded".to_owned());
-            return Some(Err(HttpFault("the record has ended".to_owned())));
+        let driven = &self.bundle.turns[self.driven.get()];
+        let next = self.calls.borrow().front().copied();
+        let next = next.filter(|(turn, _)| *turn == self.driven.get());
+        let call = next.map(|(_, call)| &driven.model_calls[call]);
+        let how = match call.map(|call| rebuild(&self.bundle, driven, call)) {
+            None if driven.status == "aborted" => {
+                self.instance_lost.set(true);
+                return None;
+            }
+            None => Some("none is recorded".to_owned()),
+            Some(Ok(sent)) => difference(&sent, body),
+            // Nothing to compare it with.
+            Some(Err(_)) => None,
         };
-        let turn = &self.bundle.turns[turn_place];
-        let call = &turn.model_calls[call_place];
-        if let Ok(sent) = rebuild(&self.bundle, turn, call)
-            && let Some(how) = difference(&sent, body)
-        {
-            let (id, number) = (&turn.turn_id, call_place + 1);
-            self.find(format!("turn {id}, model call {number}: another body was sent: {how}"));
+        if let Some(how) = how {
+            let doubted = Some((self.driven.get(), self.left()));
+            if self.doubted.replace(doubted) != doubted {
+                self.instance_lost.set(true);
+                return None;
+            }
+            self.find(format!("turn {}: another body was sent: {how}", driven.turn_id));
         }
+        let (Some((_, call_place)), Some(call)) = (next, call) else {
+            return Some(Err(HttpFault("the record has no such call".to_owned())));
+        };
+        let turn = driven;
         if let Some(retry) = call.retries.get(self.failed.get()) {
             self.failed.set(self.failed.get() + 1);
             return Some(failed_attempt(retry));
@@ -179,16 +213,16 @@ impl Services {
                 let failed = json!({ "id": call.response_id, "status": "failed", "error": error,
                     "usage": call.usage.map(usage) });
                 let failed = json!({ "type": "response.failed", "response": failed });
-                broken(vec![begun(call), said("…"), event(&failed)])
+                broken(vec![begun(call), said("…"), heard(), event(&failed)])
             }
             ErrorCode::UpstreamIncomplete | ErrorCode::ContextWindowExceeded => {
                 Some(Ok(named(response(call, "[]", reason.or(Some("other"))), text("RequestId"))))
             }
             ErrorCode::UpstreamProtocol if fault.message.contains("broke in the middle") => {
-                broken(vec![begun(call), said("…"), Piece::Broken])
+                broken(vec![begun(call), said("…"), heard(), Piece::Broken])
             }
             ErrorCode::UpstreamProtocol if fault.message.contains("ended before") => {
-                broken(vec![begun(call), said("…")])
+                broken(vec![begun(call), said("…"), heard()])
             }
             ErrorCode::UpstreamProtocol => broken(vec![Piece::text("data: [}\n\n")]),
             // It was cancelled, or nothing came in time.
@@ -315,6 +349,11 @@ fn begun(call: &ModelCall) -> Piece {
     let response =
         json!({ "id": call.response_id, "status": "in_progress", "usage": call.usage.map(usage) });
     event(&json!({ "type": "response.created", "response": response }))
+}
+
+/// Time in which a watcher hears what was said: a call whose text was heard is not made again.
+fn heard() -> Piece {
+    Piece::Silence(1_000)
 }
 
 fn said(text: &str) -> Piece {

@@ -6,7 +6,8 @@
 //! place of what was stored, and another instance goes on, as after a deploy. Tool continuations and cancels are
 //! the client's own requests.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use aptix_edge::encoding::sha256_hex;
@@ -39,7 +40,7 @@ pub fn rerun(export: &str) -> Result<Vec<String>, String> {
     bed.world.session.replace(bundle.session_id.clone());
     let player = Rc::clone(&services);
     bed.world.player.replace(Some(Rc::new(move |request| player.reply(request))));
-    let rerun = Rerun { bed, bundle, services };
+    let rerun = Rerun { bed, bundle, services, latest: RefCell::default() };
     rerun.run();
     rerun.compare();
     Ok(rerun.services.findings())
@@ -49,6 +50,8 @@ struct Rerun {
     bed: Bed,
     bundle: Rc<Bundle>,
     services: Rc<Services>,
+    /// The latest request of turns that sent more than one.
+    latest: RefCell<BTreeMap<String, Value>>,
 }
 
 impl Rerun {
@@ -58,6 +61,7 @@ impl Rerun {
         while let Some(next) = self.services.next_turn() {
             let left = self.services.left();
             let turn = &self.bundle.turns[next];
+            self.services.drive(next);
             self.configure();
             if next >= begun {
                 self.end_waiting(begun);
@@ -69,7 +73,8 @@ impl Rerun {
             } else if self.status(turn) == "awaiting_tools" {
                 self.send_results(turn);
             } else {
-                self.send(&self.request(turn), turn);
+                let latest = self.latest.borrow().get(&turn.turn_id).cloned();
+                self.send(latest.unwrap_or_else(|| self.request(turn)), turn);
             }
             if self.services.left() == left {
                 let (id, status) = (&turn.turn_id, self.status(turn));
@@ -105,6 +110,7 @@ impl Rerun {
 
     fn begin(&self, place: usize) {
         let turn = &self.bundle.turns[place];
+        self.services.drive(place);
         let step = self.bed.disk.steps.get() + 1;
         self.bed.restart_to_crash(Some(Crash::AfterStep(step)));
         if let Some(heard) = self.bed.try_post(&self.request(turn)) {
@@ -112,9 +118,24 @@ impl Rerun {
             return;
         }
         self.restore(place as u64 + 1, turn);
+        self.resume(turn);
+        self.drive(turn);
+    }
+
+    /// Has another instance go on with a turn. This one may be lost, too.
+    fn resume(&self, turn: &BundledTurn) {
+        let id = quoted(&turn.turn_id);
+        self.bed.disk.write(&format!("UPDATE turns SET attempts = 0 WHERE turn_id = {id}"));
         self.bed.restart();
         self.bed.alarm();
-        self.drive(turn);
+        self.watch(turn);
+    }
+
+    /// Watches a turn once it runs, so that text of a call that fails is heard: such a call is not made again.
+    fn watch(&self, turn: &BundledTurn) {
+        while self.status(turn) != "running" && self.bed.step() {}
+        let target = format!("/sessions/{}/turns/{}/stream", self.bundle.session_id, turn.turn_id);
+        drop(self.bed.ask("GET", &target, &[], ""));
     }
 
     /// A request in the place of the one that began the turn.
@@ -230,22 +251,29 @@ impl Rerun {
         let results: Vec<&Value> = calls.filter_map(|call| call.answer.as_ref()).collect();
         let request = json!({ "SessionId": self.bundle.session_id, "TurnId": turn.turn_id,
             "ToolResults": results });
-        self.send(&request, turn);
+        self.send(request, turn);
     }
 
-    fn send(&self, request: &Value, turn: &BundledTurn) {
-        drop(self.bed.send(request));
+    fn send(&self, request: Value, turn: &BundledTurn) {
+        drop(self.bed.send(&request));
+        self.latest.borrow_mut().insert(turn.turn_id.clone(), request);
+        self.watch(turn);
         self.drive(turn);
     }
 
     /// Runs the world until the turn has ended or waits for its client, or until it waits for a service that the
     /// record says nothing of: then it was cancelled, or its time was up.
     fn drive(&self, turn: &BundledTurn) {
-        self.services.waits();
-        // A request that was sent is admitted first.
-        self.bed.run_at_once();
         while self.status(turn) == "running" {
-            if self.services.waits() && turn.status == "aborted" {
+            if self.services.instance_was_lost() {
+                let next = self.services.next_turn().map(|next| &self.bundle.turns[next].turn_id);
+                if turn.status == "aborted" && next != Some(&turn.turn_id) {
+                    self.bed.restart();
+                    self.cancel(turn);
+                } else {
+                    self.resume(turn);
+                }
+            } else if self.services.waits() && turn.status == "aborted" {
                 self.bed.run_at_once();
                 self.cancel(turn);
             } else if !self.bed.step() {

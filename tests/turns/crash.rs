@@ -462,14 +462,13 @@ fn a_crash_changes_nothing_that_a_client_who_repeats_can_see() {
 }
 
 #[test]
-fn the_export_of_every_kind_of_turn_replays() {
+fn the_export_of_every_kind_of_turn_replays_after_a_crash_at_any_step_too() {
     for scenario in scenarios() {
-        let bed = Bed::new();
-        for next in &scenario.acts {
-            act(&bed, next, &mut None).expect("the instance lives");
+        let crashes = (1..=count(&scenario).0).map(|step| Some(Crash::AfterStep(step)));
+        for crash in [None].into_iter().chain(crashes) {
+            let bed = survive(&scenario, crash, Client::Repeats);
+            super::replays::assert_replays(&bed, &format!("{}: {crash:?}", scenario.name));
         }
-        bed.settle();
-        super::replays::assert_replays(&bed, scenario.name);
     }
 }
 

@@ -90,3 +90,72 @@ fn a_transcript_of_an_older_version_cannot_be_rebuilt_and_says_so() {
     assert_eq!(report.faults, 2, "{}", report.text);
     assert!(Bundle::read("{}").is_err());
 }
+
+#[test]
+fn a_session_of_every_ending_replays() {
+    let bed = Bed::new();
+    let post = |id: &str, replies: Vec<Reply>| {
+        bed.world.model.script(replies);
+        bed.post(&turn(id, "Go on")).failure().1.to_owned()
+    };
+    let refusal = |error: Value| http_error(400, error, &[]);
+    // Retries, with the wait that the service asks for and without.
+    let busy = http_error(503, json!({}), &[("retry-after", "2")]);
+    assert_eq!(post("retried", vec![busy, Reply::Unreachable, say("Yes.").into()]), "");
+    assert_eq!(post("unreachable", vec![Reply::Unreachable; 3]), "upstream_unavailable");
+    assert_eq!(post("refused", vec![http_error(401, json!({}), &[])]), "upstream_rejected");
+    let failed_late = vec![failed("server_error"); 3];
+    assert_eq!(post("failed", failed_late), "upstream_failed");
+    let event = vec![error_event("unknown", true)];
+    assert_eq!(post("error_event", event), "upstream_failed");
+    let broken = vec![say("Half an answer").breaks_after(6).into(); 3];
+    assert_eq!(post("broken", broken), "upstream_protocol");
+    let ended = vec![say("Half an answer").ends_after(6).into(); 3];
+    assert_eq!(post("ended", ended), "upstream_protocol");
+    let cut = vec![incomplete(Item::Text(vec!["Half".to_owned()]), "max_output_tokens")];
+    assert_eq!(post("cut", cut), "");
+    let nothing = vec![incomplete_without_items("max_output_tokens")];
+    assert_eq!(post("nothing", nothing), "upstream_incomplete");
+    // The service refuses the message, which is withheld from then on.
+    let bad = || refusal(json!({ "message": "Invalid image.", "param": "input" }));
+    assert_eq!(post("bad", vec![bad(), bad()]), "upstream_rejected");
+    assert_eq!(post("good", vec![say("Good.").into()]), "");
+    // A model that does not exist is nobody's message.
+    let unknown = refusal(json!({ "message": "No such model.", "code": "model_not_found" }));
+    assert_eq!(post("unknown", vec![unknown]), "upstream_rejected");
+    // Nothing comes for too long.
+    assert_eq!(post("silent", vec![Reply::Silence]), "upstream_timeout");
+    // What failed is sent again, after others.
+    assert_eq!(bed.post(&turn("failed", "Go on")).final_text(), "Answer to Go.");
+    // A tool that fails, reported to the model and not.
+    bed.world.tools.script([ToolAnswer::Status(503)]);
+    bed.post(&turn("fragile", "Go on [plan: fragile]")).final_text();
+    bed.world.tools.script([ToolAnswer::Status(503)]);
+    let tool = bed.post(&turn("tool", "Go on [plan: server]"));
+    assert_eq!(tool.failure().1, "server_tool_failed");
+    assert_replays(&bed, "every ending");
+}
+
+#[test]
+fn a_session_whose_texts_are_long_or_are_json_replays() {
+    let bed = Bed::new();
+    let long = "ä".repeat(600_000);
+    bed.post(&turn("long", &long)).final_text();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["ModelParameters"] = json!({
+            "top_p": 0.5, "metadata": { "z": "1", "a": "2" }, "include": ["message.output_text.logprobs"],
+            "text": { "format": { "type": "json_object" } },
+        });
+        catalog["Modes"][0]["Instructions"] = json!("Say \"input\":[] in JSON.");
+        catalog["AgentContexts"]["default"]["PromptCacheKey"] = json!("None");
+    });
+    let choice = json!({ "ToolChoiceName": "lookup", "SolutionContextText": "S" });
+    bed.post(&with(turn("chosen", "One [plan: server]"), choice)).final_text();
+    bed.post(&turn("next", "Two")).final_text();
+    // Files of tools stand in results by their links.
+    bed.world.tools.script([ToolAnswer::Json(json!({ "Files": [
+        { "Name": "a.txt", "MimeType": "text/plain", "Text": "a" }
+    ] }))]);
+    bed.post(&turn("files", "Three [plan: server]")).final_text();
+    assert_replays(&bed, "long texts and parameters");
+}
