@@ -67,9 +67,8 @@ fn hosted_tool(node: Node<'_, '_>, found: &mut Findings) -> Option<HostedTool> {
         found.fault(node, format!("{kind} is no tool that the service runs by itself: {remedy}"));
     }
     let environment = tool.get("environment").filter(|environment| environment.is_object());
-    let runs_here = environment.is_none_or(|environment| {
-        environment.get("type").and_then(Value::as_str) == Some("local")
-    });
+    let runs_here = environment
+        .is_none_or(|environment| environment.get("type").and_then(Value::as_str) == Some("local"));
     if kind == "shell" && runs_here {
         found.fault(node, format!("needs a container as its \"environment\": {NOBODY}"));
     }
