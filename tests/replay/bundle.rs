@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aptix_edge::contract::{Fault, Usage};
-use aptix_edge::persistence::{EntryKind, EntrySeq};
+use aptix_edge::persistence::{ChainEnd, EntryKind, EntrySeq};
 use aptix_edge::reasoner::SentEntries;
 use serde::Deserialize;
 use serde_json::Value;
@@ -101,6 +101,8 @@ pub struct ModelCall {
     pub input: Vec<SentEntries>,
     pub summarised: Option<String>,
     pub rebuilt: bool,
+    /// Why the session goes on without a chain.
+    pub unchained: Option<ChainEnd>,
     pub composition: Vec<Block>,
     pub retries: Vec<Retry>,
     pub response_id: Option<String>,
