@@ -60,6 +60,8 @@ pub struct BundledTurn {
 pub struct BundledTool {
     pub name: String,
     pub on_server: bool,
+    #[serde(default)]
+    pub hosted: bool,
     pub definition: Box<RawValue>,
 }
 

@@ -168,7 +168,7 @@ impl Rerun {
         let tools: Vec<Value> = turn
             .tools
             .iter()
-            .map(|tool| json!({ "name": tool.name, "on_server": tool.on_server, "definition": null }))
+            .map(|tool| json!({ "name": tool.name, "on_server": tool.on_server, "hosted": tool.hosted, "definition": null }))
             .collect();
         // The definitions stay as they are written.
         let tools: Vec<String> = tools
