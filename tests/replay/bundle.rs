@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aptix_edge::contract::{Fault, Usage};
-use aptix_edge::persistence::{ChainEnd, EntryKind, EntrySeq};
+use aptix_edge::persistence::{EntryKind, EntrySeq};
 use aptix_edge::reasoner::SentEntries;
 use serde::Deserialize;
 use serde_json::Value;
@@ -103,8 +103,10 @@ pub struct ModelCall {
     pub input: Vec<SentEntries>,
     pub summarised: Option<String>,
     pub rebuilt: bool,
-    /// Why the session goes on without a chain.
-    pub unchained: Option<ChainEnd>,
+    /// Why the service was not asked to store the response, where the session had to find that out.
+    pub unchained: Option<String>,
+    /// ISO 8601, UTC.
+    pub started_at: String,
     pub composition: Vec<Block>,
     pub retries: Vec<Retry>,
     pub response_id: Option<String>,

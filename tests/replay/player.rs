@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use aptix_edge::contract::{ErrorCode, Fault, Usage};
-use aptix_edge::persistence::{ChainEnd, EntryKind};
+use aptix_edge::persistence::EntryKind;
 use aptix_edge::ports::{HttpFault, HttpRequest};
 use bed::{HttpReply, Piece};
 use serde_json::value::RawValue;
@@ -184,19 +184,22 @@ impl Services {
         let text = |name: &str| detail(name).and_then(Value::as_str);
         let (code, kind) = (text("Code"), text("Type"));
         let too_long = fault.code == ErrorCode::ContextWindowExceeded;
-        let message = if too_long { "maximum context length exceeded" } else { "no" };
         let followed = turn.model_calls.get(place + 1);
-        let stores_nothing = |next: &ModelCall| {
-            next.unchained == Some(ChainEnd::StoreRefused) && call.unchained.is_none()
-        };
-        let param = match () {
-            () if too_long => None,
-            () if followed.is_some_and(stores_nothing) => Some("store"),
-            () if followed.is_some_and(|next| next.rebuilt) => Some("previous_response_id"),
-            () if self.withheld(call) => Some("input"),
-            () => Some("model"),
+        let no_storage = call.unchained.is_none()
+            && followed.is_some_and(|next| next.unchained.as_deref() == Some("store_refused"));
+        let message = match () {
+            () if too_long => "maximum context length exceeded",
+            () if no_storage => "'store' must be false",
+            () => "no",
         };
         if let Some(status) = detail("HttpStatus").and_then(Value::as_u64) {
+            let param = match () {
+                () if too_long => None,
+                () if no_storage => Some("store"),
+                () if followed.is_some_and(|next| next.rebuilt) => Some("previous_response_id"),
+                () if self.withheld(call) => Some("input"),
+                () => Some("model"),
+            };
             let error = json!({ "message": message, "type": kind, "code": code, "param": param });
             let reply = HttpReply::new(status as u16, &json!({ "error": error }).to_string());
             let asked = detail("RetryAfterMs").map(Value::to_string);
@@ -213,8 +216,7 @@ impl Services {
             ErrorCode::UpstreamFailed | ErrorCode::ContextWindowExceeded
                 if text("Reason").is_none() =>
             {
-                let error =
-                    json!({ "code": code, "type": kind, "message": message, "param": param });
+                let error = json!({ "code": code, "type": kind, "message": message });
                 let failed = json!({ "id": call.response_id, "status": "failed", "error": error,
                     "usage": call.usage.map(usage) });
                 let failed = json!({ "type": "response.failed", "response": failed });

@@ -5,6 +5,10 @@
 //! few words, its instance ends with the step that stores it, the recorded messages, tools and warnings take the
 //! place of what was stored, and another instance goes on, as after a deploy. Tool continuations and cancels are
 //! the client's own requests.
+//!
+//! A lost instance leaves no record, so it is lost here, too, where the session makes another call than the recorded
+//! one, once. That finds every loss but those within a compaction, and of a turn that was lost twice in a row: these
+//! are reported as differences.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +16,7 @@ use std::rc::Rc;
 
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::persistence::EntryKind;
+use aptix_edge::ports::FileFault;
 use bed::{Bed, Crash};
 use serde_json::{Map, Value, json};
 
@@ -97,6 +102,13 @@ impl Rerun {
         let coming = self.services.coming();
         let coming = coming.iter().map(|(turn, call)| &self.bundle.turns[*turn].model_calls[*call]);
         self.bed.keep_catalog(document(&self.bundle, catalog, coming));
+        let next = self.services.coming().into_iter().next();
+        let next = next.map(|(turn, call)| &self.bundle.turns[turn].model_calls[call].started_at);
+        if let Some(at) = next.and_then(|at| milliseconds(at)) {
+            // How old a chain was when it was lost decides what comes of it.
+            let executor = &self.bed.world.executor;
+            executor.set_now_ms(at.max(executor.now_ms()));
+        }
     }
 
     /// Cancels the turns before `begun` that wait for their client and were cancelled.
@@ -168,7 +180,10 @@ impl Rerun {
         let tools: Vec<Value> = turn
             .tools
             .iter()
-            .map(|tool| json!({ "name": tool.name, "on_server": tool.on_server, "hosted": tool.hosted, "definition": null }))
+            .map(|tool| {
+                json!({ "name": tool.name, "on_server": tool.on_server, "hosted": tool.hosted,
+                "definition": null })
+            })
             .collect();
         // The definitions stay as they are written.
         let tools: Vec<String> = tools
@@ -261,9 +276,20 @@ impl Rerun {
         self.drive(turn);
     }
 
+    /// Has the bucket keep files, or fail as it did when the turn was run.
+    fn provide_bucket(&self, turn: &BundledTurn) {
+        let said = |words: &str| turn.user_warnings.iter().any(|said| said.contains(words));
+        self.bed.world.file_fault.set(match () {
+            () if said("a picture, and this deployment has no place") => Some(FileFault::NoBucket),
+            () if said("a picture that could not be kept") => Some(FileFault::Failed),
+            () => None,
+        });
+    }
+
     /// Runs the world until the turn has ended or waits for its client, or until it waits for a service that the
     /// record says nothing of: then it was cancelled, or its time was up.
     fn drive(&self, turn: &BundledTurn) {
+        self.provide_bucket(turn);
         while self.status(turn) == "running" {
             if self.services.instance_was_lost() {
                 let next = self.services.next_turn().map(|next| &self.bundle.turns[next].turn_id);
@@ -340,6 +366,7 @@ fn told(turn: &BundledTurn) -> Vec<(&'static str, String)> {
     let mut told = vec![("its status", turn.status.clone())];
     for submission in &turn.submissions {
         let outcome = submission.outcome.as_ref().map_or("none", |outcome| outcome.get());
+        let outcome = without_links(outcome);
         told.push(("an outcome", format!("{:?} {outcome}", submission.http_status)));
     }
     for entry in &turn.conversation {
@@ -374,9 +401,45 @@ fn told(turn: &BundledTurn) -> Vec<(&'static str, String)> {
 
 /// Whether a user warning comes from the run of a turn, which gives it again.
 fn of_the_run(warning: &str) -> bool {
-    ["The answer is incomplete: ", "The model declined ", "The model ended its answer "]
-        .iter()
-        .any(|begin| warning.starts_with(begin))
+    const BEGINNINGS: [&str; 4] = [
+        "The answer is incomplete: ",
+        "The model declined ",
+        "The model ended its answer ",
+        "The model made a picture ",
+    ];
+    let made_a_picture = warning.starts_with("The model made a picture,");
+    made_a_picture || BEGINNINGS.iter().any(|begin| warning.starts_with(begin))
+}
+
+/// An outcome without the links to files that the deployment has signed, and their time.
+fn without_links(outcome: &str) -> String {
+    let mut rest = outcome;
+    let mut text = String::new();
+    let next = |rest: &str| {
+        let begins = ["\"Url\":\"", "\"ContentExpires\":\""]
+            .map(|name| rest.find(name).map(|at| at + name.len()));
+        begins.into_iter().flatten().min()
+    };
+    while let Some(begin) = next(rest) {
+        let end = rest[begin..].find('"').map_or(rest.len(), |end| begin + end);
+        text.push_str(&rest[..begin]);
+        if !rest[begin..end].contains("/files/") && !rest[..begin].ends_with("Expires\":\"") {
+            text.push_str(&rest[begin..end]);
+        }
+        rest = &rest[end..];
+    }
+    text + rest
+}
+
+/// Milliseconds since the epoch of a time as exports have it, `2026-01-02T03:04:05.678Z`.
+fn milliseconds(timestamp: &str) -> Option<u64> {
+    let number = |range: std::ops::Range<usize>| timestamp.get(range)?.parse::<u64>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    // Years that begin in March end with the day that leap years have.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
+    let seconds = (days.checked_sub(719_468)? * 24 + number(11..13)?) * 60 + number(14..16)?;
+    Some((seconds * 60 + number(17..19)?) * 1000 + number(20..23)?)
 }
 
 /// A text of a statement.

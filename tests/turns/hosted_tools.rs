@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::replays::assert_replays;
 use super::watched;
 use bed::*;
 
@@ -70,6 +71,7 @@ fn citations_follow_the_text_and_a_stream_of_it_only_grows() {
     let hosted = json!([{ "Type": "web_search_call", "Status": "completed" }]);
     assert_eq!(model_calls(&bed, "t2")[0]["HostedCalls"], hosted);
     bed.assert_chain_held();
+    assert_replays(&bed, "hosted tools");
 }
 
 #[test]
@@ -104,6 +106,7 @@ fn items_of_hosted_tools_are_sent_again_in_replay_where_they_need_no_state() {
     assert_eq!(kinds, ["reasoning", "web_search_call", "image_generation_call", "message"]);
     assert_eq!(body["input"][4]["result"], STANDARD.encode(PNG));
     bed.assert_chain_held();
+    assert_replays(&bed, "hosted tools in replay");
 }
 
 #[test]
@@ -129,6 +132,7 @@ fn pictures_become_files_of_the_turn_whatever_interrupts_it() {
     let heard = bed.post(&request);
     assert_eq!((heard.final_text(), heard.result().get("UserWarnings")), ("Two.", None));
     assert_eq!(listed(&heard, &bed), expected);
+    assert_replays(&bed, "pictures");
     let (steps, writes) = (bed.disk.steps.get(), bed.disk.writes.get());
     let crashes = (1..=steps).map(Crash::AfterStep);
     for crash in crashes.chain((1..=writes).map(Crash::BeforeWrite)) {
@@ -151,6 +155,7 @@ fn a_picture_that_cannot_be_kept_costs_a_warning_and_not_the_answer() {
     bed.world.file_fault.set(Some(FileFault::NoBucket));
     let no_place = json!(["The model made a picture, and this deployment has no place for files."]);
     assert_eq!(bed.post(&turn("t2", "Two")).result()["UserWarnings"], no_place);
+    assert_replays(&bed, "pictures that were not kept");
     // A picture alone is an answer.
     let bed = answering(Bed::new(), || vec![drawn(PNG)]);
     let heard = bed.post(&turn("t1", "One"));

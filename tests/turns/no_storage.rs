@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use bed::*;
 
+use super::replays::assert_replays;
+
 /// What of the requests so far was asked: whether to store, and whether to continue a response.
 fn asked(bed: &Bed) -> Vec<(bool, bool)> {
     let of = |body: &Value| (body["store"] == true, body.get("previous_response_id").is_some());
@@ -51,6 +53,7 @@ fn a_service_that_refuses_to_store_is_asked_once() {
         assert_eq!(unchained(&bed, "t2"), [why]);
         assert_eq!(bed.world.model.conversation().heard("One"), 1);
         bed.assert_chain_held();
+        assert_replays(&bed, "no storage");
     }
 }
 
@@ -72,6 +75,7 @@ fn an_organization_with_zero_data_retention_is_found_out_by_its_first_continuati
         assert_eq!(bed.post(&turn("t2", "Two [plan: server]")).final_text(), "Answer to Two.");
         assert_eq!(asked(&bed), [STORED, CHAINED, REPLAYED, REPLAYED]);
         bed.assert_chain_held();
+        assert_replays(&bed, "no storage");
     }
 }
 
@@ -89,6 +93,7 @@ fn a_service_that_forgets_every_chain_at_once_is_asked_for_two_in_vain() {
         [Value::Null, Value::Null, Value::Null, Value::Null, why.clone(), why]
     );
     bed.assert_chain_held();
+    assert_replays(&bed, "lost chains");
 }
 
 #[test]
@@ -111,4 +116,28 @@ fn chains_that_expire_or_are_lost_now_and_then_are_begun_again() {
     assert_eq!(asked.len(), 1 + 3 * 3 + 3 * 2);
     assert!(!asked.contains(&REPLAYED), "{asked:?}");
     bed.assert_chain_held();
+    assert_replays(&bed, "lost chains");
+}
+
+#[test]
+fn a_service_that_gives_no_reasoning_to_send_back_is_asked_for_it_once() {
+    let unsupported = "reasoning.encrypted_content is not supported by Llama Stack.";
+    for refusal in [
+        Reply::Http(HttpReply::new(400, &json!({ "detail": unsupported }).to_string())),
+        http_error(400, json!({ "param": "include", "code": "unknown_parameter" }), &[]),
+    ] {
+        let bed = Bed::new();
+        let replayed = |id: &str, words: &str| {
+            with(turn(id, words), json!({ "ConversationContextId": "replay" }))
+        };
+        bed.world.model.spoil_once_after(0, refusal);
+        let heard = bed.post(&replayed("t1", "One [plan: server]"));
+        assert_eq!(heard.final_text(), "Answer to One.");
+        bed.restart();
+        assert_eq!(bed.post(&replayed("t2", "Two")).final_text(), "Answer to Two.");
+        let asked = bed.world.model.bodies();
+        let asked: Vec<bool> = asked.iter().map(|body| body.get("include").is_some()).collect();
+        assert_eq!(asked, [true, false, false, false]);
+        assert_eq!(bed.world.model.conversation().heard("One"), 1);
+    }
 }
