@@ -343,7 +343,22 @@ impl Windowed {
         }
         assert_eq!(heard.final_text(), format!("Answer to {marker}."), "turn {number}");
         self.assert_newest_words(&words);
+        self.assert_each_step_was_smaller(&id);
         id
+    }
+
+    /// Each call that followed a refusal for length sent less. The first one may go by the chain, whose length
+    /// nobody here knows.
+    fn assert_each_step_was_smaller(&self, turn: &str) {
+        let trace = self.bed.asked("GET", &format!("/sessions/s/turns/{turn}/trace"), "");
+        let calls = trace.result()["ModelCalls"].as_array().unwrap();
+        let mut refused = None;
+        for call in calls.iter().filter(|call| call["Summary"] != true) {
+            let bytes = call["BodyBytes"].as_u64().unwrap();
+            assert!(refused.is_none_or(|refused| bytes < refused), "{turn}: {calls:#?}");
+            let too_long = call["Fault"]["ErrorCode"] == "context_window_exceeded";
+            refused = (too_long && call["PreviousResponseId"].is_null()).then_some(bytes);
+        }
     }
 
     /// The model sees the newest words, whole and once.

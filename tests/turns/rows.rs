@@ -49,6 +49,36 @@ fn a_plain_follow_up_writes_six_rows_however_long_the_session_is() {
 }
 
 #[test]
+fn what_was_compacted_away_costs_nothing_any_more() {
+    for context in ["default", "replay"] {
+        let bed = Bed::new();
+        bed.configure(|catalog| {
+            catalog["AgentContexts"][context]["Compaction"] = json!({ "Threshold": 1_500 });
+        });
+        let model = &bed.world.model;
+        model.forgetful_of_bodies.set(true);
+        model.counts.set(true);
+        let mut costs = Vec::new();
+        for number in 1..=600 {
+            let words = format!("Hello {}", "word ".repeat(40));
+            let request = with(
+                turn(&format!("t{number}"), &words),
+                json!({ "ConversationContextId": context }),
+            );
+            costs.push(cost(&bed, || _ = bed.post(&request).final_text()));
+        }
+        // A compaction comes round every few turns; the dearest turn of as many is compared.
+        let dearest = |turns: &[(u64, u64)]| {
+            let of = |part: fn(&(u64, u64)) -> u64| turns.iter().map(part).max().unwrap();
+            (of(|cost| cost.0), of(|cost| cost.1))
+        };
+        let (early, late) = (dearest(&costs[60..120]), dearest(&costs[540..]));
+        assert_eq!(early, late, "{context}");
+        assert!(early.1 < 200, "{context}: {early:?}");
+    }
+}
+
+#[test]
 fn a_turn_that_retrieves_writes_two_rows_more() {
     let bed = Bed::new();
     let documents = json!({ "Documents": [{ "Path": "a.rs", "Contents": "fn hello() {}\n" }] });
