@@ -29,7 +29,7 @@ pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub(crate) use shortened_output::shortened_output;
 pub(crate) use summary::{
     StandIn, SummaryRequest, add_to_record, compose_stand_in, compose_summary_request,
-    shows_solution_context, summary_in,
+    shows_solution_context, summary_in, weighed,
 };
 pub use tool_list::{OfferedTool, ToolList};
 pub use tool_output::tool_outputs;

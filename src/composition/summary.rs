@@ -90,6 +90,23 @@ fn add_parts(add: &mut impl FnMut(&str, &str), title: &str, parts: Vec<SaidPart>
     }
 }
 
+/// What a picture, and a file, count for where tokens are estimated, in bytes: their own length tells little.
+const PICTURE_BYTES: usize = 4 * 1024;
+const FILE_BYTES: usize = 32 * 1024;
+
+/// The length of an item for an estimate of its tokens, in bytes.
+pub(crate) fn weighed(item: &RawValue) -> usize {
+    let part = |part: &SaidPart| match part {
+        SaidPart::Text(text) => text.len(),
+        SaidPart::Image => PICTURE_BYTES,
+        SaidPart::File(_) => FILE_BYTES,
+    };
+    match Said::read(item) {
+        Said::User(parts) | Said::Output(parts) => parts.iter().map(part).sum(),
+        Said::Model(_) | Said::Call { .. } | Said::Nothing => item.get().len(),
+    }
+}
+
 /// What stands for the turns that are no longer sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StandIn<'a> {
@@ -211,6 +228,15 @@ mod tests {
             let message = compose_stand_in(stand_in).unwrap().unwrap();
             assert_eq!(summary_in(&message).as_deref(), summary);
         }
+    }
+
+    #[test]
+    fn a_picture_weighs_what_pictures_do_and_a_text_its_length() {
+        let picture = ContentPart::image("data:".to_owned() + &"A".repeat(900_000));
+        let message = user_message(&[ContentPart::text("a".repeat(500)), picture]).unwrap();
+        assert_eq!(weighed(&message), 500 + PICTURE_BYTES);
+        let call = raw(r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#);
+        assert_eq!(weighed(&call), call.get().len());
     }
 
     #[test]

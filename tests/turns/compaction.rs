@@ -200,6 +200,28 @@ fn a_threshold_compacts_before_the_service_refuses() {
 }
 
 #[test]
+fn a_picture_does_not_count_by_its_bytes() {
+    for context in ["default", "replay"] {
+        let bed = Bed::new();
+        bed.configure(|catalog| {
+            catalog["AgentContexts"][context]["Compaction"] = json!({ "Threshold": 50_000 });
+        });
+        bed.post(&turn_in(context, "t1", &long("One", 2_000))).final_text();
+        let image =
+            json!({ "Id": "i", "MimeType": "image/png", "DataBase64": "AAAA".repeat(100_000) });
+        let shows = with(turn_in(context, "t2", "Look"), json!({ "ClipboardImages": [image] }));
+        bed.post(&shows).final_text();
+        bed.post(&turn_in(context, "t3", "Three")).final_text();
+        assert_eq!(
+            [compactions(&bed, "t2"), compactions(&bed, "t3")],
+            [vec![], vec![]],
+            "{context}"
+        );
+        bed.assert_chain_held();
+    }
+}
+
+#[test]
 fn the_service_s_own_compaction_stands_for_all_before_it() {
     for context in ["default", "replay"] {
         let bed = Bed::new();

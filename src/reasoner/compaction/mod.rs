@@ -17,11 +17,11 @@ use serde_json::value::RawValue;
 use super::conversation_input::Input;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::CompactionBy;
-use crate::composition::{StandIn, compose_stand_in, shows_solution_context};
+use crate::composition::{StandIn, compose_stand_in, shows_solution_context, weighed};
 use crate::contract::{Fault, Progress};
 use crate::persistence::{
-    CompactedConversation, CompactionReason, CompactionRecord, Entry, EntryKind, TurnProgress,
-    Window,
+    CompactedConversation, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq,
+    TurnProgress, Window,
 };
 use crate::ports::{Database, Platform};
 use crate::responses_api::is_compaction;
@@ -46,12 +46,18 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             return Ok(input);
         };
         let state = &running.session.state;
-        let unsent = input.stored_bytes_after(running.session.acknowledged);
-        let tokens = match state.context_tokens {
-            Some(known) => known.saturating_add(tokens(unsent)),
-            None => tokens(Input::whole(&self.store, &state.window)?.stored_bytes()),
+        // The model service has counted all but what is new, unless another window came since.
+        let reached = match state.context_tokens {
+            Some(counted) => {
+                let seen = running.session.acknowledged;
+                self.reaches(threshold, counted, &input, seen)?
+            }
+            None => {
+                let whole = Input::whole(&self.store, &state.window)?;
+                self.reaches(threshold, 0, &whole, EntrySeq::START)?
+            }
         };
-        if tokens < u64::from(threshold) {
+        if !reached {
             return Ok(input);
         }
         let whole = Input::whole(&self.store, &state.window)?.stored_bytes();
@@ -62,6 +68,26 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             true => Input::whole(&self.store, &running.session.state.window),
             false => Ok(input),
         }
+    }
+
+    /// Whether tokens that were counted and an input's entries after `seq` come to a threshold. The entries are
+    /// read only when their stored length does.
+    fn reaches(
+        &self,
+        threshold: u32,
+        counted: u64,
+        input: &Input,
+        seq: EntrySeq,
+    ) -> Result<bool, Fault> {
+        let reaches = |bytes: usize| counted.saturating_add(tokens(bytes)) >= u64::from(threshold);
+        if !reaches(input.stored_bytes_after(seq)) {
+            return Ok(false);
+        }
+        let mut weight = 0;
+        for part in input.parts.iter().filter(|part| part.entry.seq > seq) {
+            self.each_item(&part.entry, |item| weight += weighed(item))?;
+        }
+        Ok(reaches(weight))
     }
 
     /// Takes one step of the ladder; false when it would not make the input smaller. `bytes` is the length of
