@@ -73,7 +73,7 @@ build-dev: setup build-dev/.complete ## the Worker as `make dev` serves it, in b
 
 check-catalog: $(if $(ONLINE),setup) ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services
 	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
-	@$(if $(ONLINE),node src/bin/check_services.mjs '$(FILE)')
+	@$(if $(ONLINE),echo; node src/bin/check_services.mjs '$(FILE)')
 
 replay-bundle: ## rebuild every model call of a session's export, and run the session again: FILE=export.json
 	@cargo run --quiet --locked --package replay --bin replay-bundle -- $(if $(FILE),'$(FILE)')

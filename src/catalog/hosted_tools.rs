@@ -57,7 +57,8 @@ fn hosted_tool(node: Node<'_, '_>, found: &mut Findings) -> Option<HostedTool> {
         return None;
     }
     let tool: Value = readable(node, found)?;
-    let Some(kind) = tool["type"].as_str().filter(|kind| !kind.is_empty()) else {
+    let text = |member: &str| tool.get(member).and_then(Value::as_str);
+    let Some(kind) = text("type").filter(|kind| !kind.is_empty()) else {
         found.fault(node, "needs a \"type\", the service's name for the tool");
         return None;
     };
@@ -65,11 +66,13 @@ fn hosted_tool(node: Node<'_, '_>, found: &mut Findings) -> Option<HostedTool> {
         let kind = quoted(kind);
         found.fault(node, format!("{kind} is no tool that the service runs by itself: {remedy}"));
     }
-    let runs_here = !tool["environment"].is_object() || tool["environment"]["type"] == "local";
+    let environment = tool.get("environment").filter(|environment| environment.is_object());
+    let runs_here = environment
+        .is_none_or(|environment| environment.get("type").and_then(Value::as_str) == Some("local"));
     if kind == "shell" && runs_here {
         found.fault(node, format!("needs a container as its \"environment\": {NOBODY}"));
     }
-    if kind == "mcp" && tool["require_approval"] != "never" {
+    if kind == "mcp" && text("require_approval") != Some("never") {
         found.fault(node, "needs \"require_approval\": \"never\", because nobody could approve");
     }
     for secret in SECRETS {
@@ -77,7 +80,7 @@ fn hosted_tool(node: Node<'_, '_>, found: &mut Findings) -> Option<HostedTool> {
             found.fault(member, "could hold a secret, which sessions would keep and export");
         }
     }
-    let server_label = tool["server_label"].as_str().map(str::to_owned);
+    let server_label = text("server_label").map(str::to_owned);
     // The document is JSON, so this is, too.
     let json = RawValue::from_string(node.json.to_owned()).ok()?;
     Some(HostedTool { kind: kind.to_owned(), server_label, json })

@@ -23,6 +23,8 @@ pub struct ModelRequest<'a> {
     pub previous_response_id: Option<&'a str>,
     /// Whether the service keeps the response.
     pub store: bool,
+    /// Whether reasoning is asked for that can be sent back: the service does not keep it.
+    pub wants_reasoning: bool,
     /// The key under which the service caches the session's prompts.
     pub prompt_cache_key: Option<&'a str>,
     /// The tokens of input from which the service compacts the conversation by itself.
@@ -93,8 +95,7 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         },
     ];
     let CallParameters { members: parameters, include: asked, .. } = &request.parameters;
-    // Reasoning that the service does not keep has to come back with the conversation.
-    let mut include = if request.store { Vec::new() } else { vec![ENCRYPTED_REASONING] };
+    let mut include = Vec::from_iter(request.wants_reasoning.then_some(ENCRYPTED_REASONING));
     for name in asked.iter().map(String::as_str) {
         if !include.contains(&name) {
             include.push(name);

@@ -164,8 +164,7 @@ pub(super) fn names_length(name: &str) -> bool {
 
 fn says_length(said: &str) -> bool {
     let is_said = |words: &&str| place_of(words, said).is_some_and(|at| !is_quoted(said, at));
-    !WORDS_OF_A_RATE.iter().any(|words| said.contains(words))
-        && WORDS.iter().any(|words| is_said(&words))
+    !WORDS_OF_A_RATE.iter().any(|words| said.contains(words)) && WORDS.iter().any(is_said)
 }
 
 /// Where the words begin.
@@ -199,8 +198,8 @@ fn plain(message: &str) -> String {
 fn is_quoted(said: &str, place: usize) -> bool {
     let mut open = None;
     let mut before = ' ';
-    let mut characters = said.char_indices().take_while(|(at, _)| *at < place).peekable();
-    while let Some((at, character)) = characters.next() {
+    let characters = said.char_indices().take_while(|(at, _)| *at < place);
+    for (at, character) in characters {
         if matches!(character, '\'' | '"') {
             let next = said.get(at + 1..).and_then(|rest| rest.chars().next());
             let ends_word = !next.is_some_and(char::is_alphanumeric);

@@ -8,8 +8,8 @@ use super::refusal::{Refusal, needs_operator, status_can_pass, with_plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::ports::as_repeated;
 use crate::responses_api::{
-    ErrorBody, Reported, StreamFault, code_concerns_input, concerns_input,
-    concerns_previous_response, concerns_storage,
+    ErrorBody, Reported, StreamFault, code_concerns_input, concerns_encrypted_reasoning,
+    concerns_input, concerns_previous_response, concerns_storage,
 };
 
 /// A model call without a usable output.
@@ -123,6 +123,17 @@ impl CallFailure {
         match &self.cause {
             Cause::Refused(refusal) => concerns_storage(Some(refusal.status), &refusal.body),
             Cause::Failed(error) => concerns_storage(None, error),
+            _ => false,
+        }
+    }
+
+    /// Whether the service gives out no reasoning that can be sent back.
+    pub fn refused_reasoning(&self) -> bool {
+        match &self.cause {
+            Cause::Refused(refusal) => {
+                concerns_encrypted_reasoning(Some(refusal.status), &refusal.body)
+            }
+            Cause::Failed(error) => concerns_encrypted_reasoning(None, error),
             _ => false,
         }
     }

@@ -62,6 +62,9 @@ pub struct SessionState {
     /// How the model service keeps the responses that calls continue.
     #[serde(skip_serializing_if = "Chain::is_new")]
     pub chain: Chain,
+    /// Whether the model service gives no reasoning to send back, and has said so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reasoning_refused: bool,
 }
 
 /// How a model service keeps the chain of a session's responses.

@@ -247,6 +247,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                     tool_choice: None,
                     previous_response_id: None,
                     store: false,
+                    // No later call sends that of a summary.
+                    wants_reasoning: false,
                     prompt_cache_key: None,
                     compact_threshold: None,
                     parameters: CallParameters::default(),
@@ -266,6 +268,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             tool_choice: running.turn.progress.tool_choice.as_deref(),
             previous_response_id: input.previous_response_id.as_deref(),
             store: running.is_chained(),
+            wants_reasoning: running.wants_reasoning(),
             prompt_cache_key: running.prompt_cache_key.as_deref(),
             compact_threshold: match running.agent.compaction {
                 Compaction { by: CompactionBy::Service, threshold, .. } => threshold,

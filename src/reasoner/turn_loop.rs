@@ -51,6 +51,11 @@ impl RunningTurn<'_> {
     pub(super) fn is_chained(&self) -> bool {
         self.agent.continuation == Continuation::Stored && self.session.state.chain.ended.is_none()
     }
+
+    /// Whether calls ask for reasoning that can be sent back, because the service does not keep it.
+    pub(super) fn wants_reasoning(&self) -> bool {
+        !self.is_chained() && !self.session.state.reasoning_refused
+    }
 }
 
 impl<P: Platform, D: Database> Reasoner<P, D> {

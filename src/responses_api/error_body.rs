@@ -8,6 +8,8 @@
 
 use serde_json::{Map, Value};
 
+use super::request::ENCRYPTED_REASONING;
+
 /// The longest part of a body without a known shape that is kept as its message, in bytes.
 const PLAIN_MESSAGE_BYTES: usize = 1024;
 
@@ -135,6 +137,20 @@ pub fn concerns_storage(status: Option<u16>, error: &ErrorBody) -> bool {
     }
     let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
     error.param.as_deref() == Some("store") || mentions(&message, WORDS_OF_NO_STORAGE)
+}
+
+/// Whether the service refuses to give out reasoning that can be sent back. The remedy is not to ask for it.
+/// `status` is absent inside a successful response.
+pub fn concerns_encrypted_reasoning(status: Option<u16>, error: &ErrorBody) -> bool {
+    if !matches!(status, None | Some(400 | 404 | 422 | 501)) {
+        return false;
+    }
+    match error.param.as_deref() {
+        // It is the first of the list; others are the operator's, and their refusal lists it as well.
+        Some(param) if param.starts_with("include") => matches!(param, "include" | "include[0]"),
+        // Llama Stack 0.7.3: "reasoning.encrypted_content is not supported by Llama Stack."
+        _ => error.message.as_deref().unwrap_or_default().contains(ENCRYPTED_REASONING),
+    }
 }
 
 /// The words of services that store nothing, in lower case.
@@ -371,6 +387,24 @@ mod tests {
         }
         let body = r#"{"error":{"code":"invalid_prompt","message":"m"},"metadata":{"raw":[{"values":[false],"path":["store"]}]}}"#;
         assert!(concerns_storage(Some(400), &ErrorBody::read(body.as_bytes())));
+    }
+
+    #[test]
+    fn a_service_that_gives_no_reasoning_is_told_from_one_that_refuses_another_addition() {
+        let unsupported = "reasoning.encrypted_content is not supported by Llama Stack.";
+        let listed = "Invalid value: 'x'. Supported values are: 'reasoning.encrypted_content'.";
+        for (status, body, expected) in [
+            (Some(400), error("", "", "", unsupported), true),
+            (None, error("", "", "", unsupported), true),
+            (Some(400), error("unknown_parameter", "", "include", ""), true),
+            (Some(400), error("invalid_value", "", "include[0]", ""), true),
+            (Some(400), error("invalid_value", "", "include[1]", listed), false),
+            (Some(500), error("", "", "", unsupported), false),
+            (Some(400), error("", "", "reasoning.effort", ""), false),
+        ] {
+            let read = concerns_encrypted_reasoning(status, &body);
+            assert_eq!(read, expected, "{status:?} {body:?}");
+        }
     }
 
     #[test]

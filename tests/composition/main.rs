@@ -98,6 +98,7 @@ fn continued() -> ModelRequest<'static> {
         tool_choice: None,
         previous_response_id: Some("resp_1"),
         store: true,
+        wants_reasoning: false,
         prompt_cache_key: None,
         compact_threshold: None,
         parameters: CallParameters::default(),
@@ -257,6 +258,7 @@ fn parameters_follow_the_product_s_members_as_they_are_written_and_include_is_un
         &ModelRequest {
             previous_response_id: None,
             store: false,
+            wants_reasoning: true,
             prompt_cache_key: Some(&prompt_cache_key("acme", "s1")),
             compact_threshold: Some(200_000),
             parameters,
@@ -527,6 +529,7 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
             tool_choice: None,
             previous_response_id: Some("resp_2"),
             store: true,
+            wants_reasoning: false,
             prompt_cache_key: None,
             compact_threshold: None,
             parameters: CallParameters::default(),
@@ -596,7 +599,12 @@ fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back
     let input = first.system.iter().chain([&first.user]).chain(&output).chain(&outputs);
     sent_with(
         "replay",
-        &ModelRequest { previous_response_id: None, store: false, ..continued() },
+        &ModelRequest {
+            previous_response_id: None,
+            store: false,
+            wants_reasoning: true,
+            ..continued()
+        },
         input,
     );
 }

@@ -143,6 +143,7 @@ test('a turn is one line of the log with its cost, a failed one too, and a refus
   assert.deepEqual(report, {
     attempts: 1,
     code: null,
+    compactions: 0,
     model_calls: 1,
     retries: 1,
     status: 'completed',

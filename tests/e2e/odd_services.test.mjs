@@ -99,6 +99,29 @@ test('a service that takes no output for its own calls, not even a stand-in, blo
   assert.match(JSON.stringify(input), /Look for it\.[^]*Then tell me\./);
 });
 
+for (const [what, refused, before, Unchained] of [
+  ['refuses to store', httpError(400, { param: 'store', message: 'Store must be set to false' }), [], 'store_refused'],
+  [
+    'has zero data retention',
+    httpError(400, { message: 'Previous response cannot be used for this organization due to Zero Data Retention.' }),
+    [answer(text('First.'))],
+    'store_refused',
+  ],
+]) {
+  test(`a service that ${what} is found out once and used as in replay`, async () => {
+    const turn = userTurn();
+    const next = (TurnId) => ({ SessionId: turn.SessionId, TurnId, Instruction: 'Go on.' });
+    rig.model.script(...before, refused, answer(text('Second.')), answer(text('Third.')));
+    for (const _ of before) resultOf(await rig.post(turn));
+    assert.equal(resultOf(await rig.post(before.length ? next('second') : turn)).PrimaryOutputText, 'Second.');
+    assert.equal(resultOf(await rig.post(next('third'))).PrimaryOutputText, 'Third.');
+    const replayed = rig.model.bodies.slice(-2);
+    assert.deepEqual(replayed.map(({ store, previous_response_id: chain }) => [store, chain]), [[false, undefined], [false, undefined]]);
+    const { ModelCalls } = resultOf(await rig.get(`/sessions/${turn.SessionId}/turns/third/trace`));
+    assert.deepEqual(ModelCalls.map((made) => [made.Stored, made.Unchained]), [[false, Unchained]]);
+  });
+}
+
 // The shortest stream that services send: only deltas and the last event.
 const frame = (event) => `data: ${JSON.stringify(event)}\n\n`;
 const delta = (piece) => frame({ type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: piece });

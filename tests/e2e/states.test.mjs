@@ -35,7 +35,8 @@ for (const AgentContextId of ['default', 'replay']) {
     assert.equal(told(await say('Think aloud.')), 'This is the answer.');
     assert.equal(told(await say('Reason about it.')), 'I have reasoned, and this is the answer.');
     assert.match(told(await say('Give a slow answer.')), /^This answer comes word by word/);
-    assert.match(told(await say('Search the web for herons.')), /^I have no web to search for herons/);
+    const cited = /^I have no web to search for herons[^]*\n\nSources:\n\n- \[Example Domain\]\(https:\/\/example\.com\/\)\n/;
+    assert.match(told(await say('Search the web for herons.')), cited);
     assert.equal(told(await say('Which word was it?')), 'walrus.');
   });
 

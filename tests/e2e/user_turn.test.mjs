@@ -1,6 +1,7 @@
 // A user turn from request to response: the requests to the model service, and the outcome for the client (interface §2
 // and §4).
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { API_KEY, BOOT_PROMPT, MODEL, clientTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, refusal, text } from './scripted_model.mjs';
@@ -10,6 +11,7 @@ const rig = rigForFile({
     catalog.ConversationContexts.second = { ...catalog.ConversationContexts.default };
   },
 });
+const cacheKey = (session) => createHash('sha256').update(`local\n${session}`).digest('hex').slice(0, 32);
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 test('a first turn sends the documented request and answers with one final result', async () => {
@@ -70,6 +72,7 @@ test('a first turn sends the documented request and answers with one final resul
     tool_choice: { type: 'function', name: 'read_file' },
     store: true,
     stream: true,
+    prompt_cache_key: cacheKey(turn.SessionId),
   });
   assert.deepEqual([changeMode.type, changeMode.name, changeMode.strict], ['function', 'agent_change_mode', false]);
 });
@@ -90,6 +93,7 @@ test('a second turn chains to the first and sends only what is new', async () =>
     previous_response_id: one.responseId,
     store: true,
     stream: true,
+    prompt_cache_key: cacheKey(first.SessionId),
   });
   assert.equal(three.body.previous_response_id, two.responseId);
   assert.deepEqual(three.body.input, [

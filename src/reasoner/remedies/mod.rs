@@ -5,6 +5,7 @@
 //! |---|---|---|---|
 //! | [`no_storage`] | a service that stores nothing, and says so | stores nothing, sends the whole conversation | that call asks for no storage |
 //! | [`lost_chain`] | a chain that the service does not know | sends the whole conversation | that input continues no chain |
+//! | [`no_reasoning`] | a service that gives no reasoning to send back | asks for none | that call asks for none |
 //! | [`too_long`] | an input that does not fit into the context window | compacts the conversation step by step | each step sends less, and the steps have an end |
 //! | [`refused_outputs`] | refused stand-ins for tool outputs | their calls leave the conversation | no stand-in is left |
 //! | [`refused_input`] | any other refused input | the refused entries leave the conversation | withheld entries are never sent again |
@@ -12,6 +13,7 @@
 //! A new remedy is a file here, a variant of [`Remedy`], and a place in [`IN_ORDER`].
 
 mod lost_chain;
+mod no_reasoning;
 mod no_storage;
 mod refused_input;
 mod refused_outputs;
@@ -28,15 +30,17 @@ use crate::ports::{Database, Platform};
 enum Remedy {
     NoStorage,
     LostChain,
+    NoReasoning,
     TooLong,
     RefusedOutputs,
     RefusedInput,
 }
 
 /// The last remedy blames the entries themselves, so the others come first.
-const IN_ORDER: [Remedy; 5] = [
+const IN_ORDER: [Remedy; 6] = [
     Remedy::NoStorage,
     Remedy::LostChain,
+    Remedy::NoReasoning,
     Remedy::TooLong,
     Remedy::RefusedOutputs,
     Remedy::RefusedInput,
@@ -57,6 +61,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 Remedy::LostChain => {
                     let (session, now) = (&mut running.session, self.platform.now_ms());
                     lost_chain::new_input(&self.store, session, failure, &input, now)?
+                }
+                Remedy::NoReasoning => {
+                    if no_reasoning::is_meant(running, failure) {
+                        exchange = self.exchange_again(running, exchange, &input).await?;
+                    }
+                    None
                 }
                 Remedy::TooLong => {
                     if failure.too_long() {
