@@ -16,7 +16,6 @@ pub struct Bundle {
     pub session_id: String,
     pub agent_context_id: String,
     pub conversation_context_id: String,
-    pub solution_context_text: Option<String>,
     pub mode: String,
     pub mode_history: Vec<Value>,
     /// Absent without a valid catalog, and in exports of older versions.

@@ -187,16 +187,19 @@ impl Services {
         let followed = turn.model_calls.get(place + 1);
         let no_storage = call.unchained.is_none()
             && followed.is_some_and(|next| next.unchained.as_deref() == Some("store_refused"));
-        let message = match () {
-            () if too_long => "maximum context length exceeded",
-            () if no_storage => "'store' must be false",
-            () => "no",
+        let lost = call.previous_response_id.as_ref();
+        let lost = lost.filter(|_| followed.is_some_and(|next| next.rebuilt));
+        let message = match lost {
+            _ if too_long => "Your input exceeds the context window of this model.".to_owned(),
+            _ if no_storage => "'store' must be false".to_owned(),
+            Some(id) => format!("Previous response with id '{id}' not found."),
+            None => "no".to_owned(),
         };
         if let Some(status) = detail("HttpStatus").and_then(Value::as_u64) {
             let param = match () {
                 () if too_long => None,
                 () if no_storage => Some("store"),
-                () if followed.is_some_and(|next| next.rebuilt) => Some("previous_response_id"),
+                () if lost.is_some() => Some("previous_response_id"),
                 () if self.withheld(call) => Some("input"),
                 () => Some("model"),
             };

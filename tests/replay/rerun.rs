@@ -7,8 +7,9 @@
 //! the client's own requests.
 //!
 //! A lost instance leaves no record, so it is lost here, too, where the session makes another call than the recorded
-//! one, once. That finds every loss but those within a compaction, and of a turn that was lost twice in a row: these
-//! are reported as differences.
+//! one, once. That finds every loss but those within a compaction, and of a turn that was lost twice in a row. These
+//! are reported as differences, and so is what an operator changed in the meantime (modes, budgets), a retrieval
+//! that failed its turn, and which part of a body of the model service was unreadable.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -213,8 +214,8 @@ impl Rerun {
         disk.write(&format!(
             "UPDATE turns SET tools = '{tools}', progress = {progress} WHERE ordinal = {ordinal}"
         ));
-        if let Some(context) = &self.bundle.solution_context_text {
-            let hash = self.keep(None, context);
+        if let Some(context) = solution_context(turn) {
+            let hash = self.keep(None, &context);
             disk.write(&format!("UPDATE session SET solution_context = '{hash}'"));
         }
     }
@@ -397,6 +398,16 @@ fn told(turn: &BundledTurn) -> Vec<(&'static str, String)> {
         told.push(("a tool call", made.to_string()));
     }
     told
+}
+
+/// The solution context that the turn's message shows.
+fn solution_context(turn: &BundledTurn) -> Option<String> {
+    let message = turn.conversation.iter().find(|entry| entry.kind == EntryKind::User)?;
+    let items: Value = serde_json::from_str(message.items.get()).ok()?;
+    let parts = items[0]["content"].as_array()?;
+    let shown = parts.iter().filter_map(|part| part["text"].as_str());
+    let mut shown = shown.filter_map(|text| text.strip_prefix("[SOLUTION CONTEXT]\n"));
+    shown.next().map(str::to_owned)
 }
 
 /// Whether a user warning comes from the run of a turn, which gives it again.

@@ -63,6 +63,7 @@ fn beside_client_calls_the_commentary_is_part_of_the_message() {
         let heard = bed.post(&results("t1", &[(asked[0].as_str(), json!(1))]));
         assert_eq!(watched(heard.frames.as_ref().unwrap()).0, heard.final_text());
         bed.assert_chain_held();
+        super::replays::assert_replays(&bed, "commentary");
     }
 }
 

@@ -93,6 +93,7 @@ fn a_session_outlives_its_window_whatever_the_refusal_and_the_continuation() {
             }
             assert!((3..15).contains(&compacted), "{name}, {context}: {compacted} compactions");
             bed.assert_chain_held();
+            super::replays::assert_replays(&bed, "compaction");
             assert_eq!(bed.export()["Result"]["Turns"].as_array().unwrap().len(), 30);
         }
     }
@@ -130,6 +131,7 @@ fn a_tool_result_that_is_too_much_is_shortened_in_the_middle_of_its_turn() {
         assert_eq!(heard.result()["UserWarnings"].as_array().unwrap().len(), 1, "{}", heard.text);
         bed.post(&turn_in(context, "t3", "After")).final_text();
         bed.assert_chain_held();
+        super::replays::assert_replays(&bed, "compaction");
         // Storage keeps it whole.
         assert!(bed.export().to_string().contains(&"x".repeat(50_000)));
     }
@@ -155,6 +157,7 @@ fn a_turn_that_does_not_fit_alone_fails_and_the_next_one_works() {
         let conversation = bed.world.model.conversation();
         assert_eq!((conversation.heard("Much"), conversation.heard("Kept")), (0, 3));
         bed.assert_chain_held();
+        super::replays::assert_replays(&bed, "compaction");
     }
 }
 
@@ -175,6 +178,7 @@ fn without_compaction_a_refusal_for_length_is_the_client_s() {
     assert_eq!(bed.post(&turn("t3", "Three")).final_text(), "Answer to Three.");
     assert_eq!(bed.world.model.conversation().heard("Two"), 0);
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "compaction");
 }
 
 #[test]
@@ -196,6 +200,7 @@ fn a_threshold_compacts_before_the_service_refuses() {
         assert!((2..15).contains(&reasons.len()), "{context}: {reasons:?}");
         assert!(reasons.iter().all(|made| made["Reason"] == "threshold"), "{reasons:?}");
         bed.assert_chain_held();
+        super::replays::assert_replays(&bed, "compaction");
     }
 }
 
@@ -265,6 +270,7 @@ fn the_service_s_own_compaction_stands_for_all_before_it() {
             assert_eq!(conversation.heard(&format!("[INSTRUCTION]\n{word}")), 1, "{word}");
         }
         bed.assert_chain_held();
+        super::replays::assert_replays(&bed, "compaction");
     }
 }
 
@@ -289,6 +295,7 @@ fn the_current_solution_context_goes_out_again() {
     let heard = ["Solution one.", "Solution two."].map(|context| conversation.heard(context));
     assert_eq!(heard, [0, 1]);
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "compaction");
 }
 
 #[test]
@@ -327,6 +334,7 @@ fn a_summary_that_cannot_be_had_leaves_turns_out_with_a_note() {
         }
         assert!(noted > 0, "{name}");
         bed.assert_chain_held();
+        super::replays::assert_replays(&bed, "compaction");
     }
 }
 

@@ -24,6 +24,7 @@ fn in_replay_mode_the_whole_conversation_is_sent_each_time_and_nothing_is_stored
     assert_eq!(said.len(), 1 + 1 + 4 + 4 + 1 + 1 + 1 + 1, "{said:?}");
     assert_eq!(bed.world.model.conversation().heard("Lost?"), 1);
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "conversation");
 }
 
 #[test]
@@ -39,6 +40,7 @@ fn a_lost_chain_is_rebuilt_from_the_stored_conversation() {
     bed.post(&turn("t3", "Three")).final_text();
     assert_eq!(bed.world.model.requests(), 2 + 2 + 1, "one call in vain");
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "conversation");
 }
 
 #[test]
@@ -65,6 +67,7 @@ fn only_refused_words_leave_the_conversation() {
         .map(|words| conversation.heard(words));
     assert_eq!(heard, [1, 1, 0, 1, 1]);
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "conversation");
 }
 
 #[test]
@@ -89,6 +92,7 @@ fn refused_words_of_a_cancelled_turn_do_not_block_the_session() {
     let conversation = bed.world.model.conversation();
     assert_eq!(["Poison", "Two", "Three"].map(|words| conversation.heard(words)), [0, 1, 1]);
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "conversation");
 }
 
 #[test]
@@ -126,6 +130,7 @@ fn a_tool_result_that_the_service_refuses_is_withheld_and_the_session_goes_on() 
         let outputs = bed.world.model.conversation().outputs();
         assert!(outputs[0].1.starts_with(r#"{"error":"#), "{outputs:?}");
         bed.assert_chain_held();
+        super::replays::assert_replays(&bed, "conversation");
     }
 }
 
@@ -166,4 +171,5 @@ fn a_failed_turn_that_is_repeated_after_others_sends_its_words_again() {
     assert_eq!(bed.post(&request).text, heard.text);
     assert_eq!(bed.world.model.conversation().heard("Late"), 2);
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "conversation");
 }

@@ -84,6 +84,7 @@ fn a_later_parameter_goes_before_an_earlier_one_and_those_of_a_mode_follow_its_c
         assert_eq!(body["prompt_cache_key"], "ff567003a01598f95787a88d4c08d305");
     }
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "model parameters");
 }
 
 #[test]

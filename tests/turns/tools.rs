@@ -22,6 +22,7 @@ fn a_server_tool_runs_once_and_its_result_goes_to_the_model_and_to_the_client() 
     assert!(bed.world.tools.executions().values().all(|times| *times == 1));
     assert_eq!(bed.world.tools.calls()[0]["TurnId"], "t1");
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "tools");
 }
 
 #[test]
@@ -42,6 +43,7 @@ fn client_tools_pause_the_turn_until_their_results_arrive() {
     assert_eq!(outputs, [r#"{"a":1}"#, "[2]"]);
     assert_eq!(bed.world.model.bodies()[1].get("tool_choice"), None);
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "tools");
 }
 
 #[test]
@@ -62,6 +64,7 @@ fn calls_of_server_and_client_go_back_together_in_the_model_s_order() {
     assert_eq!(called, outputs.iter().map(|(id, _)| id).collect::<Vec<_>>());
     assert_eq!(heard.result()["ToolResults"].as_array().unwrap().len(), 2);
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "tools");
 }
 
 #[test]
@@ -88,6 +91,7 @@ fn pictures_of_client_and_server_tools_reach_the_model_as_pictures() {
     assert_eq!(outputs, [&parts("server"), &parts("client"), &json!(data), &json!("[]")]);
     assert_eq!(heard.result()["ToolResults"][0]["ResultJson"], parts("server").to_string());
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "tools");
 }
 
 #[test]
@@ -115,6 +119,7 @@ fn a_failing_server_tool_fails_the_turn_unless_its_definition_reports_it() {
     // The repeat of the failed turn sends its words again, and its tool works now.
     assert_eq!(bed.post(&request).final_text(), "Answer to Look.");
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "tools");
 }
 
 #[test]
@@ -129,6 +134,7 @@ fn a_turn_that_only_calls_tools_ends_at_the_limit_and_can_go_on() {
     assert_eq!(heard.result()["ToolResults"].as_array().unwrap().len(), 4);
     assert!(bed.world.tools.executions().values().all(|times| *times == 1));
     bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "tools");
 }
 
 #[test]
