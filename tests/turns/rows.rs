@@ -75,7 +75,7 @@ fn what_was_compacted_away_costs_nothing_any_more() {
         let (early, late) = (dearest(&costs[60..120]), dearest(&costs[540..]));
         // The summary's length varies a little, and with it the place of the cut.
         assert!(late.0 <= early.0 + 2 && late.1 <= early.1 + 20, "{context}: {early:?}, {late:?}");
-        assert!(early.1 < 200, "{context}: {early:?}");
+        assert!(early.1 < 300, "{context}: {early:?}");
     }
 }
 
