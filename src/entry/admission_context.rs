@@ -88,7 +88,7 @@ impl ContextSource {
         if let Some(known) = self.deployment.get() {
             return Ok(Rc::clone(known));
         }
-        let read = Rc::new(Deployment::from_variables(|name| platform.secret(name))?);
+        let read = Rc::new(Deployment::from_variables(&|name| platform.secret(name))?);
         Ok(Rc::clone(self.deployment.get_or_init(|| read)))
     }
 

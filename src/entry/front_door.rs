@@ -69,7 +69,7 @@ impl FrontDoor {
             gateway.log(json!({ "event": "keys_invalid", "level": "error", "message": message }));
             Keyring::default()
         });
-        let deployment = Deployment::from_variables(variable).map(|deployment| Deployment {
+        let deployment = Deployment::from_variables(&variable).map(|deployment| Deployment {
             max_body_bytes: deployment.max_body_bytes.min(LONGEST_BYTES),
             ..deployment
         });

@@ -43,7 +43,7 @@ macro_rules! deployment {
             /// `internal` when a number or an origin is misspelt, which must not silently become a
             /// default.
             pub fn from_variables(
-                variable: impl Fn(&str) -> Option<String>,
+                variable: &dyn Fn(&str) -> Option<String>,
             ) -> Result<Self, Fault> {
                 let mut read = Self::default();
                 $(if let Some(text) = variable($text_name).filter(|text| !text.is_empty()) {
@@ -139,7 +139,7 @@ mod tests {
     use crate::contract::ErrorCode;
 
     fn read(variables: &[(&str, &str)]) -> Result<Deployment, Fault> {
-        Deployment::from_variables(|name| {
+        Deployment::from_variables(&|name| {
             let held = variables.iter().find(|(known, _)| *known == name);
             held.map(|(_, value)| (*value).to_owned())
         })
