@@ -47,13 +47,16 @@ pub struct TextHashing<'t> {
 }
 
 impl<'t> TextHashing<'t> {
+    /// The most bytes that are read at once.
+    pub const STEP_BYTES: usize = WINDOW;
+
     /// The hashes of a text; none of it has been read yet.
     pub fn of(text: &'t str) -> Self {
         let lines = LineHash::of(text, LINE_UNITS);
         Self { text, lines, content: None, bytes: Sha256::new() }
     }
 
-    /// Reads on, at most 64 KiB, and returns the hashes when they are complete.
+    /// Reads on, at most [`Self::STEP_BYTES`], and returns the hashes when they are complete.
     pub fn go_on(&mut self) -> Option<TextHashes> {
         let unread = self.lines.rest;
         self.lines.go_on();

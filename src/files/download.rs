@@ -165,11 +165,12 @@ fn disposition(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::sha256_hex;
     use crate::files::FileId;
 
     fn link(name: &str, mime_type: &str) -> FileLink {
         FileLink {
-            id: FileId::of(&"0a".repeat(32), b"0123456789"),
+            id: FileId::of("0a".repeat(32), sha256_hex(b"0123456789")),
             name: name.to_owned(),
             mime_type: mime_type.to_owned(),
             expires_at: 1_000,

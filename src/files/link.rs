@@ -11,7 +11,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
-use crate::encoding::{hex, is_sha256, sha256_from_hex, sha256_hex};
+use crate::encoding::{hex, is_sha256, sha256_from_hex};
 
 /// The name of a kept file: its session's object, and the SHA-256 of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,10 +21,10 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// The id of these bytes. `object` is the id of their session's object, unique within the
-    /// deployment: 64 characters of lower-case hex.
-    pub fn of(object: &str, contents: &[u8]) -> Self {
-        Self { object: object.to_owned(), sha256: sha256_hex(contents) }
+    /// The id of the bytes with this SHA-256, in lower-case hex. `object` is the id of their session's
+    /// object, unique within the deployment: 64 characters of lower-case hex.
+    pub fn of(object: String, sha256: String) -> Self {
+        Self { object, sha256 }
     }
 
     /// Reads `{object}-{sha256}`.
@@ -139,12 +139,13 @@ impl PresentedLink {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::sha256_hex;
 
     const KEY: &str = "a key of the deployment";
 
     fn link() -> FileLink {
         FileLink {
-            id: FileId::of(&"0a".repeat(32), b"contents"),
+            id: FileId::of("0a".repeat(32), sha256_hex(b"contents")),
             name: "Q3 & Q4 – größte.csv".to_owned(),
             mime_type: "text/csv; charset=utf-8".to_owned(),
             expires_at: 1_767_323_045,

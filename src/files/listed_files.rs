@@ -13,10 +13,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::contents::{Contents, SLICE_BYTES};
 use crate::contract::FileRef;
 use crate::encoding::{
-    canonical_base64, content_hash_of_bytes, content_hash_of_text, disturbs_a_line, is_media_type,
-    is_point_in_time,
+    TextHashes, TextHashing, canonical_base64, disturbs_a_line, is_media_type, is_point_in_time,
 };
 
 /// The most files of one result; the bucket writes each by itself.
@@ -42,12 +42,17 @@ pub(super) struct ListedFile {
     /// Without `Url` and `ContentExpires` when the result holds the contents: they have no link yet.
     pub(super) reference: FileRef,
     /// The contents to keep; `None` for a file that is kept elsewhere.
-    pub(super) contents: Option<Vec<u8>>,
+    pub(super) contents: Option<Contents>,
 }
 
 /// Reads the files that a tool's result lists; `None` when it lists none, an error for a malformed list.
-pub(super) fn listed_files(result: &str) -> Result<Option<ListedFiles>, String> {
+/// `after` follows each step, with the bytes that the step was about.
+pub(super) async fn listed_files(
+    result: &str,
+    after: &impl AsyncFn(usize),
+) -> Result<Option<ListedFiles>, String> {
     let Some(list) = list_of_files(result)? else { return Ok(None) };
+    after(result.len()).await;
     let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(list.get()) else { return Ok(None) };
     if entries.is_empty() || !entries.iter().all(|entry| entry.get().starts_with('{')) {
         return Ok(None);
@@ -55,10 +60,12 @@ pub(super) fn listed_files(result: &str) -> Result<Option<ListedFiles>, String> 
     if entries.len() > FILES {
         return Err(format!("Files has more than {FILES} entries"));
     }
-    let read = |(index, entry): (usize, &RawValue)| {
-        file(entry).map_err(|problem| format!("Files[{index}]{problem}"))
-    };
-    let files = entries.into_iter().enumerate().map(read).collect::<Result<_, _>>()?;
+    after(list.get().len()).await;
+    let mut files = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.into_iter().enumerate() {
+        let read = file(entry, after).await;
+        files.push(read.map_err(|problem| format!("Files[{index}]{problem}"))?);
+    }
     // The list is a slice of the result.
     let start = list.get().as_ptr().addr().saturating_sub(result.as_ptr().addr());
     Ok(Some(ListedFiles { files, place: start..start + list.get().len() }))
@@ -99,11 +106,13 @@ struct Entry<'a> {
 }
 
 /// Reads one entry. The text of an error follows `Files[n]`.
-fn file(entry: &RawValue) -> Result<ListedFile, String> {
+async fn file(entry: &RawValue, after: &impl AsyncFn(usize)) -> Result<ListedFile, String> {
+    let bytes = entry.get().len();
     let entry: Entry<'_> = serde_json::from_str(entry.get()).map_err(|fault| {
         let repeated = is_repeated(&fault);
         if repeated { " has a member more than once" } else { " has a name that is no text" }
     })?;
+    after(bytes).await;
     let name = line("Name", entry.name, NAME)?;
     let mime_type = line("MimeType", entry.mime_type, MIME_TYPE)?;
     if !is_media_type(&mime_type) {
@@ -126,16 +135,20 @@ fn file(entry: &RawValue) -> Result<ListedFile, String> {
     let contents = match (entry.text, entry.data_base64, entry.url) {
         (Some(given), None, None) => {
             let text = text(given).ok_or(".Text must be a text")?;
-            reference.content_hash = content_hash_of_text(&text);
-            Some(text.into_bytes())
+            after(bytes).await;
+            let TextHashes { content, sha256, .. } = hashes_of(&text, after).await;
+            reference.content_hash = content;
+            Some(Contents { bytes: text.into_bytes(), sha256 })
         }
         (None, Some(given), None) => {
             let encoded = text(given).and_then(canonical_base64);
-            let bytes = encoded
+            after(bytes).await;
+            let decoded = encoded
                 .and_then(|text| STANDARD.decode(text).ok())
                 .ok_or(".DataBase64 must be base64 in the standard alphabet (A-Z a-z 0-9 + /)")?;
-            reference.content_hash = content_hash_of_bytes(&bytes);
-            Some(bytes)
+            let contents = Contents::of(decoded, after).await;
+            reference.content_hash.clone_from(&contents.sha256);
+            Some(contents)
         }
         (None, None, Some(given)) => {
             reference.url = line("Url", Some(given), URL)?;
@@ -161,9 +174,21 @@ fn file(entry: &RawValue) -> Result<ListedFile, String> {
         _ => return Err(" must have exactly one of Text, DataBase64 and Url".to_owned()),
     };
     if let Some(contents) = &contents {
-        reference.size_bytes = contents.len() as u64;
+        reference.size_bytes = contents.bytes.len() as u64;
     }
     Ok(ListedFile { reference, contents })
+}
+
+async fn hashes_of(text: &str, after: &impl AsyncFn(usize)) -> TextHashes {
+    let mut hashing = TextHashing::of(text);
+    loop {
+        if let Some(hashes) =
+            (0..SLICE_BYTES / TextHashing::STEP_BYTES).find_map(|_| hashing.go_on())
+        {
+            return hashes;
+        }
+        after(SLICE_BYTES).await;
+    }
 }
 
 fn is_repeated(fault: &serde_json::Error) -> bool {

@@ -3,6 +3,7 @@
 //!
 //! Architecture Invariant: this folder names only `contract`, `encoding` and `ports`.
 
+mod contents;
 mod download;
 mod inline_contents;
 mod link;

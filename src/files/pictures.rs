@@ -4,12 +4,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::contents::Contents;
 use super::listed_files::ListedFile;
-use super::tool_files::keep;
+use super::tool_files::{after_long_steps, keep};
 use super::{FileFailure, FileLinks, OutputFile};
 use crate::contract::FileRef;
-use crate::encoding::content_hash_of_bytes;
-use crate::ports::{CHUNK_BYTES, Platform};
+use crate::ports::Platform;
 
 /// The kinds of pictures: their first bytes, their media type, and the ending of their names.
 const KINDS: [(&[u8], &str, &str); 4] = [
@@ -26,19 +26,19 @@ pub async fn keep_picture<P: Platform>(
     number: usize,
     base64: &str,
 ) -> Result<OutputFile, FileFailure> {
-    if base64.len() > CHUNK_BYTES {
-        platform.idle().await;
-    }
+    let after = after_long_steps(platform);
+    after(base64.len()).await;
     let no_picture = || FileFailure::Malformed("picture is none".to_owned());
-    let contents = STANDARD.decode(base64).map_err(|_| no_picture())?;
-    let kind = KINDS.iter().find(|(start, ..)| contents.starts_with(start));
+    let bytes = STANDARD.decode(base64).map_err(|_| no_picture())?;
+    let kind = KINDS.iter().find(|(start, ..)| bytes.starts_with(start));
     let (_, mime_type, ending) = kind.ok_or_else(no_picture)?;
+    let contents = Contents::of(bytes, &after).await;
     let reference = FileRef {
         name: format!("picture_{number}.{ending}"),
         mime_type: (*mime_type).to_owned(),
         url: String::new(),
-        size_bytes: contents.len() as u64,
-        content_hash: content_hash_of_bytes(&contents),
+        size_bytes: contents.bytes.len() as u64,
+        content_hash: contents.sha256.clone(),
         description: None,
         content_expires: None,
     };

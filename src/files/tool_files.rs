@@ -6,6 +6,7 @@
 
 use futures_util::future::join_all;
 
+use super::contents::Contents;
 use super::listed_files::{ListedFile, ListedFiles, listed_files};
 use super::{FileId, FileLink, OutputFile};
 use crate::contract::FileRef;
@@ -44,10 +45,9 @@ pub async fn keep_files<P: Platform>(
     links: FileLinks<'_>,
     result: String,
 ) -> Result<(String, Vec<OutputFile>), FileFailure> {
-    if result.len() > CHUNK_BYTES {
-        platform.idle().await;
-    }
-    let listed = listed_files(&result).map_err(FileFailure::Malformed)?;
+    let after = after_long_steps(platform);
+    after(result.len()).await;
+    let listed = listed_files(&result, &after).await.map_err(FileFailure::Malformed)?;
     let Some(ListedFiles { files, place }) = listed else { return Ok((result, Vec::new())) };
     let kept = join_all(files.into_iter().map(|file| keep(platform, links, file))).await;
     let files: Vec<OutputFile> = kept.into_iter().collect::<Result<_, _>>()?;
@@ -55,6 +55,15 @@ pub async fn keep_files<P: Platform>(
     let references = serde_json::to_string(&references).unwrap_or_default();
     let (before, after) = (result.get(..place.start), result.get(place.end..));
     Ok(([before.unwrap_or_default(), &references, after.unwrap_or_default()].concat(), files))
+}
+
+/// Lets others run after a step, given its bytes, that may have taken long.
+pub(super) fn after_long_steps<P: Platform>(platform: &P) -> impl AsyncFn(usize) {
+    async |bytes| {
+        if bytes > CHUNK_BYTES {
+            platform.idle().await;
+        }
+    }
 }
 
 /// Keeps the contents of one file, if it has any here.
@@ -67,12 +76,10 @@ pub(super) async fn keep<P: Platform>(
     let Some(contents) = contents else { return Ok(OutputFile { reference, sha256: None }) };
     let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
     let key = key.ok_or(FileFailure::NoPlace)?;
-    if contents.len() > CHUNK_BYTES {
-        // Its hash is a slice of its own.
-        platform.idle().await;
-    }
-    let id = FileId::of(&platform.object_id(), &contents);
-    platform.keep_file(&id.key(), contents).await.map_err(|fault| match fault {
+    let Contents { bytes, sha256 } = contents;
+    after_long_steps(platform)(bytes.len()).await;
+    let id = FileId::of(platform.object_id(), sha256);
+    platform.keep_file(&id.key(), bytes).await.map_err(|fault| match fault {
         FileFault::NoBucket => FileFailure::NoPlace,
         FileFault::Failed => FileFailure::NotKept,
     })?;

@@ -67,11 +67,12 @@ pub async fn post<P: Platform>(
     let time_out = pin!(platform.sleep(*timeout_ms));
     match select(response, time_out).await {
         Either::Left((response, _)) => {
-            let response = response?;
-            if response.len() > CHUNK_BYTES {
+            let read = json_of(response?)?;
+            if read.len() > CHUNK_BYTES {
                 platform.idle().await;
             }
-            Ok(SentSecrets::of(&secrets).removed_from(response))
+            let secrets = SentSecrets::of(&secrets);
+            Ok(secrets.removed_from(read, async || platform.idle().await).await)
         }
         Either::Right(_) => Err(ServiceFailure::TimedOut(*timeout_ms)),
     }
@@ -81,11 +82,17 @@ async fn exchange<P: Platform>(
     platform: &P,
     mut request: HttpRequest,
     longest: usize,
-) -> Result<String, ServiceFailure> {
+) -> Result<Vec<u8>, ServiceFailure> {
     for _ in 0..=MAX_REDIRECTS {
         let response = platform.send(request.clone()).await?;
         match response.status {
-            200..=299 => return read(response, longest).await,
+            200..=299 => {
+                let body = read(response, longest).await?;
+                if body.len() > CHUNK_BYTES {
+                    platform.idle().await;
+                }
+                return Ok(body);
+            }
             // Any other redirect would turn the call into a GET.
             307 | 308 => {
                 let location = response.header("location").unwrap_or_default();
@@ -101,7 +108,7 @@ async fn exchange<P: Platform>(
 async fn read<B: ResponseBody>(
     mut response: HttpResponse<B>,
     longest: usize,
-) -> Result<String, ServiceFailure> {
+) -> Result<Vec<u8>, ServiceFailure> {
     let mut body = Vec::new();
     while let Some(chunk) = response.body.chunk(longest).await? {
         if body.len() + chunk.len() > longest {
@@ -109,9 +116,15 @@ async fn read<B: ResponseBody>(
         }
         body.extend_from_slice(&chunk);
     }
+    Ok(body)
+}
+
+/// The JSON text of a body.
+fn json_of(body: Vec<u8>) -> Result<String, ServiceFailure> {
     let text = String::from_utf8(body).map_err(|_| ServiceFailure::NotJson)?;
     match serde_json::from_str::<&RawValue>(&text) {
-        Ok(json) => Ok(json.get().to_owned()),
+        Ok(json) if json.get().len() < text.len() => Ok(json.get().to_owned()),
+        Ok(_) => Ok(text),
         Err(_) => Err(ServiceFailure::NotJson),
     }
 }

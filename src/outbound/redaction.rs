@@ -6,6 +6,9 @@ use crate::ports::as_repeated;
 /// Stands for a secret.
 const STAND_IN: &str = "***";
 
+/// The bytes that are searched in one slice.
+const SLICE_BYTES: usize = 256 * 1024;
+
 /// The secrets that a request carried.
 pub(super) struct SentSecrets<'a>(Vec<&'a str>);
 
@@ -20,15 +23,20 @@ impl<'a> SentSecrets<'a> {
     }
 
     /// JSON in which `***` stands for each secret: in a string however it is escaped, and for a number
-    /// as a whole. Everything else stays byte for byte.
-    pub(super) fn removed_from(&self, json: String) -> String {
+    /// as a whole. Everything else stays byte for byte. `idle` stands between the slices of a long one.
+    pub(super) async fn removed_from(&self, json: String, idle: impl AsyncFn()) -> String {
         let is_there = |secret: &&str| json.contains(*secret);
         if self.0.is_empty() || !(json.contains('\\') || self.0.iter().any(is_there)) {
             return json;
         }
         let text = json.as_bytes();
         let (mut clean, mut copied, mut at, mut in_string) = (String::new(), 0, 0, false);
+        let mut slice_end = SLICE_BYTES;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            if at >= slice_end {
+                idle().await;
+                slice_end = at + SLICE_BYTES;
+            }
             let (step, stand_in) = match rest {
                 [b'"', ..] => {
                     in_string = !in_string;
@@ -89,14 +97,20 @@ fn is_of_number(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
     use proptest::prelude::*;
     use serde_json::Value;
 
     use super::*;
 
+    fn cleaned(secrets: &[impl AsRef<str>], json: &str) -> String {
+        let secrets = SentSecrets::of(secrets);
+        secrets.removed_from(json.to_owned(), async || ()).now_or_never().unwrap()
+    }
+
     #[test]
     fn a_secret_is_replaced_however_it_is_written_and_the_rest_stays_byte_for_byte() {
-        let sent = SentSecrets::of(&[" sk-tool\t", r#"a"b\c/d"#, "12345", "sk-tool-2"]);
+        let sent = [" sk-tool\t", r#"a"b\c/d"#, "12345", "sk-tool-2"];
         for (text, clean) in [
             (r#"{ "A":"Bearer sk-tool", "n": 1.50e2 }"#, r#"{ "A":"Bearer ***", "n": 1.50e2 }"#),
             (r#""sk-tool-2 sk-toolsk-tool""#, r#""*** ******""#),
@@ -107,7 +121,7 @@ mod tests {
             (r#"["sk-to","ol",["a","b\\c/d"]]"#, r#"["sk-to","ol",["a","b\\c/d"]]"#),
             (r#""\\u0073k-tool""#, r#""\\u0073k-tool""#),
         ] {
-            assert_eq!(sent.removed_from(text.to_owned()), clean);
+            assert_eq!(cleaned(&sent, text), clean);
             assert!(serde_json::from_str::<&serde_json::value::RawValue>(clean).is_ok());
         }
     }
@@ -115,10 +129,15 @@ mod tests {
     #[test]
     fn a_secret_too_short_to_be_told_from_other_text_garbles_nothing() {
         let text = r#"{"a":"abc 1 \u0020","b":123}"#;
-        assert_eq!(
-            SentSecrets::of(&["", " ", "a", "abc", "123", "  12 "]).removed_from(text.to_owned()),
-            text
-        );
+        assert_eq!(cleaned(&["", " ", "a", "abc", "123", "  12 "], text), text);
+    }
+
+    #[test]
+    fn a_secret_across_the_end_of_a_slice_is_replaced() {
+        for before in SLICE_BYTES - 12..SLICE_BYTES + 2 {
+            let json = |said: &str| format!("\"{}{said}\"", "x".repeat(before));
+            assert_eq!(cleaned(&["sk-tool"], &json(r"\u0073k-tool")), json(STAND_IN));
+        }
     }
 
     proptest! {
@@ -138,7 +157,7 @@ mod tests {
                     c.to_string()
                 }
             }).collect();
-            let clean = SentSecrets::of(&[&secret]).removed_from(format!("{{\"a\":[\"{written}\"]}}"));
+            let clean = cleaned(&[&secret], &format!("{{\"a\":[\"{written}\"]}}"));
             let read: Value = serde_json::from_str(&clean).unwrap();
             let text = read["a"][0].as_str().unwrap().replace(STAND_IN, "\n");
             prop_assert!(!text.contains(repeated), "{text}");

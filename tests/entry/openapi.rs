@@ -7,6 +7,7 @@ use aptix_edge::contract::{
     ArtifactOrigin, ClosedList, ContentEncoding, ErrorCode, ImageMimeType, RagOperator, limits,
     parse,
 };
+use aptix_edge::encoding::sha256_hex;
 use aptix_edge::entry::{Route, openapi};
 use aptix_edge::files::{FileId, FileLink};
 use aptix_edge::ports::Deployment;
@@ -214,7 +215,7 @@ fn every_limit_is_published_and_nothing_is_left_to_fill_in() {
 fn the_endpoints_published_are_those_that_are_found() {
     let document = document();
     let link = FileLink {
-        id: FileId::of(&"0a".repeat(32), b"x"),
+        id: FileId::of("0a".repeat(32), sha256_hex(b"x")),
         name: "a".to_owned(),
         mime_type: "text/plain".to_owned(),
         expires_at: 1,

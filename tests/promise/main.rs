@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use aptix_edge::contract::{ErrorCode, dictionary, parse};
+use aptix_edge::encoding::sha256_hex;
 use aptix_edge::entry::{Route, SessionRoute, WorkspaceRoute, openapi};
 use aptix_edge::files::{FileId, FileLink};
 use aptix_edge::ports::Deployment;
@@ -107,7 +108,7 @@ fn listed_endpoints(rows: &[Vec<&str>]) -> Vec<String> {
 /// A target of the endpoint with this path.
 fn target(path: &str) -> String {
     let link = FileLink {
-        id: FileId::of(&"0a".repeat(32), b"x"),
+        id: FileId::of("0a".repeat(32), sha256_hex(b"x")),
         name: "a".to_owned(),
         mime_type: "text/plain".to_owned(),
         expires_at: 1,
