@@ -8,7 +8,7 @@ use super::context_block::{ContextBlock, ContextChunk, chunk_path};
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
 use crate::contract::{Fault, UserTurn};
-use crate::responses_api::{ContentPart, system_message, user_message};
+use crate::responses_api::{ContentPart, system_message, user_message_json};
 use crate::retrieval::language_of;
 
 /// The messages of a user turn.
@@ -16,8 +16,8 @@ use crate::retrieval::language_of;
 pub struct ComposedMessages {
     /// The system message, on the session's first turn.
     pub system: Option<Box<RawValue>>,
-    /// The user message.
-    pub user: Box<RawValue>,
+    /// The user message, JSON.
+    pub user: String,
     /// One for each artifact that the model cannot read.
     pub user_warnings: Vec<String>,
     /// What the messages were made of.
@@ -79,7 +79,7 @@ pub(super) fn compose_messages(
     let unwritable = |_| Fault::unwritable("A message to the model");
     Ok(ComposedMessages {
         system: boot_prompt.map(system_message).transpose().map_err(unwritable)?,
-        user: user_message(&parts).map_err(unwritable)?,
+        user: user_message_json(&parts).map_err(unwritable)?,
         user_warnings: blocks.user_warnings,
         trace: blocks.trace,
         chunks_end,

@@ -46,5 +46,6 @@ pub use response::{
 pub use tool_result::{ToolOutcome, ToolResult};
 pub use turn_status::TurnStatus;
 pub use validation::{
-    ComparisonReading, MemberOrder, parse, parse_documents, parse_search, peek_session_id,
+    ComparisonReading, MemberOrder, object_text, parse, parse_documents, parse_object,
+    parse_search, peek_session_id,
 };

@@ -17,7 +17,10 @@ use super::route::{Route, SessionRoute, asks_for_progress};
 use super::session_host::SessionHost;
 use super::submission::{Asked, Delivery};
 use crate::contract::event_frames::END;
-use crate::contract::{ErrorCode, Fault, InvokeResult, MemberOrder, SessionId, fingerprint, parse};
+use crate::contract::{
+    ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, fingerprint,
+    object_text, parse_object,
+};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, Platform, RECEIVED_AT};
 use crate::reasoner::Timings;
 
@@ -99,7 +102,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Route::Execute => {
                 let body = body.await.map_err(|_| object_failed())?;
                 self.make_way(body.len()).await;
-                let submission = parse(&body);
+                let submission = self.read(&body).await;
                 spent.validate = self.lap(&mut since);
                 let submission = submission?;
                 let order = MemberOrder::of(&submission, &body);
@@ -140,6 +143,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 Response::stream(JSON, SessionStream::Export(platform, export))
             }
         })
+    }
+
+    /// Reads a submission.
+    async fn read(&self, body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
+        let text = object_text(body)?;
+        self.make_way(body.len()).await;
+        parse_object(text)
     }
 
     /// Lets others run before the next piece of work on a long body.

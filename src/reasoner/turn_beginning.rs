@@ -6,7 +6,6 @@
 //! fails has written nothing; it fails with `internal` when the storage does.
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::retrieval_step::owed_retrieval;
 use super::settlement::{outputs_of, settle_open_calls};
@@ -114,7 +113,7 @@ impl PreparedTurn<'_> {
             }
             let mut entries = Vec::with_capacity(2);
             if let Some(system) = messages.system {
-                entries.push((EntryKind::System, array_of(system)));
+                entries.push((EntryKind::System, array_of(Box::<str>::from(system).into())));
             }
             entries.push((EntryKind::User, array_of(messages.user)));
             store.begin_turn(
@@ -204,8 +203,8 @@ fn unshown_solution_context<D: Database>(
 }
 
 /// A JSON array of one item, in the item's own memory because it can be long.
-fn array_of(item: Box<RawValue>) -> String {
-    let mut array = String::from(Box::<str>::from(item));
+fn array_of(item: String) -> String {
+    let mut array = item;
     array.reserve_exact(2);
     array.insert(0, '[');
     array.push(']');

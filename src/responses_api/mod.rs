@@ -36,7 +36,8 @@ pub use output_item::FunctionCall;
 pub use replay_item::{for_replay, is_compaction};
 pub use reported::Reported;
 pub(crate) use request::{
-    ContentPart, ToolOutput, function_call_output, system_message, user_message, with_text,
+    ContentPart, ToolOutput, function_call_output, system_message, user_message, user_message_json,
+    with_text,
 };
 pub use request::{
     ContextManagement, ENCRYPTED_REASONING, FunctionTool, OneCall, ResponsesRequest, ToolChoice,

@@ -192,7 +192,12 @@ pub(crate) fn system_message(text: &str) -> serde_json::Result<Box<RawValue>> {
 
 /// `{"role":"user","content":[…]}`.
 pub(crate) fn user_message(content: &[ContentPart<'_>]) -> serde_json::Result<Box<RawValue>> {
-    RawValue::from_string(exact_json(&Message { role: "user", content })?)
+    RawValue::from_string(user_message_json(content)?)
+}
+
+/// The same, as text: one as long as a request is not read again only to see that it is JSON.
+pub(crate) fn user_message_json(content: &[ContentPart<'_>]) -> serde_json::Result<String> {
+    exact_json(&Message { role: "user", content })
 }
 
 /// `{"type":"function_call_output","call_id","output"}`; `call_id` is the call's, never its

@@ -66,6 +66,10 @@ fn mode(key: &str) -> &'static Mode {
     CATALOG.mode(key).unwrap()
 }
 
+fn raw(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).unwrap()
+}
+
 /// The messages of a turn with what was retrieved in 7 ms, and their trace.
 fn with_retrieved(
     mut turn: ComposedMessages,
@@ -73,7 +77,7 @@ fn with_retrieved(
 ) -> (ComposedMessages, Vec<Value>) {
     let trace = serde_json::value::to_raw_value(&turn.trace).unwrap();
     let added = add_retrieved(&RetrievedMaterial {
-        user: &turn.user,
+        user: &raw(&turn.user),
         trace: &trace,
         chunks_end: turn.chunks_end,
         source: &RetrievalSource::Index,
@@ -81,7 +85,7 @@ fn with_retrieved(
         duration_ms: 7,
     })
     .unwrap();
-    turn.user = added.user.unwrap();
+    turn.user = added.user.unwrap().get().to_owned();
     (turn, serde_json::from_str(added.trace.get()).unwrap())
 }
 
@@ -107,7 +111,7 @@ fn continued() -> ModelRequest<'static> {
 
 /// The body of a call that sends the messages of a turn, which is as its golden says, and its trace.
 fn sent(name: &str, request: &ModelRequest<'_>, turn: &ComposedMessages) -> (String, Vec<Block>) {
-    sent_with(name, request, turn.system.iter().chain([&turn.user]))
+    sent_with(name, request, turn.system.iter().chain([&raw(&turn.user)]))
 }
 
 fn sent_with<'a>(
@@ -436,7 +440,7 @@ fn a_retrieved_chunk_is_shown_as_if_the_request_had_brought_it() {
     for (brought, found) in [(json!([first]), &both[1..]), (json!([]), &both[..])] {
         let retrieved = Retrieved { chunks: found.to_vec(), ..Retrieved::default() };
         let (turn, _) = with_retrieved(composed(&asked(brought), &material), &retrieved);
-        assert_eq!(turn.user.get(), whole.user.get());
+        assert_eq!(turn.user, whole.user);
     }
 }
 
@@ -596,7 +600,8 @@ fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back
     let output: Vec<_> = output.iter().filter_map(|item| for_replay(item)).collect();
     let outputs = tool_outputs([("call_a", &ToolOutcome::Result("true".to_owned()))]).unwrap();
     let outputs = items(&outputs);
-    let input = first.system.iter().chain([&first.user]).chain(&output).chain(&outputs);
+    let user = raw(&first.user);
+    let input = first.system.iter().chain([&user]).chain(&output).chain(&outputs);
     sent_with(
         "replay",
         &ModelRequest {

@@ -15,7 +15,11 @@ use crate::json::{first_member, for_each_member};
 /// Reads the body of `POST /execute`. Its violations may also be `forbidden_field`, and `empty_turn`
 /// last.
 pub fn parse(body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
-    let body = object_text(body)?;
+    parse_object(object_text(body)?)
+}
+
+/// The second half of [`parse`]; [`object_text`] is the first. A body can be so long that others run in between.
+pub fn parse_object(body: &str) -> Result<ExecuteRequest, Vec<Fault>> {
     let mut reader = Reader::default();
     let request = if has_tool_results(body) {
         tool_continuation(body, &mut reader).map(ExecuteRequest::ToolContinuation)

@@ -21,7 +21,8 @@ mod tool_continuation;
 mod user_turn;
 mod values;
 
+pub use body::object_text;
 pub use comparison::ComparisonReading;
 pub use documents::parse_documents;
-pub use execute_request::{MemberOrder, parse, peek_session_id};
+pub use execute_request::{MemberOrder, parse, parse_object, peek_session_id};
 pub use search::parse_search;
