@@ -1,9 +1,9 @@
 //! Tool outputs that are shortened to head and tail, because the conversation had become too long for the
 //! model (interface §10).
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::tool_output::call_id_of;
 use crate::contract::Fault;
 use crate::responses_api::{Said, SaidPart, ToolOutput, function_call_output};
 
@@ -16,18 +16,13 @@ pub(crate) fn shortened_output(
     item: &RawValue,
     bytes: usize,
 ) -> Result<Option<Box<RawValue>>, Fault> {
-    #[derive(Deserialize)]
-    struct Output {
-        call_id: String,
-    }
     if item.get().len() <= bytes.saturating_add(NOTE_BYTES) {
         return Ok(None);
     }
     let Said::Output(parts) = Said::read(item) else { return Ok(None) };
     let texts: Vec<String> = parts.into_iter().map(text_of).collect();
     let text = texts.join("\n");
-    let Output { call_id } = serde_json::from_str(item.get())
-        .map_err(|_| Fault::internal("A stored tool output is unreadable."))?;
+    let call_id = call_id_of(item)?;
     let shortened = function_call_output(&call_id, ToolOutput::Text(&head_and_tail(&text, bytes)))
         .map_err(|_| Fault::unwritable("A tool output"))?;
     Ok(Some(shortened).filter(|shortened| shortened.get().len() < item.get().len()))

@@ -67,13 +67,19 @@ pub fn tool_outputs<'a>(
 
 /// The output that replaces one which the model service refused.
 pub(crate) fn refused_output(refused: &RawValue) -> Result<Box<RawValue>, Fault> {
+    output(&call_id_of(refused)?, &stand_in(NoResult::Refused))
+}
+
+/// The model's id of the call that a stored output belongs to.
+pub(super) fn call_id_of(output: &RawValue) -> Result<String, Fault> {
     #[derive(Deserialize)]
     struct Output {
         call_id: String,
     }
-    let Output { call_id } = serde_json::from_str(refused.get())
-        .map_err(|_| Fault::internal("A stored tool output is unreadable."))?;
-    output(&call_id, &stand_in(NoResult::Refused))
+    let output: Result<Output, _> = serde_json::from_str(output.get());
+    output
+        .map(|output| output.call_id)
+        .map_err(|_| Fault::internal("A stored tool output is unreadable."))
 }
 
 /// Writes a result as it is, content as such and data as text, and an error as `{"error":"…"}`.

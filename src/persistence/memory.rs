@@ -16,8 +16,8 @@ pub(super) struct Memory {
     pub(super) turn: Option<Turn>,
     /// Hash and text of the tool list kept last.
     pub(super) tools: Option<(String, String)>,
-    /// Hash of the request template kept last.
-    pub(super) template: Option<String>,
+    /// Hash and text of the request template kept last.
+    pub(super) template: Option<(String, String)>,
     /// The ordinal of the newest turn.
     pub(super) newest_turn: Option<u64>,
     pub(super) newest_entry: Option<EntrySeq>,

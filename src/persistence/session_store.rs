@@ -14,7 +14,7 @@ use super::records::{
 };
 use super::{schema, texts};
 use crate::contract::{Fault, TurnId};
-use crate::encoding::{sha256_hex, timestamp};
+use crate::encoding::timestamp;
 use crate::ports::{Database, Row, Value};
 
 /// The storage of one session.
@@ -188,11 +188,13 @@ impl<D: Database> SessionStore<D> {
 
     /// Keeps the template of a model call, which mostly is that of the call before, and returns its hash.
     pub fn keep_template(&self, template: &str) -> Result<String, Fault> {
-        let hash = sha256_hex(template.as_bytes());
-        if self.memory.borrow().template.as_ref() != Some(&hash) {
-            self.keep_text(template)?;
-            self.memory.borrow_mut().template = Some(hash.clone());
+        if let Some((hash, known)) = &self.memory.borrow().template
+            && known == template
+        {
+            return Ok(hash.clone());
         }
+        let hash = self.keep_text(template)?;
+        self.memory.borrow_mut().template = Some((hash.clone(), template.to_owned()));
         Ok(hash)
     }
 

@@ -106,9 +106,16 @@ struct Reasoning {
 }
 
 #[derive(Deserialize, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Summary {
-    SummaryText { text: String },
+struct Summary {
+    #[serde(rename = "type")]
+    kind: SummaryKind,
+    text: String,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum SummaryKind {
+    SummaryText,
 }
 
 #[cfg(test)]

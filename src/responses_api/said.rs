@@ -75,19 +75,13 @@ struct View<'a> {
     output: Option<&'a RawValue>,
 }
 
+// A tagged enum would buffer each part, and its code is a kilobyte of the bundle.
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum PartView {
-    InputText {
-        text: String,
-    },
-    InputImage,
-    InputFile {
-        #[serde(default)]
-        filename: String,
-    },
-    #[serde(other)]
-    Other,
+struct PartView<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    text: Option<String>,
+    filename: Option<String>,
 }
 
 /// The parts of a content or an output, which is an array of parts or a string.
@@ -95,12 +89,12 @@ fn parts(content: &RawValue) -> Vec<SaidPart> {
     if let Ok(text) = serde_json::from_str::<String>(content.get()) {
         return vec![SaidPart::Text(text)];
     }
-    let views: Vec<PartView> = serde_json::from_str(content.get()).unwrap_or_default();
-    let part = |view| match view {
-        PartView::InputText { text } => Some(SaidPart::Text(text)),
-        PartView::InputImage => Some(SaidPart::Image),
-        PartView::InputFile { filename } => Some(SaidPart::File(filename)),
-        PartView::Other => None,
+    let views: Vec<PartView<'_>> = serde_json::from_str(content.get()).unwrap_or_default();
+    let part = |view: PartView<'_>| match view.kind.as_ref() {
+        "input_text" => view.text.map(SaidPart::Text),
+        "input_image" => Some(SaidPart::Image),
+        "input_file" => Some(SaidPart::File(view.filename.unwrap_or_default())),
+        _ => None,
     };
     views.into_iter().filter_map(part).collect()
 }
