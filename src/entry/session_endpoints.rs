@@ -44,7 +44,7 @@ impl<P: Platform, D: Database> SessionStream<P, D> {
             Self::Events(events) => Ok(events.next_chunk().await),
             Self::Export(platform, export) => {
                 // A turn can be long, and others are not to wait for all of them.
-                platform.idle().await;
+                platform.breathe().await;
                 export.piece()
             }
         }
@@ -155,7 +155,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Lets others run before the next piece of work on a long body.
     async fn make_way(&self, bytes: usize) {
         if is_long(bytes) {
-            self.platform.idle().await;
+            self.platform.breathe().await;
         }
     }
 

@@ -79,7 +79,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
             if is_long {
-                host.platform.idle().await;
+                host.platform.breathe().await;
             }
             let mut outcome = reasoner.run(live.ordinal, &live.text, registration).await;
             // The outcome is durable before any client gets it.

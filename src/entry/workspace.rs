@@ -79,7 +79,7 @@ impl<D: Database> WorkspaceHost<D> {
         };
         let pace = &mut Pace::new(async || platform.idle().await);
         if body.len() > CHUNK_BYTES {
-            platform.idle().await;
+            platform.breathe().await;
         }
         match route {
             WorkspaceRoute::Upsert => {

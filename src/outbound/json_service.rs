@@ -69,10 +69,10 @@ pub async fn post<P: Platform>(
         Either::Left((response, _)) => {
             let read = json_of(response?)?;
             if read.len() > CHUNK_BYTES {
-                platform.idle().await;
+                platform.breathe().await;
             }
             let secrets = SentSecrets::of(&secrets);
-            Ok(secrets.removed_from(read, async || platform.idle().await).await)
+            Ok(secrets.removed_from(read, async || platform.breathe().await).await)
         }
         Either::Right(_) => Err(ServiceFailure::TimedOut(*timeout_ms)),
     }
@@ -89,7 +89,7 @@ async fn exchange<P: Platform>(
             200..=299 => {
                 let body = read(response, longest).await?;
                 if body.len() > CHUNK_BYTES {
-                    platform.idle().await;
+                    platform.breathe().await;
                 }
                 return Ok(body);
             }

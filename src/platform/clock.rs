@@ -33,9 +33,14 @@ pub(super) fn now_ms() -> u64 {
     Date::now() as u64
 }
 
+/// Completes when the runtime has no work left that is ready.
+pub(super) async fn idle() {
+    let _ = settled(&scheduler_wait(0)).await;
+}
+
 /// Completes when the runtime has no work left that is ready, and has had a breath since the last slice of any
 /// request. Of several that wait, the one that has waited longest comes first.
-pub(super) async fn idle() {
+pub(super) async fn breathe() {
     let mut breath = BREATH_MS;
     for _ in 0..MOST_BREATHS {
         let begun = SLICES.get();

@@ -9,7 +9,7 @@ use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State};
 
 use super::bindings::storage::RuntimeStorage;
-use super::clock::{idle, now_ms, sleep};
+use super::clock::{breathe, idle, now_ms, sleep};
 use super::console::write_line;
 use super::durable_object::ask;
 use super::fetch::{FetchBody, fetch};
@@ -138,6 +138,10 @@ impl Platform for Runtime {
 
     async fn idle(&self) {
         idle().await;
+    }
+
+    async fn breathe(&self) {
+        breathe().await;
     }
 
     fn log(&self, mut line: Value) {

@@ -76,6 +76,10 @@ pub trait Platform: 'static {
     /// Completes when no other task of the object is ready to run.
     fn idle(&self) -> impl Future<Output = ()>;
 
+    /// Stands between the pieces of work that may each take tens of milliseconds: completes when others have
+    /// had time for several steps, and when no other request has begun a piece meanwhile.
+    fn breathe(&self) -> impl Future<Output = ()>;
+
     /// Writes one structured line to the operator's log. Never content, never a secret.
     fn log(&self, line: serde_json::Value);
 }

@@ -447,6 +447,8 @@ impl Platform for TestPlatform {
 
     async fn idle(&self) {}
 
+    async fn breathe(&self) {}
+
     fn log(&self, line: serde_json::Value) {
         self.world.beside_a_step("logs");
         self.world.log.borrow_mut().push(line);
