@@ -21,7 +21,8 @@ const proxy = http.createServer(async (request, response) => {
   response.on('close', () => gone.abort());
   const { accept, 'last-event-id': from } = request.headers;
   const headers = { accept, ...(from === undefined ? {} : { 'last-event-id': from }) };
-  const answered = await fetch(new URL(request.url, rig.url), { headers, signal: gone.signal });
+  const answered = await fetch(new URL(request.url, rig.url), { headers, signal: gone.signal }).catch(() => undefined);
+  if (answered === undefined) return response.destroy();
   heard.push({ from, status: answered.status });
   response.writeHead(answered.status, { 'content-type': answered.headers.get('content-type') ?? 'text/plain' });
   response.flushHeaders();

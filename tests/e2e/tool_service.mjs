@@ -52,7 +52,11 @@ export class ToolService {
 
   async #take(request, response) {
     const chunks = [];
-    for await (const chunk of request) chunks.push(chunk);
+    try {
+      for await (const chunk of request) chunks.push(chunk);
+    } catch {
+      return; // The caller gave the request up before it had sent it whole: that is no call.
+    }
     const record = {
       method: request.method,
       path: request.url,
