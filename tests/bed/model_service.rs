@@ -414,7 +414,7 @@ fn check_item(item: &Value) -> Result<(), Refusal> {
     };
     let kind = item["type"].as_str().unwrap_or("message");
     let (required, optional): (&[&str], &[&str]) = match kind {
-        "message" => (&["role", "content"], &["type", "phase"]),
+        "message" => (&["type", "role", "content"], &["phase"]),
         "function_call" => (&["type", "call_id", "name", "arguments"], &[]),
         "function_call_output" => (&["type", "call_id", "output"], &[]),
         "reasoning" => (&["type", "id", "summary", "encrypted_content"], &[]),

@@ -95,7 +95,7 @@ test('a service that takes no output for its own calls, not even a stand-in, blo
   assert.equal(resultOf(next).PrimaryOutputText, 'Fine.');
   const { input, previous_response_id: chain } = rig.model.bodies.at(-1);
   assert.equal(chain, undefined);
-  assert.deepEqual(input.map(({ type, role }) => type ?? role), ['system', 'user', 'user']);
+  assert.deepEqual(input.map(({ role }) => role), ['system', 'user', 'user']);
   assert.match(JSON.stringify(input), /Look for it\.[^]*Then tell me\./);
 });
 

@@ -252,9 +252,9 @@ fn the_service_s_own_compaction_stands_for_all_before_it() {
             json!([{ "type": "compaction", "compact_threshold": 5_000 }])
         );
         let kinds: Vec<&str> = (body["input"].as_array().unwrap().iter())
-            .map(|item| item["type"].as_str().or(item["role"].as_str()).unwrap())
+            .map(|item| item["role"].as_str().or(item["type"].as_str()).unwrap())
             .collect();
-        assert_eq!(kinds, ["system", "compaction", "message", "user"]);
+        assert_eq!(kinds, ["system", "compaction", "assistant", "user"]);
         assert_eq!(body["input"][1]["encrypted_content"], "sealed ".repeat(600));
 
         // A refusal for length is still met by a summary of what storage has.
