@@ -47,7 +47,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         };
         let state = &running.session.state;
         // The model service has counted all but what is new, unless another window came since.
-        let reached = match state.context_tokens {
+        let reached = match state.context_tokens.filter(|_| !state.window_moved) {
             Some(counted) => {
                 let seen = running.session.acknowledged;
                 self.reaches(threshold, counted, &input, seen)?
