@@ -11,6 +11,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::conversation::Conversation;
+use super::published_schema::assert_published;
 use super::reply::{Answer, Ending, Reply, http_error};
 use super::response_stream::{RenderedResponse, render};
 
@@ -182,8 +183,9 @@ impl ModelService {
         self.refusals.borrow().clone()
     }
 
-    /// Checks a request and decides on the reply.
+    /// Checks a request and decides on the reply. One that the published schema refuses fails its test.
     pub fn take(&self, body: &str) -> (Reply, Option<RenderedResponse>) {
+        assert_published(body);
         self.latest_body.replace(body.to_owned());
         let body: Value = serde_json::from_str(body).expect("a request is JSON");
         if !self.forgetful_of_bodies.get() {
