@@ -550,7 +550,7 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
 }
 
 #[test]
-fn a_summary_is_asked_for_without_tools_and_is_not_stored() {
+fn a_summary_is_asked_for_without_tools_and_stands_for_the_turns_that_it_tells_of() {
     let bed = Bed::new();
     bed.configure(|catalog| {
         let agent = &mut catalog["AgentContexts"]["default"];
@@ -567,6 +567,7 @@ fn a_summary_is_asked_for_without_tools_and_is_not_stored() {
     let asked = &bundle.turns[2];
     let summary = asked.model_calls.iter().find(|call| call.summarised.is_some()).unwrap();
     assert_golden("summary", &rebuild(&bundle, asked, summary).unwrap());
+    assert_golden("after_a_summary", &bed.world.model.latest_body());
 }
 
 #[test]
