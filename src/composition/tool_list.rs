@@ -32,8 +32,9 @@ impl ToolList {
     }
 }
 
-/// Client tools in their order, then server tools, then those that the model service runs. When both have a tool of one name, the server's
-/// is offered, because the operator has approved it; a warning names each client tool that it replaces.
+/// Client tools in their order, then server tools, then those that the model service runs. When client and
+/// server have a tool of one name, the server's is offered, because the operator has approved it; a warning
+/// names each client tool that it replaces.
 pub(super) fn merge_tools(
     client: Vec<ToolDefinition>,
     server: Vec<ToolDefinition>,

@@ -62,14 +62,15 @@ pub(super) fn not_awaiting<D: Database>(
     turn: &Turn,
     request: &ToolContinuation,
 ) -> Result<Fault, Fault> {
-    let asked: Vec<String> = store
-        .latest_calls(turn.ordinal)?
-        .into_iter()
-        .filter(|call| call.runs_on == RunsOn::Client)
-        .map(|call| call.tool_call_id)
-        .collect();
-    let given = request.tool_results.iter().map(|result| &result.tool_call_id);
-    if turn.progress.submission > 0 && asked.iter().eq(given) {
+    let mut calls = store.turn_calls(turn.ordinal)?;
+    calls.retain(|call| call.runs_on == RunsOn::Client);
+    let given: Vec<&str> =
+        request.tool_results.iter().map(|result| &*result.tool_call_id).collect();
+    let pauses = calls.chunk_by(|call, next| call.model_call == next.model_call);
+    // Each continuation has answered one.
+    let mut answered = pauses.take(turn.progress.submission as usize);
+    if answered.any(|asked| asked.iter().map(|call| &*call.tool_call_id).eq(given.iter().copied()))
+    {
         return Ok(conflict(turn.turn_id.as_str()));
     }
     let message = format!("The turn is {} and waits for no tool results.", turn.status.as_str());
