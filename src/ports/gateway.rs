@@ -3,10 +3,16 @@
 
 use std::future::Future;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
 use super::{FileFault, HttpFault, RequestBody};
 
 /// The header that tells an object [`ObjectRequest::received_at`].
 pub const RECEIVED_AT: &str = "Received-At";
+
+/// The header that tells an object [`ObjectRequest::key_id`], percent-encoded: an `Id` may be any text.
+pub const KEY_ID: &str = "Key-Id";
 
 /// The classes of Durable Objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +39,20 @@ pub struct ObjectRequest<'a> {
     /// When the Worker in front received the request, in milliseconds since the epoch: requests may
     /// overtake each other on their way to the object.
     pub received_at: u64,
+    /// The `Id` of the client's key, for the object's log and trace; empty where no client asks.
+    pub key_id: &'a str,
+}
+
+impl ObjectRequest<'_> {
+    /// The headers with which the object gets the request: texts by name.
+    pub fn headers(&self) -> Value {
+        let key_id = utf8_percent_encode(self.key_id, NON_ALPHANUMERIC).to_string();
+        let mut headers = json!({ RECEIVED_AT: self.received_at.to_string(), KEY_ID: key_id });
+        if let (Some(position), Some(members)) = (&self.last_event_id, headers.as_object_mut()) {
+            members.insert("Last-Event-ID".to_owned(), position.as_str().into());
+        }
+        headers
+    }
 }
 
 /// A body as it arrives. Dropping it before its end cancels the rest.
