@@ -112,8 +112,12 @@ impl<'a, P: Platform> Client<'a, P> {
             while let Some(message) = body.next_message(has_ended) {
                 let message = self.service.without_secrets(message).await;
                 match Message::read(&message, id, !succeeds || !body.is_stream()) {
-                    Message::Result(result) if succeeds => return Ok(Ok(result.to_owned())),
+                    Message::Result(result) if succeeds => {
+                        response.body.finish();
+                        return Ok(Ok(result.to_owned()));
+                    }
                     Message::Error(error) => {
+                        response.body.finish();
                         return Ok(Err(Refusal { status, error: Some(error) }));
                     }
                     Message::Question(answer) if is_legacy && asides < MOST_ASIDES => {

@@ -86,7 +86,7 @@ fn pictures_reach_the_model_as_such_and_everything_else_is_named() {
         (json!({ "type": "hologram", "data": "AAAA" }), "[hologram]"),
         (
             json!({ "type": "resource_link", "name": long }),
-            &format!("[resource_link {}]", &long[..200]),
+            &format!("[resource_link {}]", "n".repeat(200)),
         ),
         (json!(7), "[]"),
     ] {
@@ -111,6 +111,8 @@ fn a_tool_that_fails_speaks_for_itself() {
     for silent in [json!([]), json!([of_text(" \n")])] {
         assert_eq!(failed(silent), error("The tool failed and gave no reason."));
     }
+    let data = json!({ "content": [], "structuredContent": { "code": 7 }, "isError": true });
+    assert_eq!(outcome(data), error(r#"{"code":7}"#));
     assert_eq!(outcome(json!({ "content": [of_text("a")], "isError": false })), text("a"));
 }
 
@@ -206,6 +208,10 @@ fn a_call_that_is_put_off_is_made_again_with_the_server_s_state_three_times() {
         "k": { "method": "elicitation/create", "params": {} }
     } });
     assert_eq!(outcome(asks), Err(McpFailure::NeedsInput));
+    let asks_nothing =
+        json!({ "resultType": "input_required", "requestState": "s", "inputRequests": null });
+    let mut server = Server::known("modern", [answered(asks_nothing), says("a")]);
+    assert_eq!(server.call("{}"), text("a"));
     assert_eq!(outcome(json!({ "resultType": "input_required" })), Err(McpFailure::NeedsInput));
 }
 
