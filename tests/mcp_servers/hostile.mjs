@@ -12,6 +12,9 @@ const OBJECT = { type: 'object', properties: { q: { type: 'string' } } };
 const text = (words) => ({ content: [{ type: 'text', text: words }] });
 const tool = (name, more = {}) => ({ name, description: `The tool ${name}.`, inputSchema: OBJECT, ...more });
 
+const ODD_SCHEMA = `{"type":"object", "properties":{"\\ud83d\\ude00":{"default":1.0},"\\ufb33":{"maximum":1E21,"minimum":-0.0},
+  "z":{"const":[12345678901234567890, 1e-7, 0.000001, 333333333.33333329, 1e5]},"A":{"enum":["\\u0041\\n", null, true]}}}`;
+
 /** A schema in which `depth` objects stand in each other. */
 const nested = (depth) => `${'{"type":"object","properties":{"a":'.repeat(depth)}{}${'}}'.repeat(depth)}`;
 
@@ -62,6 +65,8 @@ const SERVERS = {
   collide: { tools: [tool('a.b'), tool('a b'), tool('a_b'), tool(`${'long'.repeat(20)}1`), tool(`${'long'.repeat(20)}2`)] },
   /** A schema with 500 objects in each other, and tools that are none. */
   deep: { tools: () => [tool('look'), { ...tool('abyss'), inputSchema: JSON.parse(nested(500)) }, tool('list', { inputSchema: [] }), { description: 'No name.' }, null] },
+  /** Numbers, names and texts that can be spelt in several ways. */
+  odd_schema: { list: (exchange) => exchange.json(`{"resultType":"complete","tools":[{"inputSchema":${ODD_SCHEMA},"title":"T","name":"look","description":"\\u20ac \\/ \\u0007"}]}`) },
   redirect_same: {
     first: (exchange) => {
       const [path, query] = exchange.request.url.split('?');
@@ -249,9 +254,13 @@ class Exchange {
   }
 
   answer(result) {
-    const told = this.server.legacy ? result : { resultType: 'complete', ...result };
+    return this.json(JSON.stringify(this.server.legacy ? result : { resultType: 'complete', ...result }));
+  }
+
+  /** Answers with a result that is spelt so. */
+  json(result) {
     this.head(200, { 'content-type': 'application/json; charset=utf-8' });
-    return this.end(JSON.stringify({ jsonrpc: '2.0', id: this.message.id, result: told }));
+    return this.end(`{"jsonrpc":"2.0","id":${JSON.stringify(this.message.id)},"result":${result}}`);
   }
 
   error(code, message, { status = 200, data } = {}) {
