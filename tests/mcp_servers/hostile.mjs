@@ -167,6 +167,11 @@ export class HostileServers {
     return this.requests.filter(({ server }) => server === name);
   }
 
+  /** What the server of that name does otherwise than a good one. */
+  is(name) {
+    return SERVERS[name];
+  }
+
   /** What the server of that name does from now on, besides what it always does. */
   change(name, server) {
     this.#states.set(name, { ...this.#state(name), ...server });

@@ -4,12 +4,13 @@ import http from 'node:http';
 export class Recorder {
   /** Every request: `{method, headers, text, message, abortedAt}`; `message` is the parsed body, or `null`. */
   requests = [];
+  /** The URL of the server behind it. A test may put another one in its place. */
+  target;
   #server;
-  #target;
 
   static async start(target) {
     const recorder = new Recorder();
-    recorder.#target = new URL(target);
+    recorder.target = new URL(target);
     recorder.#server = http.createServer({ keepAliveTimeout: 0 }, (request, response) => recorder.#pass(request, response));
     await new Promise((resolve) => {
       recorder.#server.listen(0, '127.0.0.1', resolve);
@@ -18,7 +19,7 @@ export class Recorder {
   }
 
   get url() {
-    return `http://127.0.0.1:${this.#server.address().port}${this.#target.pathname}`;
+    return `http://127.0.0.1:${this.#server.address().port}${this.target.pathname}`;
   }
 
   /** The JSON-RPC methods of the requests, in the order in which they came. */
@@ -49,7 +50,7 @@ export class Recorder {
     const { method, headers } = request;
     const record = { method, headers, text, message: JSON.parse(text || 'null'), abortedAt: null };
     this.requests.push(record);
-    const inner = http.request(this.#target, { method, headers: { ...headers, host: this.#target.host }, agent: false }, (answer) => {
+    const inner = http.request(this.target, { method, headers: { ...headers, host: this.target.host }, agent: false }, (answer) => {
       response.writeHead(answer.statusCode, answer.headers);
       answer.pipe(response);
     });
