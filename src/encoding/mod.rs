@@ -1,8 +1,9 @@
 //! Written forms of bytes, texts and points in time: hex, SHA-256, base64, media types, lines, ISO 8601
-//! and HTTP dates, and the `ContentHash` of IDX-016.
+//! and HTTP dates, the authority of an origin, and the `ContentHash` of IDX-016.
 //!
 //! Architecture Invariant: pure functions; this folder names nobody else in the crate.
 
+mod authority;
 mod base64_text;
 mod content_hash;
 mod hex;
@@ -10,6 +11,7 @@ mod lines;
 mod media_type;
 mod time;
 
+pub use authority::{authority_of, is_loopback};
 pub use base64_text::canonical_base64;
 pub use content_hash::{TextHashes, TextHashing, content_hash_of_bytes, content_hash_of_text};
 pub use hex::{RunningSha256, hex, is_sha256, sha256_from_hex, sha256_hex};

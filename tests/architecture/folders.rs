@@ -9,7 +9,7 @@ const MAY_NAME: [(&str, &[&str]); 17] = [
     ("json", &[]),
     ("contract", &["encoding", "json"]),
     ("responses_api", &[]),
-    ("catalog", &["json"]),
+    ("catalog", &["encoding", "json"]),
     ("ports", &["contract"]),
     ("outbound", &["catalog", "ports"]),
     ("files", &["contract", "encoding", "ports"]),

@@ -17,9 +17,9 @@ use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
     AgentContext, Budget, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition, Compaction,
-    CompactionBy, Continuation, ConversationContext, HeaderTemplate, HostedTool, HttpService, Mode,
-    ModelParameter, ModelParameters, NeededSecret, OnError, Retrieval, RetrievalSource,
-    SecretTemplate, ServerTool, needed_secrets,
+    CompactionBy, Continuation, ConversationContext, HeaderTemplate, HostedTool, HttpService,
+    McpServer, Mode, ModelParameter, ModelParameters, NeededSecret, OnError, Retrieval,
+    RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
 };
 use documents::{full, least, with, without};
 use serde_json::value::RawValue;
@@ -137,6 +137,7 @@ fn a_full_document_is_read_member_by_member() {
                 parameters: map(parameters.unwrap()),
                 strict: true,
             }],
+            mcp_tools: vec!["crm/find_customer".into()],
             hosted_tools: vec![
                 hosted(r#"{"filters":{"allowed_domains":[]},"type":"web_search"}"#, None),
                 hosted(
@@ -158,7 +159,7 @@ fn a_full_document_is_read_member_by_member() {
         when_to_use: "DDRs.".into(),
         welcome_message: "Welcome.".into(),
         instructions: "Write.".into(),
-        tools: vec!["lookup".into(), "agent_list_modes".into()],
+        tools: vec!["lookup".into(), "agent_list_modes".into(), "docs/*".into()],
         hosted_tools: vec![hosted(
             r#"{"environment":{"type":"container_auto"},"type":"shell"}"#,
             None,
@@ -193,6 +194,33 @@ fn a_full_document_is_read_member_by_member() {
         })
     );
     assert_eq!(catalog.server_tool(BuiltInTool::ChangeMode.as_str()), None);
+
+    assert_eq!(
+        catalog.mcp_server("docs"),
+        Some(&McpServer {
+            http: HttpService {
+                url: "https://docs.example.com/mcp?v=1".into(),
+                headers: vec![header("X-Docs", "${DOCS_KEY}")],
+                timeout_ms: 5000,
+            },
+            allow: Some(vec!["search".into(), "read_*".into()]),
+            pins: [("search".into(), "0a".repeat(32))].into(),
+            on_error: OnError::FailTurn,
+        })
+    );
+    assert_eq!(
+        catalog.mcp_server("crm"),
+        Some(&McpServer {
+            http: HttpService {
+                url: "http://127.0.0.1:3000/mcp".into(),
+                headers: vec![],
+                timeout_ms: 60_000,
+            },
+            allow: None,
+            pins: [].into(),
+            on_error: OnError::ReportToModel,
+        })
+    );
 }
 
 #[test]
@@ -265,6 +293,7 @@ fn absent_members_have_the_documented_defaults() {
                 parameters: takes_nothing.clone(),
                 strict: false,
             }],
+            mcp_tools: vec![],
             hosted_tools: vec![],
             model_parameters: ModelParameters::default(),
         })
@@ -419,7 +448,7 @@ fn all_faults_are_named_at_once_in_document_order() {
             fault(
                 "/Extra",
                 "unknown member \"Extra\"; the members here are $schema, AgentContexts, \
-                 ConversationContexts, Modes, ServerTools"
+                 ConversationContexts, Modes, ServerTools, McpServers"
             ),
         ]
     );
@@ -517,6 +546,7 @@ fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
         "/AgentContexts/default/ApiKeySecret OPENAI_API_KEY",
         "/AgentContexts/default/Headers/X-Gateway GATEWAY_KEY",
         "/AgentContexts/default/Retrieval/Http/Headers/X-Key FIND_KEY",
+        "/McpServers/docs/Headers/X-Docs DOCS_KEY",
         "/ServerTools/0/Http/Headers/Authorization LOOKUP_KEY",
     ];
     assert_eq!(listed(&full().to_string()), right);
@@ -524,8 +554,8 @@ fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
     wrong["Modes"] = json!("none");
     wrong["AgentContexts"]["default"]["Retrieval"]["Http"]["Headers"]["X-Key"] = json!("${");
     wrong["AgentContexts"]["plain"]["ApiKeySecret"] = json!("sk-live-1");
-    let rest =
-        ["/ServerTools/0/Http/Headers/A~1b ONE", "/ServerTools/0/Http/Headers/A~1b TWO", right[3]];
+    let added = ["/ServerTools/0/Http/Headers/A~1b ONE", "/ServerTools/0/Http/Headers/A~1b TWO"];
+    let rest = [right[3], added[0], added[1], right[4]];
     assert_eq!(listed(&wrong.to_string()), [&right[..2], &rest[..]].concat());
     for text in ["", "[", "7", "{}", r#"{"AgentContexts":[],"ServerTools":{}}"#] {
         assert_eq!(listed(text), [""; 0], "{text}");
