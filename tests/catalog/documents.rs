@@ -78,6 +78,7 @@ pub(crate) fn full() -> Value {
                 "properties": { "q": { "type": "string" }, "any": true }, "required": ["q"]
             },
             "OnError": "ReportToModel",
+            "Approval": { "When": "Always", "AllowEdit": true, "Message": "Looks abroad." },
             "Http": {
                 "Url": "https://tools.example.com/lookup?v=1",
                 "Headers": { "X-Org": "acme", "Authorization": "Bearer ${LOOKUP_KEY}" },
@@ -88,6 +89,7 @@ pub(crate) fn full() -> Value {
             "docs": {
                 "Url": "https://docs.example.com/mcp?v=1", "Headers": { "X-Docs": "${DOCS_KEY}" },
                 "TimeoutMs": 5000, "Allow": ["search", "read_*"], "Pins": { "search": "0a".repeat(32) },
+                "Approval": { "read_*": "Never", "*": { "When": "Always", "AllowEdit": true } },
                 "OnError": "FailTurn"
             },
             "crm": { "Url": "http://127.0.0.1:3000/mcp" }

@@ -16,10 +16,10 @@ mod wrong_documents;
 use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
-    AgentContext, Budget, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition, Compaction,
-    CompactionBy, Continuation, ConversationContext, HeaderTemplate, HostedTool, HttpService,
-    McpServer, Mode, ModelParameter, ModelParameters, NeededSecret, OnError, Retrieval,
-    RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
+    AgentContext, Approval, Budget, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition,
+    Compaction, CompactionBy, Continuation, ConversationContext, HeaderTemplate, HostedTool,
+    HttpService, McpServer, Mode, ModelParameter, ModelParameters, NeededSecret, OnError,
+    Retrieval, RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
 };
 use documents::{full, least, with, without};
 use serde_json::value::RawValue;
@@ -183,6 +183,7 @@ fn a_full_document_is_read_member_by_member() {
             })),
             strict: false,
             on_error: OnError::ReportToModel,
+            approval: Some(Approval { allow_edit: true, message: Some("Looks abroad.".into()) }),
             http: HttpService {
                 url: "https://tools.example.com/lookup?v=1".into(),
                 headers: vec![
@@ -204,6 +205,10 @@ fn a_full_document_is_read_member_by_member() {
                 timeout_ms: 5000,
             },
             allow: Some(vec!["search".into(), "read_*".into()]),
+            approvals: vec![
+                ("*".into(), Some(Approval { allow_edit: true, message: None })),
+                ("read_*".into(), None),
+            ],
             pins: [("search".into(), "0a".repeat(32))].into(),
             on_error: OnError::FailTurn,
         })
@@ -217,10 +222,47 @@ fn a_full_document_is_read_member_by_member() {
                 timeout_ms: 60_000,
             },
             allow: None,
+            approvals: vec![],
             pins: [].into(),
             on_error: OnError::ReportToModel,
         })
     );
+}
+
+#[test]
+fn patterns_say_which_tools_of_a_server_are_offered_and_which_are_asked_about() {
+    let mut document = full();
+    let server = &mut document["McpServers"]["docs"];
+    server["Allow"] = json!(["search", "read_*", "*_b*c", "x**"]);
+    // As text, because the first pattern that matches decides.
+    let text = document.to_string().replace(
+        &server_approvals(&document),
+        r#"{"read_*":"Never","*_a":{"When":"Always","Message":"Sure?"},"read_a":"Always","s*":"Always"}"#,
+    );
+    let catalog = Catalog::parse(&text).unwrap();
+    let server = catalog.mcp_server("docs").unwrap();
+    for (tool, allowed, asked) in [
+        ("search", true, Some(None)),
+        ("searches", false, Some(None)),
+        ("read_", true, None),
+        ("read_a", true, None),
+        ("write_a", false, Some(Some("Sure?"))),
+        ("a_bc", true, None),
+        ("a_bcbc", true, None),
+        ("a_bcb", false, None),
+        ("x", true, None),
+        ("", false, None),
+        ("Search", false, None),
+    ] {
+        assert_eq!(server.allows(tool), allowed, "{tool}");
+        let approval = server.approval(tool);
+        assert_eq!(approval.map(|approval| approval.message.as_deref()), asked, "{tool}");
+    }
+    assert!(catalog.mcp_server("crm").unwrap().allows("anything"));
+}
+
+fn server_approvals(document: &Value) -> String {
+    document["McpServers"]["docs"]["Approval"].to_string()
 }
 
 #[test]
@@ -318,6 +360,7 @@ fn absent_members_have_the_documented_defaults() {
             parameters: takes_nothing,
             strict: false,
             on_error: OnError::FailTurn,
+            approval: None,
             http: HttpService {
                 url: "https://t.example".into(),
                 headers: vec![],

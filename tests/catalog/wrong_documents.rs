@@ -234,6 +234,16 @@ pub(crate) fn all() -> Vec<Wrong> {
             fault("/ServerTools/1/Name", "\"agent_change_mode\" is a tool of the product itself; choose another name"),
         ]),
         replaced("/ServerTools/0/OnError", json!("failTurn"), "must be \"FailTurn\" or \"ReportToModel\""),
+        replaced("/ServerTools/1", json!({"Name": "agent_approve_tool", "Description": "L", "Http": {"Url": "https://x"}}), "").with_faults(vec![
+            fault("/ServerTools/1/Name", "\"agent_approve_tool\" is a tool of the product itself; choose another name"),
+        ]),
+        replaced("/ServerTools/0/Approval", json!("always"), "must be \"Never\" or \"Always\""),
+        replaced("/ServerTools/0/Approval", json!(true), "must be a string, not a boolean"),
+        replaced("/ServerTools/0/Approval", json!({"AllowEdit": true}), "").with_faults(vec![
+            fault("/ServerTools/0/Approval/When", "the member \"When\" is missing; add it"),
+        ]),
+        replaced("/ServerTools/0/Approval/AllowEdit", json!("yes"), "must be true or false, not a string"),
+        replaced("/ServerTools/0/Approval/Message", json!(" "), "must not be blank"),
         replaced("/ServerTools/0/Strict", json!(1), "must be true or false, not a number"),
         hidden("/ServerTools/0/Strict", json!(true), "").with_faults(vec![
             fault("/ServerTools/0/Parameters", "a strict tool's object schema needs \"additionalProperties\": false"),
@@ -291,6 +301,10 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced("/McpServers/crm/Pins", json!({"a": "0A".repeat(32), "b\n": "0a".repeat(32)}), "").with_faults(vec![
             fault("/McpServers/crm/Pins/a", "must be a SHA-256: 64 digits of lower-case hex"),
             fault("/McpServers/crm/Pins/b\n", tool),
+        ]),
+        replaced("/McpServers/crm/Approval", json!({"a": "always", "": "Always"}), "").with_faults(vec![
+            fault("/McpServers/crm/Approval/", tool),
+            fault("/McpServers/crm/Approval/a", "must be \"Never\" or \"Always\""),
         ]),
         replaced("/McpServers/crm/OnError", json!("Report"), "must be \"FailTurn\" or \"ReportToModel\""),
         hidden("/Modes/1/Tools/2", json!("docz/search"), "the catalog has no MCP server \"docz\"; did you mean \"docs\"?"),
