@@ -71,6 +71,7 @@ pub mod entry;
 pub mod files;
 pub mod json;
 pub mod llm_call;
+pub mod mcp;
 pub mod outbound;
 pub mod persistence;
 pub mod platform;

@@ -307,6 +307,9 @@ pub struct McpServer {
     pub pins: BTreeMap<String, String>,
     /// How a fault of the server affects the turn. Default `ReportToModel`.
     pub on_error: OnError,
+    /// SHA-256 of its definition as the document writes it: what was learnt of the server under another one does
+    /// not count.
+    pub fingerprint: String,
 }
 
 /// How a server tool's failure affects the turn.

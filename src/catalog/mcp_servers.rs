@@ -8,7 +8,7 @@ use super::findings::{Findings, Seen};
 use super::names::is_mcp_server_key;
 use super::tools::is_mcp_tool_name;
 use super::values::{choice, entries, named};
-use crate::encoding::{authority_of, is_loopback, is_sha256};
+use crate::encoding::{authority_of, is_loopback, is_sha256, sha256_hex};
 use crate::json::{Node, ObjectShape};
 
 const MCP_SERVER: ObjectShape = ObjectShape::new(
@@ -35,7 +35,12 @@ pub(super) fn mcp_servers(node: Node<'_, '_>, found: &mut Findings) -> BTreeMap<
 
 fn mcp_server(node: Node<'_, '_>, found: &mut Findings) -> McpServer {
     let http = HttpService { timeout_ms: TIMEOUT_MS, ..HttpService::default() };
-    let mut server = McpServer { http, on_error: OnError::ReportToModel, ..McpServer::default() };
+    let mut server = McpServer {
+        http,
+        on_error: OnError::ReportToModel,
+        fingerprint: sha256_hex(node.json.as_bytes()),
+        ..McpServer::default()
+    };
     MCP_SERVER.read(node, found, |member, node, found| match member {
         "Allow" => server.allow = Some(patterns(node, found)),
         "Approval" => {
