@@ -340,9 +340,9 @@ impl Platform for TestPlatform {
         if !self.instance.alive() {
             return std::future::pending().await;
         }
-        let HttpRequest { method, url, headers, body } = request;
+        let HttpRequest { method, url, headers, body, reads } = request;
         let body = self.received(body).await?;
-        let request = HttpRequest { method, url, headers, body };
+        let request = HttpRequest { method, url, headers, body, reads };
         if let Some(service) = &self.world.scripted_service {
             return Ok(self.http_response(service.take(request)?, None).await);
         }
@@ -361,7 +361,7 @@ impl Platform for TestPlatform {
         self.world.model_calls.borrow_mut().push(line);
         match request.method {
             HttpMethod::Delete => Ok(self.delete_response(path).await),
-            HttpMethod::Post => self.ask_model(&request.body).await,
+            HttpMethod::Get | HttpMethod::Post => self.ask_model(&request.body).await,
         }
     }
 
