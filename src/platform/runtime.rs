@@ -84,6 +84,7 @@ impl Platform for Runtime {
             url: &format!("https://object{}", question.path()),
             last_event_id: None,
             received_at: self.now_ms(),
+            key_id: None,
         };
         let response = ask(&self.env, &request, Some(body)).await?;
         let text = response.text()?;
