@@ -403,9 +403,4 @@ impl Catalog {
     pub fn server_tool(&self, name: &str) -> Option<&ServerTool> {
         self.server_tools.iter().find(|tool| tool.name == name)
     }
-
-    /// How a human is asked before the server runs a tool, by the name under which the model sees it.
-    pub fn approval(&self, tool: &str) -> Option<&Approval> {
-        self.server_tool(tool)?.approval.as_ref()
-    }
 }

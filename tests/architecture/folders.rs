@@ -16,7 +16,10 @@ const MAY_NAME: [(&str, &[&str]); 18] = [
     ("files", &["contract", "encoding", "ports"]),
     ("retrieval", &["catalog", "contract", "encoding", "outbound", "ports"]),
     ("persistence", &["contract", "encoding", "files", "ports"]),
-    ("composition", &["catalog", "contract", "encoding", "mcp", "responses_api", "retrieval"]),
+    (
+        "composition",
+        &["catalog", "contract", "encoding", "json", "mcp", "responses_api", "retrieval"],
+    ),
     ("llm_call", &["contract", "encoding", "ports", "responses_api"]),
     ("server_tools", &["catalog", "contract", "files", "mcp", "outbound", "ports"]),
     (

@@ -6,12 +6,10 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::rc::Rc;
 
-use aptix_edge::entry::{
-    Body, ContextSource, INDEX_SEARCH, PlainResponse, RequestHead, WorkspaceHost,
-};
+use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead, WorkspaceHost};
 use aptix_edge::ports::{
-    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, Platform,
-    RequestBody, ResponseBody, storage_failed,
+    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, ObjectQuestion,
+    Platform, RequestBody, ResponseBody, storage_failed,
 };
 
 use super::database::{Disk, SqliteDatabase};
@@ -365,13 +363,18 @@ impl Platform for TestPlatform {
         }
     }
 
-    async fn search_workspace(&self, id: &str, search: String) -> Result<String, HttpFault> {
+    async fn ask_object(
+        &self,
+        name: &str,
+        question: ObjectQuestion,
+        search: String,
+    ) -> Result<String, HttpFault> {
         self.pause().await;
         if self.world.workspaces_fail.get() {
             return Err(HttpFault("there is no workspace".to_owned()));
         }
-        let workspace = self.world.workspace(&format!("local/{id}"));
-        let url = format!("https://object{INDEX_SEARCH}");
+        let workspace = self.world.workspace(name);
+        let url = format!("https://object{}", question.path());
         let head = RequestHead { method: "POST", url: &url, header: &|_| None };
         let (source, body) = (ContextSource::default(), ready(Ok(search.into_bytes())));
         let response: Pin<Box<dyn Future<Output = PlainResponse> + '_>> =
