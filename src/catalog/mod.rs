@@ -2,14 +2,16 @@
 //!
 //! It owns the document's typed form, its lookups, and [`Catalog::parse`], which checks a whole document
 //! and is the only way to a catalog. It fetches nothing, reads no variable and holds no secret, only
-//! the names of secrets. Of the crate it names only `json`.
+//! the names of secrets. Of the crate it names only `encoding` and `json`.
 
 mod agent_context;
+mod approval;
 mod definitions;
 mod document;
 mod findings;
 mod hosted_tools;
 mod http_endpoint;
+mod mcp_servers;
 mod model_parameters;
 mod modes;
 mod names;
@@ -18,11 +20,12 @@ mod secret_template;
 mod tools;
 mod values;
 
+pub use approval::{APPROVE_TOOL, Approval};
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
     Continuation, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, HeaderTemplate, HostedTool,
-    HttpService, Mode, ModelParameter, ModelParameters, OnError, Retrieval, RetrievalSource,
-    ServerTool,
+    HttpService, McpServer, Mode, ModelParameter, ModelParameters, OnError, Retrieval,
+    RetrievalSource, ServerTool,
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};

@@ -6,6 +6,9 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
+use super::mcp_tools::mcp_tools;
+use super::tool_list::{LeftOut, OfferedTool};
+use super::turn_material::TurnMaterial;
 use crate::catalog::{BuiltInTool, Catalog, ClientToolDefinition, ConversationContext, Mode};
 use crate::contract::{ClientTool, Fault};
 use crate::responses_api::FunctionTool;
@@ -32,21 +35,38 @@ pub(super) fn default_tool(tool: &ClientToolDefinition) -> Result<ToolDefinition
     definition(&tool.name, tool.description.as_deref(), &tool.parameters, tool.strict)
 }
 
-/// A mode's server tools, in the mode's order; `agent_change_mode` always, last unless the mode
-/// places it.
-pub(super) fn server_tools(catalog: &Catalog, mode: &Mode) -> Result<Vec<ToolDefinition>, Fault> {
-    let names = mode.tools.iter().map(String::as_str);
+/// The tools that the server runs: the mode's, in the mode's order, then those of MCP servers that the conversation
+/// context names; `agent_change_mode` always, last unless the mode places it.
+pub(super) fn server_tools(
+    material: &TurnMaterial<'_>,
+    left_out: &mut LeftOut,
+) -> Result<Vec<OfferedTool>, Fault> {
+    let TurnMaterial { catalog, conversation, mode, tool_lists, .. } = material;
     let change = BuiltInTool::ChangeMode.as_str();
     let always = (!mode.tools.iter().any(|name| name == change)).then_some(change);
-    let definitions = names.chain(always).filter_map(|name| match BuiltInTool::parse(name) {
-        Some(BuiltInTool::ChangeMode) => Some(change_mode(catalog)),
-        Some(BuiltInTool::ListModes) => Some(list_modes()),
-        // The catalog was checked as a whole: a mode names known tools only.
-        None => catalog
-            .server_tool(name)
-            .map(|tool| definition(name, Some(&tool.description), &tool.parameters, tool.strict)),
-    });
-    definitions.collect()
+    let named = mode.tools.iter().chain(&conversation.mcp_tools).map(String::as_str);
+    let mut offered = Vec::new();
+    for name in named.chain(always) {
+        let built_in = match BuiltInTool::parse(name) {
+            Some(BuiltInTool::ChangeMode) => Some(change_mode(catalog)?),
+            Some(BuiltInTool::ListModes) => Some(list_modes()?),
+            None => None,
+        };
+        // The catalog was checked as a whole: only known tools and servers are named.
+        if let Some(definition) = built_in {
+            offered.push(OfferedTool::of_server(definition));
+        } else if let Some(tool) = catalog.server_tool(name) {
+            let definition =
+                definition(name, Some(&tool.description), &tool.parameters, tool.strict)?;
+            let approval = tool.approval.clone();
+            offered.push(OfferedTool { approval, ..OfferedTool::of_server(definition) });
+        } else if let Some((key, wanted)) = name.split_once('/')
+            && let Some(server) = catalog.mcp_server(key)
+        {
+            offered.extend(mcp_tools(key, wanted, server, tool_lists, left_out)?);
+        }
+    }
+    Ok(offered)
 }
 
 /// The tools that the model service runs by itself: the conversation context's, then the mode's, which goes
@@ -91,7 +111,7 @@ fn list_modes() -> Result<ToolDefinition, Fault> {
     definition(BuiltInTool::ListModes.as_str(), Some(description), &parameters, false)
 }
 
-fn definition(
+pub(super) fn definition(
     name: &str,
     description: Option<&str>,
     parameters: &impl Serialize,

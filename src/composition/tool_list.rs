@@ -1,10 +1,17 @@
 //! The tool list of a turn (AGN-011 §4): merged once, frozen until the turn ends.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::tool_definition::ToolDefinition;
-use crate::contract::Warning;
+use crate::catalog::{APPROVE_TOOL, Approval};
+use crate::contract::{Fault, Warning};
+use crate::json::first_member;
+
+/// The most tools of a request: the model service takes no more.
+const MOST_TOOLS: usize = 128;
 
 /// A tool that a turn offers to the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -16,8 +23,49 @@ pub struct OfferedTool {
     /// The model service runs it by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosted: bool,
+    /// How a human is asked before the server runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    /// An MCP server runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<McpTool>,
     /// `{type:"function", name, description?, parameters, strict}`, or a hosted tool as the catalog writes it.
     pub definition: Box<RawValue>,
+}
+
+/// Where a tool of an MCP server is called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpTool {
+    /// The server's key in the catalog.
+    pub server: String,
+    /// The tool's own name.
+    pub tool: String,
+    /// The era of the protocol in which the server listed it; empty where it is not known.
+    pub era: String,
+}
+
+/// What is said of tools that a turn does without.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    pub(super) warnings: Vec<Warning>,
+    pub(super) user_warnings: Vec<String>,
+}
+
+impl LeftOut {
+    /// Tells the user, once.
+    pub(super) fn tell(&mut self, text: String) {
+        if !self.user_warnings.contains(&text) {
+            self.user_warnings.push(text);
+        }
+    }
+
+    /// Tells the client, once.
+    pub(super) fn warn(&mut self, code: &'static str, message: String) {
+        let warning = Warning::new(code, message);
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
 }
 
 /// The tools that a turn offers, in the order in which they are sent.
@@ -32,38 +80,79 @@ impl ToolList {
     }
 }
 
-/// Client tools in their order, then server tools, then those that the model service runs. When both have a tool of one name, the server's
-/// is offered, because the operator has approved it; a warning names each client tool that it replaces.
+impl OfferedTool {
+    /// The schema of its arguments, as the model service has it.
+    pub(crate) fn parameters(&self) -> Result<&RawValue, Fault> {
+        let parameters = first_member(self.definition.get().as_bytes(), "parameters");
+        parameters
+            .and_then(|parameters| serde_json::from_str(parameters).ok())
+            .ok_or_else(|| Fault::internal("A tool's stored definition is unreadable."))
+    }
+
+    /// A tool that the server runs unasked.
+    pub(super) fn of_server((name, definition): ToolDefinition) -> Self {
+        Self { on_server: true, ..Self::of_client((name, definition)) }
+    }
+
+    fn of_client((name, definition): ToolDefinition) -> Self {
+        Self { name, on_server: false, hosted: false, approval: None, mcp: None, definition }
+    }
+}
+
+/// Client tools in their order, then server tools, then those that the model service runs. When both have a
+/// tool of one name, the server's is offered, because the operator has approved it; an MCP server's tool gives
+/// way to any other that the server runs. What is left out is told.
 pub(super) fn merge_tools(
     client: Vec<ToolDefinition>,
-    server: Vec<ToolDefinition>,
+    server: Vec<OfferedTool>,
     hosted: Vec<ToolDefinition>,
-) -> (ToolList, Vec<Warning>) {
-    let mut warnings = Vec::new();
-    let mut list = Vec::with_capacity(client.len() + server.len());
-    for (name, definition) in client {
-        if server.iter().any(|(taken, _)| *taken == name) {
-            warnings.push(Warning::new(
-                "tool_replaced",
-                format!(
-                    "The client's tool {name} was replaced by the server's tool of the same name."
-                ),
-            ));
+    left_out: &mut LeftOut,
+) -> ToolList {
+    let mut list: Vec<OfferedTool> = Vec::with_capacity(client.len() + server.len());
+    for tool in client {
+        let name = &tool.0;
+        if name == APPROVE_TOOL {
+            let message = format!(
+                "The client's tool {name} was left out: by this name the service asks for approval."
+            );
+            left_out.warn("tool_reserved", message);
+        } else if server.iter().any(|taken| taken.name == *name) {
+            let message = format!(
+                "The client's tool {name} was replaced by the server's tool of the same name."
+            );
+            left_out.warn("tool_replaced", message);
         } else {
-            list.push(OfferedTool { name, on_server: false, hosted: false, definition });
+            list.push(OfferedTool::of_client(tool));
         }
     }
-    for (name, definition) in server {
-        if !list.iter().any(|tool: &OfferedTool| tool.name == name) {
-            list.push(OfferedTool { name, on_server: true, hosted: false, definition });
+    let own = server.iter().filter(|tool| tool.mcp.is_none());
+    let own: BTreeSet<String> = own.map(|tool| tool.name.clone()).collect();
+    for tool in server {
+        let rival = list.iter().find(|known| known.name == tool.name);
+        let is_own_name = tool.mcp.is_some() && own.contains(&tool.name);
+        if rival.is_none() && !is_own_name {
+            list.push(tool);
+        } else if let Some(mcp) =
+            tool.mcp.filter(|mcp| rival.and_then(|tool| tool.mcp.as_ref()) != Some(mcp))
+        {
+            let message = format!(
+                "The tool {}/{} was left out: another tool has the name {}.",
+                mcp.server, mcp.tool, tool.name
+            );
+            left_out.warn("tool_left_out", message);
+        }
+    }
+    let mut excess = (list.len() + hosted.len()).saturating_sub(MOST_TOOLS);
+    for place in (0..list.len()).rev() {
+        if excess > 0 && list.get(place).is_some_and(|tool| tool.mcp.is_some()) {
+            list.remove(place);
+            excess -= 1;
+            left_out.tell(format!(
+                "Some tools of MCP servers are missing: a turn has at most {MOST_TOOLS} tools."
+            ));
         }
     }
     let hosted = hosted.into_iter();
-    list.extend(hosted.map(|(name, definition)| OfferedTool {
-        name,
-        on_server: false,
-        hosted: true,
-        definition,
-    }));
-    (ToolList(list), warnings)
+    list.extend(hosted.map(|tool| OfferedTool { hosted: true, ..OfferedTool::of_client(tool) }));
+    ToolList(list)
 }

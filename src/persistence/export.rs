@@ -81,6 +81,9 @@ struct ExportedTool {
     /// The model service runs it by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     hosted: bool,
+    /// How a human is asked before the server runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval: Option<Box<RawValue>>,
     /// As the model service takes it.
     definition: Box<RawValue>,
 }

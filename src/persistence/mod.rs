@@ -7,6 +7,7 @@
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.
 
+mod approval;
 mod compaction;
 mod conversation;
 mod erasure;
@@ -21,6 +22,7 @@ mod session_store;
 mod texts;
 mod turn_life_cycle;
 
+pub use approval::{CallApproval, Decision};
 pub(crate) use compaction::CompactedConversation;
 pub(crate) use erasure::{ErasureReceipt, StoredAtService};
 pub use records::{

@@ -4,6 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::approval::CallApproval;
 use crate::contract::closed_list::closed_list;
 use crate::contract::{
     Fault, InvokeResult, RagScope, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning,
@@ -404,16 +405,12 @@ pub struct Call {
     pub arguments: String,
     /// Who runs it.
     pub runs_on: RunsOn,
+    /// The question to a human; `None` where nobody is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<CallApproval>,
     /// `None` while the call is open.
     #[serde(rename = "Answer", skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
-}
-
-impl Call {
-    /// Whether it waits for the client.
-    pub fn is_pending(&self) -> bool {
-        self.runs_on == RunsOn::Client && self.result.is_none()
-    }
 }
 
 /// A mode change, as `GET …/modes` shows it.

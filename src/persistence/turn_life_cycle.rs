@@ -138,7 +138,7 @@ impl<D: Database> SessionStore<D> {
                 &[followed.into(), turn.ordinal.into()],
             )?;
             for call in with_results {
-                self.save_result(turn.ordinal, call)?;
+                self.save_call(turn.ordinal, call)?;
             }
             self.save_turn(turn, None, None)?;
             self.save_session(session)
@@ -255,7 +255,7 @@ impl<D: Database> SessionStore<D> {
             file.collect(&mut turn.progress.files);
         }
         self.step(|| {
-            self.save_result(turn.ordinal, call)?;
+            self.save_call(turn.ordinal, call)?;
             if let Some(new_mode) = new_mode {
                 self.change_mode(session, turn.ordinal, new_mode, now_ms)?;
                 session.updated_at = now_ms;

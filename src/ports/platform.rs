@@ -33,11 +33,12 @@ pub trait Platform: 'static {
         request: HttpRequest<impl RequestBody>,
     ) -> impl Future<Output = Result<HttpResponse<Self::Body>, HttpFault>>;
 
-    /// Posts a search to the index of one of the tenant's workspaces and returns the response body.
-    fn search_workspace(
+    /// Posts a question to another object of the class of workspaces, by its name, and returns the response body.
+    fn ask_object(
         &self,
-        workspace_id: &str,
-        search: String,
+        name: &str,
+        question: ObjectQuestion,
+        body: String,
     ) -> impl Future<Output = Result<String, HttpFault>>;
 
     /// The tenant whose object it is; `None` where the machine does not know the object's name.
@@ -84,6 +85,25 @@ pub trait Platform: 'static {
     fn log(&self, line: serde_json::Value);
 }
 
+/// What an object asks of another one. No client can ask it: its path is no endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectQuestion {
+    /// A search of a workspace's index. The object's name is `{tenant}/{WorkspaceId}`.
+    Search,
+    /// The tools of an MCP server, its key being the body. The object's name is `mcp:{tenant}:{server}`, which no client can name.
+    Tools,
+}
+
+impl ObjectQuestion {
+    /// The path of its URL.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Search => "/index/search",
+            Self::Tools => "/mcp/tools",
+        }
+    }
+}
+
 /// The operator's own catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeptCatalog {
@@ -127,20 +147,25 @@ pub enum HttpMethod {
     /// With a JSON body.
     Post,
     /// Without a body.
+    Get,
+    /// Without a body.
     Delete,
 }
 
 /// An outgoing request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest<B = String> {
-    /// POST or DELETE.
+    /// POST, GET or DELETE.
     pub method: HttpMethod,
     /// Absolute URL, http or https.
     pub url: String,
     /// Headers besides `Content-Type: application/json`.
     pub headers: Vec<(String, String)>,
-    /// JSON text; not sent with a `Delete`.
+    /// JSON text; sent with a `Post` only.
     pub body: B,
+    /// Headers of a success that are read besides `x-request-id`, in lower case. Each read is a call into
+    /// JavaScript.
+    pub reads: &'static [&'static str],
 }
 
 /// The head of a response, with its body still to come.

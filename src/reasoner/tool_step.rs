@@ -1,5 +1,5 @@
 //! One step of the loop: the open calls of a model call. Server tools run one after the other; the
-//! other calls wait for the client.
+//! other calls wait for the client, and so do those that a human must approve first.
 
 use super::pictures::MAX_FILES;
 use super::settlement::outputs_of;
@@ -7,9 +7,10 @@ use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::contract::{ErrorCode, Fault, Progress, ToolOutcome, ToolState, Warning};
 use crate::files::FileLinks;
+use crate::mcp::{Connection, ToolRef};
 use crate::persistence::{Call, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
-use crate::server_tools::{self, RequestedMode, ToolInvocation};
+use crate::server_tools::{self, McpCall, RequestedMode, ToolInvocation, ToolRun};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Runs the server's open calls in the model's order, and stores each result before the next call
@@ -21,7 +22,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<Option<StoredOutcome>, Fault> {
         let mut calls = self.store.calls(open)?;
         for call in &mut calls {
-            if call.runs_on != RunsOn::Server || call.result.is_some() {
+            if call.runs_on != RunsOn::Server || call.result.is_some() || call.is_undecided() {
                 continue;
             }
             let started_at = self.platform.now_ms();
@@ -34,11 +35,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 turn_id: &running.turn.turn_id,
                 tool_call_id: &call.tool_call_id,
                 name: &call.name,
-                arguments: &call.arguments,
+                arguments: call.arguments_to_run(),
             };
             self.tool_step(running, call, None);
-            let run =
-                server_tools::run(self.platform.as_ref(), &self.catalog, links, invocation).await;
+            let run = self.run_call(running, links, invocation).await;
             let duration_ms = self.since(started_at);
             self.report.borrow_mut().timings.tools += duration_ms;
             let successful =
@@ -67,6 +67,29 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
         self.store.hand_back(&mut running.session, open, &outputs_of(&calls)?)?;
         Ok(None)
+    }
+
+    async fn run_call(
+        &self,
+        running: &RunningTurn<'_>,
+        links: FileLinks<'_>,
+        invocation: ToolInvocation<'_>,
+    ) -> Result<ToolRun, Fault> {
+        let (platform, catalog) = (self.platform.as_ref(), &self.catalog);
+        let offered = running.tools.get(invocation.name);
+        let Some((offered, mcp)) = offered.and_then(|tool| Some((tool, tool.mcp.as_ref()?))) else {
+            return server_tools::run(platform, catalog, links, invocation, None).await;
+        };
+        let server = catalog.mcp_server(&mcp.server);
+        // What was learnt under another definition of the server does not count.
+        let known = server.map_or("", |server| &server.fingerprint);
+        let connection = self.connections.borrow_mut().remove(known);
+        let mut connection = connection.unwrap_or_else(|| Connection::read(&mcp.era));
+        let tool = ToolRef { name: &mcp.tool, input_schema: offered.parameters()? };
+        let call = McpCall { server, tool, connection: &mut connection };
+        let run = server_tools::run(platform, catalog, links, invocation, Some(call)).await;
+        self.connections.borrow_mut().insert(known.to_owned(), connection);
+        run
     }
 
     /// Shows that a server tool begins or, with success and milliseconds, has ended. Clients see of the

@@ -4,20 +4,24 @@ use super::assert_only;
 use super::sources::sources;
 
 /// Each folder with the folders that its code may name. Nothing else is permitted.
-const MAY_NAME: [(&str, &[&str]); 17] = [
+const MAY_NAME: [(&str, &[&str]); 18] = [
     ("encoding", &[]),
     ("json", &[]),
     ("contract", &["encoding", "json"]),
-    ("responses_api", &[]),
-    ("catalog", &["json"]),
+    ("responses_api", &["encoding"]),
+    ("catalog", &["encoding", "json"]),
     ("ports", &["contract"]),
     ("outbound", &["catalog", "ports"]),
+    ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("files", &["contract", "encoding", "ports"]),
     ("retrieval", &["catalog", "contract", "encoding", "outbound", "ports"]),
     ("persistence", &["contract", "encoding", "files", "ports"]),
-    ("composition", &["catalog", "contract", "encoding", "responses_api", "retrieval"]),
+    (
+        "composition",
+        &["catalog", "contract", "encoding", "json", "mcp", "responses_api", "retrieval"],
+    ),
     ("llm_call", &["contract", "encoding", "ports", "responses_api"]),
-    ("server_tools", &["catalog", "contract", "files", "outbound", "ports"]),
+    ("server_tools", &["catalog", "contract", "files", "mcp", "outbound", "ports"]),
     (
         "reasoner",
         &[
@@ -28,6 +32,7 @@ const MAY_NAME: [(&str, &[&str]); 17] = [
             "files",
             "json",
             "llm_call",
+            "mcp",
             "outbound",
             "persistence",
             "ports",
@@ -44,6 +49,7 @@ const MAY_NAME: [(&str, &[&str]); 17] = [
             "encoding",
             "files",
             "json",
+            "mcp",
             "outbound",
             "persistence",
             "ports",

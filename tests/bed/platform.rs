@@ -6,12 +6,10 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::rc::Rc;
 
-use aptix_edge::entry::{
-    Body, ContextSource, INDEX_SEARCH, PlainResponse, RequestHead, WorkspaceHost,
-};
+use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead, WorkspaceHost};
 use aptix_edge::ports::{
-    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, Platform,
-    RequestBody, ResponseBody, storage_failed,
+    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, ObjectQuestion,
+    Platform, RequestBody, ResponseBody, storage_failed,
 };
 
 use super::database::{Disk, SqliteDatabase};
@@ -340,9 +338,9 @@ impl Platform for TestPlatform {
         if !self.instance.alive() {
             return std::future::pending().await;
         }
-        let HttpRequest { method, url, headers, body } = request;
+        let HttpRequest { method, url, headers, body, reads } = request;
         let body = self.received(body).await?;
-        let request = HttpRequest { method, url, headers, body };
+        let request = HttpRequest { method, url, headers, body, reads };
         if let Some(service) = &self.world.scripted_service {
             return Ok(self.http_response(service.take(request)?, None).await);
         }
@@ -361,17 +359,22 @@ impl Platform for TestPlatform {
         self.world.model_calls.borrow_mut().push(line);
         match request.method {
             HttpMethod::Delete => Ok(self.delete_response(path).await),
-            HttpMethod::Post => self.ask_model(&request.body).await,
+            HttpMethod::Get | HttpMethod::Post => self.ask_model(&request.body).await,
         }
     }
 
-    async fn search_workspace(&self, id: &str, search: String) -> Result<String, HttpFault> {
+    async fn ask_object(
+        &self,
+        name: &str,
+        question: ObjectQuestion,
+        search: String,
+    ) -> Result<String, HttpFault> {
         self.pause().await;
         if self.world.workspaces_fail.get() {
             return Err(HttpFault("there is no workspace".to_owned()));
         }
-        let workspace = self.world.workspace(&format!("local/{id}"));
-        let url = format!("https://object{INDEX_SEARCH}");
+        let workspace = self.world.workspace(name);
+        let url = format!("https://object{}", question.path());
         let head = RequestHead { method: "POST", url: &url, header: &|_| None };
         let (source, body) = (ContextSource::default(), ready(Ok(search.into_bytes())));
         let response: Pin<Box<dyn Future<Output = PlainResponse> + '_>> =
