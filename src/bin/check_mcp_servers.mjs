@@ -10,7 +10,8 @@ const MOST_PAGES = 64;
 const UNSUPPORTED_VERSION = -32022;
 /** What only the newer era says: a request is to be mended, not to be made in the older one. */
 const MODERN_ERRORS = [-32020, -32021, UNSUPPORTED_VERSION];
-const COLUMNS = ['MCP server', 'era', 'tool', 'offered', 'pin'];
+/** The columns of the table. */
+export const MCP_COLUMNS = ['MCP server', 'era', 'tool', 'offered', 'pin'];
 
 /**
  * What the MCP servers of a catalog offer: `{rows, notes, advice}`, a table and lines. `headersOf` fills the secrets of
@@ -37,7 +38,7 @@ export async function mcpServersOf({ McpServers = {}, Modes = [], ConversationCo
     if (named.length > 0) notes.push(`${user} offers ${named.flatMap(({ names }) => names).join(', ') || 'no tool of an MCP server'}`);
     advice.push(...named.filter(({ isMissing }) => isMissing).map(({ name }) => `${user}: names ${name}, which is not offered`));
   }
-  return { rows: rows.length === 0 ? [] : [COLUMNS, ...rows], notes, advice };
+  return { rows, notes, advice };
 }
 
 /** SHA-256 of what the model is told of a tool, in the form of RFC 8785, lower-case hex. */

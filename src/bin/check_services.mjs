@@ -1,13 +1,13 @@
 // `make check-catalog FILE=… ONLINE=1`: asks the model service of each agent context what it can do, and says which
-// settings the catalog needs for it; check_mcp_servers.mjs does so for the MCP servers. It runs after check_catalog.rs,
-// which owns the catalog's rules.
+// settings the catalog needs for it; check_mcp_servers.mjs does so for the MCP servers, which `ONLINE=mcp` asks alone. It
+// runs after check_catalog.rs, which owns the catalog's rules.
 //
 // Of each agent context, every model that its conversation contexts name is asked to remember a word over two calls, in
 // both continuations, and to call a tool. Keys come from the environment or .dev.vars by the names in the catalog; none
 // is written. It exits with 0 when every setting suits its service, with 1 when one does not.
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { mcpServersOf } from './check_mcp_servers.mjs';
+import { MCP_COLUMNS, mcpServersOf } from './check_mcp_servers.mjs';
 
 /** The longest wait for a response, in ms. */
 const PATIENCE_MS = 120_000;
@@ -31,12 +31,12 @@ const settings = { ...DEPLOYMENT, ...(existsSync('.dev.vars') ? parseEnv(readFil
 /** The secrets that were used, so that no message of a service shows one. */
 const used = new Set();
 
-async function main(file) {
-  const rows = [COLUMNS];
+async function main(file, scope) {
+  const rows = [];
   const notes = [];
   const advice = [];
   const catalog = JSON.parse(readFileSync(file, 'utf8'));
-  for (const service of servicesOf(catalog)) {
+  for (const service of scope === 'mcp' ? [] : servicesOf(catalog)) {
     const { fault, ...found } = await explored(service);
     const named = (line) => `${service.id}, ${service.model}: ${line}`;
     const cells = ['streams', 'tools', 'stored', 'replay', 'cacheKey'].map((name) => found[name] ?? '–');
@@ -47,7 +47,7 @@ async function main(file) {
   const servers = await mcpServersOf(catalog, { headersOf, shown });
   advice.push(...servers.advice);
   const verdict = advice.length === 0 ? ['Every setting suits its service.'] : advice;
-  const parts = [table(rows), notes, table(servers.rows), servers.notes, verdict].filter((lines) => lines.length > 0);
+  const parts = [table(COLUMNS, rows), notes, table(MCP_COLUMNS, servers.rows), servers.notes, verdict].filter((lines) => lines.length > 0);
   console.log(parts.map((lines) => lines.join('\n')).join('\n\n'));
   return advice.length === 0 ? 0 : 1;
 }
@@ -230,10 +230,11 @@ function given(environment) {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
 }
 
-/** Lines whose columns stand below each other. */
-function table(rows) {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column])).join('  ').trimEnd());
+/** Lines whose columns stand below each other; none without rows. */
+function table(columns, rows) {
+  if (rows.length === 0) return [];
+  const widths = columns.map((_, column) => Math.max(...[columns, ...rows].map((row) => row[column].length)));
+  return [columns, ...rows].map((row) => row.map((cell, column) => cell.padEnd(widths[column])).join('  ').trimEnd());
 }
 
-process.exitCode = await main(process.argv[2]);
+process.exitCode = await main(process.argv[2], process.argv[3]);

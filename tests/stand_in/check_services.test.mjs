@@ -27,13 +27,13 @@ after(async () => {
 });
 
 /** The lines and the exit code for a catalog of these agent contexts. */
-async function check(AgentContexts, { ConversationContexts = {}, vars = {}, ...more } = {}) {
+async function check(AgentContexts, { ConversationContexts = {}, vars = {}, scope = '1', ...more } = {}) {
   const file = path.join(folder, 'catalog.json');
   writeFileSync(file, JSON.stringify({ AgentContexts, ConversationContexts, ...more }));
   writeFileSync(path.join(folder, '.dev.vars'), `OPENAI_API_KEY="${SECRET}"\n`);
   const env = { PATH: process.env.PATH, ...vars };
   return new Promise((resolve) => {
-    execFile(process.execPath, [SCRIPT, file], { cwd: folder, env }, (error, stdout, stderr) => {
+    execFile(process.execPath, [SCRIPT, file, scope], { cwd: folder, env }, (error, stdout, stderr) => {
       assert.equal(stderr, '');
       assert.ok(!stdout.includes(SECRET), stdout);
       resolve({ code: error?.code ?? 0, lines: stdout.trimEnd().split('\n'), said: stdout });
@@ -127,7 +127,8 @@ test('each model that an agent context is used with is asked once; what the cata
 test('MCP servers of both eras: each tool with its pin, what the catalog leaves out, and what a mode offers', async () => {
   const [dual, servers] = [await dualServer({ legacy: 'reject' }), await HostileServers.start()];
   try {
-    const { code, lines, said } = await check({}, {
+    const { code, lines, said } = await check({ unasked: { BaseUrl: 'http://127.0.0.1:1' } }, {
+      scope: 'mcp',
       McpServers: {
         docs: { Url: dual.url, Allow: ['a*', 'fail'], Pins: { fail: '0'.repeat(64) } },
         old: { Url: servers.url('legacy'), Headers: { Authorization: 'Bearer ${OPENAI_API_KEY}' } },
@@ -142,7 +143,7 @@ test('MCP servers of both eras: each tool with its pin, what the catalog leaves 
     });
     const rows = lines.map(cells);
     const pin = (name) => rows.find((row) => row[2] === name).at(-1);
-    assert.deepEqual(rows.slice(2, 12), [
+    assert.deepEqual(rows.slice(0, 10), [
       ['MCP server', 'era', 'tool', 'offered', 'pin'],
       ['docs', '2026-07-28', 'add', 'yes', pin('add')],
       ['docs', '2026-07-28', 'delete_row', 'no: not in Allow', pin('delete_row')],
@@ -154,7 +155,7 @@ test('MCP servers of both eras: each tool with its pin, what the catalog leaves 
       [''],
       ['mode general offers docs/add, docs/attach, old/look'],
     ]);
-    assert.deepEqual(lines.slice(12), [
+    assert.deepEqual(lines.slice(10), [
       'mode other offers moved/look',
       'conversation context chat offers old/look',
       '',
