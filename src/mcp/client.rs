@@ -133,7 +133,8 @@ impl<'a, P: Platform> Client<'a, P> {
             if !succeeds {
                 return Ok(Err(Refusal { status, error: None }));
             }
-            let cut = cut.filter(|_| is_legacy && asides < MOST_ASIDES);
+            // Events with ids are the older era's, also from a server that takes the newer one's requests.
+            let cut = cut.filter(|_| asides < MOST_ASIDES);
             let (last_id, retry_ms) = cut.ok_or(McpFailure::NoAnswer)?;
             asides += 1;
             self.platform.sleep(retry_ms.unwrap_or(RETRY_MS).max(SHORTEST_RETRY_MS)).await;

@@ -120,7 +120,7 @@ data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}
 }
 
 #[test]
-fn a_legacy_stream_that_was_closed_after_an_event_with_an_id_is_gone_on_with() {
+fn a_stream_that_was_closed_after_an_event_with_an_id_is_gone_on_with() {
     let replies = [
         stream("id: e-1\nretry: 500\ndata: \n\n"),
         HttpReply::in_pieces(
@@ -143,9 +143,13 @@ fn a_legacy_stream_that_was_closed_after_an_event_with_an_id_is_gone_on_with() {
     let mut server = Server::known("legacy 2025-11-25 s", [stream("data: \n\n"), says("a")]);
     assert_eq!(server.call("{}"), Err(McpFailure::NoAnswer), "without an id there is no place");
     // The tool may have run: no call is made twice.
-    let mut server = Server::known("modern", [stream("id: 1\ndata\n\n"), says("a")]);
+    let mut server = Server::known("modern", [stream("data\n\n"), says("a")]);
     assert_eq!(server.call("{}"), Err(McpFailure::NoAnswer));
     assert_eq!(server.sent().len(), 1);
+    // A legacy server that takes modern requests as well.
+    let again = stream(&format!("id: 2\ndata: {RESULT}\n\n"));
+    let mut server = Server::known("modern", [stream("id: 1\ndata\n\n"), again]);
+    assert_eq!(server.call("{}"), text("ä€😀"));
 }
 
 #[test]
