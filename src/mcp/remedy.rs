@@ -55,9 +55,7 @@ impl Remedies {
 
         if code == Some(UNSUPPORTED_VERSION) && !self.negotiated {
             self.negotiated = true;
-            let sent =
-                if is_handshake { self.version } else { connection.version.unwrap_or(MODERN) };
-            if let Some(version) = common(error.as_ref()).filter(|version| *version != sent) {
+            if let Some(version) = common(error.as_ref()) {
                 if let Some(legacy) = known(version, &LEGACY) {
                     self.version = legacy;
                 }

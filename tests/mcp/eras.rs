@@ -180,7 +180,11 @@ fn a_server_of_other_versions_is_spoken_to_in_the_newest_that_both_know() {
         assert_eq!(server.connection.written(), "modern");
     }
 
-    for supported in [&["2027-01-01"][..], &[], &[MODERN]] {
+    // One that refuses what it speaks is asked a second time.
+    let mut server = Server::replying([unsupported(&[MODERN]), says("a")]);
+    assert_eq!(server.call("{}"), text("a"));
+
+    for supported in [&["2027-01-01"][..], &[]] {
         let mut server = Server::replying([unsupported(supported), says("a")]);
         let no = McpFailure::Refused { code: -32022, message: "No.".to_owned() };
         assert_eq!(server.call("{}"), Err(no));
