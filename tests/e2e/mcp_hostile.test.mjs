@@ -1,7 +1,7 @@
 // MCP servers that break off, hang, flood, change their tools, forget their sessions and send callers away: the turn goes
 // on, and nothing leaves that should not (interface §11). ../mcp_servers/hostile.mjs has them.
 import assert from 'node:assert/strict';
-import { after, afterEach, test } from 'node:test';
+import { after, afterEach, beforeEach, test } from 'node:test';
 import { mcpServersOf } from '../../src/bin/check_mcp_servers.mjs';
 import { HostileServers, INSTRUCTIONS } from '../mcp_servers/hostile.mjs';
 import { TOOL_SECRET, apiKeys, eventually, refusalOf, resultOf, rigForFile } from './harness.mjs';
@@ -19,7 +19,6 @@ const { rows } = await mcpServersOf(
   { headersOf: () => ({}), shown: (message) => message },
 );
 const pinOf = (server) => ({ look: rows.find(([key]) => key === server).at(-1) });
-servers.clear();
 
 const rig = rigForFile({
   vars: { AUTH: 'keys', API_KEYS: apiKeys({ [ACME]: 'acme', [GLOBEX]: 'globex' }) },
@@ -43,8 +42,8 @@ afterEach(() => {
     for (const word of [ACME, GLOBEX, 'acme', 'globex', 'Say hello.']) assert.ok(!(JSON.stringify(headers) + body).includes(word), body);
   }
   for (const { body } of rig.model.requests) assert.ok(!JSON.stringify(body).includes(INSTRUCTIONS));
-  servers.clear();
 });
+beforeEach(() => servers.clear());
 const turn = (server, calls = [['look', { q: 'x' }]], more = {}) => calling(rig, server, calls, { key: ACME, ...more });
 const lists = (name) => servers.methods(name).filter((method) => method === 'tools/list').length;
 
@@ -52,11 +51,11 @@ const lists = (name) => servers.methods(name).filter((method) => method === 'too
 const FAULTS = {
   cut: /broke off/,
   cut_json: /broke off/,
-  slow: /time|in time/,
-  endless: /time/,
-  huge: /1000000|more than|too (large|long)/i,
-  huge_stream: /1000000|more than|too (large|long)/i,
-  only_wrong_ids: /broke off|no answer/,
+  slow: new RegExp(`within ${SHORT_MS} ms`),
+  endless: new RegExp(`within ${SHORT_MS} ms`),
+  huge: /1000000|1 MB/,
+  huge_stream: /1000000|1 MB/,
+  only_wrong_ids: /no answer/,
   no_json: /no answer/,
   quoting: /Wrong key: Bearer \*\*\*/,
 };
@@ -66,8 +65,8 @@ for (const [server, told] of Object.entries(FAULTS)) {
     assert.match(errorIn(outputs[0]), told);
     assert.doesNotMatch(errorIn(outputs[0]), /127\.0\.0\.1|http:/);
     assert.equal(servers.methods(server).filter((method) => method === 'tools/call').length, 1);
-    const call1 = servers.of(server).findLast(({ message }) => message.method === 'tools/call');
-    if (server === 'slow' || server === 'endless') await eventually(() => call1.abortedAt, 'the connection is given up');
+    const [called] = servers.of(server).filter(({ message }) => message.method === 'tools/call');
+    if (server === 'slow' || server === 'endless') await eventually(() => called.abortedAt, 'the connection is given up');
   });
 }
 
