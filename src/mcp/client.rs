@@ -4,9 +4,9 @@
 //! off: a tool might run twice.
 
 use super::answer_body::AnswerBody;
-use super::connection::{Connection, Era, LEGACY, MODERN, known};
+use super::connection::{Connection, Era, LEGACY, MODERN, known, session_id};
 use super::failure::McpFailure;
-use super::message::{Call, INITIALIZE, INITIALIZED, Message, text_of};
+use super::message::{Call, INITIALIZED, Message, text_of};
 use super::remedy::{Refusal, Remedies};
 use crate::catalog::HttpService;
 use crate::outbound::{Service, ServiceFailure};
@@ -31,6 +31,8 @@ pub(super) struct Client<'a, P> {
     service: Service<'a, P>,
     connection: &'a mut Connection,
     last_id: u32,
+    /// The session that the last response gave; it counts for a handshake.
+    given_session: Option<String>,
 }
 
 impl<'a, P: Platform> Client<'a, P> {
@@ -42,7 +44,7 @@ impl<'a, P: Platform> Client<'a, P> {
         let service = Service::of(platform, http)?;
         // No two requests of a session may have the same id, and a session has many clients one after the other.
         let last_id = (platform.random() * f64::from(1 << 30)) as u32;
-        Ok(Self { platform, service, connection, last_id })
+        Ok(Self { platform, service, connection, last_id, given_session: None })
     }
 
     /// The result of a request, as JSON of at most `longest` bytes.
@@ -70,6 +72,7 @@ impl<'a, P: Platform> Client<'a, P> {
         let version = text_of(agreed, "protocolVersion");
         let version = version.and_then(|version| known(&version, &LEGACY));
         self.connection.version = Some(version.ok_or(McpFailure::UnknownVersion)?);
+        self.connection.session_id = self.given_session.take();
         self.tell(INITIALIZED.to_owned()).await;
         Ok(())
     }
@@ -88,10 +91,8 @@ impl<'a, P: Platform> Client<'a, P> {
             headers.push(("Mcp-Method".to_owned(), call.method.to_owned()));
             headers.extend_from_slice(&call.headers);
         }
-        let mut response = self.send(HttpMethod::Post, headers, call.body(id, !is_legacy)).await?;
-        if call.method == INITIALIZE {
-            self.connection.is_given(response.header(SESSION_ID));
-        }
+        let mut response = self.ask(HttpMethod::Post, headers, call.body(id, !is_legacy)).await?;
+        self.given_session = response.header(SESSION_ID).and_then(session_id);
         let status = response.status;
         let succeeds = is_success(&response);
         let longest = if succeeds { longest } else { REFUSAL_BYTES };
@@ -111,8 +112,12 @@ impl<'a, P: Platform> Client<'a, P> {
             while let Some(message) = body.next_message(has_ended) {
                 let message = self.service.without_secrets(message).await;
                 match Message::read(&message, id, !succeeds || !body.is_stream()) {
-                    Message::Result(result) if succeeds => return Ok(Ok(result.to_owned())),
+                    Message::Result(result) if succeeds => {
+                        response.body.finish();
+                        return Ok(Ok(result.to_owned()));
+                    }
                     Message::Error(error) => {
+                        response.body.finish();
                         return Ok(Err(Refusal { status, error: Some(error) }));
                     }
                     Message::Question(answer) if is_legacy && asides < MOST_ASIDES => {
@@ -128,7 +133,8 @@ impl<'a, P: Platform> Client<'a, P> {
             if !succeeds {
                 return Ok(Err(Refusal { status, error: None }));
             }
-            let cut = cut.filter(|_| is_legacy && asides < MOST_ASIDES);
+            // Only legacy servers give ids, some of which answer modern requests.
+            let cut = cut.filter(|_| asides < MOST_ASIDES);
             let (last_id, retry_ms) = cut.ok_or(McpFailure::NoAnswer)?;
             asides += 1;
             self.platform.sleep(retry_ms.unwrap_or(RETRY_MS).max(SHORTEST_RETRY_MS)).await;
@@ -141,39 +147,35 @@ impl<'a, P: Platform> Client<'a, P> {
     async fn resumed(&self, last_id: String) -> Result<HttpResponse<P::Body>, McpFailure> {
         let mut headers = self.headers();
         headers.push(("Last-Event-ID".to_owned(), last_id));
-        let response = self.send(HttpMethod::Get, headers, String::new()).await?;
-        match is_success(&response) {
-            true => Ok(response),
-            false => Err(ServiceFailure::Status(response.status).into()),
-        }
+        let response = self.ask(HttpMethod::Get, headers, String::new()).await.ok();
+        response.filter(is_success).ok_or(McpFailure::NoAnswer)
     }
 
     /// Posts what has no answer. A server that did not take it shows that with the next request.
     async fn tell(&self, body: String) {
-        if let Ok(response) = self.send(HttpMethod::Post, self.headers(), body).await {
+        if let Ok(response) = self.ask(HttpMethod::Post, self.headers(), body).await {
             response.body.finish();
         }
     }
 
-    async fn send(
+    async fn ask(
         &self,
         method: HttpMethod,
         headers: Vec<(String, String)>,
         body: String,
     ) -> Result<HttpResponse<P::Body>, ServiceFailure> {
-        self.service.send(method, headers, body, &[SESSION_ID]).await
+        self.service.ask(method, headers, body, &[SESSION_ID]).await
     }
 
     /// The headers of every request. A handshake has no version yet.
     fn headers(&self) -> Vec<(String, String)> {
         let Connection { era, version, session_id } = &*self.connection;
         let version = if *era == Some(Era::Legacy) { *version } else { Some(MODERN) };
-        let session_id = version.and(session_id.as_deref());
         let accept = "application/json, text/event-stream";
         let headers = [
             ("Accept", Some(accept)),
             ("MCP-Protocol-Version", version),
-            ("Mcp-Session-Id", session_id),
+            ("Mcp-Session-Id", session_id.as_deref()),
         ];
         let stated =
             |(name, value): (&str, Option<&str>)| Some((name.to_owned(), value?.to_owned()));

@@ -79,11 +79,6 @@ impl Connection {
     pub(super) fn lacks_handshake(&self) -> bool {
         self.era == Some(Era::Legacy) && self.version.is_none()
     }
-
-    /// The session that the server has given, or none.
-    pub(super) fn is_given(&mut self, id: Option<&str>) {
-        self.session_id = id.and_then(session_id);
-    }
 }
 
 /// The version of that name among `versions`.
@@ -92,7 +87,7 @@ pub(super) fn known(name: &str, versions: &[&'static str]) -> Option<&'static st
 }
 
 /// A session's id, if a header can hold it.
-fn session_id(text: &str) -> Option<String> {
+pub(super) fn session_id(text: &str) -> Option<String> {
     let fits = (1..=SESSION_ID_BYTES).contains(&text.len());
     (fits && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| text.to_owned())
 }

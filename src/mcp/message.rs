@@ -14,9 +14,6 @@ const CLIENT: &str = r#"{"name":"aptix-edge","version":"0.1.0"}"#;
 /// The longest message of an error that is kept, in bytes.
 const ERROR_BYTES: usize = 500;
 
-/// The method of the legacy handshake.
-pub(super) const INITIALIZE: &str = "initialize";
-
 /// A request before it has an id.
 pub(super) struct Call {
     pub(super) method: &'static str,
@@ -35,7 +32,7 @@ impl Call {
     pub(super) fn handshake(version: &str) -> Self {
         let params =
             format!(r#""protocolVersion":"{version}","capabilities":{{}},"clientInfo":{CLIENT}"#);
-        Self::new(INITIALIZE, params)
+        Self::new("initialize", params)
     }
 
     /// The request's body. In the modern era each one says what the handshake says in the legacy one.

@@ -149,7 +149,8 @@ async fn called<P: Platform>(
             None | Some("complete") => return tool_answer::outcome(&result),
             Some("input_required") => {
                 let member = |name| first_member(result.as_bytes(), name);
-                let asks = member("inputRequests").is_some_and(|asked| asked != "{}");
+                let asks =
+                    member("inputRequests").is_some_and(|asked| !matches!(asked, "{}" | "null"));
                 let kept = member("requestState").filter(|_| !asks && deferrals < MOST_DEFERRALS);
                 state = format!(r#","requestState":{}"#, kept.ok_or(McpFailure::NeedsInput)?);
                 deferrals += 1;

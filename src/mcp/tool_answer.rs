@@ -31,12 +31,12 @@ pub(super) fn outcome(result: &str) -> Result<ToolOutcome, McpFailure> {
         .map_err(|_| McpFailure::NoAnswer)?;
     }
     let text = texts.join("\n");
+    let structured = member("structuredContent").filter(|value| *value != "null");
     if member("isError") == Some("true") {
-        let said =
-            if text.trim().is_empty() { "The tool failed and gave no reason." } else { &text };
+        let said = Some(text.as_str()).filter(|text| !text.trim().is_empty()).or(structured);
+        let said = said.unwrap_or("The tool failed and gave no reason.");
         return bounded(said.to_owned()).map(ToolOutcome::Error);
     }
-    let structured = member("structuredContent").filter(|value| *value != "null");
     let said = structured.unwrap_or(&text);
     let result = match structured {
         // A list by itself could be taken for content parts.

@@ -17,7 +17,7 @@ pub async fn post<P: Platform>(
 ) -> Result<String, ServiceFailure> {
     let service = Service::of(platform, http)?;
     let exchange = async {
-        let response = service.send(HttpMethod::Post, Vec::new(), body, &[]).await?;
+        let response = service.ask(HttpMethod::Post, Vec::new(), body, &[]).await?;
         match response.status {
             200..=299 => read(response, longest).await,
             status => Err(ServiceFailure::Status(status)),

@@ -71,7 +71,7 @@ impl<'a, P: Platform> Service<'a, P> {
 
     /// Sends a request and returns the response as soon as its head is there, whatever its status. `own`
     /// headers go before those of the catalog with the same names; of the response's, `reads` are read.
-    pub async fn send(
+    pub async fn ask(
         &self,
         method: HttpMethod,
         own: Vec<(String, String)>,

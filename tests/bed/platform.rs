@@ -348,15 +348,15 @@ impl Platform for TestPlatform {
         let HttpRequest { method, url, headers, body, reads } = request;
         let body = self.received(body).await?;
         let request = HttpRequest { method, url, headers, body, reads };
-        if let Some(service) = &self.world.scripted_service {
-            return Ok(self.http_response(service.take(request)?, None).await);
-        }
         let player = self.world.player.borrow().clone();
         if let Some(player) = player {
             return match player(&request) {
                 Some(reply) => Ok(self.http_response(reply?, None).await),
                 None => std::future::pending().await,
             };
+        }
+        if let Some(service) = &self.world.scripted_service {
+            return Ok(self.http_response(service.take(request)?, None).await);
         }
         let path = request.url.split('?').next().unwrap_or_default();
         if path.ends_with("/mcp") {
