@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::SessionStore;
-use super::records::{Call, EntrySeq, ModeChange, Session, Turn, from_json};
+use super::call::Call;
+use super::records::{EntrySeq, ModeChange, Session, Turn, from_json};
 use crate::contract::{Fault, SessionId, TurnId, TurnStatus, Usage, Warning};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Row};

@@ -11,6 +11,7 @@
 mod check_catalog;
 mod documents;
 mod spoiled_documents;
+mod tool_schemas;
 mod wrong_documents;
 
 use std::sync::LazyLock;
