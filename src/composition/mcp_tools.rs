@@ -98,7 +98,7 @@ mod tests {
             ("docs", "a__b", "docs__a__b"),
             ("docs__a", "b", "docs__a__b_"),
             ("docs_", "b", "docs___b_"),
-            ("docs", "_b", "docs___b_"),
+            ("docs", "_b", "docs___b"),
             ("docs", "a.b", "docs__a_b_"),
             ("docs", "a/b", "docs__a_b_"),
             ("docs", "a_b", "docs__a_b"),

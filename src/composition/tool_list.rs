@@ -35,6 +35,7 @@ pub struct OfferedTool {
 
 /// Where a tool of an MCP server is called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct McpTool {
     /// The server's key in the catalog.
     pub server: String,

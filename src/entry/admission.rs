@@ -92,7 +92,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         self.context.contexts_of(&session)?;
         let mut calls = self.store.calls(open)?;
         let now = self.platform.now_ms();
-        let answering = Answering::new(self.store, &turn, key_id, now)?;
+        let answering = Answering::new(self.store, &turn, &calls, key_id, now)?;
         let settled = match_results(&mut calls, &request.tool_results, &answering)?;
         self.ensure_alarm()?;
         begin_continuation(

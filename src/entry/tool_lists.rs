@@ -146,9 +146,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let names = mode.tools.iter().chain(&conversation.mcp_tools);
         let mut keys: Vec<String> =
             names.filter_map(|name| Some(name.split_once('/')?.0.to_owned())).collect();
-        let waits = session.is_some_and(|session| session.live_turn.is_some());
-        if waits || (!keys.is_empty() && self.store.turn(&turn.turn_id)?.is_some()) {
-            keys.clear();
+        if let Some(session) = session.filter(|_| !keys.is_empty()) {
+            let waits = session.live_turn.is_some();
+            if waits || self.store.turn(&turn.turn_id)?.is_some() {
+                keys.clear();
+            }
         }
         keys.sort();
         keys.dedup();

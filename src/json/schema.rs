@@ -258,4 +258,64 @@ mod tests {
     fn found(schema: Value, value: Value) -> Option<String> {
         violation(&value, &schema, "Arguments")
     }
+
+    #[test]
+    fn the_first_violation_is_named_with_its_place() {
+        let schema = || {
+            json!({
+                "type": "object", "required": ["to"], "additionalProperties": false,
+                "properties": {
+                    "to": { "type": "array", "maxItems": 2, "items": { "$ref": "#/$defs/mail" } },
+                    "n": { "type": ["integer", "null"], "exclusiveMaximum": 3 },
+                    "kind": { "enum": ["a", 1] },
+                },
+                "$defs": { "mail": { "type": "string", "minLength": 2, "format": "email" } },
+            })
+        };
+        for (value, problem) in [
+            (json!({ "to": ["ab", "é…"], "n": 2.0, "kind": 1.0 }), None),
+            (json!({ "to": [], "n": null }), None),
+            (json!([]), Some("Arguments must be of type object")),
+            (json!({}), Some("Arguments.to is missing")),
+            (json!({ "to": [], "cc": 1 }), Some("Arguments.cc is not permitted")),
+            (json!({ "to": ["ab", "é"] }), Some("Arguments.to[1] must have at least 2 characters")),
+            (json!({ "to": ["ab", "ab", "ab"] }), Some("Arguments.to must have at most 2 items")),
+            (json!({ "to": [], "n": 3 }), Some("Arguments.n must be less than 3")),
+            (
+                json!({ "to": [], "n": 1.5 }),
+                Some("Arguments.n must be of one of the types [\"integer\",\"null\"]"),
+            ),
+            (json!({ "to": [], "kind": "b" }), Some("Arguments.kind must be one of [\"a\",1]")),
+        ] {
+            assert_eq!(found(schema(), value.clone()).as_deref(), problem, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_schema_holds_for_any_value() {
+        for schema in [
+            json!(true),
+            json!({ "type": "money", "pattern": "^b$", "format": "uuid", "not": {} }),
+            json!({ "$ref": "https://a.example/schema" }),
+            json!({ "$ref": "#/$defs/absent" }),
+            json!({ "patternProperties": { "^x": {} }, "additionalProperties": false }),
+            json!({ "oneOf": [{ "type": "object" }, { "minProperties": 1 }] }),
+            json!({ "required": "x", "properties": [], "minProperties": -1 }),
+        ] {
+            assert_eq!(found(schema.clone(), json!({ "x": 1 })), None, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_schema_without_an_end_fits_nothing_and_ends() {
+        let endless = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }] });
+        let problem = "Arguments takes too long to check against the schema";
+        assert_eq!(found(endless, json!({})).as_deref(), Some(problem));
+        let deep = found(json!({ "$ref": "#" }), json!({}));
+        assert_eq!(deep.as_deref(), Some("Arguments is nested too deeply to be checked"));
+        let long = json!({ "items": { "type": "null" } });
+        let values = |count| Value::Array(vec![Value::Null; count]);
+        assert_eq!(found(long.clone(), values(MOST_WORK - 10)), None);
+        assert_eq!(found(long, values(MOST_WORK)).as_deref(), Some(problem));
+    }
 }

@@ -133,7 +133,7 @@ impl<'a, P: Platform> Client<'a, P> {
             if !succeeds {
                 return Ok(Err(Refusal { status, error: None }));
             }
-            // Events with ids are the older era's, also from a server that takes the newer one's requests.
+            // Only legacy servers give ids, some of which answer modern requests.
             let cut = cut.filter(|_| asides < MOST_ASIDES);
             let (last_id, retry_ms) = cut.ok_or(McpFailure::NoAnswer)?;
             asides += 1;
@@ -147,11 +147,8 @@ impl<'a, P: Platform> Client<'a, P> {
     async fn resumed(&self, last_id: String) -> Result<HttpResponse<P::Body>, McpFailure> {
         let mut headers = self.headers();
         headers.push(("Last-Event-ID".to_owned(), last_id));
-        let response = self.ask(HttpMethod::Get, headers, String::new()).await?;
-        match is_success(&response) {
-            true => Ok(response),
-            false => Err(ServiceFailure::Status(response.status).into()),
-        }
+        let response = self.ask(HttpMethod::Get, headers, String::new()).await.ok();
+        response.filter(is_success).ok_or(McpFailure::NoAnswer)
     }
 
     /// Posts what has no answer. A server that did not take it shows that with the next request.

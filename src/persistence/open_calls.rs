@@ -6,7 +6,8 @@
 
 use serde::Serialize;
 
-use super::records::{Call, EntryKind, OpenCalls, Session};
+use super::call::Call;
+use super::records::{EntryKind, OpenCalls, Session};
 use super::session_store::SessionStore;
 use crate::contract::{Fault, ToolResult};
 use crate::ports::{Database, Row, Value};

@@ -5,9 +5,10 @@
 //!                                                           end (awaiting tools) -> begin_continuation -^
 //! ```
 
+use super::call::Call;
 use super::compaction::note_window;
 use super::records::{
-    Call, CompactionRecord, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn, Window,
+    CompactionRecord, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn, Window,
 };
 use super::session_store::SessionStore;
 use super::texts;

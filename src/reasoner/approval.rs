@@ -17,8 +17,7 @@ use crate::persistence::{Call, CallApproval, Decision, RunsOn, SessionStore, Tur
 use crate::ports::{Database, Platform};
 use crate::responses_api::FunctionCall;
 
-const ANSWERS: &str =
-    "must hold {\"Approved\":true} or {\"Approved\":false,\"Reason\":\"…\"}, and nothing else";
+const ANSWERS: &str = "must hold {\"Approved\":true}, with Arguments at most where AllowEdit is true, or {\"Approved\":false,\"Reason\":\"…\"}, and nothing else";
 const NO_EDIT: &str =
     "must leave Arguments out: this call runs as it is, or not at all; approve or refuse it";
 
@@ -44,6 +43,7 @@ enum Answer<'a> {
 
 /// Takes the results that a client sends for the calls of a turn.
 pub(crate) struct Answering<'a> {
+    /// Those of the turn, where a decision is waited for.
     tools: ToolList,
     /// The `Id` of the client's key.
     decided_by: Option<&'a str>,
@@ -103,15 +103,20 @@ fn stated(arguments: &str) -> &str {
 }
 
 impl<'a> Answering<'a> {
-    /// For a paused turn; `now` is the time of the answers.
+    /// For the calls of a paused turn; `now` is the time of the answers.
     pub(crate) fn new<D: Database>(
         store: &SessionStore<D>,
         turn: &Turn,
+        calls: &[Call],
         decided_by: Option<&'a str>,
         now: u64,
     ) -> Result<Self, Fault> {
+        let tools = match calls.iter().any(Call::is_undecided) {
+            true => tools_of(store, turn)?,
+            false => ToolList::default(),
+        };
         let waited_ms = now.saturating_sub(turn.updated_at);
-        Ok(Self { tools: tools_of(store, turn)?, decided_by, waited_ms })
+        Ok(Self { tools, decided_by, waited_ms })
     }
 
     /// Takes the result of a pending call: the client's own result, or the decision of a human. The
@@ -187,7 +192,7 @@ fn answer(
 /// Checks a human's arguments against the tool's schema, as far as [`violation`] knows schemas.
 fn check(arguments: &str, schema: Option<Value>) -> Result<(), String> {
     let read = serde_json::from_str::<Value>(arguments).ok().filter(Value::is_object);
-    let arguments = read.ok_or("must hold Arguments as an object of at most 100 levels")?;
+    let arguments = read.ok_or("must hold Arguments as an object, less than 128 levels deep and with no number out of range")?;
     match schema.and_then(|schema| violation(&arguments, &schema, "Arguments")) {
         Some(problem) => Err(format!("does not fit the tool: {problem}; change it, or refuse")),
         None => Ok(()),

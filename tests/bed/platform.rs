@@ -15,6 +15,7 @@ use aptix_edge::ports::{
 use super::database::{Disk, SqliteDatabase};
 use super::executor::{Executor, Random};
 use super::instance::Instance;
+use super::mcp_service::McpService;
 use super::model_service::ModelService;
 use super::planned_model::planned;
 use super::reply::{Connection, Reply};
@@ -38,6 +39,10 @@ pub struct World {
     /// Each request to the model service, deletions included.
     pub model_calls: RefCell<Vec<RequestLine>>,
     pub tools: ToolService,
+    /// The server behind every URL with the path `/mcp`.
+    pub mcp: McpService,
+    /// The tenant of the session.
+    pub tenant: Cell<&'static str>,
     /// The files of server tools, by key.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
     /// The failure of every attempt to store or delete a file.
@@ -132,6 +137,8 @@ impl World {
             model: ModelService::new(Box::new(planned)),
             model_calls: RefCell::default(),
             tools: ToolService::default(),
+            mcp: McpService::default(),
+            tenant: Cell::new("local"),
             files: RefCell::default(),
             file_fault: Cell::new(None),
             log: RefCell::default(),
@@ -352,6 +359,13 @@ impl Platform for TestPlatform {
             return Ok(self.http_response(service.take(request)?, None).await);
         }
         let path = request.url.split('?').next().unwrap_or_default();
+        if path.ends_with("/mcp") {
+            self.pause().await;
+            return match self.world.mcp.take(&request) {
+                Some(reply) => Ok(self.http_response(reply, None).await),
+                None => std::future::pending().await,
+            };
+        }
         if !path.contains("/responses") {
             return self.ask_tool(&request.body).await;
         }
@@ -386,7 +400,7 @@ impl Platform for TestPlatform {
     }
 
     fn tenant(&self) -> Option<&str> {
-        Some("local")
+        Some(self.world.tenant.get())
     }
 
     fn object_id(&self) -> String {

@@ -11,6 +11,7 @@
 mod check_catalog;
 mod documents;
 mod spoiled_documents;
+mod tool_schemas;
 mod wrong_documents;
 
 use std::sync::LazyLock;
@@ -21,6 +22,7 @@ use aptix_edge::catalog::{
     HttpService, McpServer, Mode, ModelParameter, ModelParameters, NeededSecret, OnError,
     Retrieval, RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
 };
+use aptix_edge::encoding::sha256_hex;
 use documents::{full, least, with, without};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -196,6 +198,7 @@ fn a_full_document_is_read_member_by_member() {
     );
     assert_eq!(catalog.server_tool(BuiltInTool::ChangeMode.as_str()), None);
 
+    let fingerprint = |key: &str| sha256_hex(full()["McpServers"][key].to_string().as_bytes());
     assert_eq!(
         catalog.mcp_server("docs"),
         Some(&McpServer {
@@ -211,6 +214,7 @@ fn a_full_document_is_read_member_by_member() {
             ],
             pins: [("search".into(), "0a".repeat(32))].into(),
             on_error: OnError::FailTurn,
+            fingerprint: fingerprint("docs"),
         })
     );
     assert_eq!(
@@ -225,6 +229,7 @@ fn a_full_document_is_read_member_by_member() {
             approvals: vec![],
             pins: [].into(),
             on_error: OnError::ReportToModel,
+            fingerprint: fingerprint("crm"),
         })
     );
 }

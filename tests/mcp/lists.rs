@@ -98,7 +98,7 @@ fn tools_that_no_model_service_could_take_are_left_out_and_the_others_stay() {
         ("open", "{}".to_owned(), "its input schema is not that of an object"),
         (
             "marked",
-            r#"{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#
+            r#"{"type":"object","properties":{"a":{"type":"array","x-mcp-header":"A"}}}"#
                 .to_owned(),
             "its input schema marks headers in a way that is not permitted",
         ),

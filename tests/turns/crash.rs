@@ -406,9 +406,10 @@ fn check(bed: &Bed, left: Option<&Remains>) {
             "the result of {id} is lost"
         );
     }
+    let ran_by_now = bed.world.tools.executions();
     for call in bed.disk.read("SELECT tool_call_id, approval FROM calls WHERE approval NOT NULL") {
         let (id, approved) = (&call["tool_call_id"], call["approval"].as_str().unwrap());
-        let times = ran.get(id.as_str().unwrap());
+        let times = ran_by_now.get(id.as_str().unwrap());
         let may_run = approved.contains("\"approved\"");
         assert_eq!(times.is_some(), may_run, "{id} ran {times:?} times: {approved}");
     }

@@ -1,12 +1,53 @@
-//! A call that runs only when a human approves it: the question, and the answer (interface §12).
+//! A call that the model made, and the approval that it may need: the question to a human, and the answer
+//! (interface §12).
 
 use serde::{Deserialize, Serialize};
 
-use super::records::{Call, RunsOn};
+use crate::contract::ToolResult;
 use crate::contract::closed_list::closed_list;
 
 /// What the question's id has before the call's.
 const PREFIX: &str = "apr_";
+
+closed_list! {
+    /// Who runs a call.
+    pub enum RunsOn {
+        /// A server tool.
+        Server = "server",
+        /// The client.
+        Client = "client",
+        /// Nobody: the call cannot be run, and its result tells the model why.
+        Nobody = "nobody",
+    }
+}
+
+/// A call that the model made. Its JSON is that of the export.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Call {
+    /// The model call of the turn that made it, from 0.
+    pub model_call: u32,
+    /// Its place among that model call's calls, from 0.
+    #[serde(skip)]
+    pub position: u32,
+    /// The model's id for it.
+    pub call_id: String,
+    /// The id that clients and tools know it by: unique within the turn.
+    pub tool_call_id: String,
+    /// Tool name.
+    pub name: String,
+    /// JSON text as the model wrote it.
+    #[serde(rename = "ArgumentsJson")]
+    pub arguments: String,
+    /// Who runs it.
+    pub runs_on: RunsOn,
+    /// The question to a human; `None` where nobody is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<CallApproval>,
+    /// `None` while the call is open.
+    #[serde(rename = "Answer", skip_serializing_if = "Option::is_none")]
+    pub result: Option<ToolResult>,
+}
 
 closed_list! {
     /// What a human said to a call.
