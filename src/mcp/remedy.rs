@@ -53,17 +53,14 @@ impl Remedies {
         let is_legacy = connection.era == Some(Era::Legacy);
         let has_session = is_legacy && !is_handshake && connection.session_id.is_some();
 
-        if code == Some(UNSUPPORTED_VERSION) && !self.negotiated {
+        let common = common(error.as_ref()).filter(|_| code == Some(UNSUPPORTED_VERSION));
+        if let Some(version) = common.filter(|_| !self.negotiated) {
             self.negotiated = true;
-            if let Some(version) = common(error.as_ref()) {
-                if let Some(legacy) = known(version, &LEGACY) {
-                    self.version = legacy;
-                }
-                let is_modern = version == MODERN;
-                let era = if is_modern { Era::Modern } else { Era::Legacy };
-                *connection = Connection::of_era(Some(era));
-                return Ok(());
-            }
+            let legacy = known(version, &LEGACY);
+            self.version = legacy.unwrap_or(self.version);
+            let era = if legacy.is_some() { Era::Legacy } else { Era::Modern };
+            *connection = Connection::of_era(Some(era));
+            return Ok(());
         }
         let is_modern_s = code.is_some_and(|code| {
             [HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION].contains(&code)

@@ -180,7 +180,7 @@ fn a_server_of_other_versions_is_spoken_to_in_the_newest_that_both_know() {
         assert_eq!(server.connection.written(), "modern");
     }
 
-    // One that refuses what it speaks is asked a second time.
+    // Some servers refuse for a moment what they say they speak.
     let mut server = Server::replying([unsupported(&[MODERN]), says("a")]);
     assert_eq!(server.call("{}"), text("a"));
 
