@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::ListedTool;
 use super::canonical_json::canonical_json;
 use super::list_keeper::KeptList;
+use super::message::quoted;
 use crate::catalog::McpServer;
 use crate::encoding::sha256_hex;
 
@@ -53,7 +54,7 @@ impl ServerTools {
         for tool in tools.into_iter().filter(|tool| server.allows(&tool.name)) {
             let Ok(schema) = serde_json::from_str(tool.input_schema.get()) else { continue };
             let pin = server.pins.get(&tool.name);
-            if pin.is_some_and(|pin| *pin != hash_of(&tool, &schema)) {
+            if pin.is_some_and(|pin| *pin != hash_of(&tool)) {
                 allowed.changed.push(tool.name);
             } else if let Ok(input_schema) = fitting(schema) {
                 allowed.tools.push(ListedTool { input_schema, ..tool });
@@ -82,12 +83,14 @@ impl ServerTools {
 
 /// The hash of a definition: SHA-256 of `{name, description, inputSchema}` in the form of RFC 8785, in lower-case
 /// hex. An absent description is left out.
-fn hash_of(tool: &ListedTool, schema: &Map<String, Value>) -> String {
-    let mut definition = json!({ "name": tool.name, "inputSchema": schema });
-    if let (Some(description), Some(members)) = (&tool.description, definition.as_object_mut()) {
-        members.insert("description".to_owned(), description.as_str().into());
-    }
-    sha256_hex(canonical_json(&definition).as_bytes())
+fn hash_of(tool: &ListedTool) -> String {
+    let schema = canonical_json(tool.input_schema.get());
+    let description = tool.description.as_ref();
+    let description = description.map(|text| format!(r#""description":{},"#, quoted(text)));
+    let description = description.unwrap_or_default();
+    let definition =
+        format!(r#"{{{description}"inputSchema":{schema},"name":{}}}"#, quoted(&tool.name));
+    sha256_hex(definition.as_bytes())
 }
 
 /// The schema with all that model services ask for, and without what they refuse.
