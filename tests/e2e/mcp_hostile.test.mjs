@@ -165,6 +165,21 @@ test('a pin holds however a definition is spelt, and no longer when it says some
   servers.change('good', { tools: undefined });
 });
 
+test('an old list serves while its server fails, and the tools of a server that is back are its new ones', async () => {
+  assert.deepEqual((await turn('quick')).outputs, ['look: {"q":"x"}']);
+  const outdated = async (server) => {
+    servers.change('quick', server);
+    await rig.restart();
+    await rig.alter('WorkspaceIndex', 'tool_list', 'UPDATE tool_list SET fresh_until = 1');
+  };
+  await outdated({ list: (exchange) => exchange.head(503).end() });
+  const { got, offered } = await turn('quick', []);
+  assert.deepEqual(offered, ['quick__look']);
+  assert.match(warningsOf(got), /quick/);
+  await outdated({ list: undefined, tools: [{ name: 'peek', inputSchema: { type: 'object' } }] });
+  assert.deepEqual((await turn('quick', [])).offered, ['quick__peek']);
+});
+
 test('tenants share neither a list nor a server\'s session', async () => {
   servers.change('private', { tools: [{ name: 'of_acme', inputSchema: { type: 'object' } }] });
   assert.deepEqual((await turn('private', [], { key: ACME })).offered, ['private__of_acme']);
