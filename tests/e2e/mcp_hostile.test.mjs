@@ -33,6 +33,7 @@ const rig = rigForFile({
     addServer(catalog, 'dead', { Url: 'http://127.0.0.1:9/mcp' });
     addServer(catalog, 'strict', { Url: servers.url('cut'), OnError: 'FailTurn' });
     addServer(catalog, 'patient', { Url: servers.url('slow') });
+    addServer(catalog, 'crowd', { Url: servers.url('good') });
     for (const time of ['before', 'later']) addServer(catalog, time, { Url: servers.url('good'), Pins: pinOf('good') });
     addServer(catalog, 'mixed', { Url: servers.url('private') }, ['good/look', 'dead/*', 'mixed/*']);
   },
@@ -178,6 +179,26 @@ test('an old list serves while its server fails, and the tools of a server that 
   assert.match(warningsOf(got), /quick/);
   await outdated({ list: undefined, tools: [{ name: 'peek', inputSchema: { type: 'object' } }] });
   assert.deepEqual((await turn('quick', [])).offered, ['quick__peek']);
+});
+
+test('sessions that begin at once ask a server once, and a turn with a fresh list costs a row at most', async () => {
+  rig.model.otherwise(answer(text('Ok.')));
+  const turns = Array.from({ length: 8 }, () => turnWith('crowd'));
+  for (const got of await Promise.all(turns.map((each) => rig.post(each, { key: ACME })))) resultOf(got);
+  assert.deepEqual(rig.model.bodies.map(({ tools }) => tools.filter(({ name }) => name === 'crowd__look').length), turns.map(() => 1));
+  assert.deepEqual(servers.methods('good'), ['tools/list']);
+
+  const rowsOf = async (SessionId) => {
+    rig.logs.length = 0;
+    resultOf(await rig.post({ SessionId, TurnId: 'next', Instruction: 'Say hello.' }, { key: ACME }));
+    const line = await eventually(() => rig.logs.find((each) => each.includes('submission')), 'the turn is logged');
+    const { rows_read: read, rows_written: written } = JSON.parse(line);
+    return { read, written };
+  };
+  const plain = turnWith('default');
+  resultOf(await rig.post(plain, { key: ACME }));
+  const [without, beside] = [await rowsOf(plain.SessionId), await rowsOf(turns[0].SessionId)];
+  assert.ok(beside.read <= without.read + 1 && beside.written === without.written, JSON.stringify([without, beside]));
 });
 
 test('tenants share neither a list nor a server\'s session', async () => {
