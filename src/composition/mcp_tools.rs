@@ -38,14 +38,14 @@ pub(super) fn mcp_tools(
         Reach::Reached => {}
     }
     let is_wanted = |name: &str| wanted == "*" || wanted == name;
-    for name in list.changed.iter().filter(|name| is_wanted(name)) {
+    for (name, _) in list.changed.iter().filter(|(name, _)| is_wanted(name)) {
         let text = format!(
             "The tool {key}/{name} was left out: its server has changed it since it was approved."
         );
         left_out.warn("tool_changed", text);
     }
     let tools: Vec<&ListedTool> = list.tools.iter().filter(|tool| is_wanted(&tool.name)).collect();
-    if wanted != "*" && tools.is_empty() && !list.changed.iter().any(|name| name == wanted) {
+    if wanted != "*" && tools.is_empty() && !list.changed.iter().any(|(name, _)| name == wanted) {
         left_out.tell(format!("The tool {key}/{wanted} is missing: its server does not offer it."));
     }
     let offered = |tool: &ListedTool| {
@@ -103,9 +103,9 @@ mod tests {
             ("docs", "a/b", "docs__a_b_"),
             ("docs", "a_b", "docs__a_b"),
             ("docs", "s\u{fc}\u{1f600}", "docs__s___"),
-            ("docs", &long[..58], &format!("docs__{}", &long[..58])),
-            ("docs", &long, &format!("docs__{}_", &long[..49])),
-            ("docs", &format!("{long}b"), &format!("docs__{}_", &long[..49])),
+            ("docs", &"a".repeat(58), &format!("docs__{}", "a".repeat(58))),
+            ("docs", &long, &format!("docs__{}_", "a".repeat(49))),
+            ("docs", &format!("{long}b"), &format!("docs__{}_", "a".repeat(49))),
         ] {
             let made = name_of(server, tool);
             assert!(made.starts_with(name), "{made}");

@@ -14,6 +14,7 @@ mod context_block;
 mod mcp_tools;
 mod model_request;
 mod retrieved_chunks;
+mod server_tools;
 mod shortened_output;
 mod summary;
 mod tool_definition;

@@ -6,9 +6,6 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::mcp_tools::mcp_tools;
-use super::tool_list::{LeftOut, OfferedTool};
-use super::turn_material::TurnMaterial;
 use crate::catalog::{BuiltInTool, Catalog, ClientToolDefinition, ConversationContext, Mode};
 use crate::contract::{ClientTool, Fault};
 use crate::responses_api::FunctionTool;
@@ -35,40 +32,6 @@ pub(super) fn default_tool(tool: &ClientToolDefinition) -> Result<ToolDefinition
     definition(&tool.name, tool.description.as_deref(), &tool.parameters, tool.strict)
 }
 
-/// The tools that the server runs: the mode's, in the mode's order, then those of MCP servers that the conversation
-/// context names; `agent_change_mode` always, last unless the mode places it.
-pub(super) fn server_tools(
-    material: &TurnMaterial<'_>,
-    left_out: &mut LeftOut,
-) -> Result<Vec<OfferedTool>, Fault> {
-    let TurnMaterial { catalog, conversation, mode, tool_lists, .. } = material;
-    let change = BuiltInTool::ChangeMode.as_str();
-    let always = (!mode.tools.iter().any(|name| name == change)).then_some(change);
-    let named = mode.tools.iter().chain(&conversation.mcp_tools).map(String::as_str);
-    let mut offered = Vec::new();
-    for name in named.chain(always) {
-        let built_in = match BuiltInTool::parse(name) {
-            Some(BuiltInTool::ChangeMode) => Some(change_mode(catalog)?),
-            Some(BuiltInTool::ListModes) => Some(list_modes()?),
-            None => None,
-        };
-        // The catalog was checked as a whole: only known tools and servers are named.
-        if let Some(definition) = built_in {
-            offered.push(OfferedTool::of_server(definition));
-        } else if let Some(tool) = catalog.server_tool(name) {
-            let definition =
-                definition(name, Some(&tool.description), &tool.parameters, tool.strict)?;
-            let approval = tool.approval.clone();
-            offered.push(OfferedTool { approval, ..OfferedTool::of_server(definition) });
-        } else if let Some((key, wanted)) = name.split_once('/')
-            && let Some(server) = catalog.mcp_server(key)
-        {
-            offered.extend(mcp_tools(key, wanted, server, tool_lists, left_out)?);
-        }
-    }
-    Ok(offered)
-}
-
 /// The tools that the model service runs by itself: the conversation context's, then the mode's, which goes
 /// before one of the same kind.
 pub(super) fn hosted_tools(conversation: &ConversationContext, mode: &Mode) -> Vec<ToolDefinition> {
@@ -78,7 +41,8 @@ pub(super) fn hosted_tools(conversation: &ConversationContext, mode: &Mode) -> V
     own.chain(mode).map(|tool| (tool.kind.clone(), tool.json.clone())).collect()
 }
 
-fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
+/// `agent_change_mode`, which tells of every mode.
+pub(super) fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
     let keys: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
     let parameters = json!({
         "type": "object",
@@ -105,12 +69,14 @@ fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
     definition(BuiltInTool::ChangeMode.as_str(), Some(&description), &parameters, false)
 }
 
-fn list_modes() -> Result<ToolDefinition, Fault> {
+/// `agent_list_modes`.
+pub(super) fn list_modes() -> Result<ToolDefinition, Fault> {
     let parameters = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     let description = "Lists the modes of this service: key, display name, and when to use each.";
     definition(BuiltInTool::ListModes.as_str(), Some(description), &parameters, false)
 }
 
+/// A function, under a name that is one.
 pub(super) fn definition(
     name: &str,
     description: Option<&str>,

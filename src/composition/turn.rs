@@ -1,8 +1,7 @@
 //! Everything that is composed when a user turn begins: its messages and its tool list.
 
-use super::tool_definition::{
-    ToolDefinition, client_tool, default_tool, hosted_tools, server_tools,
-};
+use super::server_tools::server_tools;
+use super::tool_definition::{ToolDefinition, client_tool, default_tool, hosted_tools};
 use super::tool_list::{LeftOut, ToolList, merge_tools};
 use super::turn_material::TurnMaterial;
 use super::user_message::{ComposedMessages, compose_messages};

@@ -20,6 +20,7 @@ mod export;
 mod exported_catalog;
 mod file_download;
 mod front_door;
+mod known_lists;
 mod local_access;
 mod openapi;
 mod recovery;

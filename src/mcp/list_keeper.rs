@@ -136,6 +136,11 @@ impl ListKeeper {
         if platform.now_ms() >= self.retry_at.get() {
             match list_tools(platform, &server.http, &mut kept.connection).await {
                 Ok(listing) => {
+                    for (tool, why) in &listing.left_out {
+                        platform.log(json!({
+                            "event": "tool_unusable", "level": "warn", "server": key, "tool": tool, "why": why,
+                        }));
+                    }
                     let era = kept.connection.era().map_or("", |era| era.as_str()).to_owned();
                     let list = KeptList { era, tools: listing.tools };
                     let fresh_ms = listing.ttl_ms.clamp(LEAST_MS, MOST_MS);
