@@ -198,9 +198,8 @@ test('progress names the tool, and the trace tells the server, its era, the time
   const stream = await (await rig.stream(asked, { route: '/execute?Progress=true', key: KEY })).end();
   const progress = stream.of('progress').map(({ data }) => JSON.parse(data)).filter(({ Kind }) => Kind === 'server_tool');
   assert.deepEqual(progress.map(({ Name, State, Successful }) => [Name, State, Successful]), [['dual__add', 'started', undefined], ['dual__add', 'finished', true]]);
-  const { ToolCalls: [{ Name, Mcp, ExecutionMs }] } = await traceOf(asked);
-  assert.equal(Name, 'dual__add');
-  assert.deepEqual([Mcp?.Server, Mcp?.Era], ['dual', 'modern'], JSON.stringify(await traceOf(asked)));
+  const { ToolCalls: [{ Name, Mcp, ExecutionMs, ResultBytes }] } = await traceOf(asked);
+  assert.deepEqual([Name, Mcp, ResultBytes], ['dual__add', { Server: 'dual', Tool: 'add', Era: 'modern' }, '{"sum":5}'.length]);
   assert.ok(ExecutionMs >= 0);
 });
 

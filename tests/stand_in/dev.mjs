@@ -122,7 +122,8 @@ async function catalogOptions(file) {
   if (!existsSync(file)) throw new Error(`there is no file CATALOG=${file}`);
   const toml = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
   const config = path.join(scratch, 'wrangler.toml');
-  const watched = toml.replace(/^watch_dir = .*$/m, () => `watch_dir = ${JSON.stringify(path.join(ROOT, 'src'))}`);
+  const sources = path.relative(scratch, path.join(ROOT, 'src'));
+  const watched = toml.replace(/^watch_dir = .*$/m, () => `watch_dir = ${JSON.stringify(sources)}`);
   const isBound = /^binding = "CATALOG"/m.test(toml);
   writeFileSync(config, isBound ? watched : `${watched}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`);
   const options = ['--config', config, '--persist-to', path.join(ROOT, '.wrangler/state')];
