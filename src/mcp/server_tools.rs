@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 use super::ListedTool;
 use super::canonical_json::canonical_json;
 use super::list_keeper::KeptList;
-use super::message::quoted;
 use crate::catalog::McpServer;
 use crate::encoding::sha256_hex;
 
@@ -54,7 +53,7 @@ impl ServerTools {
         for tool in tools.into_iter().filter(|tool| server.allows(&tool.name)) {
             let Ok(schema) = serde_json::from_str(tool.input_schema.get()) else { continue };
             let pin = server.pins.get(&tool.name);
-            let hash = pin.map(|_| hash_of(&tool));
+            let hash = pin.map(|_| hash_of(&tool, &schema));
             if let Some(hash) = hash.filter(|hash| Some(hash) != pin) {
                 allowed.changed.push((tool.name, hash));
             } else if let Ok(input_schema) = fitting(schema) {
@@ -84,14 +83,12 @@ impl ServerTools {
 
 /// The hash of a definition: SHA-256 of `{name, description, inputSchema}` in the form of RFC 8785, in lower-case
 /// hex. An absent description is left out.
-fn hash_of(tool: &ListedTool) -> String {
-    let schema = canonical_json(tool.input_schema.get());
-    let description = tool.description.as_ref();
-    let description = description.map(|text| format!(r#""description":{},"#, quoted(text)));
-    let description = description.unwrap_or_default();
-    let definition =
-        format!(r#"{{{description}"inputSchema":{schema},"name":{}}}"#, quoted(&tool.name));
-    sha256_hex(definition.as_bytes())
+fn hash_of(tool: &ListedTool, schema: &Map<String, Value>) -> String {
+    let mut definition = json!({ "name": tool.name, "inputSchema": schema });
+    if let (Some(description), Some(members)) = (&tool.description, definition.as_object_mut()) {
+        members.insert("description".to_owned(), description.as_str().into());
+    }
+    sha256_hex(canonical_json(&definition).as_bytes())
 }
 
 /// The schema with all that model services ask for, and without what they refuse.

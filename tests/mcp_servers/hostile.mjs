@@ -13,7 +13,7 @@ const text = (words) => ({ content: [{ type: 'text', text: words }] });
 const tool = (name, more = {}) => ({ name, description: `The tool ${name}.`, inputSchema: OBJECT, ...more });
 
 const ODD_SCHEMA = `{"type":"object", "properties":{"\\ud83d\\ude00":{"default":1.0},"\\ufb33":{"maximum":1E21,"minimum":-0.0},
-  "z":{"const":[12345678901234567890, 1e-7, 0.000001, 333333333.33333329, 1e5]},"A":{"enum":["\\u0041\\n", null, true]}}}`;
+  "z":{"const":[12345678901234567890, 1e-7, 0.000001, 4.350, -0.5e-3, 9007199254740991, 1e5]},"A":{"enum":["\\u0041\\n", null, true]}}}`;
 
 /** A schema in which `depth` objects stand in each other. */
 const nested = (depth) => `${'{"type":"object","properties":{"a":'.repeat(depth)}{}${'}}'.repeat(depth)}`;
