@@ -83,6 +83,7 @@ impl AnswerBody {
     /// From where the server can go on with a stream that is cut here, and after how many milliseconds.
     pub(super) fn cut(&self) -> Option<(&str, Option<u64>)> {
         let Form::Events(events) = &self.form else { return None };
-        Some((events.last_id()?, events.retry_ms()))
+        // An empty id takes back the one before it.
+        Some((events.last_id().filter(|id| !id.is_empty())?, events.retry_ms()))
     }
 }

@@ -30,7 +30,8 @@ pub(super) struct Client<'a, P> {
     platform: &'a P,
     service: Service<'a, P>,
     connection: &'a mut Connection,
-    last_id: u32,
+    /// The id of the last request.
+    id: u32,
     /// The session that the last response gave; it counts for a handshake.
     given_session: Option<String>,
 }
@@ -43,8 +44,8 @@ impl<'a, P: Platform> Client<'a, P> {
     ) -> Result<Self, McpFailure> {
         let service = Service::of(platform, http)?;
         // No two requests of a session may have the same id, and a session has many clients one after the other.
-        let last_id = (platform.random() * f64::from(1 << 30)) as u32;
-        Ok(Self { platform, service, connection, last_id, given_session: None })
+        let id = (platform.random() * f64::from(1 << 30)) as u32;
+        Ok(Self { platform, service, connection, id, given_session: None })
     }
 
     /// The result of a request, as JSON of at most `longest` bytes.
@@ -83,8 +84,8 @@ impl<'a, P: Platform> Client<'a, P> {
         call: &Call,
         longest: usize,
     ) -> Result<Result<String, Refusal>, McpFailure> {
-        self.last_id += 1;
-        let id = self.last_id;
+        self.id += 1;
+        let id = self.id;
         let is_legacy = self.connection.era == Some(Era::Legacy);
         let mut headers = self.headers();
         if !is_legacy {

@@ -1,10 +1,8 @@
 //! Headers that repeat what the body says (protocol 2026-07-28, Streamable HTTP): the tool's name, and arguments
 //! that its schema marks with `x-mcp-header`.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-
 use super::message::text_of;
+use crate::encoding::base64_of;
 use crate::json::{Kind, Node, first_member, for_each_member};
 
 const MARK: &str = "x-mcp-header";
@@ -94,8 +92,8 @@ fn shown(json: &str) -> Option<String> {
 pub(super) fn header_value(text: &str) -> String {
     let is_visible = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let looks_encoded = text.starts_with("=?base64?") && text.ends_with("?=");
-    if text.is_empty() || !is_visible || text.trim() != text || looks_encoded {
-        return format!("=?base64?{}?=", STANDARD.encode(text));
+    if text.is_empty() || !is_visible || text.trim_ascii() != text || looks_encoded {
+        return format!("=?base64?{}?=", base64_of(text.as_bytes()));
     }
     text.to_owned()
 }

@@ -48,10 +48,11 @@ impl Remedies {
         let Refusal { status, error } = refusal;
         let code = error.as_ref().map(|error| error.code);
         // Who may not come in, and a server that is down, tell nothing of the protocol.
-        let is_of_protocol = (400..500).contains(&status) && status != 401 && status != 403;
+        let tells_nothing = matches!(status, 401 | 403 | 500..);
+        let is_of_protocol = (400..500).contains(&status) && !tells_nothing;
         let is_handshake = connection.lacks_handshake();
         let is_legacy = connection.era == Some(Era::Legacy);
-        let has_session = is_legacy && !is_handshake && connection.session_id.is_some();
+        let has_session = is_legacy && connection.session_id.is_some();
 
         let common = common(error.as_ref()).filter(|_| code == Some(UNSUPPORTED_VERSION));
         if let Some(version) = common.filter(|_| !self.negotiated) {
@@ -77,7 +78,9 @@ impl Remedies {
             *connection = Connection::of_era(Some(Era::Legacy));
             return Ok(());
         }
-        if is_of_protocol && (is_handshake || error.is_none()) {
+        // Without a session a server may mean that there ought to be one by now.
+        let is_unsure = error.is_none() || (is_legacy && !has_session);
+        if (is_handshake && !tells_nothing) || (is_of_protocol && is_unsure) {
             *connection = Connection::default();
         }
         Err(match error {

@@ -23,7 +23,7 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif
 pub(super) fn outcome(result: &str) -> Result<ToolOutcome, McpFailure> {
     let member = |name| first_member(result.as_bytes(), name);
     let (mut texts, mut pictures) = (Vec::new(), Vec::new());
-    if let Some(content) = member("content") {
+    if let Some(content) = member("content").filter(|content| *content != "null") {
         for_each_element(content, |block| match picture(block) {
             Some(picture) => pictures.push(picture),
             None => texts.push(text(block)),

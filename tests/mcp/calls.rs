@@ -34,7 +34,7 @@ fn the_model_is_given_the_data_of_a_result_else_its_text() {
     for (answer, expected) in [
         (json!({ "content": [said], "structuredContent": { "sum": 5 } }), json!({ "sum": 5 })),
         (json!({ "content": [said], "structuredContent": null }), json!("{\"sum\":5}")),
-        (json!({ "content": [], "structuredContent": 7 }), json!(7)),
+        (json!({ "content": null, "structuredContent": 7 }), json!(7)),
         (json!({ "content": [of_text("a"), of_text("ä\n\"b\"")] }), json!("a\nä\n\"b\"")),
         (json!({ "content": [] }), json!("")),
         (json!({ "resultType": "complete" }), json!("")),

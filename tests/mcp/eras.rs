@@ -202,6 +202,12 @@ fn a_server_that_sends_from_one_version_to_the_other_is_given_up() {
     assert_eq!(server.call("{}"), status(400));
     assert_eq!(server.asked(), ["2026-07-28 tools/call", "initialize"]);
     assert_eq!(server.connection, Connection::default(), "nothing was learnt");
+    let mut server = Server::replying([HttpReply::new(400, ""), refused(200, -32601)]);
+    assert!(server.call("{}").is_err());
+    assert_eq!(server.connection, Connection::default(), "a handshake was refused");
+    let mut server = Server::known("legacy", [HttpReply::new(503, "")]);
+    assert_eq!(server.call("{}"), status(503));
+    assert_eq!(server.connection.written(), "legacy", "it is down and no other");
 }
 
 #[test]
@@ -245,6 +251,8 @@ fn a_session_that_the_server_lost_is_begun_again_once() {
 
         let mut server = Server::known("legacy 2025-11-25", [gone(), says("a")]);
         assert!(server.call("{}").is_err(), "without a session there is none to lose");
+        let known = if code == 503 { "legacy 2025-11-25" } else { "" };
+        assert_eq!(server.connection.written(), known, "it is asked anew");
     }
     let mut server = Server::known("legacy 2025-11-25 old", [HttpReply::new(500, ""), says("a")]);
     assert_eq!(server.call("{}"), status(500));

@@ -4,6 +4,8 @@ use aptix_edge::mcp::McpFailure;
 use aptix_edge::outbound::ServiceFailure;
 use aptix_edge::ports::HttpMethod;
 use bed::{HttpReply, Piece};
+use proptest::prelude::*;
+use proptest::sample::select;
 
 use super::server::{Server, TIMEOUT_MS, header, refused, says, text};
 
@@ -145,8 +147,11 @@ fn a_legacy_stream_that_was_closed_after_an_event_with_an_id_is_gone_on_with() {
         let mut server = Server::known(known, [cut, refused(405, 0), says("a")]);
         assert_eq!(server.call("{}"), Err(McpFailure::NoAnswer));
         assert_eq!(server.replies_left(), 1, "the tool may have run: no call is made twice");
-        let mut server = Server::known(known, [stream("data: \n\n"), says("a")]);
-        assert_eq!(server.call("{}"), Err(McpFailure::NoAnswer), "without an id there is no place");
+        for without_a_place in ["data: \n\n", "id: 1\ndata:\n\nid\ndata:\n\n"] {
+            let mut server = Server::known(known, [stream(without_a_place), says("a")]);
+            assert_eq!(server.call("{}"), Err(McpFailure::NoAnswer));
+            assert_eq!(server.replies_left(), 1);
+        }
     }
 }
 
@@ -234,4 +239,43 @@ fn a_redirect_is_followed_with_the_body_on_the_same_origin_only() {
     let mut server = Server::known("modern", [HttpReply::new(302, "").with("location", "/x")]);
     assert_eq!(server.call("{}"), Err(ServiceFailure::Status(302).into()));
     assert_eq!(header(&server.sent()[0], "Mcp-Name").as_deref(), Some("add"));
+}
+
+/// What bodies are put together of.
+const FRAGMENTS: [&str; 16] = [
+    RESULT,
+    RESULT,
+    "data: ",
+    "data: ",
+    "\n",
+    "\n\n",
+    "\r",
+    "id: 1",
+    "retry: 5\n",
+    "{",
+    "}",
+    ",",
+    "\u{feff}",
+    "\0",
+    r#"{"id":$id,"error":{"code":-32022,"data":{"supported":["2025-11-25","2026-07-28"]}}}"#,
+    r#"{"id":1,"method":"ping"}"#,
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn whatever_a_server_says_a_call_ends_with_what_it_said_or_with_nothing(
+        bodies in prop::collection::vec(prop::collection::vec(select(&FRAGMENTS[..]), 0..8), 1..6),
+        status in select(&[200_u16, 200, 200, 202, 400, 404, 500][..]),
+        known in select(&["", "modern", "legacy", "legacy 2025-11-25 s"][..]),
+    ) {
+        let replies = bodies.iter().map(|body| HttpReply::new(status, &body.concat()));
+        let mut server = Server::known(known, replies.cycle().take(100));
+        let answered = server.call("{}");
+        prop_assert!(answered == text("ä€😀") || answered.is_err(), "{answered:?}");
+        let answers = bodies.iter().flatten().any(|fragment| *fragment == RESULT);
+        prop_assert!(answered.is_err() || (answers && status < 300));
+        prop_assert!(server.replies_left() > 0, "it never ends by itself");
+    }
 }
