@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::failure::McpFailure;
-use super::message::text_of;
+use super::message::{number, text_of};
 use super::parameter_headers::parameter_headers;
 use crate::json::{Node, first_member, for_each_element};
 
@@ -55,7 +55,7 @@ impl Listing {
     /// Adds a page, and gives the JSON of the next one's cursor, if there is to be one.
     pub(super) fn add(&mut self, page: &str) -> Result<Option<String>, McpFailure> {
         let member = |name| first_member(page.as_bytes(), name);
-        let ttl_ms = member("ttlMs").and_then(|ttl| ttl.parse::<f64>().ok());
+        let ttl_ms = member("ttlMs").and_then(number);
         let ttl_ms = ttl_ms.map_or(0, |ttl| ttl as u64);
         self.ttl_ms = self.ttl_ms.min(ttl_ms);
         self.is_private |= member("cacheScope") != Some(r#""public""#);
