@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::failure::McpFailure;
@@ -21,7 +22,7 @@ const SCHEMA_DEPTH: usize = 64;
 const SCHEMA_OBJECTS: usize = 5_000;
 
 /// A tool as its server lists it. All of it was written by others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ListedTool {
     /// Not empty; any characters.
     pub name: String,

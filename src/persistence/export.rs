@@ -3,6 +3,8 @@
 //!
 //! Each part is read without an await, so it is consistent in itself.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -85,6 +87,9 @@ struct ExportedTool {
     /// How a human is asked before the server runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     approval: Option<Box<RawValue>>,
+    /// Where a tool of an MCP server is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mcp: Option<Box<RawValue>>,
     /// As the model service takes it.
     definition: Box<RawValue>,
 }
@@ -122,6 +127,12 @@ impl ExportedTurn {
 }
 
 impl<D: Database> SessionStore<D> {
+    /// Where the turn's tools of MCP servers are called, by the names under which the model sees them: JSON.
+    pub(crate) fn mcp_tools(&self, turn: &Turn) -> Result<BTreeMap<String, Box<RawValue>>, Fault> {
+        let tools: Vec<ExportedTool> = from_json("tools", &self.text(&turn.tools)?)?;
+        Ok(tools.into_iter().filter_map(|tool| Some((tool.name, tool.mcp?))).collect())
+    }
+
     /// The session's own part of its export.
     pub(crate) fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
         let text = |hash: Option<String>| hash.map(|hash| self.text(&hash)).transpose();

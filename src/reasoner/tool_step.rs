@@ -7,9 +7,10 @@ use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::contract::{ErrorCode, Fault, Progress, ToolOutcome, ToolState, Warning};
 use crate::files::FileLinks;
+use crate::mcp::{Connection, ToolRef};
 use crate::persistence::{Call, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
-use crate::server_tools::{self, RequestedMode, ToolInvocation};
+use crate::server_tools::{self, McpCall, RequestedMode, ToolInvocation, ToolRun};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Runs the server's open calls in the model's order, and stores each result before the next call
@@ -37,8 +38,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 arguments: call.arguments_to_run(),
             };
             self.tool_step(running, call, None);
-            let run =
-                server_tools::run(self.platform.as_ref(), &self.catalog, links, invocation).await;
+            let run = self.run_call(running, links, invocation).await;
             let duration_ms = self.since(started_at);
             self.report.borrow_mut().timings.tools += duration_ms;
             let successful =
@@ -67,6 +67,29 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
         self.store.hand_back(&mut running.session, open, &outputs_of(&calls)?)?;
         Ok(None)
+    }
+
+    async fn run_call(
+        &self,
+        running: &RunningTurn<'_>,
+        links: FileLinks<'_>,
+        invocation: ToolInvocation<'_>,
+    ) -> Result<ToolRun, Fault> {
+        let (platform, catalog) = (self.platform.as_ref(), &self.catalog);
+        let offered = running.tools.get(invocation.name);
+        let Some((offered, mcp)) = offered.and_then(|tool| Some((tool, tool.mcp.as_ref()?))) else {
+            return server_tools::run(platform, catalog, links, invocation, None).await;
+        };
+        let server = catalog.mcp_server(&mcp.server);
+        // What was learnt under another definition of the server does not count.
+        let known = server.map_or("", |server| &server.fingerprint);
+        let connection = self.connections.borrow_mut().remove(known);
+        let mut connection = connection.unwrap_or_else(|| Connection::read(&mcp.era));
+        let tool = ToolRef { name: &mcp.tool, input_schema: offered.parameters()? };
+        let call = McpCall { server, tool, connection: &mut connection };
+        let run = server_tools::run(platform, catalog, links, invocation, Some(call)).await;
+        self.connections.borrow_mut().insert(known.to_owned(), connection);
+        run
     }
 
     /// Shows that a server tool begins or, with success and milliseconds, has ended. Clients see of the

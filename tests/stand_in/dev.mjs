@@ -1,20 +1,24 @@
 // Serves the Worker for local work (`make dev`): runs wrangler dev and, where no model service is configured, a
 // stand-in for it. Owns starting and ending both together.
 //
-// PORT is the port on 127.0.0.1 (8787). The Worker's secrets and variables come from the environment, then from
+// PORT is the port on 127.0.0.1 (8787). CATALOG names a file with a catalog of your own, which is read again when it
+// changes. The Worker's secrets and variables come from the environment, then from
 // .dev.vars; they reach the Worker through a file that only this user can read, never through a command line.
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, watchFile, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseEnv } from 'node:util';
+import { parseEnv, promisify } from 'node:util';
 import { standIn } from './server.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The build to serve: the name of its folder and of its make target. */
 const BUILD = 'build-dev';
+const WRANGLER = path.join(ROOT, 'node_modules/.bin/wrangler');
+/** wrangler sends nothing about its use, and asks nothing. */
+const ALONE = { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' };
 /** The time that a process gets to end after a signal. */
 const GRACE_MS = 5000;
 /** The secrets and variables that configure the Worker. */
@@ -66,23 +70,19 @@ async function main() {
   // A fixed key keeps earlier links valid after a restart.
   settings.FILE_LINK_KEY ||= 'for local work only';
   if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request from this machine is let in');
-  return wranglerDev(port, settings);
+  return wranglerDev(port, ['--env-file', settingsFile(settings), ...(await catalogOptions(process.env.CATALOG))]);
 }
 
 /** Runs wrangler dev until it ends or a signal ends it; resolves to the exit code. */
-function wranglerDev(port, settings) {
+function wranglerDev(port, options) {
   // In a process group of its own: Ctrl-C then reaches this process alone, which ends the whole group, that is
   // wrangler, workerd and a build that may be running.
-  const wrangler = spawn(
-    path.join(ROOT, 'node_modules/.bin/wrangler'),
-    ['dev', `${BUILD}/index.js`, '--ip', '127.0.0.1', '--port', String(port), '--env-file', settingsFile(settings)],
-    {
-      cwd: ROOT,
-      detached: true,
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', APTIX_BUILD: BUILD },
-    },
-  );
+  const wrangler = spawn(WRANGLER, ['dev', `${BUILD}/index.js`, '--ip', '127.0.0.1', '--port', String(port), ...options], {
+    cwd: ROOT,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...ALONE, APTIX_BUILD: BUILD },
+  });
   const signalGroup = (signal) => {
     try {
       process.kill(-wrangler.pid, signal);
@@ -114,6 +114,25 @@ function settingsOf(environment) {
   const settings = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
   for (const name of SETTINGS) if (environment[name]) settings[name] = environment[name];
   return settings;
+}
+
+/** wrangler's options for a catalog in a file: where it is kept, besides all that wrangler.toml says. */
+async function catalogOptions(file) {
+  if (!file) return [];
+  if (!existsSync(file)) throw new Error(`there is no file CATALOG=${file}`);
+  const toml = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
+  const config = path.join(scratch, 'wrangler.toml');
+  const sources = path.relative(scratch, path.join(ROOT, 'src'));
+  const watched = toml.replace(/^watch_dir = .*$/m, () => `watch_dir = ${JSON.stringify(sources)}`);
+  const isBound = /^binding = "CATALOG"/m.test(toml);
+  writeFileSync(config, isBound ? watched : `${watched}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`);
+  const options = ['--config', config, '--persist-to', path.join(ROOT, '.wrangler/state')];
+  const put = () =>
+    promisify(execFile)(WRANGLER, ['kv', 'key', 'put', 'catalog', '--path', file, '--local', '--binding', 'CATALOG', ...options], { env: ALONE });
+  await put();
+  console.log(`make dev: the catalog is ${file}; a change takes effect within a minute`);
+  watchFile(file, { interval: 1000 }, () => put().catch((error) => console.error(`make dev: ${file} was not read: ${error.message}`)));
+  return options;
 }
 
 /** Writes `settings` to a file that only this user can read; returns its path. */
