@@ -43,7 +43,7 @@ for (const [code, way] of Object.entries(WAYS)) {
         [error.code, error.status, error.whoActs, error.retryable, error.path, error.details, error.errors],
         [ErrorCode, status, WhoActs, Retryable, first.Path, first.Details, refused.json.Errors],
       );
-      assert.match(error.message, new RegExp(RegExp.escape?.(first.Message) ?? '.'));
+      assert.ok(error.message.includes(first.Message));
       assert.equal(requests, attempts);
       const again = AptixError.from(JSON.parse(JSON.stringify(error)));
       assert.deepEqual([again.code, again.path, again.retryable, again.message], [code, first.Path, Retryable, error.message]);
