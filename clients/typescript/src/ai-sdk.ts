@@ -40,7 +40,7 @@ export class AptixChatTransport {
   /** `reconnectToStream` gives the whole response from its start. */
   readonly resumeStreamIsReplay = true;
 
-  constructor(readonly options: AptixChatTransportOptions) {}
+  constructor(private readonly options: AptixChatTransportOptions) {}
 
   async sendMessages({ trigger, chatId, messages, abortSignal, body }: SendOptions): Promise<ReadableStream<Chunk>> {
     const last = messages.at(-1);

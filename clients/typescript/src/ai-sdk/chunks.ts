@@ -52,7 +52,7 @@ export class ChunkWriter {
   readonly #waiting: Progress[] = [];
   readonly #known: Set<string>;
 
-  constructor(readonly before: Before) {
+  constructor(private readonly before: Before) {
     this.#known = new Set(before.toolCallIds);
   }
 
