@@ -102,6 +102,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
     } catch (error) {
       this.#settle.reject(error);
       if (signal?.aborted && this.options.cancelOnAbort) await this.cancel().catch(() => {});
+      if ((error as AptixError)?.code === "turn_aborted") await this.runner.forget();
       throw error;
     } finally {
       dispose();
