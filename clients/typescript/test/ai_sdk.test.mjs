@@ -244,6 +244,17 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
   });
 }
 
+test('files that a tool of the service made are parts of the message', async () => {
+  const chat = newChat(ai7);
+  rig.tools.on('/look', JSON.stringify({ Files: [{ Name: 'a.csv', MimeType: 'text/csv', Text: 'id;sum\n' }] }));
+  said(call('look', { q: 'x' }));
+  said(text('Here it is.'));
+  await chat.sendMessage({ text: 'Make a table.' });
+  const file = chat.messages[1].parts.find(({ type }) => type === 'file');
+  assert.equal(file.mediaType, 'text/csv');
+  assert.equal(await (await fetch(file.url)).text(), 'id;sum\n');
+});
+
 test('commentary is told as reasoning, files of a message go with the turn, and its body does too', async () => {
   const chat = newChat(ai7, { transport: { request: () => ({ Repo: 'r' }) } });
   said(commentary('Let me see.'), call('read', { path: 'a' }));
