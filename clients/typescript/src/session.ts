@@ -69,6 +69,8 @@ export class Session {
     const refuse = () => Promise.reject(new Error(message));
     const names = new Set(pending.ToolCalls.map(({ Name }) => Name));
     const tools = [...names].map((name) => ({ name, run: refuse }));
+    // Results that were not sent are not kept either.
+    await this.#runner(pending.turnId, {}).forget();
     return this.attach(pending.turnId, { tools, onApproval: refuse }).final();
   }
 
@@ -121,9 +123,11 @@ export class Session {
     return request(this.shared.http, query === undefined ? call : { ...call, query });
   }
 
+  #runner(turnId: string, options: TurnOptions): ToolRunner {
+    return new ToolRunner(options, this.shared.store, this.shared.running, this.sessionId, turnId);
+  }
+
   #turn(turnId: string, options: TurnOptions, first: Submission): Turn {
-    const { http, store, running } = this.shared;
-    const runner = new ToolRunner(options, store, running, this.sessionId, turnId);
-    return new Turn(http, this.sessionId, turnId, options, runner, first);
+    return new Turn(this.shared.http, this.sessionId, turnId, options, this.#runner(turnId, options), first);
   }
 }
