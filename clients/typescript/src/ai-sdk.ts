@@ -9,7 +9,9 @@ import type { TurnEvent } from "./types.js";
 
 export type { ChatMessage, Chunk };
 
+/** What a chat's turns are made with. */
 export interface AptixChatTransportOptions {
+  /** The service. */
   client: Aptix;
   /** Tools of the page, declared to the model; `onToolCall` and `addToolOutput` run them. */
   tools?: Omit<Tool, "run">[] | (() => Omit<Tool, "run">[]);

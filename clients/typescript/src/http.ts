@@ -18,6 +18,7 @@ export interface LogEntry {
   error?: string;
 }
 
+/** Where the service is, and how often it is asked again. */
 export interface HttpOptions {
   /** Where the service is, with or without a path: `https://agent.example.com`. */
   baseUrl: string;
@@ -37,6 +38,7 @@ export interface HttpOptions {
   retryDelayMs?: number;
   /** The longest silence of a stream, in ms, after which it is taken for dead and resumed. 30000. */
   idleTimeoutMs?: number;
+  /** Is told of every attempt. */
   onLog?(entry: LogEntry): void;
 }
 

@@ -31,6 +31,7 @@ export interface Shared {
 export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
+/** A conversation: one turn at a time. It exists from its first turn on; what is asked of it before is `session_not_found`. */
 export class Session {
   constructor(
     private readonly shared: Shared,
@@ -74,6 +75,7 @@ export class Session {
     return this.attach(pending.turnId, { tools, onApproval: refuse }).final();
   }
 
+  /** Its mode, its newest turn, and the one that runs or waits. */
   get(): Promise<SessionView> {
     return this.#get("");
   }
@@ -89,6 +91,7 @@ export class Session {
     }
   }
 
+  /** A turn's status, times, usage, pending calls and stored outcome. */
   getTurn(turnId: string): Promise<TurnView> {
     return request(this.shared.http, { method: "GET", path: turnPath(this.sessionId, turnId), live: true });
   }
@@ -113,7 +116,7 @@ export class Session {
     return this.#get("/export");
   }
 
-  /** Erases it for good. */
+  /** Erases it for good, what runs included; the receipt counts what was erased. */
   erase(): Promise<ErasureReceipt> {
     return request(this.shared.http, { method: "DELETE", path: sessionPath(this.sessionId) });
   }
