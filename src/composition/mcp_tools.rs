@@ -23,7 +23,8 @@ pub(super) fn mcp_tools(
     left_out: &mut LeftOut,
 ) -> Result<Vec<OfferedTool>, Fault> {
     let unreachable = ServerTools::default();
-    let list = lists.get(key).map_or(&unreachable, |list| list.as_ref());
+    let list = lists.iter().find(|(known, _)| known == key);
+    let list = list.map_or(&unreachable, |(_, list)| list.as_ref());
     match list.reach {
         Reach::Unreachable => {
             left_out.tell(format!(

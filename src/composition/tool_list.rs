@@ -1,7 +1,5 @@
 //! The tool list of a turn (AGN-011 §4): merged once, frozen until the turn ends.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -127,7 +125,7 @@ pub(super) fn merge_tools(
         }
     }
     let own = server.iter().filter(|tool| tool.mcp.is_none());
-    let own: BTreeSet<String> = own.map(|tool| tool.name.clone()).collect();
+    let own: Vec<String> = own.map(|tool| tool.name.clone()).collect();
     for tool in server {
         let rival = list.iter().find(|known| known.name == tool.name);
         let is_own_name = tool.mcp.is_some() && own.contains(&tool.name);
