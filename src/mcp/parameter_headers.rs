@@ -1,7 +1,7 @@
 //! Headers that repeat what the body says (protocol 2026-07-28, Streamable HTTP): the tool's name, and arguments
 //! that its schema marks with `x-mcp-header`.
 
-use super::message::text_of;
+use super::message::{number, text_of};
 use crate::encoding::base64_of;
 use crate::json::{Kind, Node, first_member, for_each_member};
 
@@ -80,7 +80,7 @@ fn shown(json: &str) -> Option<String> {
         Kind::String => Some(node.as_text()?.into_owned()),
         Kind::Boolean => Some(json.to_owned()),
         Kind::Number => {
-            let number: f64 = json.parse().ok()?;
+            let number = number(json)?;
             let is_safe = number.fract() == 0.0 && number.abs() <= SAFE_INTEGER;
             is_safe.then(|| (number as i64).to_string())
         }

@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use super::failure::McpFailure;
-use super::message::text_of;
+use super::message::{number, text_of};
 use super::parameter_headers::parameter_headers;
 use crate::json::{Node, first_member, for_each_element};
 
@@ -51,9 +51,8 @@ impl Listing {
     /// Adds a page, and gives the JSON of the next one's cursor, if there is to be one.
     pub(super) fn add(&mut self, page: &str) -> Result<Option<String>, McpFailure> {
         let member = |name| first_member(page.as_bytes(), name);
-        // Whole milliseconds: the code that reads other numbers is 15 KB long.
-        let ttl_ms = member("ttlMs").and_then(|ttl| ttl.split('.').next()?.parse().ok());
-        let ttl_ms = ttl_ms.unwrap_or(0);
+        let ttl_ms = member("ttlMs").and_then(number);
+        let ttl_ms = ttl_ms.map_or(0, |ttl| ttl as u64);
         self.ttl_ms = self.ttl_ms.min(ttl_ms);
         self.is_private |= member("cacheScope") != Some(r#""public""#);
         let tools = member("tools").ok_or(McpFailure::NoAnswer)?;
