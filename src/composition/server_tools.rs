@@ -27,11 +27,11 @@ pub(super) fn server_tools(
         };
         // The catalog was checked as a whole: only known tools and servers are named.
         if let Some(definition) = built_in {
-            offered.push(OfferedTool::of_server(definition));
+            offered.push(OfferedTool::of_server(definition, None, None)?);
         } else if let Some(tool) = catalog.server_tool(name) {
             let definition =
                 definition(name, Some(&tool.description), &tool.parameters, tool.strict)?;
-            offered.push(OfferedTool::of_server(definition).asking(tool.approval.as_ref())?);
+            offered.push(OfferedTool::of_server(definition, tool.approval.as_ref(), None)?);
         } else if let Some((key, wanted)) = name.split_once('/')
             && let Some(server) = catalog.mcp_server(key)
         {
