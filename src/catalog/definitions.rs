@@ -394,6 +394,11 @@ impl Catalog {
         self.mcp_servers.get(key)
     }
 
+    /// The keys of all MCP servers.
+    pub fn mcp_servers(&self) -> impl Iterator<Item = &str> {
+        self.mcp_servers.keys().map(String::as_str)
+    }
+
     /// All server tools, in the document's order.
     pub fn server_tools(&self) -> &[ServerTool] {
         &self.server_tools
