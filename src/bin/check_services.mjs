@@ -205,7 +205,7 @@ function asInput(item) {
 }
 
 function user(text) {
-  return { role: 'user', content: [{ type: 'input_text', text }] };
+  return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
 }
 
 function united({ include }, { include: more = [] }) {

@@ -51,7 +51,7 @@ pub struct Catalog {
     pub(super) modes: Vec<Mode>,
     pub(super) default_mode: Mode,
     pub(super) server_tools: Vec<ServerTool>,
-    pub(super) mcp_servers: BTreeMap<String, McpServer>,
+    pub(super) mcp_servers: Vec<(String, McpServer)>,
 }
 
 /// Which model service a session talks to, and how.
@@ -304,7 +304,7 @@ pub struct McpServer {
     /// By patterns of names, how a human is asked before a call runs; the first that matches decides.
     pub approvals: Vec<(String, Option<Approval>)>,
     /// By the tool's own name, the SHA-256 that its definition must have, in lower-case hex.
-    pub pins: BTreeMap<String, String>,
+    pub pins: Vec<(String, String)>,
     /// How a fault of the server affects the turn. Default `ReportToModel`.
     pub on_error: OnError,
     /// SHA-256 of its definition as the document writes it: what was learnt of the server under another one does
@@ -391,7 +391,7 @@ impl Catalog {
 
     /// The MCP server of that key.
     pub fn mcp_server(&self, key: &str) -> Option<&McpServer> {
-        self.mcp_servers.get(key)
+        Some(&self.mcp_servers.iter().find(|(known, _)| known == key)?.1)
     }
 
     /// The keys of all MCP servers.

@@ -83,7 +83,7 @@ fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Catalog {
         modes: Vec::new(),
         default_mode: Mode::default(),
         server_tools: Vec::new(),
-        mcp_servers: BTreeMap::new(),
+        mcp_servers: Vec::new(),
     };
     CATALOG.read(document, found, |name, node, found| match name {
         "$schema" => drop(node.text(found)),

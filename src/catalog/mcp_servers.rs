@@ -1,7 +1,5 @@
 //! Reading `McpServers` (interface §11).
 
-use std::collections::BTreeMap;
-
 use super::approval::{Approval, approval};
 use super::definitions::{HttpService, McpServer, OnError};
 use super::findings::{Findings, Seen};
@@ -22,13 +20,13 @@ const TIMEOUT_MS: u64 = 60_000;
 const NAME: &str = "must be a tool's name: 1 to 256 bytes without control characters";
 
 /// `McpServers`, by their keys.
-pub(super) fn mcp_servers(node: Node<'_, '_>, found: &mut Findings) -> BTreeMap<String, McpServer> {
-    let mut servers = BTreeMap::new();
+pub(super) fn mcp_servers(node: Node<'_, '_>, found: &mut Findings) -> Vec<(String, McpServer)> {
+    let mut servers = Vec::new();
     entries(node, found, |key, node, found| {
         if !is_mcp_server_key(key) {
             found.fault(node, "the key must be 1 to 32 of A-Z a-z 0-9 _ -");
         }
-        servers.insert(key.to_owned(), mcp_server(node, found));
+        servers.push((key.to_owned(), mcp_server(node, found)));
     });
     servers
 }
@@ -71,6 +69,12 @@ impl McpServer {
     pub fn allows(&self, tool: &str) -> bool {
         let allow = self.allow.as_ref();
         allow.is_none_or(|patterns| patterns.iter().any(|pattern| matches(pattern, tool)))
+    }
+
+    /// The hash that the definition of the tool of that name must have.
+    pub fn pin(&self, tool: &str) -> Option<&str> {
+        let pinned = self.pins.iter().find(|(name, _)| name == tool);
+        pinned.map(|(_, hash)| hash.as_str())
     }
 
     /// How a human is asked before the tool of that name runs; `None` when it runs unasked.
@@ -120,12 +124,12 @@ fn check_name(name: &str, node: Node<'_, '_>, found: &mut Findings) {
     }
 }
 
-fn pins(node: Node<'_, '_>, found: &mut Findings) -> BTreeMap<String, String> {
-    let mut pins = BTreeMap::new();
+fn pins(node: Node<'_, '_>, found: &mut Findings) -> Vec<(String, String)> {
+    let mut pins = Vec::new();
     entries(node, found, |tool, node, found| {
         check_name(tool, node, found);
         let remedy = "must be a SHA-256: 64 digits of lower-case hex";
-        pins.insert(tool.to_owned(), named(node, is_sha256, remedy, found));
+        pins.push((tool.to_owned(), named(node, is_sha256, remedy, found)));
     });
     pins
 }

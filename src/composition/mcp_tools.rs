@@ -6,7 +6,7 @@ use super::tool_list::{LeftOut, McpTool, OfferedTool};
 use crate::catalog::McpServer;
 use crate::contract::Fault;
 use crate::encoding::sha256_hex;
-use crate::mcp::{ListedTool, Reach, ServerTools, ToolLists};
+use crate::mcp::{Reach, ServerTools, ToolLists};
 
 /// The longest name of a function, in bytes.
 const NAME_BYTES: usize = 64;
@@ -23,7 +23,8 @@ pub(super) fn mcp_tools(
     left_out: &mut LeftOut,
 ) -> Result<Vec<OfferedTool>, Fault> {
     let unreachable = ServerTools::default();
-    let list = lists.get(key).map_or(&unreachable, |list| list.as_ref());
+    let list = lists.iter().find(|(known, _)| known == key);
+    let list = list.map_or(&unreachable, |(_, list)| list.as_ref());
     match list.reach {
         Reach::Unreachable => {
             left_out.tell(format!(
@@ -44,25 +45,22 @@ pub(super) fn mcp_tools(
         );
         left_out.warn("tool_changed", text);
     }
-    let tools: Vec<&ListedTool> = list.tools.iter().filter(|tool| is_wanted(&tool.name)).collect();
-    if wanted != "*" && tools.is_empty() && !list.changed.iter().any(|(name, _)| name == wanted) {
-        left_out.tell(format!("The tool {key}/{wanted} is missing: its server does not offer it."));
-    }
-    let offered = |tool: &ListedTool| {
+    let mut offered = Vec::new();
+    for tool in list.tools.iter().filter(|tool| is_wanted(&tool.name)) {
         let name = name_of(key, &tool.name);
         let description = tool.description.as_deref();
         let definition = definition(&name, description, &tool.input_schema, false)?;
-        Ok(OfferedTool {
-            approval: server.approval(&tool.name).cloned(),
-            mcp: Some(McpTool {
-                server: key.to_owned(),
-                tool: tool.name.clone(),
-                era: list.era.clone(),
-            }),
-            ..OfferedTool::of_server(definition)
-        })
-    };
-    tools.into_iter().map(offered).collect()
+        let (server_key, name, era) =
+            (key.into(), tool.name.as_str().into(), list.era.as_str().into());
+        let mcp = McpTool { server: server_key, tool: name, era };
+        let approval = server.approval(&tool.name);
+        offered.push(OfferedTool::of_server(definition, approval, Some(&mcp))?);
+    }
+    let is_changed = || list.changed.iter().any(|(name, _)| name == wanted);
+    if wanted != "*" && offered.is_empty() && !is_changed() {
+        left_out.tell(format!("The tool {key}/{wanted} is missing: its server does not offer it."));
+    }
+    Ok(offered)
 }
 
 /// The name by which the model sees a tool: `{server}__{tool}`. Where that would not be a function's name, or where

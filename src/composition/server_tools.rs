@@ -27,12 +27,11 @@ pub(super) fn server_tools(
         };
         // The catalog was checked as a whole: only known tools and servers are named.
         if let Some(definition) = built_in {
-            offered.push(OfferedTool::of_server(definition));
+            offered.push(OfferedTool::of_server(definition, None, None)?);
         } else if let Some(tool) = catalog.server_tool(name) {
             let definition =
                 definition(name, Some(&tool.description), &tool.parameters, tool.strict)?;
-            let approval = tool.approval.clone();
-            offered.push(OfferedTool { approval, ..OfferedTool::of_server(definition) });
+            offered.push(OfferedTool::of_server(definition, tool.approval.as_ref(), None)?);
         } else if let Some((key, wanted)) = name.split_once('/')
             && let Some(server) = catalog.mcp_server(key)
         {

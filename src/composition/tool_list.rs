@@ -1,14 +1,14 @@
 //! The tool list of a turn (AGN-011 §4): merged once, frozen until the turn ends.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::tool_definition::ToolDefinition;
 use crate::catalog::{APPROVE_TOOL, Approval};
 use crate::contract::{Fault, Warning};
-use crate::json::first_member;
+use crate::json::{Node, first_member};
 
 /// The most tools of a request: the model service takes no more.
 const MOST_TOOLS: usize = 128;
@@ -23,26 +23,34 @@ pub struct OfferedTool {
     /// The model service runs it by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosted: bool,
-    /// How a human is asked before the server runs it.
+    /// How a human is asked before the server runs it: `{AllowEdit, Message?}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approval: Option<Approval>,
-    /// An MCP server runs it.
+    pub approval: Option<Box<RawValue>>,
+    /// Of a tool that an MCP server runs: `{Server, Tool, Era}`, a [`McpTool`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mcp: Option<McpTool>,
+    pub mcp: Option<Box<RawValue>>,
     /// `{type:"function", name, description?, parameters, strict}`, or a hosted tool as the catalog writes it.
     pub definition: Box<RawValue>,
 }
 
 /// Where a tool of an MCP server is called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct McpTool {
+pub struct McpTool<'a> {
     /// The server's key in the catalog.
-    pub server: String,
+    pub server: Cow<'a, str>,
     /// The tool's own name.
-    pub tool: String,
+    pub tool: Cow<'a, str>,
     /// The era of the protocol in which the server listed it; empty where it is not known.
-    pub era: String,
+    pub era: Cow<'a, str>,
+}
+
+impl<'a> McpTool<'a> {
+    /// What stands in [`OfferedTool::mcp`].
+    fn read(json: &'a RawValue) -> Option<Self> {
+        let text = |name| Node::root(json.get()).find(name).and_then(|node| node.as_text());
+        Some(Self { server: text("Server")?, tool: text("Tool")?, era: text("Era")? })
+    }
 }
 
 /// What is said of tools that a turn does without.
@@ -90,9 +98,23 @@ impl OfferedTool {
             .ok_or_else(|| Fault::internal("A tool's stored definition is unreadable."))
     }
 
-    /// A tool that the server runs unasked.
-    pub(super) fn of_server((name, definition): ToolDefinition) -> Self {
-        Self { on_server: true, ..Self::of_client((name, definition)) }
+    /// Where it is called, if an MCP server runs it.
+    pub(crate) fn mcp_tool(&self) -> Option<McpTool<'_>> {
+        McpTool::read(self.mcp.as_deref()?)
+    }
+
+    /// A tool that the server runs, and how a human is asked about it.
+    pub(super) fn of_server(
+        definition: ToolDefinition,
+        approval: Option<&Approval>,
+        mcp: Option<&McpTool<'_>>,
+    ) -> Result<Self, Fault> {
+        let approval = approval.map(to_raw_value).transpose();
+        let mcp = mcp.map(to_raw_value).transpose();
+        let (Ok(approval), Ok(mcp)) = (approval, mcp) else {
+            return Err(Fault::unwritable("A tool definition"));
+        };
+        Ok(Self { on_server: true, approval, mcp, ..Self::of_client(definition) })
     }
 
     fn of_client((name, definition): ToolDefinition) -> Self {
@@ -127,15 +149,16 @@ pub(super) fn merge_tools(
         }
     }
     let own = server.iter().filter(|tool| tool.mcp.is_none());
-    let own: BTreeSet<String> = own.map(|tool| tool.name.clone()).collect();
+    let own: Vec<String> = own.map(|tool| tool.name.clone()).collect();
     for tool in server {
         let rival = list.iter().find(|known| known.name == tool.name);
         let is_own_name = tool.mcp.is_some() && own.contains(&tool.name);
+        let is_named_twice = rival.is_some_and(|rival| {
+            rival.mcp.as_deref().map(RawValue::get) == tool.mcp.as_deref().map(RawValue::get)
+        });
         if rival.is_none() && !is_own_name {
             list.push(tool);
-        } else if let Some(mcp) =
-            tool.mcp.filter(|mcp| rival.and_then(|tool| tool.mcp.as_ref()) != Some(mcp))
-        {
+        } else if let Some(mcp) = tool.mcp_tool().filter(|_| !is_named_twice) {
             let message = format!(
                 "The tool {}/{} was left out: another tool has the name {}.",
                 mcp.server, mcp.tool, tool.name

@@ -2,16 +2,17 @@
 //! nobody.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::pin::pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::task::Poll;
 
-use futures_util::future::{Either, join_all, select};
-use serde::Deserialize;
+use futures_util::future::{Either, select};
 use serde_json::json;
 
 use crate::catalog::{Catalog, McpServer};
-use crate::mcp::{RETRY_MS, Reach, ServerTools, ToolLists, ToolsAnswer};
+use crate::json::first_member;
+use crate::mcp::{RETRY_MS, ServerTools, ToolLists, ToolsAnswer};
 use crate::ports::{ObjectQuestion, Platform};
 
 /// How long a turn waits for a list, in milliseconds.
@@ -21,12 +22,14 @@ const WAIT_MS: u64 = 5_000;
 const MOST_LISTS: usize = 64;
 const MOST_BYTES: usize = 4_000_000;
 
-/// The lists that this isolate knows, by the object that keeps each and the server's definition.
+/// The lists that this isolate knows.
 #[derive(Debug, Default)]
-pub(super) struct KnownLists(RefCell<BTreeMap<String, Known>>);
+pub(super) struct KnownLists(RefCell<Vec<Known>>);
 
 #[derive(Clone, Debug)]
 struct Known {
+    /// The name of the object that keeps it, and the fingerprint of the server's definition.
+    name: String,
     fresh_until: u64,
     tools: Rc<ServerTools>,
 }
@@ -39,10 +42,22 @@ impl KnownLists {
         catalog: &Catalog,
         keys: &[String],
     ) -> ToolLists {
+        let lists = RefCell::new(ToolLists::new());
         let servers = keys.iter().filter_map(|key| Some((key, catalog.mcp_server(key)?)));
-        let lists = servers
-            .map(async |(key, server)| (key.clone(), self.of_server(platform, key, server).await));
-        join_all(lists).await.into_iter().collect()
+        let mut asking: Vec<Pin<Box<dyn Future<Output = ()> + '_>>> = Vec::new();
+        for (key, server) in servers {
+            let lists = &lists;
+            asking.push(Box::pin(async move {
+                let tools = self.of_server(platform, key, server).await;
+                lists.borrow_mut().push((key.clone(), tools));
+            }));
+        }
+        poll_fn(|context| {
+            asking.retain_mut(|list| list.as_mut().poll(context).is_pending());
+            if asking.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        lists.take()
     }
 
     async fn of_server<P: Platform>(
@@ -55,63 +70,50 @@ impl KnownLists {
         let Some(tenant) = platform.tenant() else { return Rc::default() };
         let object = format!("mcp:{tenant}:{key}");
         let name = format!("{object} {}", server.fingerprint);
-        let known = self.0.borrow().get(&name).cloned();
+        let known = self.0.borrow().iter().find(|known| known.name == name).cloned();
         if let Some(known) = known.as_ref().filter(|known| platform.now_ms() < known.fresh_until) {
             return Rc::clone(&known.tools);
         }
         let answer = told(platform, &object, key).await;
         let now = platform.now_ms();
-        let fresh = match answer {
-            Some(ToolsAnswer { server: definition, fresh_ms, is_stale, list: Some(list) }) => {
-                let mut tools = ServerTools::of(server, list);
-                for (tool, hash) in &tools.changed {
-                    platform.log(json!({
-                        "event": "tool_changed", "level": "warn", "server": key, "tool": tool, "sha256": hash,
-                    }));
-                }
-                if is_stale {
-                    tools.reach = Reach::Stale;
-                }
-                // The object may still have the catalog of before.
-                let is_same = definition == server.fingerprint;
-                let fresh_ms = if is_same { fresh_ms } else { RETRY_MS };
-                Known { fresh_until: now + fresh_ms, tools: Rc::new(tools) }
-            }
-            // A list of before serves until the server is back.
-            _ => Known {
-                fresh_until: now + RETRY_MS,
-                tools: known.map_or_else(Rc::default, |known| known.tools.as_stale()),
-            },
-        };
-        let tools = Rc::clone(&fresh.tools);
-        self.keep(name, fresh);
+        let told = answer.as_ref().and_then(|answer| {
+            let tools = ServerTools::of(server, answer.list.as_ref()?)?;
+            // The object may still have the catalog of before.
+            let is_same = answer.server == server.fingerprint;
+            let fresh_ms = if is_same { answer.fresh_ms } else { RETRY_MS };
+            let tools = if answer.is_stale { tools.as_stale() } else { Rc::new(tools) };
+            Some((fresh_ms, tools))
+        });
+        // A list of before serves until the server is back.
+        let before = || (RETRY_MS, known.map_or_else(Rc::default, |known| known.tools.as_stale()));
+        let (fresh_ms, tools) = told.unwrap_or_else(before);
+        for (tool, hash) in &tools.changed {
+            platform.log(json!({
+                "event": "tool_changed", "level": "warn", "server": key, "tool": tool, "sha256": hash,
+            }));
+        }
+        self.keep(Known { name, fresh_until: now + fresh_ms, tools: Rc::clone(&tools) });
         tools
     }
 
-    /// Keeps a list, in place of those that are the longest out of date where there are too many.
-    fn keep(&self, name: String, known: Known) {
+    /// Keeps a list, in place of the oldest ones where there are too many.
+    fn keep(&self, fresh: Known) {
         let mut lists = self.0.borrow_mut();
-        lists.insert(name, known);
-        let bytes = |lists: &BTreeMap<String, Known>| -> usize {
-            lists.values().map(|known| known.tools.bytes()).sum()
-        };
-        while lists.len() > 1 && (lists.len() > MOST_LISTS || bytes(&lists) > MOST_BYTES) {
-            let oldest = lists.iter().min_by_key(|(_, known)| known.fresh_until);
-            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else { return };
-            lists.remove(&oldest);
+        lists.retain(|known| known.name != fresh.name);
+        let mut bytes = fresh.tools.bytes();
+        bytes += lists.iter().map(|known| known.tools.bytes()).sum::<usize>();
+        while !lists.is_empty() && (lists.len() >= MOST_LISTS || bytes > MOST_BYTES) {
+            // They stand in the order in which they were kept.
+            bytes -= lists.remove(0).tools.bytes();
         }
+        lists.push(fresh);
     }
 }
 
 /// What the object that keeps a list says; `None` when it does not in time.
 async fn told<P: Platform>(platform: &P, object: &str, key: &str) -> Option<ToolsAnswer> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Successful {
-        result: ToolsAnswer,
-    }
     let answer = pin!(platform.ask_object(object, ObjectQuestion::Tools, key.to_owned()));
     let time_out = pin!(platform.sleep(WAIT_MS));
     let Either::Left((answer, _)) = select(answer, time_out).await else { return None };
-    serde_json::from_str::<Successful>(&answer.ok()?).ok().map(|successful| successful.result)
+    ToolsAnswer::read(first_member(answer.ok()?.as_bytes(), "Result")?)
 }

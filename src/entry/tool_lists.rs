@@ -25,7 +25,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         loop {
             // Admission reports a fault of the storage.
             let keys = self.servers_of(catalog, turn).unwrap_or_default();
-            if keys.iter().all(|key| lists.contains_key(key)) {
+            if keys.iter().all(|key| lists.iter().any(|(known, _)| known == key)) {
                 return lists;
             }
             lists = source.tool_lists.of(self.platform.as_ref(), catalog, &keys).await;
@@ -43,16 +43,18 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => starting_mode(catalog, conversation),
         };
         let names = mode.tools.iter().chain(&conversation.mcp_tools);
-        let mut keys: Vec<String> =
-            names.filter_map(|name| Some(name.split_once('/')?.0.to_owned())).collect();
+        let mut keys: Vec<String> = Vec::new();
+        for (key, _) in names.filter_map(|name| name.split_once('/')) {
+            if !keys.iter().any(|known| known == key) {
+                keys.push(key.to_owned());
+            }
+        }
         if let Some(session) = session.filter(|_| !keys.is_empty()) {
             let waits = session.live_turn.is_some();
             if waits || self.store.turn(&turn.turn_id)?.is_some() {
                 keys.clear();
             }
         }
-        keys.sort();
-        keys.dedup();
         Ok(keys)
     }
 }

@@ -1,7 +1,5 @@
 //! The views of a session, a turn, a trace and the modes (interface §1). Times are ISO 8601, UTC.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -29,7 +27,7 @@ pub(super) struct SessionView {
     updated_at: String,
     /// The number of accepted turns.
     turn_count: u64,
-    /// Prompt tokens of the newest model call; absent until one was told.
+    /// Prompt tokens of the newest model call that told them, summaries aside; absent until one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     context_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -264,11 +262,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         });
         let calls = self.store.turn_calls(turn.ordinal)?;
         let mcp_tools = match calls.is_empty() {
-            true => BTreeMap::new(),
+            true => Vec::new(),
             false => self.store.mcp_tools(&turn)?,
         };
         let traced = |call: Call| {
-            let mcp = mcp_tools.get(&call.name).cloned();
+            let mcp = mcp_tools.iter().find(|(name, _)| *name == call.name);
+            let mcp = mcp.map(|(_, mcp)| mcp.clone());
             traced(call, mcp)
         };
         Ok(TraceView {

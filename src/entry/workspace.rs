@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::admission_context::ContextSource;
 use super::front_door::object_failed;
@@ -126,7 +127,8 @@ impl<D: Database> WorkspaceHost<D> {
         let unknown = || Fault::internal("The catalog has no such MCP server yet.");
         let server = catalog.mcp_server(key).ok_or_else(unknown)?;
         let told = self.list.tools(platform, self.index.database(), key, server).await?;
-        Ok(shown(&told))
+        // It is JSON, so this never is the default.
+        Ok(shown(&RawValue::from_string(told.written()).unwrap_or_default()))
     }
 
     /// `POST …/compare`: what a client has to send, and what it does not list.

@@ -1,33 +1,36 @@
 //! JSON in the one form that RFC 8785 gives it, for hashes of what a server says.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A value in the form of RFC 8785: no white space, members in the order of their names' UTF-16 code units,
 /// numbers as ECMAScript writes them.
-pub(super) fn canonical_json(value: &Value) -> String {
+pub(super) fn canonical_json(value: Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
     text
 }
 
-fn write(value: &Value, text: &mut String) {
+fn write(value: Value, text: &mut String) {
     match value {
         Value::Array(items) => {
             text.push('[');
-            for (place, item) in items.iter().enumerate() {
+            for (place, item) in items.into_iter().enumerate() {
                 separate(place, text);
                 write(item, text);
             }
             text.push(']');
         }
         Value::Object(members) => {
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
+            // A map has its members in the order of their names' characters.
+            let ordered: Map<String, Value> = members
+                .into_iter()
+                .map(|(name, value)| (mapped(&name, to_utf16_order), value))
+                .collect();
             text.push('{');
-            for (place, (name, value)) in members.into_iter().enumerate() {
+            for (place, (name, value)) in ordered.into_iter().enumerate() {
                 separate(place, text);
                 // Strings are escaped there as the RFC demands.
-                text.push_str(&Value::from(name.as_str()).to_string());
+                text.push_str(&Value::from(mapped(&name, from_utf16_order)).to_string());
                 text.push(':');
                 write(value, text);
             }
@@ -41,6 +44,28 @@ fn write(value: &Value, text: &mut String) {
 fn separate(place: usize, text: &mut String) {
     if place > 0 {
         text.push(',');
+    }
+}
+
+fn mapped(name: &str, character: fn(u32) -> u32) -> String {
+    name.chars().filter_map(|known| char::from_u32(character(u32::from(known)))).collect()
+}
+
+/// The number of a character among all, in the order of their UTF-16 code units: surrogates, and with them all that is
+/// above U+FFFF, come before U+E000.
+fn to_utf16_order(character: u32) -> u32 {
+    match character {
+        0xe000..=0xffff => character + 0x10_0000,
+        0x1_0000.. => character - 0x2000,
+        _ => character,
+    }
+}
+
+fn from_utf16_order(number: u32) -> u32 {
+    match number {
+        0x10_e000.. => number - 0x10_0000,
+        0xe000.. => number + 0x2000,
+        _ => number,
     }
 }
 
@@ -134,7 +159,7 @@ mod tests {
             (r#" [ { } , [ ] , -0 , 18446744073709551615 ] "#, "[{},[],0,18446744073709552000]"),
         ] {
             let value: Value = serde_json::from_str(json).unwrap();
-            assert_eq!(canonical_json(&value), canonical);
+            assert_eq!(canonical_json(value), canonical);
         }
     }
 }

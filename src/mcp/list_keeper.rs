@@ -5,12 +5,13 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Connection, ListedTool, list_tools};
+use super::message::{quoted, text_of};
+use super::{Connection, Era, ListedTool, list_tools};
 use crate::catalog::McpServer;
 use crate::contract::Fault;
+use crate::json::first_member;
 use crate::ports::{Database, Platform};
 
 /// The shortest time for which a list is good, in milliseconds, whatever its server promises.
@@ -33,19 +34,8 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS tool_list (
     list TEXT NOT NULL
 )";
 
-/// What a server said of its tools.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct KeptList {
-    /// The era of the protocol in which it said so.
-    pub era: String,
-    /// As it lists them.
-    pub tools: Vec<ListedTool>,
-}
-
 /// What a session is told of a server's tools.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
+#[derive(Debug)]
 pub struct ToolsAnswer {
     /// The fingerprint of the server's definition under which this was said.
     pub server: String,
@@ -53,8 +43,31 @@ pub struct ToolsAnswer {
     pub fresh_ms: u64,
     /// The server has failed since it gave the list.
     pub is_stale: bool,
-    /// Absent when the server has failed and there is no earlier list.
-    pub list: Option<KeptList>,
+    /// `{"era","tools"}` as JSON, each tool as its server lists it. Absent when the server has failed and there is no
+    /// earlier list.
+    pub list: Option<String>,
+}
+
+impl ToolsAnswer {
+    /// As JSON.
+    pub fn written(&self) -> String {
+        let Self { server, fresh_ms, is_stale, list } = self;
+        let list = list.as_deref().unwrap_or("null");
+        format!(
+            r#"{{"Server":"{server}","FreshMs":{fresh_ms},"IsStale":{is_stale},"List":{list}}}"#
+        )
+    }
+
+    /// What was written so; `None` for any other text.
+    pub fn read(json: &str) -> Option<Self> {
+        let member = |name| first_member(json.as_bytes(), name);
+        Some(Self {
+            server: text_of(json, "Server")?.into_owned(),
+            fresh_ms: member("FreshMs")?.parse().ok()?,
+            is_stale: member("IsStale")? == "true",
+            list: member("List").filter(|list| *list != "null").map(str::to_owned),
+        })
+    }
 }
 
 /// Keeps the tools of one server.
@@ -74,7 +87,7 @@ struct Kept {
     /// The fingerprint of the server's definition in the catalog.
     server: String,
     connection: Connection,
-    list: Option<(u64, KeptList)>,
+    list: Option<(u64, String)>,
 }
 
 impl ListKeeper {
@@ -114,11 +127,7 @@ impl ListKeeper {
         let statement = "SELECT fresh_until, list FROM tool_list WHERE server = ?";
         let row = database.first(statement, &[server.fingerprint.as_str().into()])?;
         let list = match row {
-            Some(row) => {
-                let list: String = row.get("list")?;
-                let list = serde_json::from_str(&list).map_err(|_| unreadable())?;
-                Some((row.get("fresh_until")?, list))
-            }
+            Some(row) => Some((row.get("fresh_until")?, row.get("list")?)),
             None => None,
         };
         Ok(Kept { server: server.fingerprint.clone(), list, ..Kept::default() })
@@ -141,8 +150,7 @@ impl ListKeeper {
                             "event": "tool_unusable", "level": "warn", "server": key, "tool": tool, "why": why,
                         }));
                     }
-                    let era = kept.connection.era().map_or("", |era| era.as_str()).to_owned();
-                    let list = KeptList { era, tools: listing.tools };
+                    let list = written(&kept.connection, &listing.tools);
                     let fresh_ms = listing.ttl_ms.clamp(LEAST_MS, MOST_MS);
                     let until = platform.now_ms() + fresh_ms;
                     store(database, server, until, &list)?;
@@ -165,18 +173,38 @@ impl ListKeeper {
     }
 }
 
-fn said(server: &McpServer, fresh_ms: u64, list: Option<&KeptList>) -> ToolsAnswer {
+fn said(server: &McpServer, fresh_ms: u64, list: Option<&String>) -> ToolsAnswer {
     let server = server.fingerprint.clone();
     ToolsAnswer { server, fresh_ms, is_stale: false, list: list.cloned() }
+}
+
+/// A list as it is kept.
+fn written(connection: &Connection, tools: &[ListedTool]) -> String {
+    let era = connection.era().map_or("", Era::as_str);
+    let mut list = format!(r#"{{"era":"{era}","tools":["#);
+    for (place, tool) in tools.iter().enumerate() {
+        let comma = if place == 0 { "" } else { "," };
+        list.push_str(comma);
+        list.push_str(r#"{"name":"#);
+        list.push_str(&quoted(&tool.name));
+        if let Some(description) = &tool.description {
+            list.push_str(r#","description":"#);
+            list.push_str(&quoted(description));
+        }
+        list.push_str(r#","inputSchema":"#);
+        list.push_str(tool.input_schema.get());
+        list.push('}');
+    }
+    list.push_str("]}");
+    list
 }
 
 fn store<D: Database>(
     database: &D,
     server: &McpServer,
     until: u64,
-    list: &KeptList,
+    list: &str,
 ) -> Result<(), Fault> {
-    let list = serde_json::to_string(list).map_err(|_| unreadable())?;
     if list.len() > STORED_BYTES {
         return database.execute("DELETE FROM tool_list", &[]);
     }
@@ -184,10 +212,6 @@ fn store<D: Database>(
         "REPLACE INTO tool_list (id, server, fresh_until, list) VALUES (1, ?, ?, ?)",
         &[server.fingerprint.as_str().into(), until.into(), list.into()],
     )
-}
-
-fn unreadable() -> Fault {
-    Fault::internal("A server's list of tools is unreadable.")
 }
 
 /// Lets one in at a time.

@@ -21,8 +21,6 @@ mod server_tools;
 mod tool_answer;
 mod tool_list;
 
-use std::collections::BTreeSet;
-
 use serde_json::value::RawValue;
 
 use crate::catalog::HttpService;
@@ -37,7 +35,7 @@ use remedy::HEADER_MISMATCH;
 
 pub use connection::{Connection, Era};
 pub use failure::McpFailure;
-pub use list_keeper::{KeptList, ListKeeper, RETRY_MS, ToolsAnswer};
+pub use list_keeper::{ListKeeper, RETRY_MS, ToolsAnswer};
 pub use server_tools::{Reach, ServerTools, ToolLists};
 pub use tool_list::{ListedTool, Listing};
 
@@ -100,7 +98,7 @@ pub async fn call_tool<P: Platform>(
 async fn list<P: Platform>(client: &mut Client<'_, P>) -> Result<Listing, McpFailure> {
     let mut listing = Listing::new();
     let (mut params, mut left) = (String::new(), LIST_BYTES);
-    let mut cursors = BTreeSet::new();
+    let mut cursors = Vec::new();
     for _ in 0..MOST_PAGES {
         let page = client.request(&Call::new("tools/list", params), left).await;
         let page = page.map_err(|failure| match failure {
@@ -112,8 +110,9 @@ async fn list<P: Platform>(client: &mut Client<'_, P>) -> Result<Listing, McpFai
         left = left.saturating_sub(page.len());
         match listing.add(&page)? {
             // A server that gives a cursor again would go on for ever.
-            Some(cursor) if cursors.insert(cursor.clone()) => {
+            Some(cursor) if !cursors.contains(&cursor) => {
                 params = format!(r#""cursor":{cursor}"#);
+                cursors.push(cursor);
             }
             _ => break,
         }

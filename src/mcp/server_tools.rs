@@ -1,7 +1,6 @@
 //! The tools of a server that a turn may offer: those of its list that the catalog allows and whose definitions
 //! are the ones that were approved, in a form that model services take.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use serde_json::value::{RawValue, to_raw_value};
@@ -9,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::ListedTool;
 use super::canonical_json::canonical_json;
-use super::list_keeper::KeptList;
+use super::message::text_of;
+use super::tool_list::Listing;
 use crate::catalog::McpServer;
 use crate::encoding::sha256_hex;
 
@@ -31,7 +31,7 @@ pub struct ServerTools {
 }
 
 /// The tools of servers, by the servers' keys.
-pub type ToolLists = BTreeMap<String, Rc<ServerTools>>;
+pub type ToolLists = Vec<(String, Rc<ServerTools>)>;
 
 /// How a server was when it was asked for its tools last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,22 +46,24 @@ pub enum Reach {
 }
 
 impl ServerTools {
-    /// The tools of a list.
-    pub fn of(server: &McpServer, list: KeptList) -> Self {
-        let KeptList { era, tools } = list;
+    /// The tools of a list as [`super::ListKeeper`] keeps it; `None` for any other text.
+    pub fn of(server: &McpServer, list: &str) -> Option<Self> {
+        let mut listing = Listing::new();
+        listing.add(list).ok()?;
+        let era = text_of(list, "era")?.into_owned();
         let mut allowed = Self { era, reach: Reach::Reached, ..Self::default() };
-        for tool in tools.into_iter().filter(|tool| server.allows(&tool.name)) {
+        for tool in listing.tools.into_iter().filter(|tool| server.allows(&tool.name)) {
             let Ok(schema) = serde_json::from_str(tool.input_schema.get()) else { continue };
-            let pin = server.pins.get(&tool.name);
+            let pin = server.pin(&tool.name);
             let hash = pin.map(|_| hash_of(&tool, &schema));
-            if let Some(hash) = hash.filter(|hash| Some(hash) != pin) {
+            if let Some(hash) = hash.filter(|hash| Some(hash.as_str()) != pin) {
                 allowed.changed.push((tool.name, hash));
             } else if let Ok(input_schema) = fitting(schema) {
-                allowed.tools.push(ListedTool { input_schema, ..tool });
+                let place = allowed.tools.partition_point(|known| known.name < tool.name);
+                allowed.tools.insert(place, ListedTool { input_schema, ..tool });
             }
         }
-        allowed.tools.sort_by(|one, other| one.name.cmp(&other.name));
-        allowed
+        Some(allowed)
     }
 
     /// The same tools, of a server that has failed since it listed them.
@@ -84,11 +86,13 @@ impl ServerTools {
 /// The hash of a definition: SHA-256 of `{name, description, inputSchema}` in the form of RFC 8785, in lower-case
 /// hex. An absent description is left out.
 fn hash_of(tool: &ListedTool, schema: &Map<String, Value>) -> String {
-    let mut definition = json!({ "name": tool.name, "inputSchema": schema });
-    if let (Some(description), Some(members)) = (&tool.description, definition.as_object_mut()) {
-        members.insert("description".to_owned(), description.as_str().into());
+    let mut definition = Map::new();
+    definition.insert("name".to_owned(), tool.name.as_str().into());
+    definition.insert("inputSchema".to_owned(), schema.clone().into());
+    if let Some(description) = &tool.description {
+        definition.insert("description".to_owned(), description.as_str().into());
     }
-    sha256_hex(canonical_json(&definition).as_bytes())
+    sha256_hex(canonical_json(definition.into()).as_bytes())
 }
 
 /// The schema with all that model services ask for, and without what they refuse.
@@ -123,12 +127,15 @@ fn say_items(schema: &mut Value) {
 mod tests {
     use super::*;
 
-    fn listed(name: &str, description: Option<&str>, schema: &str) -> ListedTool {
-        ListedTool {
-            name: name.to_owned(),
-            description: description.map(str::to_owned),
-            input_schema: RawValue::from_string(schema.to_owned()).unwrap(),
-        }
+    fn listed(name: &str, description: Option<&str>, schema: &str) -> String {
+        let description = description.map(|text| format!(r#""description":{},"#, json!(text)));
+        let description = description.unwrap_or_default();
+        format!(r#"{{"name":{},{description}"inputSchema":{schema}}}"#, json!(name))
+    }
+
+    fn of(server: &McpServer, tools: &[String]) -> ServerTools {
+        let list = format!(r#"{{"era":"modern","tools":[{}]}}"#, tools.join(","));
+        ServerTools::of(server, &list).unwrap()
     }
 
     fn names(tools: &[ListedTool]) -> Vec<&str> {
@@ -142,17 +149,19 @@ mod tests {
         let without = r#"{"inputSchema":{"type":"object"},"name":"bare"}"#;
         let pins = [("add", text), ("bare", without)];
         let pins = pins.map(|(name, text)| (name.to_owned(), sha256_hex(text.as_bytes())));
-        let server = McpServer { pins: pins.into(), ..McpServer::default() };
+        let server = McpServer { pins: pins.to_vec(), ..McpServer::default() };
         let schema =
             r#"{ "type": "object", "properties": { "a": { "type": "number", "maximum": 1e3 } } }"#;
         let bare = r#"{"type":"object"}"#;
-        let of = |tools| ServerTools::of(&server, KeptList { era: String::new(), tools });
 
-        let same = of(vec![
-            listed("other", None, bare),
-            listed("add", Some("Adds €."), schema),
-            listed("bare", None, bare),
-        ]);
+        let same = of(
+            &server,
+            &[
+                listed("other", None, bare),
+                listed("add", Some("Adds €."), schema),
+                listed("bare", None, bare),
+            ],
+        );
         assert_eq!(names(&same.tools), ["add", "bare", "other"]);
         assert!(same.changed.is_empty(), "{same:?}");
         for changed in [
@@ -161,10 +170,8 @@ mod tests {
             listed("add", Some("Adds €."), &schema.replace("1e3", "1e4")),
             listed("bare", Some(""), bare),
         ] {
-            let name = changed.name.clone();
-            let left = of(vec![changed]);
-            assert!(left.tools.is_empty(), "{left:?}");
-            assert_eq!(left.changed[0].0, name);
+            let left = of(&server, std::slice::from_ref(&changed));
+            assert!(left.tools.is_empty() && left.changed.len() == 1, "{changed} {left:?}");
         }
     }
 
@@ -181,8 +188,7 @@ mod tests {
                 r#"{"properties":{"a":{"items":{},"type":["array","null"]},"b":{"anyOf":[{"items":{},"type":"array"}]},"c":{"items":{"items":{},"type":"array"},"type":"array"}},"type":"object"}"#,
             ),
         ] {
-            let tools = vec![listed("t", None, schema)];
-            let made = ServerTools::of(&server, KeptList { era: String::new(), tools });
+            let made = of(&server, &[listed("t", None, schema)]);
             assert_eq!(made.tools[0].input_schema.get(), fitting);
         }
     }

@@ -3,8 +3,6 @@
 //!
 //! Each part is read without an await, so it is consistent in itself.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -128,7 +126,7 @@ impl ExportedTurn {
 
 impl<D: Database> SessionStore<D> {
     /// Where the turn's tools of MCP servers are called, by the names under which the model sees them: JSON.
-    pub(crate) fn mcp_tools(&self, turn: &Turn) -> Result<BTreeMap<String, Box<RawValue>>, Fault> {
+    pub(crate) fn mcp_tools(&self, turn: &Turn) -> Result<Vec<(String, Box<RawValue>)>, Fault> {
         let tools: Vec<ExportedTool> = from_json("tools", &self.text(&turn.tools)?)?;
         Ok(tools.into_iter().filter_map(|tool| Some((tool.name, tool.mcp?))).collect())
     }

@@ -38,6 +38,10 @@ impl Runtime {
         let name = state.id().name();
         Self { env, state, rows, class, name, files: FileBucket::default() }
     }
+
+    fn tenant_and_id(&self) -> Option<(&str, &str)> {
+        self.name.as_deref()?.split_once('/')
+    }
 }
 
 impl Platform for Runtime {
@@ -84,7 +88,7 @@ impl Platform for Runtime {
             url: &format!("https://object{}", question.path()),
             last_event_id: None,
             received_at: self.now_ms(),
-            key_id: None,
+            key_id: "",
         };
         let response = ask(&self.env, &request, Some(body)).await?;
         let text = response.text()?;
@@ -93,7 +97,7 @@ impl Platform for Runtime {
     }
 
     fn tenant(&self) -> Option<&str> {
-        self.name.as_deref()?.split_once('/').map(|(tenant, _)| tenant)
+        self.tenant_and_id().map(|(tenant, _)| tenant)
     }
 
     fn object_id(&self) -> String {
@@ -145,8 +149,7 @@ impl Platform for Runtime {
 
     fn log(&self, mut line: Value) {
         if let (ObjectClass::Session, Some(members)) = (self.class, line.as_object_mut()) {
-            let name = self.name.as_deref();
-            if let Some((tenant, session)) = name.and_then(|name| name.split_once('/')) {
+            if let Some((tenant, session)) = self.tenant_and_id() {
                 members.insert("tenant".to_owned(), tenant.into());
                 members.insert("session".to_owned(), session.into());
             }

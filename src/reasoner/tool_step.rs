@@ -77,19 +77,26 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<ToolRun, Fault> {
         let (platform, catalog) = (self.platform.as_ref(), &self.catalog);
         let offered = running.tools.get(invocation.name);
-        let Some((offered, mcp)) = offered.and_then(|tool| Some((tool, tool.mcp.as_ref()?))) else {
+        let Some((offered, mcp)) = offered.and_then(|tool| Some((tool, tool.mcp_tool()?))) else {
             return server_tools::run(platform, catalog, links, invocation, None).await;
         };
         let server = catalog.mcp_server(&mcp.server);
         // What was learnt under another definition of the server does not count.
         let known = server.map_or("", |server| &server.fingerprint);
-        let connection = self.connections.borrow_mut().remove(known);
-        let mut connection = connection.unwrap_or_else(|| Connection::read(&mcp.era));
+        let mut connection = self.connection(known, &mcp.era);
         let tool = ToolRef { name: &mcp.tool, input_schema: offered.parameters()? };
         let call = McpCall { server, tool, connection: &mut connection };
         let run = server_tools::run(platform, catalog, links, invocation, Some(call)).await;
-        self.connections.borrow_mut().insert(known.to_owned(), connection);
+        self.connections.borrow_mut().push((known.to_owned(), connection));
         run
+    }
+
+    /// Takes a connection of the session out of its memory, or begins one with a server of that era.
+    fn connection(&self, known: &str, era: &str) -> Connection {
+        let mut connections = self.connections.borrow_mut();
+        let place = connections.iter().position(|(name, _)| name == known);
+        let connection = place.map(|place| connections.swap_remove(place).1);
+        connection.unwrap_or_else(|| Connection::read(era))
     }
 
     /// Shows that a server tool begins or, with success and milliseconds, has ended. Clients see of the

@@ -2,7 +2,6 @@
 //! waits for its client.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -20,7 +19,7 @@ use crate::ports::{Database, Deployment, Platform};
 
 /// The session's connections to MCP servers, by the fingerprints of the servers' definitions. They are in memory
 /// alone: without, a server is only greeted once more.
-pub(crate) type Connections = RefCell<BTreeMap<String, Connection>>;
+pub(crate) type Connections = RefCell<Vec<(String, Connection)>>;
 
 /// Runs the turns of one session (AGN-027 E).
 #[derive(Debug)]

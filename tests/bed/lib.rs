@@ -16,6 +16,7 @@ mod mcp_service;
 mod model_service;
 mod planned_model;
 mod platform;
+mod published_schema;
 mod reply;
 mod requests;
 mod response_stream;
@@ -34,6 +35,7 @@ pub use mcp_service::{McpRequest, McpState, tool as mcp_tool};
 pub use model_service::ModelService;
 pub use planned_model::{is_record, planned};
 pub use platform::{Player, World};
+pub use published_schema::assert_published;
 pub use reply::{
     Answer, Ending, Item, Reply, call, error_event, failed, http_error, incomplete,
     incomplete_without_items, raw, say, says,
@@ -41,5 +43,5 @@ pub use reply::{
 pub use requests::{results, turn, with};
 pub use scripted_service::{HttpReply, Piece};
 pub use session::{Bed, Heard, Pending};
-pub use streams::{Exchange, own_streams, recorded_exchanges, shared};
+pub use streams::{Exchange, own_streams, recorded_exchanges};
 pub use tool_service::ToolAnswer;

@@ -212,7 +212,7 @@ fn a_full_document_is_read_member_by_member() {
                 ("*".into(), Some(Approval { allow_edit: true, message: None })),
                 ("read_*".into(), None),
             ],
-            pins: [("search".into(), "0a".repeat(32))].into(),
+            pins: vec![("search".into(), "0a".repeat(32))],
             on_error: OnError::FailTurn,
             fingerprint: fingerprint("docs"),
         })
@@ -227,7 +227,7 @@ fn a_full_document_is_read_member_by_member() {
             },
             allow: None,
             approvals: vec![],
-            pins: [].into(),
+            pins: vec![],
             on_error: OnError::ReportToModel,
             fingerprint: fingerprint("crm"),
         })

@@ -5,8 +5,10 @@ import { apiKeys, clientTool, httpTool, refusalOf, resultOf, rigForFile, userTur
 import { answer, call, text } from './scripted_model.mjs';
 
 const KEY = 'key-of-the-approving-client';
+const KEY_ID = 'Zoë & sons, 1%';
+const keys = JSON.parse(apiKeys({ [KEY]: 'acme' })).map((entry) => ({ ...entry, Id: KEY_ID }));
 const rig = rigForFile({
-  vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'Zoë-&-sons' }).replace('Zoë-&-sons","Sha', 'acme","Sha') },
+  vars: { AUTH: undefined, API_KEYS: JSON.stringify(keys) },
   catalog: (catalog, { toolUrl }) => {
     const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
     catalog.ServerTools.push(
@@ -58,13 +60,13 @@ test('three equal decisions at once, and one more after a restart, are one POST 
 
   const [{ RunsOn, Approval }] = (await get(`${path}/trace`)).ToolCalls;
   const { WaitedMs, ...rest } = Approval;
-  assert.deepEqual([RunsOn, rest], ['server', { Decision: 'approved', Edited: false, DecidedBy: 'id-of-Zoë-&-sons' }]);
+  assert.deepEqual([RunsOn, rest], ['server', { Decision: 'approved', Edited: false, DecidedBy: KEY_ID }]);
   assert.ok(Number.isInteger(WaitedMs) && WaitedMs >= 0);
   const [exported] = (await get(`/sessions/${ids.SessionId}/export`)).Turns[0].ToolCalls;
-  assert.deepEqual(exported.Approval, { AllowEdit: true, Message: 'It leaves.', Decision: 'approved', DecidedBy: 'id-of-Zoë-&-sons', WaitedMs });
+  assert.deepEqual(exported.Approval, { AllowEdit: true, Message: 'It leaves.', Decision: 'approved', DecidedBy: KEY_ID, WaitedMs });
   const lines = rig.logs.filter((line) => line.includes('"approval"')).map((line) => JSON.parse(line));
   assert.deepEqual(lines.map(({ call: id, tool, key, decision: said }) => [id, tool, key, said]), [
-    [mail.callId, 'send_mail', 'id-of-Zoë-&-sons', 'approved'],
+    [mail.callId, 'send_mail', KEY_ID, 'approved'],
   ]);
 });
 
@@ -93,9 +95,9 @@ test('edited arguments run where the tool permits it and they fit, and a faulty 
     return post({ ...ids, ToolResults: [decided(first, mail), decided(second, 'own'), decided(third, drop)] });
   };
   const refused = await send({ Approved: true, Arguments: { to: 7 } }, { Approved: true, Arguments: { q: 'b' } });
-  assert.deepEqual(refusalOf(refused), [400, 'invalid_field']);
+  assert.deepEqual(refusalOf(refused), [400, 'invalid_field', 'invalid_field']);
   assert.deepEqual(refused.json.Errors.map(({ Path }) => Path), ['/ToolResults/0/ResultJson', '/ToolResults/2/ResultJson']);
-  assert.match(refused.json.Errors[0].Message, /Arguments\.to must be of type string/);
+  assert.match(refused.json.Errors[0].Message, /Arguments\.to must keep to "type": "string"/);
   assert.equal((await get(path)).Status, 'awaiting_tools');
 
   const final = resultOf(await send({ Approved: true, Arguments: { to: 'bob' } }, { Approved: true }));

@@ -56,8 +56,8 @@ fn any_number_that_ask_at_once_cost_the_server_one_request() {
     let (answers, took_ms) = asked(&step, &keeper, &disk, &server, 5);
     assert_eq!(took_ms, 7, "none waits for a request of its own");
     for answer in &answers {
-        let list = answer.list.as_ref().unwrap();
-        assert_eq!((list.tools[0].name.as_str(), list.era.as_str()), ("a", "modern"));
+        let list: Value = serde_json::from_str(answer.list.as_ref().unwrap()).unwrap();
+        assert_eq!(list, json!({ "era": "modern", "tools": [mcp_tool("a")] }));
         assert!(
             !answer.is_stale && answer.fresh_ms == KEPT_MS && answer.server == server.fingerprint
         );
@@ -86,7 +86,7 @@ fn a_list_that_is_too_long_for_a_row_is_kept_in_memory() {
     let (server, keeper) = (server(json!({})), ListKeeper::default());
     let took = |keeper: &ListKeeper| {
         let (answers, took_ms) = asked(&step, keeper, &disk, &server, 1);
-        assert_eq!(answers[0].list.as_ref().unwrap().tools.len(), 60);
+        assert!(answers[0].list.as_ref().unwrap().len() > 60 * 32_000);
         took_ms
     };
     assert_eq!((took(&keeper), took(&keeper), took(&ListKeeper::default())), (7, 0, 7));
