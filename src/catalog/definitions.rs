@@ -394,6 +394,11 @@ impl Catalog {
         Some(&self.mcp_servers.iter().find(|(known, _)| known == key)?.1)
     }
 
+    /// The keys of all MCP servers.
+    pub fn mcp_servers(&self) -> impl Iterator<Item = &str> {
+        self.mcp_servers.keys().map(String::as_str)
+    }
+
     /// All server tools, in the document's order.
     pub fn server_tools(&self) -> &[ServerTool] {
         &self.server_tools
