@@ -521,7 +521,7 @@ export interface components {
             /** Format: date-time */
             UpdatedAt: string;
             TurnCount: number;
-            /** @description Prompt tokens of the newest model call. */
+            /** @description Prompt tokens of the newest model call that told them, summaries aside. */
             ContextTokens?: number;
             LatestTurn?: components["schemas"]["TurnSummary"];
             LiveTurn?: components["schemas"]["TurnSummary"];
@@ -603,14 +603,39 @@ export interface components {
             /** Format: date-time */
             StartedAt: string;
         };
+        /** @enum {string} */
+        Decision: "approved" | "refused";
+        /** @description Where a tool of an MCP server is called. */
+        McpTool: {
+            /** @description Its key in the catalog. */
+            Server: string;
+            /** @description The tool's own name. */
+            Tool: string;
+            /**
+             * @description Of the protocol.
+             * @enum {string}
+             */
+            Era: "modern" | "legacy" | "";
+        };
         TracedCall: {
             ModelCall: number;
             ToolCallId: string;
             Name: string;
             /** @enum {string} */
             RunsOn: "server" | "client" | "nobody";
+            /** @description Absent where no human was asked. */
+            Approval?: {
+                Decision?: components["schemas"]["Decision"];
+                WaitedMs?: number;
+                Edited: boolean;
+                /** @description The Id of the key that sent the decision. */
+                DecidedBy?: string;
+            };
             ExecutionMs?: number;
             Successful?: boolean;
+            /** @description Of the result, or of the error. */
+            ResultBytes?: number;
+            Mcp?: components["schemas"]["McpTool"];
         };
         Export: {
             SessionId: components["schemas"]["Identifier"];
@@ -666,6 +691,12 @@ export interface components {
                 OnServer: boolean;
                 /** @description The model service runs it by itself. Absent: false. */
                 Hosted?: boolean;
+                /** @description How a human is asked before the server runs it. */
+                Approval?: {
+                    AllowEdit: boolean;
+                    Message?: string;
+                };
+                Mcp?: components["schemas"]["McpTool"];
                 /** @description As the model service takes it. */
                 Definition: Record<string, never>;
             }[];
@@ -700,6 +731,16 @@ export interface components {
                 ArgumentsJson: string;
                 /** @enum {string} */
                 RunsOn: "server" | "client" | "nobody";
+                /** @description The question to a human, and the answer. Absent where nobody was asked. */
+                Approval?: {
+                    AllowEdit: boolean;
+                    Message?: string;
+                    Decision?: components["schemas"]["Decision"];
+                    DecidedBy?: string;
+                    WaitedMs?: number;
+                    /** @description The human's arguments in place of the model's. */
+                    ArgumentsJson?: string;
+                };
                 Answer?: components["schemas"]["ToolResult"];
             }[];
         };
