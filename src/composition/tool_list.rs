@@ -92,7 +92,7 @@ impl ToolList {
 impl OfferedTool {
     /// The schema of its arguments, as the model service has it.
     pub(crate) fn parameters(&self) -> Result<&RawValue, Fault> {
-        let parameters = first_member(self.definition.get().as_bytes(), "parameters");
+        let parameters = first_member(self.definition.get(), "parameters");
         parameters
             .and_then(|parameters| serde_json::from_str(parameters).ok())
             .ok_or_else(|| Fault::internal("A tool's stored definition is unreadable."))

@@ -115,5 +115,5 @@ async fn told<P: Platform>(platform: &P, object: &str, key: &str) -> Option<Tool
     let answer = pin!(platform.ask_object(object, ObjectQuestion::Tools, key.to_owned()));
     let time_out = pin!(platform.sleep(WAIT_MS));
     let Either::Left((answer, _)) = select(answer, time_out).await else { return None };
-    ToolsAnswer::read(first_member(answer.ok()?.as_bytes(), "Result")?)
+    ToolsAnswer::read(first_member(&answer.ok()?, "Result")?)
 }

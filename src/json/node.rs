@@ -45,7 +45,7 @@ impl<'d, 'p> Node<'d, 'p> {
 
     /// The first member `name`, if the value is an object that has one.
     pub fn find<'n>(&'n self, name: &'n str) -> Option<Node<'d, 'n>> {
-        first_member(self.json.as_bytes(), name).map(|json| self.member(name, json))
+        first_member(self.json, name).map(|json| self.member(name, json))
     }
 
     /// The kind of the value.

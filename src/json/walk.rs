@@ -37,7 +37,7 @@ pub fn for_each_element<'d>(
 
 /// The JSON of the first member `name` of the object at the start of `document`. The rest is not
 /// read, so it may be malformed. `None` when there is no such member, or malformed JSON before it.
-pub fn first_member<'d>(document: &'d [u8], name: &str) -> Option<&'d str> {
+pub fn first_member<'d>(document: &'d str, name: &str) -> Option<&'d str> {
     let mut first = None;
     let mut each = |member: Cow<'d, str>, json| {
         if member != name {
@@ -47,7 +47,7 @@ pub fn first_member<'d>(document: &'d [u8], name: &str) -> Option<&'d str> {
         ControlFlow::Break(())
     };
     // An error is the only way to stop the walk, so its result says nothing.
-    let _ = serde_json::Deserializer::from_slice(document).deserialize_map(Walk(&mut each));
+    let _ = serde_json::Deserializer::from_str(document).deserialize_map(Walk(&mut each));
     first
 }
 

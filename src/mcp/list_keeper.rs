@@ -60,7 +60,7 @@ impl ToolsAnswer {
 
     /// What was written so; `None` for any other text.
     pub fn read(json: &str) -> Option<Self> {
-        let member = |name| first_member(json.as_bytes(), name);
+        let member = |name| first_member(json, name);
         Some(Self {
             server: text_of(json, "Server")?.into_owned(),
             fresh_ms: member("FreshMs")?.parse().ok()?,

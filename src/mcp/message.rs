@@ -82,7 +82,7 @@ impl<'m> Message<'m> {
         if serde_json::from_str::<&RawValue>(json).is_err() {
             return Self::Other;
         }
-        let member = |name| first_member(json.as_bytes(), name);
+        let member = |name| first_member(json, name);
         let their_id = member("id").filter(|id| *id != "null");
         if let Some(method) = member("method") {
             return their_id.map_or(Self::Other, |id| Self::Question(answer(id, method)));
@@ -109,13 +109,13 @@ fn answer(id: &str, method: &str) -> String {
 
 impl RpcError {
     fn read(json: &str) -> Self {
-        let code = first_member(json.as_bytes(), "code");
+        let code = first_member(json, "code");
         let code = code.and_then(|code| code.parse().ok()).unwrap_or_default();
         let mut message = text_of(json, "message").unwrap_or_default().into_owned();
         message.truncate(message.floor_char_boundary(ERROR_BYTES));
         let mut supported = Vec::new();
-        let data = first_member(json.as_bytes(), "data").unwrap_or_default();
-        if let Some(list) = first_member(data.as_bytes(), "supported") {
+        let data = first_member(json, "data").unwrap_or_default();
+        if let Some(list) = first_member(data, "supported") {
             // What is no list of texts names no version.
             let _ = for_each_element(list, |json| {
                 supported.extend(Node::root(json).as_text().map(Cow::into_owned));
@@ -127,7 +127,7 @@ impl RpcError {
 
 /// The text of an object's member, where there is one.
 pub(super) fn text_of<'d>(object: &'d str, member: &str) -> Option<Cow<'d, str>> {
-    Node::root(first_member(object.as_bytes(), member)?).as_text()
+    Node::root(first_member(object, member)?).as_text()
 }
 
 /// The number that the JSON is. The reader of JSON is in the Worker anyway; the standard library's is 15 KB.

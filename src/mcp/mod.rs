@@ -147,7 +147,7 @@ async fn called<P: Platform>(
         match text_of(&result, "resultType").as_deref() {
             None | Some("complete") => return tool_answer::outcome(&result),
             Some("input_required") => {
-                let member = |name| first_member(result.as_bytes(), name);
+                let member = |name| first_member(&result, name);
                 let asks =
                     member("inputRequests").is_some_and(|asked| !matches!(asked, "{}" | "null"));
                 let kept = member("requestState").filter(|_| !asks && deferrals < MOST_DEFERRALS);

@@ -50,7 +50,7 @@ fn collect<'d>(
         }
         "properties" => {
             let walked = for_each_member(json, |name, property| {
-                let value = value.and_then(|value| first_member(value.as_bytes(), &name));
+                let value = value.and_then(|value| first_member(value, &name));
                 let is_object = Node::root(property).is_object();
                 fits &= !is_object || collect(property, value, false, marked).is_some();
             });

@@ -21,7 +21,7 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif
 
 /// The outcome that a result of `tools/call` tells of.
 pub(super) fn outcome(result: &str) -> Result<ToolOutcome, McpFailure> {
-    let member = |name| first_member(result.as_bytes(), name);
+    let member = |name| first_member(result, name);
     let (mut texts, mut pictures) = (Vec::new(), Vec::new());
     if let Some(content) = member("content").filter(|content| *content != "null") {
         for_each_element(content, |block| match picture(block) {
@@ -72,7 +72,7 @@ fn picture(block: &str) -> Option<String> {
 /// A content block as text: its own, or a line that names it.
 fn text(block: &str) -> String {
     let kind = text_of(block, "type").unwrap_or_default();
-    let resource = first_member(block.as_bytes(), "resource").unwrap_or_default();
+    let resource = first_member(block, "resource").unwrap_or_default();
     let own = match kind.as_ref() {
         "text" => text_of(block, "text"),
         "resource" => text_of(resource, "text"),

@@ -50,7 +50,7 @@ impl Listing {
 
     /// Adds a page, and gives the JSON of the next one's cursor, if there is to be one.
     pub(super) fn add(&mut self, page: &str) -> Result<Option<String>, McpFailure> {
-        let member = |name| first_member(page.as_bytes(), name);
+        let member = |name| first_member(page, name);
         let ttl_ms = member("ttlMs").and_then(number);
         let ttl_ms = ttl_ms.map_or(0, |ttl| ttl as u64);
         self.ttl_ms = self.ttl_ms.min(ttl_ms);
@@ -87,7 +87,7 @@ impl Listing {
 
 /// A tool's schema, or why it cannot be used.
 fn input_schema(tool: &str) -> Result<Box<RawValue>, &'static str> {
-    let schema = first_member(tool.as_bytes(), "inputSchema").unwrap_or_default();
+    let schema = first_member(tool, "inputSchema").unwrap_or_default();
     if !Node::root(schema).is_object() || text_of(schema, "type").as_deref() != Some("object") {
         return Err("its input schema is not that of an object");
     }

@@ -31,9 +31,10 @@ impl ErrorBody {
     /// Reads the body of a refusal: `{"error":{…}}`, `{"code","error":"…"}`, `{"detail":…}`, `{"errors":[…]}`,
     /// a bare error object, an array of one of them, or text that is no JSON, which is the message.
     pub fn read(body: &[u8]) -> Self {
-        match serde_json::from_slice(body) {
+        let text = String::from_utf8_lossy(body);
+        match serde_json::from_str(&text) {
             Ok(value) => Self::of_body(&value),
-            Err(_) => Self::of_text(&String::from_utf8_lossy(body)),
+            Err(_) => Self::of_text(&text),
         }
     }
 

@@ -71,10 +71,12 @@ impl ResponseEnd {
 /// A response that is not over yet (`queued`, `in_progress`) is [`StreamFault::Unfinished`], a body that is cut
 /// [`StreamFault::EndedEarly`].
 pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, StreamFault> {
-    let body: &RawValue = serde_json::from_slice(body).map_err(|error| match error.is_eof() {
+    let fault = |is_cut| match is_cut {
         true => StreamFault::EndedEarly,
         false => StreamFault::Malformed("a JSON answer"),
-    })?;
+    };
+    let body = std::str::from_utf8(body).map_err(|error| fault(error.error_len().is_none()))?;
+    let body: &RawValue = serde_json::from_str(body).map_err(|error| fault(error.is_eof()))?;
     let response = ResponseView::read(body, &mut Reported::default())?;
     let named = response.status.as_deref();
     let status = match (named, named.and_then(TerminalStatus::parse)) {

@@ -66,6 +66,7 @@ impl MemberOrder {
 /// The session that a body names, for routing it before it is validated. `None` without a valid
 /// identifier; [`parse`] then reports why.
 pub fn peek_session_id(body: &[u8]) -> Option<SessionId> {
-    let json = first_member(without_byte_order_mark(body), "SessionId")?;
+    let text = without_byte_order_mark(body).utf8_chunks().next()?.valid();
+    let json = first_member(text, "SessionId")?;
     SessionId::parse(&serde_json::from_str::<String>(json).ok()?).ok()
 }
