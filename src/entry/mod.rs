@@ -22,6 +22,7 @@ mod file_download;
 mod front_door;
 mod local_access;
 mod openapi;
+mod playground;
 mod recovery;
 mod request;
 mod request_body;

@@ -53,7 +53,7 @@ pub trait Gateway {
     /// A file's contents on their way to the client.
     type Contents;
 
-    /// The response of an object, head and body.
+    /// The response of an object, or one with a file of the page: head and body.
     type ObjectResponse;
 
     /// Milliseconds since the Unix epoch.
@@ -86,6 +86,14 @@ pub trait Gateway {
         offset: u64,
         length: u64,
     ) -> impl Future<Output = Result<Option<Self::Contents>, FileFault>>;
+
+    /// The response to GET or HEAD for a file of the playground's page, by its path among them; `None` where
+    /// there is no such file.
+    fn page_file(
+        &self,
+        method: &str,
+        path: &str,
+    ) -> impl Future<Output = Result<Option<Self::ObjectResponse>, HttpFault>>;
 
     /// The value of a secret or variable of the deployment.
     fn secret(&self, name: &str) -> Option<String>;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use aptix_edge::entry::{ContextSource, RequestHead, Response, SessionHost, SessionStream};
+use aptix_edge::entry::{Body, ContextSource, RequestHead, Response, SessionHost, SessionStream};
 use aptix_edge::ports::{
     FileFault, Gateway, HttpFault, ObjectClass, ObjectRequest, Platform, RECEIVED_AT, RequestBody,
     Upload,
@@ -119,6 +119,19 @@ impl Gateway for TestGateway {
     ) -> Result<Option<Vec<u8>>, FileFault> {
         let (from, to) = (offset as usize, (offset + length) as usize);
         Ok(self.file(key)?.map(|contents| contents[from..to].to_vec()))
+    }
+
+    async fn page_file(
+        &self,
+        method: &str,
+        path: &str,
+    ) -> Result<Option<Self::ObjectResponse>, HttpFault> {
+        let found = self.world.page_files.borrow().get(path).copied();
+        Ok(found.map(|text| Response {
+            status: 200,
+            headers: vec![("Cache-Control", "of the assets".to_owned())],
+            body: if method == "HEAD" { Body::Empty } else { Body::Json(text.into()) },
+        }))
     }
 
     fn secret(&self, name: &str) -> Option<String> {
