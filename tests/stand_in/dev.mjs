@@ -38,6 +38,7 @@ const SETTINGS = [
   'TURN_TIMEOUT_MS',
   'KEEP_ALIVE_MS',
   'TURN_ALARM_MS',
+  'PLAYGROUND',
 ];
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-dev-'));
@@ -63,6 +64,7 @@ async function main() {
     console.log(`make dev: the model service is ${settings.OPENAI_BASE_URL ?? 'the one the catalog names'}`);
   }
   settings.AUTH ||= 'none';
+  settings.PLAYGROUND ||= 'on';
   // A fixed key keeps earlier links valid after a restart.
   settings.FILE_LINK_KEY ||= 'for local work only';
   if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request from this machine is let in');
@@ -79,10 +81,11 @@ function wranglerDev(port, settings) {
     {
       cwd: ROOT,
       detached: true,
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', APTIX_BUILD: BUILD },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', APTIX_BUILD: BUILD },
     },
   );
+  wrangler.stdout.on('data', withLastLine(`make dev: the playground is at http://127.0.0.1:${port}/`, settings.PLAYGROUND === 'on'));
   const signalGroup = (signal) => {
     try {
       process.kill(-wrangler.pid, signal);
@@ -106,6 +109,19 @@ function wranglerDev(port, settings) {
       resolve(told ? 0 : code || 1);
     });
   });
+}
+
+/** Passes on what wrangler says; `line` follows when it has begun to serve, the first time. */
+function withLastLine(line, isWanted) {
+  let said = '';
+  return (chunk) => {
+    process.stdout.write(chunk);
+    if (!isWanted) return;
+    said += chunk;
+    if (!/Ready on .*\n/.test(said)) return;
+    isWanted = false;
+    console.log(line);
+  };
 }
 
 /** The Worker's settings: from the environment, else from .dev.vars, which may hold more than `SETTINGS`. */

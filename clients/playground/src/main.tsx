@@ -1,0 +1,20 @@
+// The playground: it opens the session that the address names, or a new one.
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { newId, open } from './store/conversation.js';
+import { access, knock } from './store/service.js';
+import './style/page.css';
+import { App } from './view/app.js';
+
+function openNamed(): void {
+  const id = location.hash.slice(1);
+  void open(id || newId(), id !== '');
+}
+
+render(<App />, document.getElementById('app')!);
+void knock();
+addEventListener('popstate', openNamed);
+// With a key that was refused nothing was opened, so the next one opens it.
+effect(() => {
+  if (access.value === 'open' || access.value === 'given') queueMicrotask(openNamed);
+});
