@@ -1,7 +1,7 @@
 // The panels beside the conversation, in the order of their buttons. Each reads the store by itself:
 // `lookedAt` (the chosen turn, else the newest), `shownTurns`, `sessionId` of store/conversation.ts; `attempts` of
 // store/service.ts.
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { FunctionComponent } from 'preact';
 import { ContextPanel } from './view/context_panel.js';
 import type { IconName } from './view/icon.js';
@@ -11,9 +11,12 @@ export interface Panel {
   title: string;
   icon: IconName;
   View: FunctionComponent;
+  /** It shows one turn, which is marked in the conversation; a click on another turn chooses that. */
+  isOfTurn?: boolean;
 }
 
 export const panels: readonly Panel[] = [{ id: 'context', title: 'Context', icon: 'sliders', View: ContextPanel }];
 
 /** The id of the panel that is open. */
 export const openPanel = signal<string | undefined>(undefined);
+export const panelShown = computed(() => panels.find(({ id }) => id === openPanel.value));

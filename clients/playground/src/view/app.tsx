@@ -1,7 +1,7 @@
 // The page: sessions at the left, the conversation, and beside it the panel that is open.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { openPanel, panels } from '../panels.js';
+import { openPanel, panels, panelShown } from '../panels.js';
 import { attach } from '../store/attachments.js';
 import { announced, isLoading, liveTurn, loadFault, newestTurn, send, sessionId, shownTurns } from '../store/conversation.js';
 import { access } from '../store/service.js';
@@ -137,7 +137,7 @@ const Welcome = () => (
 );
 
 function PanelView({ isCovered }: { isCovered: boolean }) {
-  const panel = panels.find(({ id }) => id === openPanel.value);
+  const panel = panelShown.value;
   if (!panel) return null;
   return (
     <aside class="panel" aria-label={panel.title} inert={isCovered}>

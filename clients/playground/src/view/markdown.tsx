@@ -20,7 +20,7 @@ const marked = new Marked({
     link({ href, tokens }) {
       return link(href, this.parser.parseInline(tokens));
     },
-    image: ({ href, text }) => link(href, `🖼 ${escaped(text || href)}`),
+    image: ({ href, text }) => link(href, `Picture: ${escaped(text || href)}`),
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
     table(token: Tokens.Table) {
       const row = (cells: Tokens.TableCell[], tag: string) =>

@@ -37,6 +37,9 @@ export function ModeMenu() {
     isOpen.value = !isOpen.value;
     if (isOpen.value) void fetchModes();
   };
+  const leaveWith = ({ relatedTarget }: FocusEvent) => {
+    if (relatedTarget && !place.current?.contains(relatedTarget as Node)) isOpen.value = false;
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || !isOpen.value) return;
     event.stopPropagation();
@@ -44,13 +47,13 @@ export function ModeMenu() {
     button.current?.focus();
   };
   return (
-    <div class="menu" ref={place} onKeyDown={onKeyDown}>
+    <div class="menu" ref={place} onKeyDown={onKeyDown} onFocusOut={leaveWith}>
       <button ref={button} type="button" class="pill" aria-expanded={isOpen.value} aria-controls="modes" onClick={toggle}>
         <Icon name="mode" /> <span class="hidden">Mode:</span> {mode.value}
       </button>
       {isOpen.value && (
         <div id="modes" class="popover">
-          <h3>Modes</h3>
+          <h2>Modes</h2>
           {fault.value && <p class="fault">{fault.value}</p>}
           {!told.value && !fault.value && <p class="muted">Asking the service…</p>}
           <ul>

@@ -2,7 +2,7 @@
 import type { FileRef, Usage } from '../../../typescript/src/index.js';
 import { begin, chosenTurn, follow, lookedAt, type ShownTurn } from '../store/conversation.js';
 import { isLive, seconds, type Asked, type Failure, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
-import { openPanel } from '../panels.js';
+import { panelShown } from '../panels.js';
 import { Approval } from './approval_card.js';
 import { Icon } from './icon.js';
 import { Markdown } from './markdown.js';
@@ -10,9 +10,10 @@ import { ClientTool, ServerTool } from './tool_cards.js';
 
 export function TurnView({ turn }: { turn: ShownTurn }) {
   const record = turn.record.value;
-  const isChosen = openPanel.value !== undefined && lookedAt.value === turn;
+  const isChosen = panelShown.value?.isOfTurn === true && lookedAt.value === turn;
+  const choose = () => (chosenTurn.value = turn);
   return (
-    <li class={`turn${isChosen ? ' chosen' : ''}`} data-status={record.status} data-turn={record.turnId} onClick={() => (chosenTurn.value = turn)}>
+    <li class={`turn${isChosen ? ' chosen' : ''}`} data-status={record.status} data-turn={record.turnId} onClick={choose} onFocusIn={choose}>
       <Question asked={record.asked} />
       <div class="answer">
         <h2 class="hidden">The agent</h2>
