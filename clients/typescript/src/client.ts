@@ -23,7 +23,7 @@ export interface StreamOptions {
 export class Aptix {
   readonly #shared: Shared;
 
-  constructor(readonly options: AptixOptions) {
+  constructor(private readonly options: AptixOptions) {
     this.#shared = { http: options, store: options.store ?? memoryStore(), running: new Map() };
   }
 

@@ -22,7 +22,7 @@ export interface HttpOptions {
   /** Where the service is, with or without a path: `https://agent.example.com`. */
   baseUrl: string;
   /** The bearer key, or what gives it; a function is asked for each attempt. */
-  apiKey?: string | (() => string | undefined | Promise<string | undefined>);
+  apiKey?: string | (() => string | undefined | PromiseLike<string | undefined>);
   /** In place of `globalThis.fetch`. */
   fetch?: typeof globalThis.fetch;
   /** Further headers. In a browser the service accepts none of them. */
@@ -58,12 +58,14 @@ export class Exchange {
   readonly #unlisten: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #response: Response | undefined;
+  #isLive: boolean | undefined;
 
   constructor(
-    readonly options: HttpOptions,
-    readonly call: Call,
+    private readonly options: HttpOptions,
+    private readonly call: Call,
     signal?: AbortSignal,
   ) {
+    this.#isLive = call.live;
     this.#unlisten = onAbort(signal, (reason) => this.#controller.abort(reason));
   }
 
@@ -98,7 +100,14 @@ export class Exchange {
     }
   }
 
+  /** Whether it is answered with a stream, which is live in any case. */
+  get isStream(): boolean {
+    return this.#response!.headers.get("Content-Type")?.startsWith("text/event-stream") === true;
+  }
+
   events(): AsyncGenerator<ServerSentEvent, void, void> {
+    this.#isLive = true;
+    this.#alive();
     return serverSentEvents(this.#response!.body!, () => this.#alive());
   }
 
@@ -106,7 +115,7 @@ export class Exchange {
   async result<T>(): Promise<T> {
     const response = this.#response!;
     const answer: unknown = await response.json().catch((error: unknown) => {
-      if (this.#controller.signal.aborted) throw error;
+      if (!(error instanceof SyntaxError)) throw error;
     });
     return resultOf<T>(answer, response.status, retryAfter(response));
   }
@@ -118,7 +127,7 @@ export class Exchange {
   }
 
   #alive(): void {
-    if (!this.call.live) return;
+    if (!this.#isLive) return;
     clearTimeout(this.#timer);
     const ms = this.options.idleTimeoutMs ?? 30_000;
     this.#timer = setTimeout(() => this.#controller.abort(new Error(`nothing came for ${ms} ms`)), ms);
@@ -132,8 +141,8 @@ export class Attempts {
   readonly #spent = { reconnect: 0, retry: 0, rerun: 0 };
 
   constructor(
-    readonly options: HttpOptions,
-    readonly signal?: AbortSignal,
+    private readonly options: HttpOptions,
+    private readonly signal?: AbortSignal,
   ) {}
 
   /** Something new has come: the connection works. */

@@ -1,3 +1,4 @@
+// Generated from GET /openapi.json by openapi_types.mjs; not edited by hand.
 export interface paths {
     "/execute": {
         parameters: {

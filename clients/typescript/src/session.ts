@@ -33,7 +33,7 @@ export const newId = () =>
 
 export class Session {
   constructor(
-    readonly shared: Shared,
+    private readonly shared: Shared,
     readonly sessionId: string,
   ) {}
 

@@ -44,9 +44,7 @@ export async function* submit(
     let failure: AptixError;
     try {
       const response = await exchange.response(attempts.count, position);
-      if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
-        return await exchange.result<AgentExecuteResponse>();
-      }
+      if (!exchange.isStream) return await exchange.result<AgentExecuteResponse>();
       for await (const { name, data, id } of exchange.events()) {
         const read = JSON.parse(data);
         if (name === "output_text.delta") {
@@ -65,10 +63,9 @@ export async function* submit(
     }
     try {
       await attempts.after(failure);
-    } catch (given) {
-      const stored = given === failure && failure instanceof AptixConnectionError && failure.retryable;
-      const response = stored ? await outcome(options, submission, failure, signal) : undefined;
-      if (!stored) throw given;
+    } catch (error) {
+      if (error !== failure || !(failure instanceof AptixConnectionError && failure.retryable)) throw error;
+      const response = await outcome(options, submission, failure, signal);
       if (response) return response;
       attempts.progressed();
     }

@@ -83,9 +83,9 @@ export class ToolRunner {
 
   /** `running` is shared by all turns of a client: two that watch the same one share its runs. */
   constructor(
-    readonly options: ToolOptions,
-    readonly store: Store,
-    readonly running: Map<string, Promise<SubmittedToolResult>>,
+    private readonly options: ToolOptions,
+    private readonly store: Store,
+    private readonly running: Map<string, Promise<SubmittedToolResult>>,
     sessionId: string,
     turnId: string,
   ) {

@@ -31,13 +31,14 @@ export class Turn implements AsyncIterable<TurnEvent> {
   #position: string | undefined;
   #isRead = false;
 
+  /** `session.turn()` and `session.attach()` make it. */
   constructor(
-    readonly http: HttpOptions,
+    private readonly http: HttpOptions,
     readonly sessionId: string,
     readonly turnId: string,
-    readonly options: TurnOptions,
-    readonly runner: ToolRunner,
-    readonly first: Submission,
+    private readonly options: TurnOptions,
+    private readonly runner: ToolRunner,
+    private readonly first: Submission,
   ) {
     this.#position = first.position;
     this.#final = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
@@ -112,27 +113,28 @@ export class Turn implements AsyncIterable<TurnEvent> {
   async *#submissions(signal?: AbortSignal): AsyncGenerator<TurnEvent, void, void> {
     const { maxPauses = 16 } = this.options;
     let submission = this.first;
-    let refused: { calls: ToolCall[]; error: unknown } | undefined;
+    /** The calls that the submission answers, and why it was refused. */
+    let answered: ToolCall[] = [];
+    let refusal: unknown;
     for (let pauses = 0; ; ) {
       let response;
       try {
         response = yield* this.#read(submission, signal);
       } catch (error) {
-        const { calls } = answered.get(submission) ?? {};
-        if (!calls || !MOVED_ON.includes((error as AptixError).code)) throw error;
-        refused = { calls, error };
+        if (answered.length === 0 || refusal || !MOVED_ON.includes((error as AptixError).code)) throw error;
+        refusal = error;
         submission = followed(this.sessionId, this.turnId, this.options);
         continue;
       }
       if (response.Kind === "final") {
         await this.runner.forget();
         this.#settle.resolve(response);
-        yield { type: "result", response };
-        return;
+        return yield { type: "result", response };
       }
       const { ToolCalls: calls, ToolContinuationMessage: message } = response;
-      if (refused && calls[0]?.ToolCallId === refused.calls[0]?.ToolCallId) throw refused.error;
-      refused = undefined;
+      // The turn still waits for what was refused: it has not gone on.
+      if (refusal && calls[0]?.ToolCallId === answered[0]?.ToolCallId) throw refusal;
+      refusal = undefined;
       yield { type: "result", response };
       yield message === undefined ? { type: "tool_calls", calls } : { type: "tool_calls", calls, message };
       if (!this.runner.answers) return this.#settle.reject(awaiting(response));
@@ -142,7 +144,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
       const continuation = { SessionId: this.sessionId, TurnId: this.turnId, ToolResults: results };
       // A continuation is delivered as its turn was, which is known of a turn that began here.
       submission = posted(continuation, { live: this.first.call.method === "POST", progress: this.options.progress });
-      answered.set(submission, { calls });
+      answered = calls;
     }
   }
 
@@ -169,9 +171,6 @@ export class Turn implements AsyncIterable<TurnEvent> {
     this.#position = event.position;
   }
 }
-
-/** The calls that a continuation answers. */
-const answered = new WeakMap<Submission, { calls: ToolCall[] }>();
 
 function awaiting({ TurnId, ToolCalls }: ToolContinuationResponse): AptixError {
   const Message = "The turn waits for tool results that nobody here gives.";

@@ -25,7 +25,7 @@ export class Workspace {
   readonly #path: string;
 
   constructor(
-    readonly http: HttpOptions,
+    private readonly http: HttpOptions,
     readonly workspaceId: string,
   ) {
     this.#path = `/workspaces/${encodeURIComponent(workspaceId)}`;
