@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::approval::Approval;
 use super::secret_template::SecretTemplate;
 
 /// The product's own tools: a mode may name them, and no catalog may redefine them.
@@ -283,6 +284,8 @@ pub struct ServerTool {
     pub strict: bool,
     /// How its failure affects the turn.
     pub on_error: OnError,
+    /// How a human is asked before it runs. Absent: it runs unasked.
+    pub approval: Option<Approval>,
     /// The service that runs it.
     pub http: HttpService,
 }
@@ -372,5 +375,10 @@ impl Catalog {
     /// The server tool of that name; built-in tools are not among them.
     pub fn server_tool(&self, name: &str) -> Option<&ServerTool> {
         self.server_tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// How a human is asked before the server runs a tool, by the name under which the model sees it.
+    pub fn approval(&self, tool: &str) -> Option<&Approval> {
+        self.server_tool(tool)?.approval.as_ref()
     }
 }

@@ -5,6 +5,7 @@
 //! the names of secrets. Of the crate it names only `json`.
 
 mod agent_context;
+mod approval;
 mod definitions;
 mod document;
 mod findings;
@@ -18,6 +19,7 @@ mod secret_template;
 mod tools;
 mod values;
 
+pub use approval::{APPROVE_TOOL, Approval};
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
     Continuation, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, HeaderTemplate, HostedTool,

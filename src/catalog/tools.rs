@@ -3,6 +3,7 @@
 //!
 //! Composition decides which tools a turn offers.
 
+use super::approval::{APPROVE_TOOL, approval};
 use super::definitions::{BuiltInTool, ClientToolDefinition, OnError, ServerTool};
 use super::findings::{Findings, Seen};
 use super::names::{is_tool_name, quoted};
@@ -11,7 +12,7 @@ use super::values::{CHOICE_BYTES, choice, flag, named, prose, stated_prose, tool
 use crate::json::{Node, ObjectShape};
 
 const SERVER_TOOL: ObjectShape = ObjectShape::new(
-    &["Name", "Description", "Parameters", "Strict", "OnError", "Http"],
+    &["Name", "Description", "Parameters", "Strict", "OnError", "Approval", "Http"],
     &["Name", "Description", "Http"],
 );
 
@@ -47,6 +48,7 @@ fn server_tool<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, found: &mut Finding
                 [("FailTurn", OnError::FailTurn), ("ReportToModel", OnError::ReportToModel)];
             tool.on_error = choice(node, choices, found);
         }
+        "Approval" => tool.approval = approval(node, found),
         "Http" => HTTP.read(node, found, |name, node, found| tool.http.take(name, node, found)),
         // `Parameters` is read below: its rules depend on `Strict`, which may follow it.
         _ => {}
@@ -76,7 +78,7 @@ fn client_tool<'d>(
 fn tool_name<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, found: &mut Findings) -> String {
     found.unique(node, "name", names);
     let name = named(node, is_tool_name, "must be 1 to 64 of A-Z a-z 0-9 _ -", found);
-    if BuiltInTool::parse(&name).is_some() {
+    if BuiltInTool::parse(&name).is_some() || name == APPROVE_TOOL {
         let name = quoted(&name);
         found.fault(node, format!("{name} is a tool of the product itself; choose another name"));
     }

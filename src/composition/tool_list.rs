@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::tool_definition::ToolDefinition;
+use crate::catalog::{APPROVE_TOOL, Approval};
 use crate::contract::Warning;
 
 /// A tool that a turn offers to the model.
@@ -16,6 +17,9 @@ pub struct OfferedTool {
     /// The model service runs it by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosted: bool,
+    /// How a human is asked before the server runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
     /// `{type:"function", name, description?, parameters, strict}`, or a hosted tool as the catalog writes it.
     pub definition: Box<RawValue>,
 }
@@ -32,38 +36,47 @@ impl ToolList {
     }
 }
 
-/// Client tools in their order, then server tools, then those that the model service runs. When both have a tool of one name, the server's
-/// is offered, because the operator has approved it; a warning names each client tool that it replaces.
-pub(super) fn merge_tools(
+/// Client tools in their order, then server tools, then those that the model service runs. When both have a
+/// tool of one name, the server's is offered, because the operator has approved it. A warning names each
+/// client tool that is left out. `approval_of` tells how a human is asked about a server tool; the turn keeps
+/// to it, whatever becomes of the catalog.
+pub(super) fn merge_tools<'a>(
     client: Vec<ToolDefinition>,
     server: Vec<ToolDefinition>,
     hosted: Vec<ToolDefinition>,
+    approval_of: impl Fn(&str) -> Option<&'a Approval>,
 ) -> (ToolList, Vec<Warning>) {
     let mut warnings = Vec::new();
-    let mut list = Vec::with_capacity(client.len() + server.len());
-    for (name, definition) in client {
-        if server.iter().any(|(taken, _)| *taken == name) {
-            warnings.push(Warning::new(
-                "tool_replaced",
-                format!(
-                    "The client's tool {name} was replaced by the server's tool of the same name."
-                ),
-            ));
-        } else {
-            list.push(OfferedTool { name, on_server: false, hosted: false, definition });
-        }
-    }
-    for (name, definition) in server {
-        if !list.iter().any(|tool: &OfferedTool| tool.name == name) {
-            list.push(OfferedTool { name, on_server: true, hosted: false, definition });
-        }
-    }
-    let hosted = hosted.into_iter();
-    list.extend(hosted.map(|(name, definition)| OfferedTool {
+    let mut list: Vec<OfferedTool> = Vec::with_capacity(client.len() + server.len());
+    let plain = |(name, definition), hosted| OfferedTool {
         name,
         on_server: false,
-        hosted: true,
+        hosted,
+        approval: None,
         definition,
-    }));
+    };
+    for tool in client {
+        let name = &tool.0;
+        if name == APPROVE_TOOL {
+            let message = format!(
+                "The client's tool {name} was left out: by this name the service asks for approval."
+            );
+            warnings.push(Warning::new("tool_reserved", message));
+        } else if server.iter().any(|(taken, _)| taken == name) {
+            let message = format!(
+                "The client's tool {name} was replaced by the server's tool of the same name."
+            );
+            warnings.push(Warning::new("tool_replaced", message));
+        } else {
+            list.push(plain(tool, false));
+        }
+    }
+    for tool in server {
+        if !list.iter().any(|known| known.name == tool.0) {
+            let approval = approval_of(&tool.0).cloned();
+            list.push(OfferedTool { on_server: true, approval, ..plain(tool, false) });
+        }
+    }
+    list.extend(hosted.into_iter().map(|tool| plain(tool, true)));
     (ToolList(list), warnings)
 }

@@ -18,6 +18,8 @@ pub(crate) enum NoResult<'a> {
         may_have_run: bool,
         why: GivenUp,
     },
+    /// A human refused the call, perhaps with a reason.
+    RefusedByUser(&'a str),
     /// The model service refused the result as input.
     Refused,
 }
@@ -50,6 +52,13 @@ pub(crate) fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
                 GivenUp::Overtaken => "another turn came in between",
             };
             format!("{what}: {why}.")
+        }
+        NoResult::RefusedByUser(reason) => {
+            let reason = match reason.trim().trim_end_matches('.') {
+                "" => String::new(),
+                reason => format!(" Reason: {reason}."),
+            };
+            format!("The user refused this call.{reason} Do not repeat it.")
         }
         NoResult::Refused => "The model service refused the tool's result.".to_owned(),
     })

@@ -15,7 +15,7 @@ pub struct ComposedTurn {
     pub messages: ComposedMessages,
     /// The tools that it offers, frozen until it ends (AGN-011 §4.4).
     pub tools: ToolList,
-    /// One for each client tool that a server tool replaced.
+    /// One for each client tool that is not offered.
     pub warnings: Vec<Warning>,
     /// The client tools of the request, for the session to latch: JSON; `None` when it has none.
     pub received_tools: Option<String>,
@@ -40,6 +40,7 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
         client_tools,
         server_tools(material.catalog, material.mode)?,
         hosted_tools(material.conversation, material.mode),
+        |name| material.catalog.approval(name),
     );
     let choice = turn.tool_choice_name.as_deref();
     let unoffered_choice = choice.filter(|name| tools.get(name).is_none()).map(|_| {

@@ -4,6 +4,8 @@
 //! Admission never awaits, so the second of two equal requests finds what the first one stored. It
 //! decides; the reasoner composes and stores the turn.
 
+use serde_json::json;
+
 use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
 use super::tool_results::{conflict, match_results, not_awaiting, pending_calls};
@@ -11,9 +13,13 @@ use crate::catalog::{DEFAULT_CONTEXT, GENERAL_MODE};
 use crate::contract::{
     ErrorCode, Fault, SessionId, ToolContinuation, TurnId, TurnStatus, UserTurn,
 };
-use crate::persistence::{EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn};
+use crate::persistence::{
+    Call, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
+};
 use crate::ports::{Database, Platform};
-use crate::reasoner::{NewUserTurn, begin_continuation, prepare_turn, resume_turn, turn_aborted};
+use crate::reasoner::{
+    Answering, NewUserTurn, begin_continuation, prepare_turn, resume_turn, turn_aborted,
+};
 
 /// The decision on a submission that is not refused.
 #[derive(Debug)]
@@ -62,7 +68,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         &self,
         request: &ToolContinuation,
         fingerprint: &str,
-    ) -> Result<Admitted, Fault> {
+        key_id: Option<&str>,
+    ) -> Result<Admitted, Vec<Fault>> {
         let mut session = self.store.session()?.ok_or_else(|| no_session(&request.session_id))?;
         let mut turn =
             self.store.turn(&request.turn_id)?.ok_or_else(|| no_turn(&request.turn_id))?;
@@ -70,21 +77,23 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             return Ok(repeated);
         }
         if turn.status == TurnStatus::Aborted {
-            return Err(turn_aborted());
+            return Err(turn_aborted().into());
         }
         let open = match (turn.status, session.open_calls_of(turn.ordinal)) {
             (TurnStatus::AwaitingTools, Some(open)) => open,
-            _ => return Err(not_awaiting(self.store, &turn, request)?),
+            _ => return Err(not_awaiting(self.store, &turn, request)?.into()),
         };
         let most = self.context.deployment.max_continuations;
         if turn.progress.submission >= most {
             let message = "The turn has had as many continuations as the deployment permits. Cancel it, and begin a new one.";
-            return Err(Fault::new(ErrorCode::Forbidden, message).with("MaxContinuations", most));
+            let fault = Fault::new(ErrorCode::Forbidden, message);
+            return Err(fault.with("MaxContinuations", most).into());
         }
         self.context.contexts_of(&session)?;
         let mut calls = self.store.calls(open)?;
-        let settled = match_results(&mut calls, &request.tool_results)?;
         let now = self.platform.now_ms();
+        let answering = Answering::new(self.store, &turn, &calls, key_id, now)?;
+        let settled = match_results(&mut calls, &request.tool_results, &answering)?;
         self.ensure_alarm()?;
         begin_continuation(
             self.store,
@@ -95,7 +104,22 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             &settled,
             now,
         )?;
+        for call in settled {
+            self.log_decision(&turn, call);
+        }
         Ok(Admitted::Run(turn))
+    }
+
+    /// Tells the operator who decided on a call. No argument and no reason is told.
+    fn log_decision(&self, turn: &Turn, call: Call) {
+        if let Some(approval) = call.approval {
+            self.platform.log(json!({
+                "event": "approval", "level": "info", "turn": turn.turn_id.as_str(),
+                "call": call.tool_call_id, "tool": call.name, "key": approval.decided_by,
+                "decision": approval.decision, "waited_ms": approval.waited_ms,
+                "edited": approval.arguments_json.is_some(),
+            }));
+        }
     }
 
     /// Admits a repeat of one of the turn's submissions; `None` for any other request.

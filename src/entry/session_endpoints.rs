@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::rc::Rc;
 
+use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
 use super::admission_context::{AdmissionContext, ContextSource};
@@ -21,7 +22,7 @@ use crate::contract::{
     ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, fingerprint,
     object_text, parse_object,
 };
-use crate::ports::{CHUNK_BYTES, Database, HttpFault, Platform, RECEIVED_AT};
+use crate::ports::{CHUNK_BYTES, Database, HttpFault, KEY_ID, Platform, RECEIVED_AT};
 use crate::reasoner::Timings;
 
 /// A body that a session's object sends piece by piece.
@@ -109,8 +110,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let bytes = body.len();
                 drop(body);
                 self.make_way(bytes).await;
-                let asked =
-                    Asked { fingerprint: fingerprint(&submission), is_long: is_long(bytes) };
+                let asked = Asked {
+                    fingerprint: fingerprint(&submission),
+                    is_long: is_long(bytes),
+                    key_id: head.header(KEY_ID).map(|id| decoded(&id)),
+                };
                 self.make_way(bytes).await;
                 let received = Received { epoch, at_ms: self.received_at(head) };
                 let delivery = self.execute(&context, submission, asked, received);
@@ -241,4 +245,9 @@ fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Shown<D>, Fault> {
 /// Whether a body is so long that work on it is divided into slices.
 fn is_long(bytes: usize) -> bool {
     bytes > CHUNK_BYTES
+}
+
+/// A percent-encoded text.
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

@@ -20,6 +20,8 @@ pub(super) struct Asked {
     pub(super) fingerprint: String,
     /// Its turn begins in a slice of its own.
     pub(super) is_long: bool,
+    /// The `Id` of the client's key.
+    pub(super) key_id: Option<String>,
 }
 
 /// A submission's way to its client.
@@ -70,12 +72,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Err(Fault::new(ErrorCode::TurnAborted, message).into());
         }
         let given_up = self.recover(context)?.given_up();
-        let Asked { fingerprint, is_long } = asked;
+        let Asked { fingerprint, is_long, key_id } = asked;
         let admission = Admission { given_up, ..self.admission(context) };
         let admitted = match &request {
             ExecuteRequest::UserTurn(turn) => admission.user_turn(turn, &fingerprint)?,
             ExecuteRequest::ToolContinuation(results) => {
-                admission.tool_continuation(results, &fingerprint)?
+                admission.tool_continuation(results, &fingerprint, key_id.as_deref())?
             }
         };
         // A continuation is delivered like its turn; a repeated user turn as the repeat asks.

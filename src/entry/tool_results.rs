@@ -1,9 +1,9 @@
 //! Tool results: the calls that a turn waits for, and the check of the results that a client sends.
 
 use crate::contract::{ErrorCode, Fault, ToolCall, ToolContinuation, ToolResult, TurnStatus};
-use crate::persistence::{Call, RunsOn, Session, SessionStore, Turn};
+use crate::persistence::{Call, Session, SessionStore, Turn};
 use crate::ports::Database;
-use crate::reasoner::tool_call;
+use crate::reasoner::{Answering, tool_call};
 
 /// The calls that a paused turn waits for, as clients see them; none for a turn that is not paused.
 pub(super) fn pending_calls<D: Database>(
@@ -19,17 +19,15 @@ pub(super) fn pending_calls<D: Database>(
     }
 }
 
-/// Stores each result in its call and returns those calls. The results must match the pending calls in
-/// count, ids and order (AGN-033 §3.3).
+/// Takes each result in its call and returns those calls. The results must match the pending calls in
+/// count, ids and order (AGN-033 §3.3), and each decision must be one.
 pub(super) fn match_results(
     calls: &mut [Call],
     results: &[ToolResult],
-) -> Result<Vec<Call>, Fault> {
-    let expected: Vec<String> = calls
-        .iter()
-        .filter(|call| call.is_pending())
-        .map(|call| call.tool_call_id.clone())
-        .collect();
+    answering: &Answering<'_>,
+) -> Result<Vec<Call>, Vec<Fault>> {
+    let mut pending: Vec<&mut Call> = calls.iter_mut().filter(|call| call.is_pending()).collect();
+    let expected: Vec<String> = pending.iter().filter_map(|call| call.asked_id()).collect();
     let given: Vec<&str> = results.iter().map(|result| result.tool_call_id.as_str()).collect();
     if !expected.iter().map(String::as_str).eq(given.iter().copied()) {
         let mut differences = Vec::new();
@@ -46,14 +44,21 @@ pub(super) fn match_results(
         return Err(Fault::new(ErrorCode::ToolResultsMismatch, message)
             .at("/ToolResults")
             .with("Differences", differences)
-            .with("Expected", expected));
+            .with("Expected", expected)
+            .into());
     }
-    let mut settled = Vec::with_capacity(results.len());
-    for (call, result) in calls.iter_mut().filter(|call| call.is_pending()).zip(results) {
-        call.result = Some(result.clone());
-        settled.push(call.clone());
+    let mut faults = Vec::new();
+    for (place, (call, result)) in pending.iter_mut().zip(results).enumerate() {
+        if let Err(problem) = answering.take(call, result) {
+            let message = format!("ToolResults[{place}].ResultJson {problem}.");
+            let fault = Fault::new(ErrorCode::InvalidField, message);
+            faults.push(fault.at(format!("/ToolResults/{place}/ResultJson")));
+        }
     }
-    Ok(settled)
+    match faults.is_empty() {
+        true => Ok(pending.into_iter().map(|call| call.clone()).collect()),
+        false => Err(faults),
+    }
 }
 
 /// The fault of results for a turn that awaits none: `turn_conflict` where the turn awaited them before.
@@ -62,12 +67,8 @@ pub(super) fn not_awaiting<D: Database>(
     turn: &Turn,
     request: &ToolContinuation,
 ) -> Result<Fault, Fault> {
-    let asked: Vec<String> = store
-        .latest_calls(turn.ordinal)?
-        .into_iter()
-        .filter(|call| call.runs_on == RunsOn::Client)
-        .map(|call| call.tool_call_id)
-        .collect();
+    let asked: Vec<String> =
+        store.latest_calls(turn.ordinal)?.iter().filter_map(Call::asked_id).collect();
     let given = request.tool_results.iter().map(|result| &result.tool_call_id);
     if turn.progress.submission > 0 && asked.iter().eq(given) {
         return Ok(conflict(turn.turn_id.as_str()));

@@ -11,7 +11,7 @@ use super::submission::unreadable_outcome;
 use super::tool_results::pending_calls;
 use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
-use crate::persistence::{Call, CompactionRecord, ModeChange, Session, Turn};
+use crate::persistence::{Call, CompactionRecord, Decision, ModeChange, Session, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::CurrentStep;
 
@@ -144,12 +144,31 @@ struct TracedCall {
     name: String,
     /// `server`, `client`, or `nobody` when it could not be run.
     runs_on: &'static str,
+    /// Absent where no human was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<TracedApproval>,
     /// The time that the tool took; absent while the call is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     execution_ms: Option<u64>,
     /// Whether the tool returned a result rather than an error; absent while the call is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     successful: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct TracedApproval {
+    /// Absent until somebody has decided, and when the turn ended before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<Decision>,
+    /// Milliseconds from the pause to the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waited_ms: Option<u64>,
+    /// The human changed the arguments.
+    edited: bool,
+    /// The `Id` of the key that sent the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_by: Option<String>,
 }
 
 /// `GET /sessions/{SessionId}/modes`
@@ -275,6 +294,12 @@ fn traced(call: Call) -> TracedCall {
         tool_call_id: call.tool_call_id,
         name: call.name,
         runs_on: call.runs_on.as_str(),
+        approval: call.approval.map(|approval| TracedApproval {
+            decision: approval.decision,
+            waited_ms: approval.waited_ms,
+            edited: approval.arguments_json.is_some(),
+            decided_by: approval.decided_by,
+        }),
         execution_ms: result.map(|result| result.execution_ms),
         successful: result.map(|result| matches!(result.outcome, ToolOutcome::Result(_))),
     }

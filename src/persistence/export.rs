@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::SessionStore;
-use super::records::{Call, EntrySeq, ModeChange, Session, Turn, from_json};
+use super::call::Call;
+use super::records::{EntrySeq, ModeChange, Session, Turn, from_json};
 use crate::contract::{Fault, SessionId, TurnId, TurnStatus, Usage, Warning};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Row};
@@ -81,6 +82,9 @@ struct ExportedTool {
     /// The model service runs it by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     hosted: bool,
+    /// How a human is asked before the server runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval: Option<Box<RawValue>>,
     /// As the model service takes it.
     definition: Box<RawValue>,
 }

@@ -7,6 +7,7 @@
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.
 
+mod call;
 mod compaction;
 mod conversation;
 mod erasure;
@@ -21,12 +22,13 @@ mod session_store;
 mod texts;
 mod turn_life_cycle;
 
+pub use call::{Call, CallApproval, Decision, RunsOn};
 pub(crate) use compaction::CompactedConversation;
 pub(crate) use erasure::{ErasureReceipt, StoredAtService};
 pub use records::{
-    Call, Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq,
-    ModeChange, OpenCalls, OwedRetrieval, RunsOn, Session, SessionState, Shortening, StoredOutcome,
-    Turn, TurnProgress, Window,
+    Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
+    OpenCalls, OwedRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn, TurnProgress,
+    Window,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;

@@ -4,7 +4,10 @@
 //! [`SessionStore::hand_back`] adds the outputs of all calls to the conversation at once. The words of
 //! results and outputs come from the caller.
 
-use super::records::{Call, EntryKind, OpenCalls, Session};
+use serde::Serialize;
+
+use super::call::Call;
+use super::records::{EntryKind, OpenCalls, Session};
 use super::session_store::SessionStore;
 use crate::contract::{Fault, ToolResult};
 use crate::ports::{Database, Row, Value};
@@ -65,7 +68,7 @@ impl<D: Database> SessionStore<D> {
         self.step(|| {
             for call in calls.iter_mut().filter(|call| call.result.is_none()) {
                 call.result = Some(result_of(call));
-                self.save_result(open.turn, call)?;
+                self.save_call(open.turn, call)?;
             }
             self.hand_back(session, open, &outputs_of(&calls)?)
         })
@@ -75,8 +78,8 @@ impl<D: Database> SessionStore<D> {
         self.ensure_call_tables()?;
         self.database.execute(
             "INSERT INTO calls (turn, model_call, position, call_id, tool_call_id, name, arguments,
-                runs_on, answer)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                runs_on, answer, approval)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
                 turn.into(),
                 call.model_call.into(),
@@ -86,21 +89,34 @@ impl<D: Database> SessionStore<D> {
                 call.name.as_str().into(),
                 self.json_column("arguments", &call.arguments)?,
                 call.runs_on.as_str().into(),
-                self.result_column(call)?,
+                self.optional_column("answer", call.result.as_ref())?,
+                self.optional_column("approval", call.approval.as_ref())?,
             ],
         )
     }
 
-    pub(super) fn save_result(&self, turn: u64, call: &Call) -> Result<(), Fault> {
+    /// Saves what becomes of a call: its result, and a human's decision with its effect on who runs it.
+    pub(super) fn save_call(&self, turn: u64, call: &Call) -> Result<(), Fault> {
         self.database.execute(
-            "UPDATE calls SET answer = ? WHERE turn = ? AND model_call = ? AND position = ?",
-            &[self.result_column(call)?, turn.into(), call.model_call.into(), call.position.into()],
+            "UPDATE calls SET answer = ?, runs_on = ?, approval = ?
+             WHERE turn = ? AND model_call = ? AND position = ?",
+            &[
+                self.optional_column("answer", call.result.as_ref())?,
+                call.runs_on.as_str().into(),
+                self.optional_column("approval", call.approval.as_ref())?,
+                turn.into(),
+                call.model_call.into(),
+                call.position.into(),
+            ],
         )
     }
 
-    fn result_column(&self, call: &Call) -> Result<Value, Fault> {
-        let Some(result) = &call.result else { return Ok(Value::Null) };
-        self.json_column("answer", result)
+    fn optional_column(
+        &self,
+        column: &str,
+        value: Option<&impl Serialize>,
+    ) -> Result<Value, Fault> {
+        value.map_or(Ok(Value::Null), |value| self.json_column(column, value))
     }
 
     fn calls_by(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Call>, Fault> {
@@ -115,6 +131,7 @@ impl<D: Database> SessionStore<D> {
                 arguments: self.json(row, "arguments")?,
                 runs_on: row.get("runs_on")?,
                 result: self.json(row, "answer")?,
+                approval: self.json(row, "approval")?,
             })
         };
         rows.iter().map(call).collect()

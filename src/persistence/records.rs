@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::closed_list::closed_list;
 use crate::contract::{
-    Fault, InvokeResult, RagScope, SessionId, ToolResult, TurnId, TurnStatus, Usage, Warning,
+    Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
 };
 use crate::files::OutputFile;
 use crate::ports::unreadable;
@@ -370,50 +370,6 @@ pub struct Entry {
     pub bytes: usize,
     /// The number of parts of the kept text that its items are; 0 when they stand in its row.
     pub(super) kept_parts: usize,
-}
-
-closed_list! {
-    /// Who runs a call.
-    pub enum RunsOn {
-        /// A server tool.
-        Server = "server",
-        /// The client.
-        Client = "client",
-        /// Nobody: the call cannot be run, and its result tells the model why.
-        Nobody = "nobody",
-    }
-}
-
-/// A call that the model made. Its JSON is that of the export.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct Call {
-    /// The model call of the turn that made it, from 0.
-    pub model_call: u32,
-    /// Its place among that model call's calls, from 0.
-    #[serde(skip)]
-    pub position: u32,
-    /// The model's id for it.
-    pub call_id: String,
-    /// The id that clients and tools know it by: unique within the turn.
-    pub tool_call_id: String,
-    /// Tool name.
-    pub name: String,
-    /// JSON text as the model wrote it.
-    #[serde(rename = "ArgumentsJson")]
-    pub arguments: String,
-    /// Who runs it.
-    pub runs_on: RunsOn,
-    /// `None` while the call is open.
-    #[serde(rename = "Answer", skip_serializing_if = "Option::is_none")]
-    pub result: Option<ToolResult>,
-}
-
-impl Call {
-    /// Whether it waits for the client.
-    pub fn is_pending(&self) -> bool {
-        self.runs_on == RunsOn::Client && self.result.is_none()
-    }
 }
 
 /// A mode change, as `GET …/modes` shows it.

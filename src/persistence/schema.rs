@@ -43,11 +43,15 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
             SELECT CAST(MIN(TOTAL(json_extract(progress, '$.usage.TotalTokens')), 9e15) AS INTEGER)
             FROM turns WHERE json_valid(progress)))",
     ],
+    // Version 5 may hold a call that a human must approve first, which version 4 would run unasked.
+    &[],
 ];
 
 /// The same for [`CALL_TABLES`], where a session has them: the version that a statement leads to.
-pub(super) const CALL_MIGRATIONS: &[(usize, &str)] =
-    &[(4, "ALTER TABLE mode_history ADD COLUMN branch INTEGER NOT NULL DEFAULT 0")];
+pub(super) const CALL_MIGRATIONS: &[(usize, &str)] = &[
+    (4, "ALTER TABLE mode_history ADD COLUMN branch INTEGER NOT NULL DEFAULT 0"),
+    (5, "ALTER TABLE calls ADD COLUMN approval TEXT"),
+];
 
 /// The statements that bring a database of a version to the present one.
 pub(super) fn migration(from: usize, has_call_tables: bool) -> impl Iterator<Item = &'static str> {
@@ -125,7 +129,8 @@ pub(super) const TABLES: &[&str] = &[
 /// The tables that a session has once one of its turns took more than one model call. SQLite compiles
 /// every table when it opens a database, and many sessions need none of these.
 pub(super) const CALL_TABLES: &[&str] = &[
-    // The calls that the model made. `answer` holds the result, NULL while the call is open.
+    // The calls that the model made. `answer` holds the result, NULL while the call is open; `approval`
+    // the question to a human and its answer, NULL where nobody is asked.
     // `call_id` is the model's, `tool_call_id` the one that clients and tools know: some services
     // number the calls of each response anew.
     "CREATE TABLE calls (
@@ -138,6 +143,7 @@ pub(super) const CALL_TABLES: &[&str] = &[
         arguments TEXT NOT NULL,
         runs_on TEXT NOT NULL,
         answer TEXT,
+        approval TEXT,
         PRIMARY KEY (turn, model_call, position)
     ) WITHOUT ROWID",
     // Submissions that a tool continuation followed. Number 0 is the user turn.
@@ -205,10 +211,11 @@ mod tests {
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published migration, runs of white space as one space.
-    const PUBLISHED: [&str; 3] = [
+    const PUBLISHED: [&str; 4] = [
         "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "d8d57b7c4d650195fb7f986a4b774f64fa86d1caa7a4705a7d6ec2a1857477af",
+        "f6091143af3d56a666c03522d41ce662dcc801abaa324d4691bfe7a68e505d88",
     ];
 
     #[test]

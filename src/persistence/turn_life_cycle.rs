@@ -5,9 +5,10 @@
 //!                                                           end (awaiting tools) -> begin_continuation -^
 //! ```
 
+use super::call::Call;
 use super::compaction::note_window;
 use super::records::{
-    Call, CompactionRecord, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn, Window,
+    CompactionRecord, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn, Window,
 };
 use super::session_store::SessionStore;
 use super::texts;
@@ -138,7 +139,7 @@ impl<D: Database> SessionStore<D> {
                 &[followed.into(), turn.ordinal.into()],
             )?;
             for call in with_results {
-                self.save_result(turn.ordinal, call)?;
+                self.save_call(turn.ordinal, call)?;
             }
             self.save_turn(turn, None, None)?;
             self.save_session(session)
@@ -255,7 +256,7 @@ impl<D: Database> SessionStore<D> {
             file.collect(&mut turn.progress.files);
         }
         self.step(|| {
-            self.save_result(turn.ordinal, call)?;
+            self.save_call(turn.ordinal, call)?;
             if let Some(new_mode) = new_mode {
                 self.change_mode(session, turn.ordinal, new_mode, now_ms)?;
                 session.updated_at = now_ms;

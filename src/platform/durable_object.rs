@@ -11,7 +11,7 @@ use super::bindings::stub::Stub;
 use super::promise::settled;
 use super::request_body::Sending;
 use super::variables::binding;
-use crate::ports::{HttpFault, ObjectClass, ObjectRequest, RECEIVED_AT, RequestBody};
+use crate::ports::{HttpFault, ObjectClass, ObjectRequest, RequestBody};
 
 pub(super) async fn ask(
     env: &Env,
@@ -24,11 +24,7 @@ pub(super) async fn ask(
     };
     let namespace = binding(env, name)
         .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;
-    let received_at = request.received_at.to_string();
-    let headers = match &request.last_event_id {
-        Some(position) => json!({ RECEIVED_AT: received_at, "Last-Event-ID": position }),
-        None => json!({ RECEIVED_AT: received_at }),
-    };
+    let headers: Vec<_> = request.headers().collect();
     let head = json!({ "method": request.method, "headers": headers });
     let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();
     let sending = body.map(|body| Sending::begin(&init, body)).transpose()?;

@@ -86,6 +86,7 @@ impl Platform for Runtime {
             url: &format!("https://object{INDEX_SEARCH}"),
             last_event_id: None,
             received_at: self.now_ms(),
+            key_id: None,
         };
         let response = ask(&self.env, &request, Some(search)).await?;
         let text = response.text()?;

@@ -3,10 +3,15 @@
 
 use std::future::Future;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::{FileFault, HttpFault, RequestBody};
 
 /// The header that tells an object [`ObjectRequest::received_at`].
 pub const RECEIVED_AT: &str = "Received-At";
+
+/// The header that tells an object [`ObjectRequest::key_id`], percent-encoded: an `Id` may be any text.
+pub const KEY_ID: &str = "Key-Id";
 
 /// The classes of Durable Objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +38,19 @@ pub struct ObjectRequest<'a> {
     /// When the Worker in front received the request, in milliseconds since the epoch: requests may
     /// overtake each other on their way to the object.
     pub received_at: u64,
+    /// The `Id` of the client's key, where a client asks: for the object's log and trace.
+    pub key_id: Option<&'a str>,
+}
+
+impl ObjectRequest<'_> {
+    /// The headers with which the object gets the request.
+    pub fn headers(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let position = self.last_event_id.clone().map(|position| ("Last-Event-ID", position));
+        let encoded = |id| utf8_percent_encode(id, NON_ALPHANUMERIC).to_string();
+        let key_id = self.key_id.map(|id| (KEY_ID, encoded(id)));
+        let received_at = (RECEIVED_AT, self.received_at.to_string());
+        [Some(received_at), key_id, position].into_iter().flatten()
+    }
 }
 
 /// A body as it arrives. Dropping it before its end cancels the rest.

@@ -12,7 +12,7 @@ mod secret;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable};
 pub use deployment::Deployment;
-pub use gateway::{Gateway, ObjectClass, ObjectRequest, RECEIVED_AT, Upload};
+pub use gateway::{Gateway, KEY_ID, ObjectClass, ObjectRequest, RECEIVED_AT, Upload};
 pub use platform::{
     CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
     Platform, ResponseBody,

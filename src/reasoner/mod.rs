@@ -8,6 +8,7 @@
 //! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
 //! mode change.
 
+mod approval;
 mod budget;
 mod compaction;
 mod conversation_input;
@@ -31,6 +32,7 @@ mod turn_beginning;
 mod turn_ending;
 mod turn_loop;
 
+pub(crate) use approval::{Answering, tool_call};
 pub(crate) use erasure::delete_responses;
 pub(crate) use live_text::{CurrentStep, LiveText, Outcome};
 pub(crate) use run_report::Timings;
@@ -39,5 +41,4 @@ pub(crate) use settlement::{abort, turn_aborted};
 pub use text_cursor::Position;
 pub(crate) use text_cursor::TextCursor;
 pub(crate) use turn_beginning::{NewUserTurn, begin_continuation, prepare_turn, resume_turn};
-pub(crate) use turn_ending::tool_call;
 pub use turn_loop::Reasoner;

@@ -3,6 +3,7 @@
 
 use serde_json::value::RawValue;
 
+use super::approval::{is_the_same, question};
 use super::conversation_input::Input;
 use super::exchange::{Asked, Exchange};
 use super::settlement::no_result;
@@ -94,7 +95,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let text = self.final_text(running, segment, &output, welcomed);
             return self.complete(running, segment, text, &record).map(Some);
         }
-        let waits = calls.iter().any(|call| call.runs_on == RunsOn::Client);
+        let waits = calls.iter().any(Call::is_pending);
         progress.said_with_calls = None;
         let is_shown = waits && !output.text.is_empty();
         // The welcome belongs to the final text, and the segment lacks the commentary.
@@ -127,6 +128,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             return Ok(Vec::new());
         }
         let known = self.store.tool_call_ids(running.turn.ordinal)?;
+        let refused = self.refused_calls(running)?;
         let model_call = running.turn.progress.model_calls;
         let calls = output.calls.iter().zip(0..).map(|(made, position): (&FunctionCall, u32)| {
             let tool_call_id = match known.contains(&made.call_id) {
@@ -134,12 +136,18 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 // Some services number the calls of each response from the start.
                 true => format!("{}.{model_call}.{position}", made.call_id),
             };
-            let (runs_on, why) = match running.tools.get(&made.name) {
+            let tool = running.tools.get(&made.name);
+            let asked = tool.and_then(|tool| tool.approval.as_ref());
+            let (runs_on, why) = match tool {
                 None => (RunsOn::Nobody, Some(NoResult::UnknownTool(&made.name))),
-                Some(tool) if tool.on_server => (RunsOn::Server, None),
+                Some(tool) if tool.on_server && asked.is_none() => (RunsOn::Server, None),
                 Some(_) if !are_readable(&made.arguments) => {
                     (RunsOn::Nobody, Some(NoResult::MalformedArguments))
                 }
+                Some(_) if refused.iter().any(|call| is_the_same(call, made)) => {
+                    (RunsOn::Nobody, Some(NoResult::RefusedByUser("")))
+                }
+                Some(tool) if tool.on_server => (RunsOn::Server, None),
                 Some(_) => (RunsOn::Client, None),
             };
             let mut call = Call {
@@ -150,6 +158,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 name: made.name.clone(),
                 arguments: made.arguments.clone(),
                 runs_on,
+                approval: asked.filter(|_| why.is_none()).map(question),
                 result: None,
             };
             call.result = why.map(|why| no_result(&call.tool_call_id, why));

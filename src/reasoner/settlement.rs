@@ -37,8 +37,9 @@ pub(super) fn settle_open_calls<D: Database>(
     // Server tools run one after the other, so only the first that has no result can have begun.
     let mut has_begun = false;
     let result_of = |call: &Call| {
-        let may_have_run =
-            call.runs_on == RunsOn::Server && !std::mem::replace(&mut has_begun, true);
+        let may_have_run = call.runs_on == RunsOn::Server
+            && !call.is_undecided()
+            && !std::mem::replace(&mut has_begun, true);
         no_result(&call.tool_call_id, NoResult::GivenUp { may_have_run, why })
     };
     store.settle_open_calls(session, result_of, outputs_of)
@@ -73,6 +74,7 @@ mod tests {
             name: "ddr_document".to_owned(),
             arguments: "{}".to_owned(),
             runs_on: RunsOn::Client,
+            approval: None,
             result: None,
         };
         assert_eq!(

@@ -1,5 +1,5 @@
 //! One step of the loop: the open calls of a model call. Server tools run one after the other; the
-//! other calls wait for the client.
+//! other calls wait for the client, and so do those that a human must approve first.
 
 use super::pictures::MAX_FILES;
 use super::settlement::outputs_of;
@@ -21,7 +21,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<Option<StoredOutcome>, Fault> {
         let mut calls = self.store.calls(open)?;
         for call in &mut calls {
-            if call.runs_on != RunsOn::Server || call.result.is_some() {
+            if call.runs_on != RunsOn::Server || call.result.is_some() || call.is_undecided() {
                 continue;
             }
             let started_at = self.platform.now_ms();
@@ -34,7 +34,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 turn_id: &running.turn.turn_id,
                 tool_call_id: &call.tool_call_id,
                 name: &call.name,
-                arguments: &call.arguments,
+                arguments: call.arguments_to_run(),
             };
             self.tool_step(running, call, None);
             let run =

@@ -1,13 +1,14 @@
 //! The ways in which a run ends: the final text, a pause for the client's tools, a failure or an abort.
 //! Each stores the outcome of the submission.
 
+use super::approval::tool_call;
 use super::compaction;
 use super::live_text::LiveText;
 use super::settlement::abort;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::contract::{
-    AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCall, ToolCalls,
+    AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCalls,
     ToolContinuationResponse, ToolResult, TurnStatus,
 };
 use crate::files::embeds_contents;
@@ -142,18 +143,5 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             call.runs_on == RunsOn::Server && BuiltInTool::parse(&call.name).is_none()
         });
         Ok(shown.filter_map(|call| call.result).collect())
-    }
-}
-
-/// A call as the client sees it.
-pub(crate) fn tool_call(call: &Call) -> ToolCall {
-    ToolCall {
-        tool_call_id: call.tool_call_id.clone(),
-        name: call.name.clone(),
-        // Some services write no text for a call without arguments.
-        arguments_json: match call.arguments.trim() {
-            "" => "{}".to_owned(),
-            _ => call.arguments.clone(),
-        },
     }
 }

@@ -125,8 +125,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     fn load<'a>(&'a self, ordinal: u64, live_text: &'a LiveText) -> Result<RunningTurn<'a>, Fault> {
         let session = self.stored_session()?;
         let turn = self.store.turn_at(ordinal)?;
-        let tools = serde_json::from_str(&self.store.text(&turn.tools)?)
-            .map_err(|_| Fault::internal("The turn's tool list is unreadable."))?;
+        let tools = tools_of(&self.store, &turn)?;
         let (agent, conversation) = (&session.agent_context, &session.conversation_context);
         // Admission and recovery let no turn run without its contexts.
         let gone = || Fault::internal("The turn's contexts are not in its catalog.");
@@ -162,4 +161,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) fn since(&self, earlier: u64) -> u64 {
         self.platform.now_ms().saturating_sub(earlier)
     }
+}
+
+/// The tools that a turn offers.
+pub(super) fn tools_of<D: Database>(
+    store: &SessionStore<D>,
+    turn: &Turn,
+) -> Result<ToolList, Fault> {
+    serde_json::from_str(&store.text(&turn.tools)?)
+        .map_err(|_| Fault::internal("The turn's tool list is unreadable."))
 }

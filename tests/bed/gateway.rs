@@ -1,12 +1,11 @@
 //! The runtime around the front Worker: `Gateway` over the world, one for each request.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use aptix_edge::entry::{Body, ContextSource, RequestHead, Response, SessionHost, SessionStream};
 use aptix_edge::ports::{
-    FileFault, Gateway, HttpFault, ObjectClass, ObjectRequest, Platform, RECEIVED_AT, RequestBody,
-    Upload,
+    FileFault, Gateway, HttpFault, ObjectClass, ObjectRequest, Platform, RequestBody, Upload,
 };
 
 use super::database::SqliteDatabase;
@@ -74,11 +73,8 @@ impl Gateway for TestGateway {
         request: &ObjectRequest<'_>,
         body: Option<impl RequestBody>,
     ) -> Result<Self::ObjectResponse, HttpFault> {
-        let header = |name: &str| match name {
-            "Last-Event-ID" => request.last_event_id.clone(),
-            RECEIVED_AT => Some(request.received_at.to_string()),
-            _ => None,
-        };
+        let headers: BTreeMap<_, _> = request.headers().collect();
+        let header = |name: &str| headers.get(name).cloned();
         let head = RequestHead { method: request.method, url: request.url, header: &header };
         let is_late = self.world.late_bodies.get() && body.is_some();
         let late = async || {

@@ -11,7 +11,7 @@ use super::reply::{Item, Reply, call, say, says};
 /// Follows `[plan: step, step]` in the latest user message. Each step is one model output; the last
 /// output is the text `Answer to <the message's first word>.` Steps: `server`, `client`,
 /// `two-servers`, `mixed` (server, client, server, client), `mode:<key>`, `modes` (three changes),
-/// `unoffered`, `fragile`.
+/// `unoffered`, `fragile`, `gated` (`fragile` for Ann, server, client, `fragile` for Bob).
 pub fn planned(conversation: &Conversation) -> Reply {
     let said = conversation.said();
     let latest = said.iter().rposition(|said| matches!(said, Said::User(_))).expect("a user spoke");
@@ -44,6 +44,7 @@ pub fn planned(conversation: &Conversation) -> Reply {
     };
     let server = || call("lookup", json!({ "of": "x" }));
     let client = || call("ask", json!({ "what": "y" }));
+    let fragile = |to: &str| call("fragile", json!({ "to": to }));
     let mode = |key: &str| {
         call("agent_change_mode", json!({ "mode": key, "branch": false, "reason": "r" }))
     };
@@ -54,6 +55,7 @@ pub fn planned(conversation: &Conversation) -> Reply {
         "mixed" => vec![server(), client(), server(), client()],
         "modes" => vec![mode("plain"), mode("poetry"), mode("ddr")],
         "unoffered" => vec![call("nowhere", json!({}))],
+        "gated" => vec![fragile("ann"), server(), client(), fragile("bob")],
         "fragile" => vec![call("fragile", json!({}))],
         other => match other.strip_prefix("mode:") {
             Some(key) => vec![mode(key)],

@@ -78,6 +78,7 @@ pub(crate) fn full() -> Value {
                 "properties": { "q": { "type": "string" }, "any": true }, "required": ["q"]
             },
             "OnError": "ReportToModel",
+            "Approval": { "When": "Always", "AllowEdit": true, "Message": "Looks abroad." },
             "Http": {
                 "Url": "https://tools.example.com/lookup?v=1",
                 "Headers": { "X-Org": "acme", "Authorization": "Bearer ${LOOKUP_KEY}" },

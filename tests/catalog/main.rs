@@ -11,15 +11,16 @@
 mod check_catalog;
 mod documents;
 mod spoiled_documents;
+mod tool_schemas;
 mod wrong_documents;
 
 use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
-    AgentContext, Budget, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition, Compaction,
-    CompactionBy, Continuation, ConversationContext, HeaderTemplate, HostedTool, HttpService, Mode,
-    ModelParameter, ModelParameters, NeededSecret, OnError, Retrieval, RetrievalSource,
-    SecretTemplate, ServerTool, needed_secrets,
+    AgentContext, Approval, Budget, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition,
+    Compaction, CompactionBy, Continuation, ConversationContext, HeaderTemplate, HostedTool,
+    HttpService, Mode, ModelParameter, ModelParameters, NeededSecret, OnError, Retrieval,
+    RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
 };
 use documents::{full, least, with, without};
 use serde_json::value::RawValue;
@@ -182,6 +183,7 @@ fn a_full_document_is_read_member_by_member() {
             })),
             strict: false,
             on_error: OnError::ReportToModel,
+            approval: Some(Approval { allow_edit: true, message: Some("Looks abroad.".into()) }),
             http: HttpService {
                 url: "https://tools.example.com/lookup?v=1".into(),
                 headers: vec![
@@ -289,6 +291,7 @@ fn absent_members_have_the_documented_defaults() {
             parameters: takes_nothing,
             strict: false,
             on_error: OnError::FailTurn,
+            approval: None,
             http: HttpService {
                 url: "https://t.example".into(),
                 headers: vec![],

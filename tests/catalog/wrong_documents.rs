@@ -234,6 +234,16 @@ pub(crate) fn all() -> Vec<Wrong> {
             fault("/ServerTools/1/Name", "\"agent_change_mode\" is a tool of the product itself; choose another name"),
         ]),
         replaced("/ServerTools/0/OnError", json!("failTurn"), "must be \"FailTurn\" or \"ReportToModel\""),
+        replaced("/ServerTools/1", json!({"Name": "agent_approve_tool", "Description": "L", "Http": {"Url": "https://x"}}), "").with_faults(vec![
+            fault("/ServerTools/1/Name", "\"agent_approve_tool\" is a tool of the product itself; choose another name"),
+        ]),
+        replaced("/ServerTools/0/Approval", json!("always"), "must be \"Never\" or \"Always\""),
+        replaced("/ServerTools/0/Approval", json!(true), "must be a string, not a boolean"),
+        replaced("/ServerTools/0/Approval", json!({"AllowEdit": true}), "").with_faults(vec![
+            fault("/ServerTools/0/Approval/When", "the member \"When\" is missing; add it"),
+        ]),
+        replaced("/ServerTools/0/Approval/AllowEdit", json!("yes"), "must be true or false, not a string"),
+        replaced("/ServerTools/0/Approval/Message", json!(" "), "must not be blank"),
         replaced("/ServerTools/0/Strict", json!(1), "must be true or false, not a number"),
         hidden("/ServerTools/0/Strict", json!(true), "").with_faults(vec![
             fault("/ServerTools/0/Parameters", "a strict tool's object schema needs \"additionalProperties\": false"),

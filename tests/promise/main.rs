@@ -248,9 +248,9 @@ fn the_promised_variables_are_those_that_the_code_reads() {
 
 #[test]
 fn every_cited_section_exists() {
-    let numbers: Vec<u32> =
-        (1..).take_while(|number| PAGE.contains(&format!("\n## {number}. "))).collect();
-    assert_eq!(numbers.len(), 10);
+    let is_headed = |number: &u32| PAGE.contains(&format!("\n## {number}. "));
+    let numbers: Vec<u32> = (1..100).filter(is_headed).collect();
+    assert_eq!(numbers.last(), Some(&12));
     assert!(section(PAGE, "Decisions").starts_with('\n'));
     for code in sources() {
         for cited in code.split("interface §").skip(1) {

@@ -61,6 +61,7 @@ pub struct BundledTool {
     pub on_server: bool,
     #[serde(default)]
     pub hosted: bool,
+    pub approval: Option<Value>,
     pub definition: Box<RawValue>,
 }
 
@@ -137,6 +138,7 @@ pub struct ToolCall {
     pub tool_call_id: String,
     pub name: String,
     pub runs_on: String,
+    pub approval: Option<Value>,
     /// The result as it is written, with its running time.
     pub answer: Option<Value>,
 }

@@ -21,7 +21,7 @@ use aptix_edge::ports::FileFault;
 use bed::{Bed, Crash};
 use serde_json::{Map, Value, json};
 
-use super::bundle::{Bundle, BundledEntry, BundledTurn};
+use super::bundle::{Bundle, BundledEntry, BundledTurn, ToolCall};
 use super::catalog::document;
 use super::player::Services;
 
@@ -183,7 +183,7 @@ impl Rerun {
             .iter()
             .map(|tool| {
                 json!({ "name": tool.name, "on_server": tool.on_server, "hosted": tool.hosted,
-                "definition": null })
+                    "approval": tool.approval, "definition": null })
             })
             .collect();
         // The definitions stay as they are written.
@@ -258,13 +258,13 @@ impl Rerun {
     fn send_results(&self, turn: &BundledTurn) {
         let open = self.bed.disk.read(&format!(
             "SELECT tool_call_id FROM calls JOIN turns ON ordinal = turn
-             WHERE turn_id = {} AND runs_on = 'client' AND answer IS NULL",
+             WHERE turn_id = {} AND (runs_on = 'client' OR approval IS NOT NULL) AND answer IS NULL",
             quoted(&turn.turn_id)
         ));
         let open: BTreeSet<&str> =
             open.iter().filter_map(|row| row["tool_call_id"].as_str()).collect();
         let calls = turn.tool_calls.iter().filter(|call| open.contains(call.tool_call_id.as_str()));
-        let results: Vec<&Value> = calls.filter_map(|call| call.answer.as_ref()).collect();
+        let results: Vec<Value> = calls.filter_map(sent_for).collect();
         let request = json!({ "SessionId": self.bundle.session_id, "TurnId": turn.turn_id,
             "ToolResults": results });
         self.send(request, turn);
@@ -398,6 +398,23 @@ fn told(turn: &BundledTurn) -> Vec<(&'static str, String)> {
         told.push(("a tool call", made.to_string()));
     }
     told
+}
+
+/// What the client sent for a call: its own result, or a human's decision.
+fn sent_for(call: &ToolCall) -> Option<Value> {
+    let Some(approval) = &call.approval else { return call.answer.clone() };
+    let mut sent = json!({ "ToolCallId": format!("apr_{}", call.tool_call_id), "ExecutionMs": 0 });
+    if approval["Decision"] == "approved" {
+        let edited = approval["ArgumentsJson"].as_str();
+        let edited = edited.map_or(String::new(), |json| format!(",\"Arguments\":{json}"));
+        sent["ResultJson"] = format!("{{\"Approved\":true{edited}}}").into();
+    } else {
+        let told = call.answer.as_ref()?["ErrorMessage"].as_str()?;
+        let reason = told.split_once(" Reason: ").map_or("", |(_, reason)| reason);
+        let reason = reason.strip_suffix(". Do not repeat it.").unwrap_or_default();
+        sent["ResultJson"] = json!({ "Approved": false, "Reason": reason }).to_string().into();
+    }
+    Some(sent)
 }
 
 /// The solution context that the turn's message shows.

@@ -23,6 +23,8 @@ enum Act {
     Turn(&'static str, &'static str, Value),
     /// The workspace `w` gets a document about alpha.
     Index,
+    /// From here on a human is asked before `fragile` runs, and says yes for Ann alone.
+    Gate,
     /// Sends the tool results that the turn waits for.
     Results(&'static str),
     /// Cancels a turn that is paused.
@@ -88,6 +90,19 @@ fn scenarios() -> Vec<Scenario> {
                 Act::Results("t1"),
                 Act::Results("t1"),
             ],
+        ),
+        scenario(
+            "approval",
+            vec![
+                Act::Gate,
+                turn("t1", "One [plan: gated, server, gated]"),
+                Act::Results("t1"),
+                Act::Results("t1"),
+            ],
+        ),
+        scenario(
+            "cancel of a turn that waits for an approval",
+            vec![Act::Gate, turn("t1", "One [plan: gated]"), Act::Cancel("t1"), turn("t2", "Two")],
         ),
         scenario("mode change", vec![turn("t1", "One [plan: mode:ddr]"), turn("t2", "Two")]),
         scenario(
@@ -211,6 +226,14 @@ fn remains(bed: &Bed) -> Remains {
     Remains { executed, turns }
 }
 
+/// What the client makes of a call: a result that names it, or a human's decision.
+fn result_of(call: &Value) -> Value {
+    if call["Name"] == "agent_approve_tool" {
+        return json!({ "Approved": call["ArgumentsJson"].as_str().unwrap().contains("ann") });
+    }
+    json!(format!("result of {}", call["ToolCallId"].as_str().unwrap()))
+}
+
 /// Does one act; `None` when the instance ended before it responded. `sent` holds the tool results
 /// that the client has sent for the act already, and then repeats.
 fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
@@ -229,8 +252,7 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
             let pending = view.result()["ToolCalls"].as_array().cloned().unwrap_or_default();
             let given: Vec<(&str, Value)> = pending
                 .iter()
-                .map(|call| call["ToolCallId"].as_str().unwrap())
-                .map(|id| (id, json!(format!("result of {id}"))))
+                .map(|call| (call["ToolCallId"].as_str().unwrap(), result_of(call)))
                 .collect();
             if sent.is_none() && given.is_empty() {
                 // The turn failed before it could ask.
@@ -255,6 +277,9 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
             let view = bed.try_cancel(id)?;
             assert!(["aborted", "completed"].contains(&view.result()["Status"].as_str().unwrap()));
             bed.wait(&running)?;
+        }
+        Act::Gate => {
+            bed.configure(|catalog| catalog["ServerTools"][1]["Approval"] = json!("Always"))
         }
         Act::Forget => bed.world.model.forget(),
         Act::Narrow(bytes) => {
@@ -380,6 +405,13 @@ fn check(bed: &Bed, left: Option<&Remains>) {
             conversation.outputs().contains(&(id.to_owned(), told)),
             "the result of {id} is lost"
         );
+    }
+    let ran_by_now = bed.world.tools.executions();
+    for call in bed.disk.read("SELECT tool_call_id, approval FROM calls WHERE approval NOT NULL") {
+        let (id, approved) = (&call["tool_call_id"], call["approval"].as_str().unwrap());
+        let times = ran_by_now.get(id.as_str().unwrap());
+        let may_run = approved.contains("\"approved\"");
+        assert_eq!(times.is_some(), may_run, "{id} ran {times:?} times: {approved}");
     }
     assert_eq!(
         bed.disk.read("SELECT 1 FROM calls WHERE answer IS NULL").len(),

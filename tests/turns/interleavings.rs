@@ -73,6 +73,7 @@ impl Watch {
         *self.counts.entry(format!("{status} {code}")).or_default() += 1;
         let foreseen = match status {
             200 => true,
+            400 => code == "invalid_field",
             404 => ["session_not_found", "turn_not_found"].contains(&code),
             409 => true,
             500 => ["turn_interrupted", "server_tool_failed"].contains(&code),
@@ -135,7 +136,7 @@ impl Clients<'_> {
     }
 
     fn act(&mut self) {
-        const PLANS: [&str; 10] = [
+        const PLANS: [&str; 12] = [
             "",
             "",
             "[plan: server]",
@@ -146,6 +147,8 @@ impl Clients<'_> {
             "[plan: modes, mixed]",
             "[plan: fragile, unoffered]",
             "[plan: two-servers]",
+            "[plan: gated]",
+            "[plan: client, gated, gated]",
         ];
         match self.random.below(100) {
             0..30 => {
@@ -201,16 +204,24 @@ impl Clients<'_> {
     /// Tool results for the turn that waits for some, right ones or wrong ones.
     fn answer(&mut self) {
         let waiting = self.bed.disk.read(
-            "SELECT turn_id, call_id FROM session JOIN turns ON turns.ordinal = session.live_turn
+            "SELECT turn_id, CASE WHEN approval IS NULL THEN call_id ELSE 'apr_' || call_id END AS call_id
+             FROM session JOIN turns ON turns.ordinal = session.live_turn
              JOIN calls ON calls.turn = open_calls_turn AND calls.model_call = open_calls_model_call
-             WHERE status = 'awaiting_tools' AND runs_on = 'client' ORDER BY position",
+             WHERE status = 'awaiting_tools' AND (runs_on = 'client' OR approval IS NOT NULL) ORDER BY position",
         );
         let Some(turn) = waiting.first().map(|row| text(&row["turn_id"])) else {
             return;
         };
         let calls: Vec<String> = waiting.iter().map(|row| text(&row["call_id"])).collect();
-        let mut given: Vec<(&str, Value)> =
-            calls.iter().map(|id| (id.as_str(), json!(format!("result of {id}")))).collect();
+        let mut given: Vec<(&str, Value)> = Vec::new();
+        for id in &calls {
+            let result = match id.starts_with("apr_") {
+                false => json!(format!("result of {id}")),
+                true if self.random.chance(10) => json!({ "Approved": "yes" }),
+                true => json!({ "Approved": self.random.chance(50) }),
+            };
+            given.push((id, result));
+        }
         if self.random.chance(10) {
             given.reverse();
             given.push(("call_x", json!(0)));
@@ -267,6 +278,7 @@ impl Clients<'_> {
 
 fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     let bed = Bed::new();
+    bed.configure(|catalog| catalog["ServerTools"][1]["Approval"] = json!("Always"));
     let documents = json!({ "Documents": [{ "Path": "a.md", "Contents": "Words\n" }] });
     bed.asked("PUT", "/workspaces/w/documents", &documents.to_string()).result();
     bed.world.shake(seed);
@@ -324,12 +336,19 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
             serde_json::from_str::<Value>(request).unwrap()["ToolResults"].as_array().unwrap()
         {
             let told = (text(&result["ToolCallId"]), text(&result["ResultJson"]));
+            if told.0.starts_with("apr_") {
+                continue;
+            }
             assert!(conversation.outputs().contains(&told), "{request} was answered and is lost");
         }
     }
     let ran = bed.world.tools.executions();
     for (call, times) in &watch.executed {
         assert_eq!(ran[call], *times, "{call} ran again although its answer was stored");
+    }
+    for call in bed.disk.read("SELECT call_id, approval FROM calls WHERE approval NOT NULL") {
+        let approved = text(&call["approval"]).contains("\"approved\"");
+        assert!(approved || !ran.contains_key(&text(&call["call_id"])), "{call:?} ran");
     }
     assert_eq!(bed.disk.read("SELECT 1 FROM calls WHERE answer IS NULL").len(), 0);
     bed.assert_chain_held();
@@ -359,6 +378,7 @@ fn whatever_the_order_of_events_nothing_is_lost_doubled_or_stuck() {
     // What is never met is not tested.
     for code in [
         "200 ",
+        "400 invalid_field",
         "409 turn_in_progress",
         "409 turn_awaiting_tools",
         "409 turn_aborted",

@@ -7,11 +7,12 @@ use serde_json::json;
 use super::*;
 
 /// The same session in the form of each published version, oldest first.
-const VERSIONS: [&str; 4] = [
+const VERSIONS: [&str; 5] = [
     include_str!("../fixtures/storage/version_1.sql"),
     include_str!("../fixtures/storage/version_2.sql"),
     include_str!("../fixtures/storage/version_3.sql"),
     include_str!("../fixtures/storage/version_4.sql"),
+    include_str!("../fixtures/storage/version_5.sql"),
 ];
 
 /// The session of [`VERSIONS`], made by the present version, and the calls of `tools`, of its

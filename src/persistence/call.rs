@@ -1,0 +1,117 @@
+//! A call that the model made, and the approval that it may need: the question to a human, and the answer
+//! (interface §12).
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::ToolResult;
+use crate::contract::closed_list::closed_list;
+
+/// What the question's id has before the call's.
+const PREFIX: &str = "apr_";
+
+closed_list! {
+    /// Who runs a call.
+    pub enum RunsOn {
+        /// A server tool.
+        Server = "server",
+        /// The client.
+        Client = "client",
+        /// Nobody: the call cannot be run, and its result tells the model why.
+        Nobody = "nobody",
+    }
+}
+
+/// A call that the model made. Its JSON is that of the export.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Call {
+    /// The model call of the turn that made it, from 0.
+    pub model_call: u32,
+    /// Its place among that model call's calls, from 0.
+    #[serde(skip)]
+    pub position: u32,
+    /// The model's id for it.
+    pub call_id: String,
+    /// The id that clients and tools know it by: unique within the turn.
+    pub tool_call_id: String,
+    /// Tool name.
+    pub name: String,
+    /// JSON text as the model wrote it.
+    #[serde(rename = "ArgumentsJson")]
+    pub arguments: String,
+    /// Who runs it.
+    pub runs_on: RunsOn,
+    /// The question to a human; `None` where nobody is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<CallApproval>,
+    /// `None` while the call is open.
+    #[serde(rename = "Answer", skip_serializing_if = "Option::is_none")]
+    pub result: Option<ToolResult>,
+}
+
+closed_list! {
+    /// What a human said to a call.
+    pub enum Decision {
+        /// The call runs.
+        Approved = "approved",
+        /// The call never runs.
+        Refused = "refused",
+    }
+}
+
+/// The question whether a call may run, as it was put when the model made the call, and its answer.
+/// Its JSON is that of the column and of the export.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "PascalCase", deny_unknown_fields)]
+pub struct CallApproval {
+    /// The human may change the arguments.
+    pub allow_edit: bool,
+    /// What the human reads beside the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// `None` until the answer is stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// The `Id` of the key that sent the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+    /// Milliseconds from the pause to the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited_ms: Option<u64>,
+    /// The human's arguments in place of the model's: JSON text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments_json: Option<String>,
+}
+
+impl Call {
+    /// Whether it waits for a human's decision.
+    pub fn is_undecided(&self) -> bool {
+        let is_open = |approval: &CallApproval| approval.decision.is_none();
+        self.result.is_none() && self.approval.as_ref().is_some_and(is_open)
+    }
+
+    /// Whether it waits for the client.
+    pub fn is_pending(&self) -> bool {
+        self.is_undecided() || self.runs_on == RunsOn::Client && self.result.is_none()
+    }
+
+    /// Whether a human refused it.
+    pub fn is_refused(&self) -> bool {
+        let decision = self.approval.as_ref().and_then(|approval| approval.decision);
+        decision == Some(Decision::Refused)
+    }
+
+    /// The id under which the client is or was asked for it; `None` where it never was.
+    pub fn asked_id(&self) -> Option<String> {
+        match &self.approval {
+            Some(_) => Some(format!("{PREFIX}{}", self.tool_call_id)),
+            None => (self.runs_on == RunsOn::Client).then(|| self.tool_call_id.clone()),
+        }
+    }
+
+    /// The arguments with which it runs: the model's, unless a human changed them.
+    pub fn arguments_to_run(&self) -> &str {
+        let changed = self.approval.as_ref().and_then(|approval| approval.arguments_json.as_ref());
+        changed.unwrap_or(&self.arguments)
+    }
+}

@@ -1,0 +1,248 @@
+//! Approvals: a human is asked before a call runs, through the client (interface §12).
+//!
+//! The question is a client tool call beside the client's own. Its answer is checked before anything is
+//! stored, and then kept with the call, so that what runs is what was approved.
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::settlement::no_result;
+use super::turn_loop::{Reasoner, RunningTurn, tools_of};
+use crate::catalog::{APPROVE_TOOL, Approval};
+use crate::composition::{NoResult, ToolList};
+use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};
+use crate::json::{first_member, for_each_member, violation};
+use crate::persistence::{Call, CallApproval, Decision, RunsOn, SessionStore, Turn};
+use crate::ports::{Database, Platform};
+use crate::responses_api::FunctionCall;
+
+const ANSWERS: &str = "must hold {\"Approved\":true}, with Arguments at most where AllowEdit is true, or {\"Approved\":false,\"Reason\":\"…\"}, and nothing else";
+const NO_EDIT: &str =
+    "must leave Arguments out: this call runs as it is, or not at all; approve or refuse it";
+
+/// The arguments of `agent_approve_tool`.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Question<'a> {
+    tool_call_id: &'a str,
+    name: &'a str,
+    arguments: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    allow_edit: bool,
+}
+
+/// What a client answered to a question.
+enum Answer<'a> {
+    /// The call runs, with these arguments or else its own.
+    Approved(Option<&'a str>),
+    /// The call does not run, for this reason, which may be empty.
+    Refused(String),
+}
+
+/// Takes the results that a client sends for the calls of a turn.
+pub(crate) struct Answering<'a> {
+    /// Those of the turn, where a decision is waited for.
+    tools: ToolList,
+    /// The `Id` of the client's key.
+    decided_by: Option<&'a str>,
+    waited_ms: u64,
+}
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// The calls of the turn that a human refused; none where the turn asks about no tool.
+    pub(super) fn refused_calls(&self, running: &RunningTurn<'_>) -> Result<Vec<Call>, Fault> {
+        if running.tools.0.iter().all(|tool| tool.approval.is_none()) {
+            return Ok(Vec::new());
+        }
+        let mut calls = self.store.turn_calls(running.turn.ordinal)?;
+        calls.retain(Call::is_refused);
+        Ok(calls)
+    }
+}
+
+/// The question that a call has to wait for.
+pub(super) fn question(asked: &Approval) -> CallApproval {
+    let Approval { allow_edit, message } = asked.clone();
+    CallApproval { allow_edit, message, ..CallApproval::default() }
+}
+
+/// Whether the model makes a call again: the same tool, and equal arguments as JSON.
+pub(super) fn is_the_same(call: &Call, made: &FunctionCall) -> bool {
+    let read = |arguments| serde_json::from_str::<Value>(stated(arguments)).ok();
+    let (known, again) = (call.arguments.as_str(), made.arguments.as_str());
+    call.name == made.name
+        && (known == again || read(known).is_some_and(|known| Some(known) == read(again)))
+}
+
+/// A pending call as the client sees it: its own one, or the question about one of the server's.
+pub(crate) fn tool_call(call: &Call) -> ToolCall {
+    let tool_call_id = call.asked_id().unwrap_or_default();
+    let arguments = stated(&call.arguments);
+    let Some(approval) = &call.approval else {
+        let arguments_json = arguments.to_owned();
+        return ToolCall { tool_call_id, name: call.name.clone(), arguments_json };
+    };
+    let question = Question {
+        tool_call_id: &call.tool_call_id,
+        name: &call.name,
+        // Nobody is asked about a call whose arguments are no JSON.
+        arguments: serde_json::from_str(arguments).unwrap_or(RawValue::NULL),
+        message: approval.message.as_deref(),
+        allow_edit: approval.allow_edit,
+    };
+    // JSON text and plain members can always be written.
+    let arguments_json = serde_json::to_string(&question).unwrap_or_default();
+    ToolCall { tool_call_id, name: APPROVE_TOOL.to_owned(), arguments_json }
+}
+
+/// The arguments of a call. Some services write no text for a call without any.
+fn stated(arguments: &str) -> &str {
+    if arguments.trim().is_empty() { "{}" } else { arguments }
+}
+
+impl<'a> Answering<'a> {
+    /// For the calls of a paused turn; `now` is the time of the answers.
+    pub(crate) fn new<D: Database>(
+        store: &SessionStore<D>,
+        turn: &Turn,
+        calls: &[Call],
+        decided_by: Option<&'a str>,
+        now: u64,
+    ) -> Result<Self, Fault> {
+        let tools = match calls.iter().any(Call::is_undecided) {
+            true => tools_of(store, turn)?,
+            false => ToolList::default(),
+        };
+        let waited_ms = now.saturating_sub(turn.updated_at);
+        Ok(Self { tools, decided_by, waited_ms })
+    }
+
+    /// Takes the result of a pending call: the client's own result, or the decision of a human. The
+    /// error is what is wrong with a decision; the call is then as before.
+    pub(crate) fn take(&self, call: &mut Call, given: &ToolResult) -> Result<(), String> {
+        let Some(approval) = &mut call.approval else {
+            call.result = Some(given.clone());
+            return Ok(());
+        };
+        let schema = |tool: &str| {
+            let definition = self.tools.get(tool)?.definition.get();
+            serde_json::from_str(first_member(definition.as_bytes(), "parameters")?).ok()
+        };
+        match answer(&given.outcome, approval.allow_edit, || schema(&call.name))? {
+            Answer::Approved(arguments) => {
+                approval.arguments_json = arguments.map(str::to_owned);
+                approval.decision = Some(Decision::Approved);
+            }
+            Answer::Refused(reason) => {
+                approval.decision = Some(Decision::Refused);
+                call.runs_on = RunsOn::Nobody;
+                let why = NoResult::RefusedByUser(&reason);
+                call.result = Some(no_result(&call.tool_call_id, why));
+            }
+        }
+        approval.decided_by = self.decided_by.map(str::to_owned);
+        approval.waited_ms = Some(self.waited_ms);
+        Ok(())
+    }
+}
+
+/// Reads an answer. A client that has no such tool says so in an error, and has thereby refused.
+fn answer(
+    outcome: &ToolOutcome,
+    allow_edit: bool,
+    schema: impl FnOnce() -> Option<Value>,
+) -> Result<Answer<'_>, String> {
+    let json = match outcome {
+        ToolOutcome::Error(message) => return Ok(Answer::Refused(message.clone())),
+        ToolOutcome::Result(json) => json,
+    };
+    let (mut approved, mut reason, mut arguments) = (None, None, None);
+    let mut is_plain = true;
+    let walked = for_each_member(json, |name, value| {
+        let place = match name.as_ref() {
+            "Approved" => &mut approved,
+            "Reason" => &mut reason,
+            "Arguments" => &mut arguments,
+            _ => return is_plain = false,
+        };
+        is_plain &= place.replace(value).is_none();
+    });
+    if walked.is_err() || !is_plain {
+        return Err(ANSWERS.to_owned());
+    }
+    // Serialisers write null for a member that is not set.
+    let reason = reason.filter(|json| *json != "null");
+    let arguments = arguments.filter(|json| *json != "null");
+    match (approved, reason, arguments) {
+        (Some("true"), None, Some(_)) if !allow_edit => Err(NO_EDIT.to_owned()),
+        (Some("true"), None, arguments) => {
+            arguments.map_or(Ok(()), |arguments| check(arguments, schema()))?;
+            Ok(Answer::Approved(arguments))
+        }
+        (Some("false"), reason, None) => {
+            let reason = reason.map_or(Ok(String::new()), serde_json::from_str);
+            reason.map(Answer::Refused).map_err(|_| ANSWERS.to_owned())
+        }
+        _ => Err(ANSWERS.to_owned()),
+    }
+}
+
+/// Checks a human's arguments against the tool's schema, as far as [`violation`] knows schemas.
+fn check(arguments: &str, schema: Option<Value>) -> Result<(), String> {
+    let read = serde_json::from_str::<Value>(arguments).ok().filter(Value::is_object);
+    let arguments = read.ok_or("must hold Arguments as an object, less than 128 levels deep and with no number out of range")?;
+    match schema.and_then(|schema| violation(&arguments, &schema, "Arguments")) {
+        Some(problem) => Err(format!("does not fit the tool: {problem}; change it, or refuse")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// `approved`, the arguments, or the reason; `None` for what is no answer.
+    fn heard(json: &str, allow_edit: bool) -> Option<String> {
+        let schema = || Some(json!({ "properties": { "n": { "type": "integer" } } }));
+        match answer(&ToolOutcome::Result(json.to_owned()), allow_edit, schema).ok()? {
+            Answer::Approved(arguments) => Some(arguments.unwrap_or("approved").to_owned()),
+            Answer::Refused(reason) => Some(format!("refused {reason}")),
+        }
+    }
+
+    #[test]
+    fn only_the_documented_answers_are_answers() {
+        for (json, meaning) in [
+            (r#"{"Approved":true}"#, Some("approved")),
+            (r#" { "Approved" : true , "Reason" : null } "#, Some("approved")),
+            (r#"{"Approved":false}"#, Some("refused ")),
+            (r#"{"Reason":"wr\u006fng","Approved":false}"#, Some("refused wrong")),
+            (r#"{"Approved":true,"Reason":"fine"}"#, None),
+            (r#"{"Approved":false,"Reason":1}"#, None),
+            (r#"{"Approved":false,"Arguments":{}}"#, None),
+            (r#"{"Approved":true,"Approved":false}"#, None),
+            (r#"{"Approved":true,"Approve":true}"#, None),
+            (r#"{"Approved":1}"#, None),
+            (r#"{"Approved":"true"}"#, None),
+            (r#"{"Reason":"x"}"#, None),
+            ("{}", None),
+            ("true", None),
+            (r#"[{"Approved":true}]"#, None),
+        ] {
+            for allow_edit in [false, true] {
+                assert_eq!(heard(json, allow_edit).as_deref(), meaning, "{json}");
+            }
+        }
+        let edited = r#"{"Approved":true,"Arguments":{"n": 1e0, "m": 0.10}}"#;
+        assert_eq!(heard(edited, true).as_deref(), Some(r#"{"n": 1e0, "m": 0.10}"#));
+        assert_eq!(heard(edited, false), None);
+        for arguments in [r#"{"n":"1"}"#, "[]", "7", &"[".repeat(200), "{\"n\":1e999}"] {
+            let json = format!(r#"{{"Approved":true,"Arguments":{arguments}}}"#);
+            assert_eq!(heard(&json, true), None, "{arguments}");
+        }
+    }
+}
