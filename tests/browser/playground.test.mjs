@@ -322,7 +322,7 @@ test('where keys are asked for, the page asks for one, keeps it in memory and fo
 });
 
 test('without PLAYGROUND there is no page', async () => {
-  const playground = await Playground.start({ vars: { PLAYGROUND: undefined }, browser: false });
+  const playground = await Playground.start({ vars: { PLAYGROUND: 'off' }, browser: false });
   try {
     for (const target of ['/', '/index.html', `/playground/${readdirSync(path.join(PAGE, 'playground'))[0]}`]) {
       const response = await fetch(new URL(target, playground.rig.url));
