@@ -127,6 +127,12 @@ describe('the playground', { skip: withoutBrowser }, () => {
     await turn.getByText('This answer').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await hasStatus(turn, 'aborted');
+    const waiting = await say(page, 'Please read README.md.');
+    await hasStatus(waiting, 'awaiting_tools');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(waiting, 'aborted');
+    await waiting.getByText('not answered').waitFor();
+    assert.equal(await waiting.getByLabel('Result, as JSON or as plain text').count(), 0);
     const failed = await say(page, 'Be overloaded.');
     await hasStatus(failed, 'failed');
     await failed.getByText('upstream_unavailable').waitFor();

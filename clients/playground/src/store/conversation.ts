@@ -118,6 +118,7 @@ export function send(words: string): void {
     sentSolution = solution;
     attachments.value = [];
     chosenTurn.value = undefined;
+    announced.value = 'The message is sent.';
     shownTurns.value = [...shownTurns.value, turn];
   });
   used(sessionId.value, words || held.map(({ name }) => name).join(', '));
@@ -128,6 +129,7 @@ export function send(words: string): void {
 /** Sends a turn, for the first time or once more: the same request is the same turn. */
 export function begin(turn: ShownTurn): void {
   const { turnId } = turn.record.value;
+  turn.record.value = turns.anew(turn.record.value);
   if (turn.request) watch(turn, (signal) => aptix.session(sessionId.value).turn(turn.request!, { turnId, progress: true, signal }));
 }
 

@@ -71,7 +71,8 @@ export function ServerTool({ turn, step }: { turn: ShownTurn; step: ServerStep }
 
 export function ClientTool({ turn, step }: { turn: ShownTurn; step: ClientStep }) {
   const { call, answer: given } = step;
-  if (!given) return <ToolQuestion turn={turn} call={call} />;
+  if (!given && turn.record.value.status === 'awaiting_tools') return <ToolQuestion turn={turn} call={call} />;
+  if (!given) return <Unanswered name={call.Name} json={call.ArgumentsJson} />;
   const isFailed = given.ErrorMessage != null;
   const state = `${isFailed ? 'failed' : 'done'} · ${seconds(given.ExecutionMs)}`;
   return (
@@ -81,6 +82,13 @@ export function ClientTool({ turn, step }: { turn: ShownTurn; step: ClientStep }
     </FoldedCard>
   );
 }
+
+/** A call whose turn ended, or went on elsewhere, before it was answered here. */
+export const Unanswered = ({ name, json }: { name: string; json: string }) => (
+  <FoldedCard name={name} by="waited for you" state="not answered" tone="bad">
+    <Arguments json={json} />
+  </FoldedCard>
+);
 
 /** A call that the user answers: with JSON or plain text, a file, or an error. */
 function ToolQuestion({ turn, call }: { turn: ShownTurn; call: ToolCall }) {
