@@ -86,7 +86,7 @@ impl Platform for Runtime {
             url: &format!("https://object{INDEX_SEARCH}"),
             last_event_id: None,
             received_at: self.now_ms(),
-            key_id: None,
+            key_id: "",
         };
         let response = ask(&self.env, &request, Some(search)).await?;
         let text = response.text()?;
