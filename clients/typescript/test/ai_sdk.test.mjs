@@ -133,7 +133,7 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
       const { output } = rig.model.bodies[1].input[0];
       if (!approved) assert.match(output, /wrong recipient/);
       assert.equal(state, !approved ? 'output-denied' : REAL ? 'output-available' : 'approval-responded');
-      if (REAL) assert.equal(rig.tools.requests.filter(({ url }) => url.endsWith('/send_mail')).length, approved ? 1 : 0);
+      if (REAL) assert.equal(rig.tools.requests.filter(({ path }) => path === '/send_mail').length, approved ? 1 : 0);
       rig.clear();
     }
   });
