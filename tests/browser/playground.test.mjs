@@ -327,14 +327,36 @@ test('where keys are asked for, the page asks for one, keeps it in memory and fo
   }
 });
 
-test('without PLAYGROUND there is no page', async () => {
-  const playground = await Playground.start({ vars: { PLAYGROUND: 'off' }, browser: false });
+/** The status of a target, and what its head says of kind and keeping. */
+async function headOf(playground, target, method) {
+  const response = await fetch(new URL(target, playground.rig.url), { method });
+  const kind = response.headers.get('content-type').split(';')[0];
+  return { answer: [response.status, kind, response.headers.get('cache-control')], headers: response.headers, text: await response.text() };
+}
+
+test('the page and its files are served to GET and HEAD, and without PLAYGROUND they are not', async () => {
+  const script = `/playground/${readdirSync(path.join(PAGE, 'playground')).find((file) => file.startsWith('page') && file.endsWith('.js'))}`;
+  const playground = await Playground.start({ browser: false });
   try {
-    for (const target of ['/', '/index.html', `/playground/${readdirSync(path.join(PAGE, 'playground'))[0]}`]) {
-      const response = await fetch(new URL(target, playground.rig.url));
-      assert.deepEqual([response.status, (await response.json()).Errors[0].ErrorCode], [404, 'not_found'], target);
+    for (const method of ['GET', 'HEAD']) {
+      const page = await headOf(playground, '/', method);
+      assert.deepEqual(page.answer, [200, 'text/html', 'no-cache'], method);
+      assert.match(page.headers.get('content-security-policy'), /^default-src 'none'; /);
+      assert.equal(page.text, method === 'GET' ? readFileSync(path.join(PAGE, 'index.html'), 'utf8') : '');
+      const file = await headOf(playground, script, method);
+      assert.deepEqual(file.answer, [200, 'text/javascript', 'public, max-age=31536000, immutable'], method);
     }
+    assert.deepEqual((await headOf(playground, '/playground/nothing.js', 'GET')).answer, [404, 'application/json', 'no-store']);
   } finally {
     await playground.stop();
+  }
+  const without = await Playground.start({ vars: { PLAYGROUND: 'off' }, browser: false });
+  try {
+    for (const target of ['/', '/index.html', script]) {
+      const { answer, text } = await headOf(without, target, 'GET');
+      assert.deepEqual([...answer, JSON.parse(text).Errors[0].ErrorCode], [404, 'application/json', 'no-store', 'not_found'], target);
+    }
+  } finally {
+    await without.stop();
   }
 });
