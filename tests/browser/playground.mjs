@@ -12,7 +12,7 @@ import { startBrowser } from './chromium.mjs';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SHOTS = fileURLToPath(new URL('../../build-playground-shots/', import.meta.url));
 /** The longest wait for what a page should show, in ms. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 30_000;
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 780 };
 

@@ -26,7 +26,6 @@ test('the page is less than 200 KB gzipped, and its types hold', () => {
 
 describe('the playground', { skip: withoutBrowser }, () => {
   let playground;
-  const message = (page) => page.getByRole('textbox', { name: 'Message' });
 
   before(async () => {
     playground = await Playground.start({
@@ -100,46 +99,6 @@ describe('the playground', { skip: withoutBrowser }, () => {
     await hasStatus(refused, 'completed');
     await refused.getByText('Not to her.').last().waitFor();
     assert.equal(playground.rig.tools.requests.length, 1);
-  });
-
-  test('a reload in the middle of an answer shows the words, and then the whole answer once', async () => {
-    const page = await playground.page();
-    const turn = await say(page, 'Give a slow answer.');
-    await turn.getByText('This answer comes').waitFor();
-    assert.equal(await turn.getAttribute('data-status'), 'running');
-    await page.reload();
-    await page.getByText('Give a slow answer.').last().waitFor();
-    await hasStatus(page.locator('.turn'), 'completed');
-    assert.equal((await page.locator('.answer .markdown').allInnerTexts()).join('|'), SLOW_ANSWER);
-
-    const waiting = await say(page, 'Please read notes.txt.');
-    await hasStatus(waiting, 'awaiting_tools');
-    await page.reload();
-    await page.getByLabel('Result, as JSON or as plain text').fill('A note.');
-    await page.getByRole('button', { name: 'Send result' }).click();
-    await page.getByText('Its first line is: “A note.”').waitFor();
-    assert.equal(await page.locator('.turn').count(), 2);
-  });
-
-  test('a turn is stopped, and one that failed says why and can be sent again', async () => {
-    const page = await playground.page();
-    const turn = await say(page, 'Give a slow answer.');
-    await turn.getByText('This answer').waitFor();
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await hasStatus(turn, 'aborted');
-    const waiting = await say(page, 'Please read README.md.');
-    await hasStatus(waiting, 'awaiting_tools');
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await hasStatus(waiting, 'aborted');
-    await waiting.getByText('not answered').waitFor();
-    assert.equal(await waiting.getByLabel('Result, as JSON or as plain text').count(), 0);
-    const failed = await say(page, 'Be overloaded.');
-    await hasStatus(failed, 'failed');
-    await failed.getByText('upstream_unavailable').waitFor();
-    await assertAccessible(page);
-    await failed.getByRole('button', { name: 'Send it again' }).click();
-    await hasStatus(failed, 'running');
-    await hasStatus(failed, 'failed');
   });
 
   test('everything is done by keyboard', async () => {
@@ -299,6 +258,57 @@ describe('the playground', { skip: withoutBrowser }, () => {
       });
     }
   }
+});
+
+// An answer of seventeen words takes seven seconds here, so that a slow machine comes to its middle, too.
+describe('the playground while an answer comes', { skip: withoutBrowser }, () => {
+  let playground;
+
+  before(async () => {
+    playground = await Playground.start({ wordMs: 20 });
+  });
+  afterEach(() => playground.closePages());
+  after(() => playground?.stop());
+
+  test('a reload in the middle of an answer shows the words, and then the whole answer once', async () => {
+    const page = await playground.page();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer comes').waitFor();
+    assert.equal(await turn.getAttribute('data-status'), 'running');
+    await page.reload();
+    await page.getByText('Give a slow answer.').last().waitFor();
+    await hasStatus(page.locator('.turn'), 'completed');
+    assert.equal((await page.locator('.answer .markdown').allInnerTexts()).join('|'), SLOW_ANSWER);
+
+    const waiting = await say(page, 'Please read notes.txt.');
+    await hasStatus(waiting, 'awaiting_tools');
+    await page.reload();
+    await page.getByLabel('Result, as JSON or as plain text').fill('A note.');
+    await page.getByRole('button', { name: 'Send result' }).click();
+    await page.getByText('Its first line is: “A note.”').waitFor();
+    assert.equal(await page.locator('.turn').count(), 2);
+  });
+
+  test('a turn is stopped, and one that failed says why and can be sent again', async () => {
+    const page = await playground.page();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(turn, 'aborted');
+    const waiting = await say(page, 'Please read README.md.');
+    await hasStatus(waiting, 'awaiting_tools');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(waiting, 'aborted');
+    await waiting.getByText('not answered').waitFor();
+    assert.equal(await waiting.getByLabel('Result, as JSON or as plain text').count(), 0);
+    const failed = await say(page, 'Be overloaded.');
+    await hasStatus(failed, 'failed');
+    await failed.getByText('upstream_unavailable').waitFor();
+    await assertAccessible(page);
+    await failed.getByRole('button', { name: 'Send it again' }).click();
+    await hasStatus(failed, 'running');
+    await hasStatus(failed, 'failed');
+  });
 });
 
 test('where keys are asked for, the page asks for one, keeps it in memory and forgets it with a reload', { skip: withoutBrowser }, async () => {
