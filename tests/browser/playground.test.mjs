@@ -178,6 +178,10 @@ describe('the playground', { skip: withoutBrowser }, () => {
     const read = await say(page, 'Please read notes.md.');
     await hasStatus(read, 'completed');
     await read.getByText('Its first line is: “# Of pelicans”').waitFor();
+    const later = await say(page, 'Please read later.md.');
+    await hasStatus(later, 'awaiting_tools');
+    await hand('drop', 'later.md', 'text/markdown', Buffer.from('# Later\n').toString('base64'));
+    await later.getByText('Its first line is: “# Later”').waitFor();
   });
 
   test('what a model writes runs nothing and loads nothing, and its code is coloured and copied', async () => {

@@ -53,6 +53,9 @@ export function App() {
 
 function Head() {
   const title = listed.value.find(({ id }) => id === sessionId.value)?.title ?? (shownTurns.value[0]?.record.value.asked.text || 'New session');
+  useEffect(() => {
+    document.title = `${title} – aptix-edge`;
+  }, [title]);
   return (
     <header class="head">
       <button type="button" class="icon-button only-narrow" onClick={() => (isSidebarOpen.value = true)}>

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import type { SubmittedToolResult, ToolCall, ToolResult } from '../../../typescript/src/index.js';
 import { answer, failureOf, fetchArguments, type ShownTurn } from '../store/conversation.js';
+import { READY } from '../store/ready_tools.js';
 import { seconds, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { Code, pretty } from './markdown.js';
@@ -108,7 +109,7 @@ function ToolQuestion({ turn, call }: { turn: ShownTurn; call: ToolCall }) {
           The agent calls <code>{call.Name}</code>
         </span>
       </h3>
-      <p class="muted">This page does not run it, so you answer for it.</p>
+      <p class="muted">{READY.find(({ name }) => name === call.Name)?.left ?? 'This page does not run it, so you answer for it.'}</p>
       <Arguments json={call.ArgumentsJson} />
       <label for={id}>Result, as JSON or as plain text</label>
       <textarea id={id} rows={3} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
