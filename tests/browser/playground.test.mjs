@@ -242,7 +242,10 @@ describe('the playground', { skip: withoutBrowser }, () => {
         await assertAccessible(page);
         await page.keyboard.press('Alt+n');
         await hasStatus(await say(page, 'Switch to DDR authoring.'), 'completed');
-        await hasStatus(await say(page, 'Call the tool clock.'), 'completed');
+        const file = { name: 'README.md', mimeType: 'text/markdown', buffer: Buffer.from('# The zoo\n') };
+        await page.getByLabel('Attach files').setInputFiles(file);
+        await page.getByRole('list', { name: 'Attachments' }).waitFor();
+        await hasStatus(await say(page, 'Please read README.md.'), 'completed');
         await hasStatus(await say(page, 'Call the tool send_mail with the word ann.'), 'awaiting_tools');
         await page.shot(`${name}-${colorScheme}`);
         await assertAccessible(page);
