@@ -17,7 +17,7 @@ use futures_util::future::{Either, select};
 
 use crate::contract::limits;
 use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody};
-use crate::responses_api::{ModelOutput, ResponseEnd, StreamFault};
+use crate::responses_api::{ModelOutput, ResponseEnd};
 
 pub use endpoint::Endpoint;
 pub use failure::{CallFailure, Cause};
@@ -115,7 +115,7 @@ async fn exchange<P: Platform>(
 fn usable(end: ResponseEnd) -> Result<UsableOutput, Cause> {
     match end {
         ResponseEnd::Completed(output) if !calls_can_get_results(&output) => {
-            Err(Cause::Unreadable(StreamFault::Malformed("calls that no result could name")))
+            Err(Cause::UnnameableCalls)
         }
         ResponseEnd::Completed(output) => Ok(UsableOutput { output, cut_off: None }),
         ResponseEnd::Incomplete { output, reason } => {
