@@ -139,7 +139,9 @@ export class ChunkWriter {
     }
     yield* this.#leave();
     const { ModeDisplayName, TurnId } = response;
-    const more = final ? { Usage: response.Usage, UserWarnings: response.UserWarnings } : {};
+    const more = final
+      ? { Status: "completed", Usage: response.Usage, UserWarnings: response.UserWarnings }
+      : { Status: "awaiting_tools" };
     yield { type: "message-metadata", messageMetadata: { TurnId, ModeDisplayName, ...more } };
     yield { type: "finish", finishReason: final ? "stop" : "tool-calls" };
   }
