@@ -277,6 +277,32 @@ describe('the playground while an answer comes', { skip: withoutBrowser }, () =>
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
 
+  test('each suggestion of an empty session leads where it says, up to the file of an approved call', async () => {
+    const page = await playground.page();
+    const suggested = page.locator('.welcome button');
+    const suggest = async (words, until) => {
+      await suggested.filter({ hasText: words }).click();
+      const turn = page.locator('.turn');
+      await until(turn);
+      return turn;
+    };
+    assert.equal(await suggested.count(), 6);
+    for (const [words, until] of [
+      ['What can you do?', (turn) => turn.getByText('I am the stand-in').waitFor()],
+      ['Switch to DDR authoring.', (turn) => turn.getByText('We will work out a Detailed Design Record').waitFor()],
+      ['Please read README.md.', (turn) => turn.getByRole('button', { name: 'Answer with a file' }).waitFor()],
+      ['Reason about it.', (turn) => turn.locator('summary', { hasText: 'Reasoning' }).waitFor()],
+      ['Give a slow answer.', (turn) => turn.getByText('This answer comes').waitFor()],
+    ]) {
+      await suggest(words, until);
+      await page.keyboard.press('Alt+n');
+    }
+    const turn = await suggest('Call the tool send_postcard', (asked) => asked.getByRole('button', { name: 'Approve' }).click());
+    const [download] = await Promise.all([page.waitForEvent('download'), turn.getByRole('link', { name: 'postcard to Ann.txt' }).click()]);
+    assert.match(readFileSync(await download.path(), 'utf8'), /To Ann/);
+    assert.equal(await page.locator('.sessions li').count(), 6);
+  });
+
   test('a reload in the middle of an answer shows the words, and then the whole answer once', async () => {
     const page = await playground.page();
     const turn = await say(page, 'Give a slow answer.');
