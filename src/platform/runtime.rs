@@ -71,9 +71,9 @@ impl Platform for Runtime {
         &self,
         request: HttpRequest<impl RequestBody>,
     ) -> Result<HttpResponse<FetchBody>, HttpFault> {
-        let HttpRequest { method, url, headers, body } = request;
+        let HttpRequest { method, url, headers, body, reads } = request;
         // One copy of the code for all kinds of bodies.
-        fetch(HttpRequest { method, url, headers, body: &body as &dyn RequestBody }).await
+        fetch(HttpRequest { method, url, headers, body: &body as &dyn RequestBody, reads }).await
     }
 
     async fn search_workspace(

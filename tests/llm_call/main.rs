@@ -160,12 +160,14 @@ fn a_call_is_one_post_with_the_body_as_it_is_and_a_key_when_there_is_one() {
                 url: "https://model.example/v1/responses".to_owned(),
                 headers: vec![accept.clone(), bearer],
                 body: body.to_owned(),
+                reads: &[],
             },
             HttpRequest {
                 method: HttpMethod::Post,
                 url: "http://m/v1/responses".to_owned(),
                 headers: vec![accept],
                 body: body.to_owned(),
+                reads: &[],
             },
         ]
     );

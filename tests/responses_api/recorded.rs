@@ -14,9 +14,10 @@
 
 use std::collections::VecDeque;
 
+use aptix_edge::encoding::{SseDecoder, SseEvent};
 use aptix_edge::responses_api::{
-    ENCRYPTED_REASONING, ErrorBody, ResponseEnd, ResponsesRequest, SseDecoder, SseEvent,
-    StreamFault, TextProgress, concerns_input, concerns_previous_response, end_of_json, for_replay,
+    ENCRYPTED_REASONING, ErrorBody, ResponseEnd, ResponsesRequest, StreamFault, TextProgress,
+    concerns_input, concerns_previous_response, end_of_json, for_replay,
 };
 use bed::{Exchange, assert_published, recorded_exchanges};
 use serde_json::{Value, json};
