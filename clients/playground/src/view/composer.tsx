@@ -56,7 +56,7 @@ export function Composer() {
           id="message"
           rows={1}
           aria-label="Message"
-          placeholder={turn ? 'Write ahead while the agent works…' : 'Ask the agent…'}
+          placeholder={turn ? 'Write ahead…' : 'Ask the agent…'}
           value={draft.value}
           onInput={(event) => (draft.value = event.currentTarget.value)}
           onKeyDown={onKeyDown}
