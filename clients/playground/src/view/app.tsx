@@ -178,7 +178,7 @@ function onKey(event: KeyboardEvent): void {
     isSidebarOpen.value = true;
     // The list has to be shown before it can be focused.
     requestAnimationFrame(() => document.getElementById('search')?.focus());
-  } else if (event.altKey && event.key.toLowerCase() === 'n') {
+  } else if (event.altKey && event.code === 'KeyN') {
     event.preventDefault();
     startNew();
   } else if (event.key === 'Escape' && (isSidebarOpen.value || openPanel.value)) {
