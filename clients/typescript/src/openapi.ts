@@ -625,6 +625,21 @@ export interface components {
         };
         /** @enum {string} */
         Decision: "approved" | "refused";
+<<<<<<< HEAD
+=======
+        /** @description Where a tool of an MCP server is called. */
+        McpTool: {
+            /** @description Its key in the catalog. */
+            Server: string;
+            /** @description The tool's own name. */
+            Tool: string;
+            /**
+             * @description Of the protocol.
+             * @enum {string}
+             */
+            Era: "modern" | "legacy" | "";
+        };
+>>>>>>> main
         TracedCall: {
             ModelCall: number;
             ToolCallId: string;
@@ -641,6 +656,9 @@ export interface components {
             };
             ExecutionMs?: number;
             Successful?: boolean;
+            /** @description Of the result, or of the error. */
+            ResultBytes?: number;
+            Mcp?: components["schemas"]["McpTool"];
         };
         Export: {
             SessionId: components["schemas"]["Identifier"];
@@ -701,6 +719,10 @@ export interface components {
                     AllowEdit: boolean;
                     Message?: string;
                 };
+<<<<<<< HEAD
+=======
+                Mcp?: components["schemas"]["McpTool"];
+>>>>>>> main
                 /** @description As the model service takes it. */
                 Definition: Record<string, never>;
             }[];
