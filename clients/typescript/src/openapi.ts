@@ -625,8 +625,6 @@ export interface components {
         };
         /** @enum {string} */
         Decision: "approved" | "refused";
-<<<<<<< HEAD
-=======
         /** @description Where a tool of an MCP server is called. */
         McpTool: {
             /** @description Its key in the catalog. */
@@ -639,7 +637,6 @@ export interface components {
              */
             Era: "modern" | "legacy" | "";
         };
->>>>>>> main
         TracedCall: {
             ModelCall: number;
             ToolCallId: string;
@@ -719,10 +716,7 @@ export interface components {
                     AllowEdit: boolean;
                     Message?: string;
                 };
-<<<<<<< HEAD
-=======
                 Mcp?: components["schemas"]["McpTool"];
->>>>>>> main
                 /** @description As the model service takes it. */
                 Definition: Record<string, never>;
             }[];
