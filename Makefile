@@ -70,9 +70,9 @@ tests/bench/node_modules/.installed-lock: tests/bench/package-lock.json
 bench-retrieval: setup ## how good and how fast retrieval is, against plain FTS5 on the same chunks
 	cargo test --locked --profile native-bench --test retrieval bench:: -- --ignored --nocapture --test-threads=1
 
-build: setup build/.complete ## the Worker, release, in build/ (index.js and index_bg.wasm)
+build: setup build/.complete build-playground/index.html ## the Worker, release, in build/ (index.js and index_bg.wasm), and the playground's page in build-playground/
 
-build-dev: setup build-dev/.complete ## the Worker as `make dev` serves it, in build-dev/: not optimised, built in seconds
+build-dev: setup build-dev/.complete build-playground/index.html ## the Worker as `make dev` serves it, in build-dev/: not optimised, built in seconds
 
 client: setup $(client)/dist/index.js ## the client in TypeScript, in clients/typescript/dist/
 
@@ -99,7 +99,7 @@ setup: ## only bring what the other commands need
 	@.ci/setup
 
 clean: ## remove what the commands made here; the tools in the per-user cache stay
-	rm -rf build build-dev target node_modules .wrangler $(client)/dist $(client)/node_modules
+	rm -rf build build-dev build-playground build-playground-shots target node_modules .wrangler $(client)/dist $(client)/node_modules
 
 # The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
 # build triggers another.
@@ -122,6 +122,10 @@ build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mkdir -p build-dev && touch build-dev/.begun
 	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
 	@mv build-dev/.begun $@
+
+# The page is written last, so it is there only with all that it names.
+build-playground/index.html: package-lock.json $(shell find clients/playground clients/typescript/src -type f -not -name '*.md')
+	@node clients/playground/build.mjs
 
 $(client)/dist/index.js: $(client)/node_modules/.installed-lock $(client)/build.mjs $(client)/tsconfig.json \
 		$(shell find $(client)/src -type f)

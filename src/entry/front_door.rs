@@ -11,10 +11,11 @@ use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
 use super::local_access::admit_local;
 use super::openapi::openapi;
+use super::playground::{is_on, page_headers, page_path};
 use super::request::RequestHead;
 use super::request_body::read_body;
 use super::response::{Header, Response, refusal_line};
-use super::route::Route;
+use super::route::{Route, no_such_endpoint};
 use crate::contract::{
     ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id,
 };
@@ -29,6 +30,7 @@ pub struct FrontDoor {
     origins: AllowedOrigins,
     deployment: Result<Deployment, Fault>,
     bodies: Rc<BodyRoom>,
+    has_playground: bool,
     version: &'static str,
 }
 
@@ -36,7 +38,7 @@ pub struct FrontDoor {
 pub enum FrontResponse<G: Gateway> {
     /// A response that the Worker made; its stream is a file's contents.
     Own(Response<G::Contents>),
-    /// An object's response, and the headers to add to it.
+    /// A response of an object or of the page's files, and the headers to add to it.
     OfObject(G::ObjectResponse, Vec<Header>),
 }
 
@@ -78,6 +80,7 @@ impl FrontDoor {
             origins: AllowedOrigins::from_variable(variable("ALLOWED_ORIGINS").as_deref()),
             deployment,
             bodies: Rc::default(),
+            has_playground: is_on(variable("PLAYGROUND").as_deref()),
             version,
         }
     }
@@ -128,6 +131,7 @@ impl FrontDoor {
         let route = Route::find(head.method, head.target())?;
         let deployment = self.deployment.as_ref().map_err(Fault::clone);
         let public = match &route {
+            Route::Playground => return Ok(self.page(head, gateway).await?),
             Route::Health => {
                 let health = json!({ "Status": "ok", "Version": self.version });
                 Response::result(&InvokeResult::success(health, Vec::new()))
@@ -148,6 +152,20 @@ impl FrontDoor {
             }
         };
         Ok(FrontResponse::Own(public))
+    }
+
+    /// The playground's page, or one of its files. They say nothing of a tenant, so they take no key.
+    async fn page<G: Gateway>(
+        &self,
+        head: &RequestHead<'_>,
+        gateway: &G,
+    ) -> Result<FrontResponse<G>, Fault> {
+        if !self.has_playground {
+            return Err(no_such_endpoint());
+        }
+        let path = page_path(head.target());
+        let file = gateway.page_file(path).await.ok_or_else(no_such_endpoint)?;
+        Ok(FrontResponse::OfObject(file, page_headers(path)))
     }
 
     /// Counts the request against its key's rate, reads its body and sends both to the object.

@@ -23,6 +23,7 @@ mod front_door;
 mod known_lists;
 mod local_access;
 mod openapi;
+mod playground;
 mod recovery;
 mod request;
 mod request_body;

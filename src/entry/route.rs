@@ -9,6 +9,8 @@ use crate::files::{PresentedLink, no_such_file};
 /// An endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
+    /// `GET /`, and the page's files below `/playground/`.
+    Playground,
     /// `GET /health`
     Health,
     /// `GET /errors`
@@ -140,6 +142,7 @@ impl Route {
             path.split('/').skip(1).map(decoded).collect::<Result<_, _>>()?;
         let segments: Vec<&str> = decoded.iter().map(AsRef::as_ref).collect();
         let found = match segments.as_slice() {
+            [""] | ["playground", _] => Some(("GET", Ok(Self::Playground))),
             ["health"] => Some(("GET", Ok(Self::Health))),
             ["errors"] => Some(("GET", Ok(Self::Errors))),
             ["openapi.json"] => Some(("GET", Ok(Self::OpenApi))),
@@ -154,10 +157,7 @@ impl Route {
                 .map(|(allowed, route)| (allowed, Self::of_workspace(workspace, route))),
             _ => None,
         };
-        let (allowed, route) = found.ok_or_else(|| {
-            let message = "There is no such endpoint. GET /openapi.json lists them.";
-            Fault::new(ErrorCode::NotFound, message)
-        })?;
+        let (allowed, route) = found.ok_or_else(no_such_endpoint)?;
         let permits = |method| allowed.split(", ").any(|permitted| permitted == method);
         // HEAD gets the head of GET, and the runtime drops the body. A stream is refused, because its
         // body would have to run to its end.
@@ -192,11 +192,20 @@ impl Route {
         match self {
             Self::Execute => true,
             Self::Workspace(_, route) => route.has_body(),
-            Self::Health | Self::Errors | Self::OpenApi | Self::File(_) | Self::Session(..) => {
-                false
-            }
+            Self::Playground
+            | Self::Health
+            | Self::Errors
+            | Self::OpenApi
+            | Self::File(_)
+            | Self::Session(..) => false,
         }
     }
+}
+
+/// `not_found`: the path is no endpoint of this deployment.
+pub(super) fn no_such_endpoint() -> Fault {
+    let message = "There is no such endpoint. GET /openapi.json lists them.";
+    Fault::new(ErrorCode::NotFound, message)
 }
 
 /// Whether the query of a stream's target asks for progress events.
@@ -310,6 +319,8 @@ mod tests {
                 Route::Workspace("\u{fffd}".to_owned(), WorkspaceRoute::Counts),
             ),
             ("HEAD", "/health", Route::Health),
+            ("GET", "/", Route::Playground),
+            ("HEAD", "/playground/page-1A2B.js", Route::Playground),
             ("GET", "/errors", Route::Errors),
             ("GET", "/openapi.json", Route::OpenApi),
             ("POST", "/execute", Route::Execute),
@@ -362,8 +373,10 @@ mod tests {
     #[test]
     fn everything_else_is_refused_with_its_reason() {
         for path in [
-            "/",
             "",
+            "//",
+            "/playground",
+            "/playground/a/b",
             "/execute/",
             "//execute",
             "/sessions",

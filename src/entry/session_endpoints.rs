@@ -129,6 +129,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Route::Session(id, route) => self.shown(&context, &id, route).await.map_err(Vec::from),
             Route::Workspace(..)
             | Route::File(_)
+            | Route::Playground
             | Route::Health
             | Route::Errors
             | Route::OpenApi => {

@@ -9,6 +9,7 @@ use super::clock::{now_ms, sleep};
 use super::console::write_line;
 use super::durable_object::ask;
 use super::file_bucket::{contents_of, size_of};
+use super::page_files::page_file;
 use super::variables::variable;
 use crate::ports::{FileFault, Gateway, HttpFault, ObjectRequest, RequestBody, Upload};
 
@@ -62,6 +63,10 @@ impl Gateway for WorkerGateway<'_> {
         length: u64,
     ) -> Result<Option<ReadableStream>, FileFault> {
         contents_of(self.env, key, offset, length).await
+    }
+
+    async fn page_file(&self, path: &str) -> Option<Response> {
+        page_file(self.env, self.request, path).await
     }
 
     fn secret(&self, name: &str) -> Option<String> {

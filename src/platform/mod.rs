@@ -17,6 +17,7 @@
 //! | `request_body` | `ports::RequestBody` to the body of a request that is sent |
 //! | `fetch` | `ports::HttpRequest` to the runtime's `fetch`, and its body to `ports::ResponseBody` |
 //! | `file_bucket` | reads and writes of files to R2 |
+//! | `page_files` | the deployment's static assets to the playground's files |
 //! | `byte_stream` | the runtime's byte streams to vectors |
 //! | `promise` | the runtime's promises to futures |
 //! | `clock` | the runtime's clock and timers to numbers and futures |
@@ -35,6 +36,7 @@ mod file_bucket;
 mod gateway;
 mod object_request;
 mod object_storage;
+mod page_files;
 mod promise;
 mod request_body;
 mod response;

@@ -73,7 +73,7 @@ pub trait Gateway {
     /// A file's contents on their way to the client.
     type Contents;
 
-    /// The response of an object, head and body.
+    /// The response of an object, or one with a file of the page: head and body.
     type ObjectResponse;
 
     /// Milliseconds since the Unix epoch.
@@ -106,6 +106,10 @@ pub trait Gateway {
         offset: u64,
         length: u64,
     ) -> impl Future<Output = Result<Option<Self::Contents>, FileFault>>;
+
+    /// The response to this request, GET or HEAD, with a file of the playground's page, by its path among
+    /// them; `None` where there is no such file.
+    fn page_file(&self, path: &str) -> impl Future<Output = Option<Self::ObjectResponse>>;
 
     /// The value of a secret or variable of the deployment.
     fn secret(&self, name: &str) -> Option<String>;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use aptix_edge::entry::{ContextSource, RequestHead, Response, SessionHost, SessionStream};
+use aptix_edge::entry::{Body, ContextSource, RequestHead, Response, SessionHost, SessionStream};
 use aptix_edge::ports::{
     FileFault, Gateway, HttpFault, ObjectClass, ObjectRequest, Platform, RequestBody, Upload,
 };
@@ -115,6 +115,12 @@ impl Gateway for TestGateway {
     ) -> Result<Option<Vec<u8>>, FileFault> {
         let (from, to) = (offset as usize, (offset + length) as usize);
         Ok(self.file(key)?.map(|contents| contents[from..to].to_vec()))
+    }
+
+    async fn page_file(&self, path: &str) -> Option<Self::ObjectResponse> {
+        let text = *self.world.page_files.borrow().get(path)?;
+        let headers = vec![("Cache-Control", "of the assets".to_owned())];
+        Some(Response { status: 200, headers, body: Body::Json(text.into()) })
     }
 
     fn secret(&self, name: &str) -> Option<String> {

@@ -45,6 +45,8 @@ pub struct World {
     pub tenant: Cell<&'static str>,
     /// The files of server tools, by key.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
+    /// The files of the playground's page, by path.
+    pub page_files: RefCell<BTreeMap<&'static str, &'static str>>,
     /// The failure of every attempt to store or delete a file.
     pub file_fault: Cell<Option<FileFault>>,
     pub log: RefCell<Vec<serde_json::Value>>,
@@ -140,6 +142,7 @@ impl World {
             mcp: McpService::default(),
             tenant: Cell::new("local"),
             files: RefCell::default(),
+            page_files: RefCell::default(),
             file_fault: Cell::new(None),
             log: RefCell::default(),
             rate: RefCell::new(Rate { within: Ok(true), asked: Vec::new() }),

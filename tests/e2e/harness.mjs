@@ -23,6 +23,8 @@ import { ToolService } from './tool_service.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
+/** The playground's files. */
+const PAGE_DIR = path.join(ROOT, 'build-playground');
 
 /** The objects' files lie in memory where possible: a write to the disk would hold up everything else in workerd. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
@@ -331,6 +333,7 @@ export class Rig {
       ),
       durableObjectsPersist: path.join(this.#folder, 'objects'),
       r2Buckets: declared.buckets,
+      ...(vars.PLAYGROUND ? { assets: pageFiles() } : {}),
       r2Persist: path.join(this.#folder, 'files'),
       ...(rate === undefined ? {} : { ratelimits: { RATE_LIMITER: { namespace_id: '1', simple: { limit: rate, period: 60 } } } }),
       ...(catalog === false ? {} : { kvNamespaces: ['CATALOG'], kvPersist: path.join(this.#folder, 'kv') }),
@@ -451,6 +454,15 @@ async function builtModules() {
     ...wasm.map((file) => ({ type: 'CompiledWasm', path: path.join(BUILD_DIR, file) })),
   ];
 }
+
+/** The assets as wrangler.toml declares them: the Worker comes first and asks for each. */
+const pageFiles = () => ({
+  directory: PAGE_DIR,
+  workerName: 'worker',
+  binding: 'ASSETS',
+  routerConfig: { has_user_worker: true, invoke_user_worker_ahead_of_assets: true },
+  assetConfig: { html_handling: 'none', not_found_handling: 'none' },
+});
 
 /** What wrangler.toml declares: compatibility, buckets, and the objects with their classes. */
 async function declaration() {

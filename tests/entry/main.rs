@@ -14,6 +14,7 @@ mod callers;
 mod catalogs;
 mod downloads;
 mod openapi;
+mod playground;
 mod published_rules;
 mod retrieval;
 mod workspaces;

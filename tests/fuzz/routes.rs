@@ -139,6 +139,7 @@ fn path_of(route: &Route) -> Option<String> {
     let id = |id: &str| id.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
     Some(match route {
         Route::File(_) => return None,
+        Route::Playground => "/".to_owned(),
         Route::Health => "/health".to_owned(),
         Route::Errors => "/errors".to_owned(),
         Route::OpenApi => "/openapi.json".to_owned(),

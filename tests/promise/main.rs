@@ -88,6 +88,7 @@ endpoints! {
     Route::Health => "GET /health",
     Route::Errors => "GET /errors",
     Route::OpenApi => "GET /openapi.json",
+    Route::Playground => "GET /",
 }
 
 /// The endpoints of a table, each as method and path without a query. `DELETE …` takes the path of

@@ -11,11 +11,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv, promisify } from 'node:util';
+import { demoCatalog } from './demo_catalog.mjs';
 import { standIn } from './server.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The build to serve: the name of its folder and of its make target. */
 const BUILD = 'build-dev';
+/** wrangler.toml with a catalog bound; in the project's folder, since its paths count from there. */
+const WITH_CATALOG = path.join(ROOT, `.wrangler.${process.pid}.toml`);
 const WRANGLER = path.join(ROOT, 'node_modules/.bin/wrangler');
 /** wrangler sends nothing about its use, and asks nothing. */
 const ALONE = { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' };
@@ -42,10 +45,14 @@ const SETTINGS = [
   'TURN_TIMEOUT_MS',
   'KEEP_ALIVE_MS',
   'TURN_ALARM_MS',
+  'PLAYGROUND',
 ];
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-dev-'));
-process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+process.on('exit', () => {
+  rmSync(scratch, { recursive: true, force: true });
+  rmSync(WITH_CATALOG, { force: true });
+});
 
 try {
   process.exit(await main());
@@ -67,22 +74,25 @@ async function main() {
     console.log(`make dev: the model service is ${settings.OPENAI_BASE_URL ?? 'the one the catalog names'}`);
   }
   settings.AUTH ||= 'none';
+  settings.PLAYGROUND ||= 'on';
   // A fixed key keeps earlier links valid after a restart.
   settings.FILE_LINK_KEY ||= 'for local work only';
   if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request from this machine is let in');
-  return wranglerDev(port, ['--env-file', settingsFile(settings), ...(await catalogOptions(process.env.CATALOG))]);
+  const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/` : '';
+  return wranglerDev(port, ['--env-file', settingsFile(settings), ...(await catalogOptions(process.env.CATALOG))], shown);
 }
 
-/** Runs wrangler dev until it ends or a signal ends it; resolves to the exit code. */
-function wranglerDev(port, options) {
+/** Runs wrangler dev until it ends or a signal ends it; resolves to the exit code. `shown` is said when it serves. */
+function wranglerDev(port, options, shown) {
   // In a process group of its own: Ctrl-C then reaches this process alone, which ends the whole group, that is
   // wrangler, workerd and a build that may be running.
   const wrangler = spawn(WRANGLER, ['dev', `${BUILD}/index.js`, '--ip', '127.0.0.1', '--port', String(port), ...options], {
     cwd: ROOT,
     detached: true,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...ALONE, APTIX_BUILD: BUILD },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...ALONE, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), APTIX_BUILD: BUILD },
   });
+  wrangler.stdout.on('data', withLastLine(shown));
   const signalGroup = (signal) => {
     try {
       process.kill(-wrangler.pid, signal);
@@ -108,6 +118,20 @@ function wranglerDev(port, options) {
   });
 }
 
+/** Passes on what wrangler says; `line` follows once, when it has begun to serve. */
+function withLastLine(line) {
+  let said = '';
+  let isDue = line !== '';
+  return (chunk) => {
+    process.stdout.write(chunk);
+    if (!isDue) return;
+    said += chunk;
+    if (!/Ready on .*\n/.test(said)) return;
+    isDue = false;
+    console.log(line);
+  };
+}
+
 /** The Worker's settings: from the environment, else from .dev.vars, which may hold more than `SETTINGS`. */
 function settingsOf(environment) {
   const file = path.join(ROOT, '.dev.vars');
@@ -116,22 +140,23 @@ function settingsOf(environment) {
   return settings;
 }
 
-/** wrangler's options for a catalog in a file: where it is kept, besides all that wrangler.toml says. */
-async function catalogOptions(file) {
-  if (!file) return [];
-  if (!existsSync(file)) throw new Error(`there is no file CATALOG=${file}`);
+/** wrangler's options for a catalog: one's own in a file, else the demo's, unless wrangler.toml binds one itself. */
+async function catalogOptions(own) {
+  if (own && !existsSync(own)) throw new Error(`there is no file CATALOG=${own}`);
   const toml = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
-  const config = path.join(scratch, 'wrangler.toml');
-  const sources = path.relative(scratch, path.join(ROOT, 'src'));
-  const watched = toml.replace(/^watch_dir = .*$/m, () => `watch_dir = ${JSON.stringify(sources)}`);
   const isBound = /^binding = "CATALOG"/m.test(toml);
-  writeFileSync(config, isBound ? watched : `${watched}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`);
-  const options = ['--config', config, '--persist-to', path.join(ROOT, '.wrangler/state')];
+  if (!own && isBound) return [];
+  const file = own || path.join(scratch, 'catalog.json');
+  if (!own) writeFileSync(file, (await demoCatalog()).catalog);
+  writeFileSync(WITH_CATALOG, isBound ? toml : `${toml}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`);
+  const options = ['--config', WITH_CATALOG];
   const put = () =>
-    promisify(execFile)(WRANGLER, ['kv', 'key', 'put', 'catalog', '--path', file, '--local', '--binding', 'CATALOG', ...options], { env: ALONE });
+    promisify(execFile)(WRANGLER, ['kv', 'key', 'put', 'catalog', '--path', path.resolve(file), '--local', '--binding', 'CATALOG', ...options], { cwd: ROOT, env: ALONE });
   await put();
-  console.log(`make dev: the catalog is ${file}; a change takes effect within a minute`);
-  watchFile(file, { interval: 1000 }, () => put().catch((error) => console.error(`make dev: ${file} was not read: ${error.message}`)));
+  if (own) {
+    console.log(`make dev: the catalog is ${file}; a change takes effect within a minute`);
+    watchFile(file, { interval: 1000 }, () => put().catch((error) => console.error(`make dev: ${file} was not read: ${error.message}`)));
+  }
   return options;
 }
 

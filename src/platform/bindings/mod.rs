@@ -10,7 +10,7 @@
 //! | `fetch` | `fetch`, `tee` and `pipeThrough` |
 //! | `storage` | `DurableObjectStorage` and its SQL |
 //! | `streams` | `IdentityTransformStream`, `FixedLengthStream` |
-//! | `stub` | `fetch` of a `DurableObjectStub` |
+//! | `stub` | `fetch` of a `DurableObjectStub` and of static assets |
 //! | `timers` | `scheduler.wait` |
 
 pub(super) mod body_reader;

@@ -1,4 +1,4 @@
-//! `fetch` of a `DurableObjectStub`.
+//! `fetch` of a `DurableObjectStub`, and of the binding of static assets.
 
 use worker::js_sys::Promise;
 use worker::wasm_bindgen::JsValue;

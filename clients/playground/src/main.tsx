@@ -1,0 +1,21 @@
+// The playground: it opens the session that the address names, or a new one.
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { loadFault, newId, open, shownTurns } from './store/conversation.js';
+import { access, knock } from './store/service.js';
+import './style/page.css';
+import { App } from './view/app.js';
+
+function openNamed(): void {
+  const id = location.hash.slice(1);
+  void open(id || newId(), id !== '');
+}
+
+render(<App />, document.getElementById('app')!);
+knock().catch((error: Error) => (loadFault.value = `The service does not answer: ${error.message}`));
+addEventListener('popstate', openNamed);
+// With a key that was refused nothing could be opened, so the next one opens it.
+effect(() => {
+  const isLetIn = access.value === 'open' || access.value === 'given';
+  if (isLetIn && shownTurns.peek().length === 0) queueMicrotask(openNamed);
+});

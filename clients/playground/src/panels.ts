@@ -1,0 +1,22 @@
+// The panels beside the conversation, in the order of their buttons. Each reads the store by itself:
+// `lookedAt` (the chosen turn, else the newest), `shownTurns`, `sessionId` of store/conversation.ts; `attempts` of
+// store/service.ts.
+import { computed, signal } from '@preact/signals';
+import type { FunctionComponent } from 'preact';
+import { ContextPanel } from './view/context_panel.js';
+import type { IconName } from './view/icon.js';
+
+export interface Panel {
+  id: string;
+  title: string;
+  icon: IconName;
+  View: FunctionComponent;
+  /** It shows one turn, which is marked in the conversation; a click on another turn chooses that. */
+  isOfTurn?: boolean;
+}
+
+export const panels: readonly Panel[] = [{ id: 'context', title: 'Context', icon: 'sliders', View: ContextPanel }];
+
+/** The id of the panel that is open. */
+export const openPanel = signal<string | undefined>(undefined);
+export const panelShown = computed(() => panels.find(({ id }) => id === openPanel.value));

@@ -1,0 +1,59 @@
+// What is pasted or dropped: pictures go with the turn as clipboard images, other files as artifacts.
+import { signal } from '@preact/signals';
+import type { ClipboardImage, InputArtifact } from '../../../typescript/src/index.js';
+import { droppedFiles } from './ready_tools.js';
+
+export type Attachment =
+  | { kind: 'picture'; name: string; image: ClipboardImage }
+  | { kind: 'file'; name: string; artifact: InputArtifact };
+
+export const attachments = signal<readonly Attachment[]>([]);
+/** What could not be attached, for the user. */
+export const refusedFiles = signal('');
+
+const PICTURES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
+/** Of one file. The service's own limit is on the whole request. */
+const LONGEST_BYTES = 4 << 20;
+
+export async function attach(files: Iterable<File>): Promise<void> {
+  const refused: string[] = [];
+  for (const file of files) {
+    if (file.size > LONGEST_BYTES) refused.push(`${file.name} is larger than 4 MB.`);
+    else attachments.value = [...attachments.value, await attachment(file)];
+  }
+  refusedFiles.value = refused.join(' ');
+}
+
+async function attachment(file: File): Promise<Attachment> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const name = file.name || 'pasted';
+  if (PICTURES.includes(file.type)) {
+    const image = { Id: crypto.randomUUID?.() ?? `${Date.now()}`, MimeType: file.type, DataBase64: base64(bytes) } as ClipboardImage;
+    return { kind: 'picture', name, image };
+  }
+  const place = { RelativePath: name, FileName: name, Origin: 'user' as const, ...(file.type && { MimeType: file.type }) };
+  const Contents = textOf(bytes);
+  if (Contents === undefined) return { kind: 'file', name, artifact: { ...place, Contents: base64(bytes), Encoding: 'base64' } };
+  droppedFiles.value = new Map([...droppedFiles.value, [name, Contents]]);
+  return { kind: 'file', name, artifact: { ...place, Contents } };
+}
+
+export const detach = (gone: Attachment) => (attachments.value = attachments.value.filter((each) => each !== gone));
+
+export const addressOf = ({ MimeType, DataBase64 }: ClipboardImage): string => `data:${MimeType};base64,${DataBase64}`;
+
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+function base64(bytes: Uint8Array): string {
+  const PIECE = 0x8000;
+  let binary = '';
+  for (let at = 0; at < bytes.length; at += PIECE) binary += String.fromCharCode(...bytes.subarray(at, at + PIECE));
+  return btoa(binary);
+}

@@ -1,0 +1,278 @@
+// The open session and its turns. Owns the way of a turn: sent, watched, paused for answers, ended.
+import { batch, computed, signal, type Signal } from '@preact/signals';
+import {
+  AptixError,
+  type AgentExecuteResponse,
+  type StreamEvent,
+  type SubmittedToolResult,
+  type ToolCall,
+  type Turn,
+  type TurnEvent,
+  type TurnRequest,
+} from '../../../typescript/src/index.js';
+import { addressOf, attachments } from './attachments.js';
+import { recordsOf } from './history.js';
+import { droppedFiles, readyAnswer } from './ready_tools.js';
+import { aptix, keyWasRefused } from './service.js';
+import { used } from './session_list.js';
+import * as settings from './settings.js';
+import * as turns from './turn_record.js';
+import type { TurnRecord } from './turn_record.js';
+
+/** A turn on this page. `events` is everything that came, in its order, with its time. */
+export interface ShownTurn {
+  readonly record: Signal<TurnRecord>;
+  readonly events: Signal<readonly { at: number; event: StreamEvent }[]>;
+  /** What was sent; absent for turns from before this page was loaded. */
+  readonly request?: TurnRequest;
+  watching?: AbortController;
+}
+
+export const newId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+export const sessionId = signal(newId());
+export const shownTurns = signal<readonly ShownTurn[]>([]);
+/** The turn that panels look at; the newest one, unless another was chosen. */
+export const chosenTurn = signal<ShownTurn | undefined>(undefined);
+export const isLoading = signal(false);
+export const loadFault = signal('');
+/** The contexts that the session is bound to, once it has begun. */
+export const boundContexts = signal<{ agent: string; conversation: string } | undefined>(undefined);
+/** What screen readers are told. */
+export const announced = signal('');
+
+export const newestTurn = computed(() => shownTurns.value.at(-1));
+export const liveTurn = computed(() => shownTurns.value.find(({ record }) => turns.isLive(record.value)));
+export const lookedAt = computed(() => chosenTurn.value ?? newestTurn.value);
+export const mode = computed(() => shownTurns.value.findLast(({ record }) => record.value.mode !== undefined)?.record.value.mode);
+
+/** The solution context as the session has it; a turn sends it when it has changed. */
+let sentSolution = '';
+
+const shown = (record: TurnRecord, request?: TurnRequest): ShownTurn => ({
+  record: signal(record),
+  events: signal([]),
+  ...(request && { request }),
+});
+
+/** Opens a session: a new one, or one of the list with what was said in it. */
+export async function open(id: string, isKnown: boolean): Promise<void> {
+  leave();
+  batch(() => {
+    sessionId.value = id;
+    shownTurns.value = [];
+    chosenTurn.value = undefined;
+    boundContexts.value = undefined;
+    loadFault.value = '';
+    isLoading.value = isKnown;
+    sentSolution = '';
+  });
+  if (!isKnown) return;
+  try {
+    const exported = await aptix.session(id).export();
+    if (sessionId.value !== id) return;
+    batch(() => {
+      shownTurns.value = recordsOf(exported).map((record) => shown(record));
+      boundContexts.value = { agent: exported.AgentContextId, conversation: exported.ConversationContextId };
+      settings.solution.value = sentSolution = exported.SolutionContextText ?? '';
+    });
+    if (liveTurn.value) follow(liveTurn.value);
+  } catch (error) {
+    const { code, message } = failureOf(error);
+    // An id that is not used yet is a new session's.
+    if (sessionId.value === id && code !== 'session_not_found') loadFault.value = message;
+  } finally {
+    if (sessionId.value === id) isLoading.value = false;
+  }
+}
+
+/** Stops watching. Turns run on; they are followed again when their session is opened. */
+function leave(): void {
+  for (const { watching } of shownTurns.value) watching?.abort();
+}
+
+/** Sends the user's words with everything that goes with them. */
+export function send(words: string): void {
+  const held = attachments.value;
+  const pictures = held.flatMap((each) => (each.kind === 'picture' ? [each.image] : []));
+  const files = held.flatMap((each) => (each.kind === 'file' ? [each.artifact] : []));
+  const isFirst = shownTurns.value.length === 0;
+  const scope = settings.ragScope();
+  const tools = settings.toolsJson();
+  const solution = settings.solution.value;
+  const request: TurnRequest = {
+    ...(words && { Instruction: words }),
+    ...(pictures.length > 0 && { ClipboardImages: pictures }),
+    ...(files.length > 0 && { InputArtifacts: files }),
+    ...(solution !== sentSolution && { SolutionContextText: solution }),
+    ...(settings.workspace.value && { WorkspaceId: settings.workspace.value }),
+    ...(scope && { RagScope: scope }),
+    ...(tools !== undefined && { ToolsJson: tools }),
+    ...(isFirst && settings.agentContext.value && { AgentContextId: settings.agentContext.value }),
+    ...(isFirst && settings.conversationContext.value && { ConversationContextId: settings.conversationContext.value }),
+  };
+  const asked = { text: words, pictures: pictures.map(addressOf), files: files.map(({ FileName }) => FileName) };
+  const turn = shown(turns.begun(newId(), asked), request);
+  batch(() => {
+    sentSolution = solution;
+    attachments.value = [];
+    chosenTurn.value = undefined;
+    announced.value = 'The message is sent.';
+    shownTurns.value = [...shownTurns.value, turn];
+  });
+  used(sessionId.value, words || held.map(({ name }) => name).join(', '));
+  history.replaceState(null, '', `#${sessionId.value}`);
+  begin(turn);
+}
+
+/** Sends a turn, for the first time or once more: the same request is the same turn. */
+export function begin(turn: ShownTurn): void {
+  const { turnId } = turn.record.value;
+  turn.record.value = turns.anew(turn.record.value);
+  if (turn.request) watch(turn, (signal) => aptix.session(sessionId.value).turn(turn.request!, { turnId, progress: true, signal }));
+}
+
+/** Watches a turn that was begun before, from where its text stands. */
+export function follow(turn: ShownTurn): void {
+  const { turnId, position } = turn.record.value;
+  watch(turn, (signal) => aptix.session(sessionId.value).attach(turnId, { progress: true, signal, ...(position && { position }) }));
+}
+
+/** Aborts the turn itself. */
+export async function cancel(turn: ShownTurn): Promise<void> {
+  try {
+    await aptix.session(sessionId.value).cancel(turn.record.value.turnId);
+    // A turn that waits is watched by nobody.
+    if (!turn.watching) turn.record.value = turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' });
+  } catch (error) {
+    announced.value = failureOf(error).message;
+  }
+}
+
+/** The user's answer to a call. With the last one of the pause the turn goes on. */
+export function answer(turn: ShownTurn, given: SubmittedToolResult): void {
+  const before = turn.record.peek();
+  turn.record.value = turns.answered(before, given);
+  const isComplete = before.status === 'awaiting_tools' && turn.record.value.status === 'running';
+  if (isComplete) goOn(turn);
+}
+
+/** The calls of a turn's pause, whose results go back together. */
+const pauses = new WeakMap<ShownTurn, readonly ToolCall[]>();
+
+function goOn(turn: ShownTurn): void {
+  const ToolResults = turns.resultsOfPause(turn.record.value, pauses.get(turn) ?? []);
+  const body = { SessionId: sessionId.value, TurnId: turn.record.value.turnId, ToolResults };
+  watch(turn, (signal) => aptix.stream(body, { progress: true, signal }));
+}
+
+type Events = (signal: AbortSignal) => AsyncIterable<StreamEvent | TurnEvent> | Turn;
+
+/** Somebody else has answered the calls meanwhile, so the turn is elsewhere. */
+const MOVED_ON = ['turn_not_awaiting_tools', 'tool_results_mismatch', 'turn_conflict'];
+
+async function watch(turn: ShownTurn, events: Events): Promise<void> {
+  turn.watching?.abort();
+  const watching = (turn.watching = new AbortController());
+  const painter = new Painter(turn);
+  painter.record = { ...turn.record.value, status: 'running' };
+  const { failure: _, endedAt: __, ...cleared } = painter.record;
+  painter.record = cleared;
+  painter.paint();
+  let paused: AgentExecuteResponse | undefined;
+  try {
+    for await (const event of events(watching.signal)) {
+      if (event.type === 'tool_calls' || event.type === 'tool_results') continue;
+      painter.take(event);
+      if (event.type === 'result' && event.response.Kind !== 'final') paused = event.response;
+    }
+    painter.paint();
+    if (paused?.Kind === 'client_tool_continuation') pause(turn, paused.ToolCalls);
+    else announced.value = 'The answer is complete.';
+  } catch (error) {
+    painter.paint();
+    if (watching.signal.aborted) return;
+    const failure = failureOf(error);
+    if (MOVED_ON.includes(failure.code) && pauses.delete(turn)) return follow(turn);
+    turn.record.value = turns.failed(turn.record.value, failure);
+    announced.value = failure.message;
+  } finally {
+    if (turn.watching === watching) delete turn.watching;
+  }
+}
+
+/** Answers what the page answers by itself; the rest waits for the user. */
+function pause(turn: ShownTurn, calls: readonly ToolCall[]): void {
+  pauses.set(turn, calls);
+  delete turn.watching;
+  answerReady(turn);
+  const waiting = turns.unanswered(turn.record.value);
+  if (waiting.length === 0) return;
+  const asks = waiting.some(({ Name }) => Name === turns.APPROVAL);
+  announced.value = asks ? 'The agent asks for your approval.' : 'The agent waits for the result of a tool.';
+}
+
+function answerReady(turn: ShownTurn): void {
+  for (const { ToolCallId, Name, ArgumentsJson } of turns.unanswered(turn.record.peek())) {
+    if (settings.answersByHand.peek() || Name === turns.APPROVAL) continue;
+    const began = performance.now();
+    const result = readyAnswer(Name, ArgumentsJson);
+    const ExecutionMs = Math.round(performance.now() - began);
+    if (result !== undefined) answer(turn, { ToolCallId, ExecutionMs, ResultJson: JSON.stringify(result) });
+  }
+}
+// A file that is dropped may be the one that a call waits for.
+droppedFiles.subscribe(() => {
+  const turn = liveTurn.peek();
+  if (turn) answerReady(turn);
+});
+
+/** Puts events into a turn's record: text once for each frame of the screen, all else at once. */
+class Painter {
+  record: TurnRecord;
+  #events: { at: number; event: StreamEvent }[] = [];
+  #frame: ReturnType<typeof requestAnimationFrame> | undefined;
+
+  constructor(readonly turn: ShownTurn) {
+    this.record = turn.record.value;
+  }
+
+  take(event: StreamEvent): void {
+    this.#events.push({ at: Date.now(), event });
+    this.record = turns.after(this.record, event);
+    // A page in the background is given no frames.
+    if (event.type !== 'text' || document.hidden) this.paint();
+    else this.#frame ??= requestAnimationFrame(() => this.paint());
+  }
+
+  paint(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    const { record, events } = this.turn;
+    batch(() => {
+      record.value = this.record;
+      if (this.#events.length > 0) events.value = [...events.value, ...this.#events.splice(0)];
+    });
+  }
+}
+
+export function failureOf(error: unknown): turns.Failure {
+  if (!(error instanceof AptixError)) return { code: 'page', message: String((error as Error)?.message ?? error) };
+  if (error.code === 'unauthenticated') keyWasRefused();
+  return turns.failureOf(error.errors, error.whoActs);
+}
+
+/** Fetches the arguments of a turn's server calls, which only the session's export tells. */
+export async function fetchArguments(turn: ShownTurn): Promise<void> {
+  const { turnId } = turn.record.value;
+  const { Turns } = await aptix.session(sessionId.value).export();
+  const calls = Turns.find(({ TurnId }) => TurnId === turnId)?.ToolCalls ?? [];
+  const known = new Map(calls.map((call) => [call.ToolCallId, call]));
+  const steps = turn.record.value.steps.map((step) => {
+    const call = step.kind === 'server_tool' ? known.get(step.id) : undefined;
+    if (step.kind !== 'server_tool' || !call) return step;
+    return { ...step, argumentsJson: call.ArgumentsJson, ...(call.Answer && { result: call.Answer }) };
+  });
+  turn.record.value = { ...turn.record.value, steps };
+}

@@ -1,0 +1,197 @@
+// What a turn has been so far, as the page shows it. Pure: events go in, a new record comes out.
+import type {
+  AgentExecuteResponse,
+  Entry,
+  FileRef,
+  StreamEvent,
+  SubmittedToolResult,
+  ToolCall,
+  ToolResult,
+  TurnStatus,
+  Usage,
+} from '../../../typescript/src/index.js';
+
+/** The service's name for the question whether one of its own calls may run (interface §12). */
+export const APPROVAL = 'agent_approve_tool';
+
+/** What the user sent. `pictures` are `data:` addresses, `files` names. */
+export interface Asked {
+  text: string;
+  pictures: readonly string[];
+  files: readonly string[];
+}
+
+export type Step =
+  /** Text of a model call; `isKept` once it is sure that it stays. */
+  | { kind: 'text'; segment: number; text: string; isKept: boolean }
+  | { kind: 'reasoning' | 'commentary'; text: string }
+  | { kind: 'server_tool'; id: string; name: string; state: 'runs' | 'done' | 'failed'; ms?: number; argumentsJson?: string; result?: ToolResult }
+  | { kind: 'client_call'; call: ToolCall; answer?: SubmittedToolResult }
+  | { kind: 'note'; text: string };
+
+export interface Failure {
+  code: string;
+  message: string;
+  details?: unknown;
+  whoActs?: string;
+}
+
+export interface TurnRecord {
+  turnId: string;
+  asked: Asked;
+  /** `lost`: the connection is; the turn itself may run on. */
+  status: TurnStatus | 'lost';
+  startedAt: number;
+  endedAt?: number;
+  mode?: string;
+  steps: readonly Step[];
+  files: readonly FileRef[];
+  warnings: readonly string[];
+  usage?: Usage;
+  failure?: Failure;
+  /** Where the text goes on after a cut. */
+  position?: string;
+}
+
+export const begun = (turnId: string, asked: Asked, startedAt = Date.now()): TurnRecord => ({
+  turnId,
+  asked,
+  status: 'running',
+  startedAt,
+  steps: [],
+  files: [],
+  warnings: [],
+});
+
+export const isLive = ({ status }: TurnRecord): boolean => status === 'running' || status === 'awaiting_tools';
+
+/** The calls that still wait for an answer. */
+export const unanswered = ({ status, steps }: TurnRecord): ToolCall[] =>
+  status === 'awaiting_tools' ? steps.flatMap((step) => (step.kind === 'client_call' && !step.answer ? [step.call] : [])) : [];
+
+/** The text of the answer, without what stood beside tool calls. */
+export const answerOf = ({ steps }: TurnRecord): string => {
+  const last = steps.findLast((step) => step.kind === 'text');
+  return last?.kind === 'text' ? last.text : '';
+};
+
+const replaced = <T>(list: readonly T[], at: number, item: T): T[] => list.map((each, i) => (i === at ? item : each));
+const withStep = (record: TurnRecord, step: Step): TurnRecord => ({ ...record, steps: [...record.steps, step] });
+
+export function after(record: TurnRecord, event: StreamEvent): TurnRecord {
+  switch (event.type) {
+    case 'text': {
+      const { segment, delta, position } = event;
+      const at = record.steps.findIndex((step) => step.kind === 'text' && !step.isKept && step.segment === segment);
+      const held = record.steps[at];
+      const step: Step = { kind: 'text', segment, text: (held?.kind === 'text' ? held.text : '') + delta, isKept: false };
+      const steps = held ? replaced(record.steps, at, step) : [...record.steps, step];
+      return { ...record, steps, position };
+    }
+    case 'discard':
+      return { ...record, steps: record.steps.filter((step) => step.kind !== 'text' || step.isKept || step.segment !== event.segment) };
+    case 'progress':
+      return afterProgress(record, event.progress);
+    case 'result':
+      return afterResult(record, event.response);
+  }
+}
+
+type Progress = Extract<StreamEvent, { type: 'progress' }>['progress'];
+
+function afterProgress(record: TurnRecord, progress: Progress): TurnRecord {
+  switch (progress.Kind) {
+    case 'model_call':
+      return record;
+    case 'reasoning':
+    case 'commentary': {
+      const last = record.steps.at(-1);
+      if (last?.kind !== progress.Kind) return withStep(record, { kind: progress.Kind, text: progress.Text });
+      return { ...record, steps: [...record.steps.slice(0, -1), { ...last, text: last.text + progress.Text }] };
+    }
+    case 'server_tool': {
+      const { ToolCallId: id, Name: name, State, Successful, ExecutionMs: ms } = progress;
+      const state = State === 'started' ? 'runs' : Successful === false ? 'failed' : 'done';
+      const at = record.steps.findIndex((step) => step.kind === 'server_tool' && step.id === id);
+      const step: Step = { kind: 'server_tool', id, name, state, ...(ms !== undefined && { ms }) };
+      return at < 0 ? withStep(record, step) : { ...record, steps: replaced(record.steps, at, step) };
+    }
+    case 'mode':
+      return withStep({ ...record, mode: progress.ModeDisplayName }, { kind: 'note', text: `The mode is now ${progress.ModeDisplayName}.` });
+    case 'retry':
+      return withStep(record, { kind: 'note', text: `The model service is asked again after ${seconds(progress.AfterMs)}.` });
+    case 'compaction':
+      return withStep(record, { kind: 'note', text: 'The conversation has become long; older turns are summarised.' });
+  }
+}
+
+function afterResult(record: TurnRecord, response: AgentExecuteResponse): TurnRecord {
+  const steps = record.steps.filter((step) => step.kind !== 'text' || step.isKept);
+  const text = (said: string): Step => ({ kind: 'text', segment: -1, text: said, isKept: true });
+  const { position: _, ...rest } = record;
+  if (response.Kind === 'client_tool_continuation') {
+    const known = new Set(steps.map((step) => (step.kind === 'client_call' ? step.call.ToolCallId : '')));
+    const calls = response.ToolCalls.filter(({ ToolCallId }) => !known.has(ToolCallId));
+    const said = calls.length > 0 && response.ToolContinuationMessage ? [text(response.ToolContinuationMessage)] : [];
+    const waiting = calls.map((call): Step => ({ kind: 'client_call', call }));
+    return { ...rest, status: 'awaiting_tools', mode: response.ModeDisplayName, steps: [...steps, ...said, ...waiting] };
+  }
+  const results = new Map((response.ToolResults ?? []).map((result) => [result.ToolCallId, result]));
+  return {
+    ...rest,
+    status: 'completed',
+    endedAt: record.endedAt ?? Date.now(),
+    mode: response.ModeDisplayName,
+    steps: [...steps.map((step) => withResult(step, results)), text(response.PrimaryOutputText)],
+    files: response.Files ?? [],
+    warnings: response.UserWarnings ?? [],
+    ...(response.Usage && { usage: response.Usage }),
+  };
+}
+
+function withResult(step: Step, results: Map<string, ToolResult>): Step {
+  if (step.kind !== 'server_tool') return step;
+  const result = results.get(step.id);
+  if (!result) return step;
+  return { ...step, result, ms: result.ExecutionMs, state: result.ErrorMessage === undefined ? 'done' : 'failed' };
+}
+
+/** The turn has ended otherwise than with a response. What was said so far stays. */
+export const failed = (record: TurnRecord, failure: Failure): TurnRecord => ({
+  ...record,
+  status: failure.code === 'connection_lost' ? 'lost' : failure.code === 'turn_aborted' ? 'aborted' : 'failed',
+  endedAt: Date.now(),
+  failure,
+});
+
+/** The turn before it is sent again: its text comes once more from the start. */
+export function anew(record: TurnRecord): TurnRecord {
+  const { position: _, ...rest } = record;
+  return { ...rest, steps: record.steps.filter((step) => step.kind !== 'text' || step.isKept) };
+}
+
+/** The user's answer to a call; the turn goes on when it was the last one. */
+export function answered(record: TurnRecord, answer: SubmittedToolResult): TurnRecord {
+  const steps = record.steps.map((step) =>
+    step.kind === 'client_call' && step.call.ToolCallId === answer.ToolCallId ? { ...step, answer } : step,
+  );
+  const next = { ...record, steps };
+  return unanswered(next).length === 0 ? { ...next, status: 'running' } : next;
+}
+
+/** The results of the newest pause, in the calls' order. */
+export function resultsOfPause(record: TurnRecord, calls: readonly ToolCall[]): SubmittedToolResult[] {
+  return calls.flatMap(({ ToolCallId }) => {
+    const step = record.steps.find((each) => each.kind === 'client_call' && each.call.ToolCallId === ToolCallId);
+    return step?.kind === 'client_call' && step.answer ? [step.answer] : [];
+  });
+}
+
+export const failureOf = (entries: readonly Entry[], whoActs?: string): Failure => ({
+  code: entries[0]?.ErrorCode ?? 'internal',
+  message: entries.map(({ Message }) => Message).join(' '),
+  ...(entries[0]?.Details !== undefined && { details: entries[0].Details }),
+  ...(whoActs !== undefined && { whoActs }),
+});
+
+export const seconds = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`);

@@ -1,0 +1,127 @@
+// Where the user writes: words, pasted pictures, dropped files.
+import { signal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { addressOf, attach, attachments, detach, refusedFiles, type Attachment } from '../store/attachments.js';
+import { cancel, liveTurn, send, sessionId } from '../store/conversation.js';
+import { Icon } from './icon.js';
+
+/** The words that are being written. */
+export const draft = signal('');
+
+const LONGEST_PX = 240;
+
+/** A keyboard on the screen covers half of it, and has no other key that breaks a line. */
+const hasTouchKeyboard = () => matchMedia('(pointer: coarse)').matches;
+
+export function Composer() {
+  const box = useRef<HTMLTextAreaElement>(null);
+  const turn = liveTurn.value;
+  const waits = turn?.record.value.status === 'awaiting_tools';
+  const canSend = !turn && (draft.value.trim() !== '' || attachments.value.length > 0);
+  useEffect(() => {
+    if (!hasTouchKeyboard()) box.current?.focus();
+  }, [sessionId.value]);
+  useLayoutEffect(() => {
+    const { style } = box.current!;
+    style.height = 'auto';
+    style.height = `${Math.min(LONGEST_PX, box.current!.scrollHeight)}px`;
+  }, [draft.value]);
+  const submit = () => {
+    if (!canSend) return;
+    send(draft.value.trim());
+    draft.value = '';
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing || hasTouchKeyboard()) return;
+    event.preventDefault();
+    submit();
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    void attach(files);
+  };
+  return (
+    <div class="composer">
+      {refusedFiles.value && <p class="fault" role="alert">{refusedFiles.value}</p>}
+      <div class="composer-box">
+        {attachments.value.length > 0 && (
+          <ul class="attachments" aria-label="Attachments">
+            {attachments.value.map((each) => (
+              <Attached key={each} attachment={each} />
+            ))}
+          </ul>
+        )}
+        <textarea
+          ref={box}
+          id="message"
+          rows={1}
+          aria-label="Message"
+          placeholder={turn ? 'Write ahead…' : 'Ask the agent…'}
+          value={draft.value}
+          onInput={(event) => (draft.value = event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+          onPaste={onPaste}
+        />
+        <div class="composer-bar">
+          <label class="icon-button" title="Attach files">
+            <input type="file" multiple class="hidden" onChange={attachChosen} />
+            <Icon name="attach" />
+            <span class="hidden">Attach files</span>
+          </label>
+          {waits ? (
+            <WaitsForYou />
+          ) : (
+            <span class="hint">
+              <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
+            </span>
+          )}
+          {turn ? (
+            <button type="button" class="round stop" onClick={() => cancel(turn)} title="Stop the turn">
+              <Icon name="stop" />
+              <span class="hidden">Stop</span>
+            </button>
+          ) : (
+            <button type="button" class="round primary" disabled={!canSend} onClick={submit} title="Send">
+              <Icon name="send" />
+              <span class="hidden">Send</span>
+            </button>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function attachChosen(event: Event): void {
+  const input = event.currentTarget as HTMLInputElement;
+  void attach([...(input.files ?? [])]).then(() => (input.value = ''));
+}
+
+function Attached({ attachment }: { attachment: Attachment }) {
+  return (
+    <li class="chip">
+      {attachment.kind === 'picture' ? <img src={addressOf(attachment.image)} alt="" /> : <Icon name="file" />}
+      {attachment.name}
+      <button type="button" class="small" onClick={() => detach(attachment)}>
+        <Icon name="close" />
+        <span class="hidden">Remove {attachment.name}</span>
+      </button>
+    </li>
+  );
+}
+
+/** The way from the message box to what the turn waits for. */
+function WaitsForYou() {
+  const go = () => {
+    const question = document.querySelector<HTMLElement>('.question');
+    question?.focus();
+    question?.scrollIntoView({ block: 'nearest' });
+  };
+  return (
+    <button type="button" class="waits" onClick={go}>
+      The agent waits for your answer
+    </button>
+  );
+}

@@ -1,0 +1,112 @@
+// A model's Markdown. HTML in it is shown as it is written, pictures are links: a picture that is loaded would tell its
+// address what was said. What marked makes is sanitised again before it becomes part of the page.
+import DOMPurify from 'dompurify';
+import { Marked, type Tokens } from 'marked';
+import { memo } from 'preact/compat';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { announced } from '../store/conversation.js';
+
+const escaped = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+const isWeb = (address: string): boolean => /^(https?:|mailto:|\/files\/)/i.test(address);
+const link = (address: string, html: string): string =>
+  isWeb(address) ? `<a href="${escaped(address)}" target="_blank" rel="noopener noreferrer">${html}</a>` : html;
+
+const marked = new Marked({
+  gfm: true,
+  renderer: {
+    html: ({ text }) => escaped(text),
+    // The page has headings of its own above these.
+    heading({ tokens, depth }) {
+      const level = Math.min(6, depth + 2);
+      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
+    },
+    link({ href, tokens }) {
+      return link(href, this.parser.parseInline(tokens));
+    },
+    image: ({ href, text }) => link(href, `Picture: ${escaped(text || href)}`),
+    checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
+    table(token: Tokens.Table) {
+      const row = (cells: Tokens.TableCell[], tag: string) =>
+        `<tr>${cells.map(({ tokens, align }) => `<${tag}${align ? ` align="${align}"` : ''}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>`;
+      const body = token.rows.map((cells) => row(cells, 'td')).join('');
+      return `<div class="table" tabindex="0" role="group" aria-label="Table"><table><thead>${row(token.header, 'th')}</thead><tbody>${body}</tbody></table></div>`;
+    },
+    code({ text, lang }) {
+      const language = /^[\w+#.-]+/.exec(lang ?? '')?.[0] ?? '';
+      return (
+        `<div class="code"><div class="code-head"><span>${escaped(language || 'text')}</span>` +
+        `<button type="button" class="copy">Copy</button></div>` +
+        `<pre tabindex="0" role="group" aria-label="Code"><code data-language="${escaped(language)}">${escaped(text)}</code></pre></div>`
+      );
+    },
+  },
+});
+
+const clean = (html: string): string =>
+  DOMPurify.sanitize(html, { USE_PROFILES: { html: true }, ADD_ATTR: ['target'], FORBID_TAGS: ['style', 'img', 'form', 'input'], FORBID_ATTR: ['style'] });
+
+/** `isGrowing`: more of it may come, so the last block is not coloured yet. */
+export function Markdown({ text, isGrowing = false }: { text: string; isGrowing?: boolean }) {
+  const blocks = useMemo(() => marked.lexer(text).filter(({ type }) => type !== 'space'), [text]);
+  return (
+    <div class="markdown" onClick={copy}>
+      {blocks.map((token, at) => (
+        <Block key={at} raw={token.raw} isWhole={!isGrowing || at < blocks.length - 1} render={() => marked.parser([token])} />
+      ))}
+    </div>
+  );
+}
+
+interface BlockProps {
+  raw: string;
+  isWhole: boolean;
+  render(): string;
+}
+
+/** A paragraph, a list, a piece of code: only the one that has changed is made anew. */
+const Block = memo(
+  ({ render, isWhole }: BlockProps) => {
+    const place = useRef<HTMLDivElement>(null);
+    const html = clean(render());
+    useEffect(() => {
+      if (isWhole) void colour(place.current);
+    }, [html, isWhole]);
+    return <div ref={place} class="block" dangerouslySetInnerHTML={{ __html: html }} />;
+  },
+  (before, next) => before.raw === next.raw && before.isWhole === next.isWhole,
+);
+
+async function colour(place: HTMLElement | null): Promise<void> {
+  const codes = [...(place?.querySelectorAll<HTMLElement>('code[data-language]') ?? [])];
+  if (codes.length === 0) return;
+  const { coloured } = await import('./highlight.js');
+  for (const code of codes) {
+    const html = coloured(code.textContent ?? '', code.dataset.language ?? '');
+    if (html !== undefined) code.innerHTML = clean(html);
+  }
+}
+
+async function copy({ target }: Event): Promise<void> {
+  const button = target as HTMLElement;
+  if (!button.matches?.('button.copy')) return;
+  await navigator.clipboard.writeText(button.closest('.code')?.querySelector('code')?.textContent ?? '');
+  button.textContent = 'Copied';
+  announced.value = 'The code is copied.';
+}
+
+/** JSON or other text as a piece of code. */
+export function Code({ text, language = 'json' }: { text: string; language?: string }) {
+  const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
+  return <Markdown text={`${fence}${language}\n${text}\n${fence}`} />;
+}
+
+/** JSON with line breaks; a text that is none as it is. */
+export function pretty(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    return json;
+  }
+}

@@ -1,0 +1,169 @@
+// One turn: what was asked, what happened, the answer, and what it cost.
+import type { FileRef, Usage } from '../../../typescript/src/index.js';
+import { begin, chosenTurn, follow, lookedAt, type ShownTurn } from '../store/conversation.js';
+import { isLive, seconds, type Asked, type Failure, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
+import { panelShown } from '../panels.js';
+import { Approval } from './approval_card.js';
+import { Icon } from './icon.js';
+import { Markdown } from './markdown.js';
+import { ClientTool, ServerTool } from './tool_cards.js';
+
+export function TurnView({ turn }: { turn: ShownTurn }) {
+  const record = turn.record.value;
+  const isChosen = panelShown.value?.isOfTurn === true && lookedAt.value === turn;
+  const choose = () => (chosenTurn.value = turn);
+  return (
+    <li class={`turn${isChosen ? ' chosen' : ''}`} data-status={record.status} data-turn={record.turnId} onClick={choose} onFocusIn={choose}>
+      <Question asked={record.asked} />
+      <div class="answer">
+        <h2 class="hidden">The agent</h2>
+        {record.steps.map((step, at) => (
+          <StepView key={keyOf(step, at)} turn={turn} step={step} isLast={at === record.steps.length - 1} />
+        ))}
+        {record.status === 'running' && !isTyping(record) && <Waiting />}
+        {record.warnings.map((warning) => (
+          <p class="notice" key={warning}>
+            <Icon name="warning" /> {warning}
+          </p>
+        ))}
+        {record.files.length > 0 && <Files files={record.files} />}
+        {record.failure && <Ended turn={turn} failure={record.failure} status={record.status} />}
+        {!isLive(record) && <Foot record={record} />}
+      </div>
+    </li>
+  );
+}
+
+const keyOf = (step: Step, at: number): string =>
+  step.kind === 'server_tool' ? step.id : step.kind === 'client_call' ? step.call.ToolCallId : `${step.kind}-${at}`;
+
+/** Whether text is coming, which shows by itself that the turn runs. */
+const isTyping = ({ steps }: TurnRecord): boolean => {
+  const last = steps.at(-1);
+  return last?.kind === 'text' && !last.isKept;
+};
+
+function Question({ asked: { text, pictures, files } }: { asked: Asked }) {
+  return (
+    <div class="question-bubble">
+      <h2 class="hidden">You</h2>
+      {pictures.map((address, at) => (
+        <img key={at} src={address} alt={`Attached picture ${at + 1}`} />
+      ))}
+      {files.map((name) => (
+        <span class="chip" key={name}>
+          <Icon name="file" /> {name}
+        </span>
+      ))}
+      {text && <p>{text}</p>}
+    </div>
+  );
+}
+
+function StepView({ turn, step, isLast }: { turn: ShownTurn; step: Step; isLast: boolean }) {
+  switch (step.kind) {
+    case 'text':
+      return <Markdown text={step.text} isGrowing={isLast && !step.isKept} />;
+    case 'reasoning':
+      return <Folded icon="thought" title={isLast && isLive(turn.record.value) ? 'Reasoning…' : 'Reasoning'} text={step.text} />;
+    case 'commentary':
+      return <Folded icon="comment" title="Commentary" text={step.text} />;
+    case 'server_tool':
+      return <ServerTool turn={turn} step={step} />;
+    case 'client_call':
+      return step.call.Name === APPROVAL ? <Approval turn={turn} step={step} /> : <ClientTool turn={turn} step={step} />;
+    case 'note':
+      return <p class="note">{step.text}</p>;
+  }
+}
+
+function Folded({ icon, title, text }: { icon: 'thought' | 'comment'; title: string; text: string }) {
+  return (
+    <details class="folded">
+      <summary>
+        <Icon name={icon} /> {title} <Icon name="chevron" />
+      </summary>
+      <Markdown text={text} />
+    </details>
+  );
+}
+
+const Waiting = () => (
+  <p class="waiting">
+    <span />
+    <span />
+    <span />
+    <span class="hidden">The agent is working.</span>
+  </p>
+);
+
+function Files({ files }: { files: readonly FileRef[] }) {
+  return (
+    <ul class="files" aria-label="Files">
+      {files.map(({ Name, MimeType, Url, SizeBytes, Description }) => (
+        <li key={Url}>
+          <a href={Url} download={Name}>
+            <Icon name="download" />
+            <span>
+              <strong>{Name}</strong>
+              <small>{[Description, MimeType, size(SizeBytes)].filter(Boolean).join(' · ')}</small>
+            </span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const size = (bytes: number): string => (bytes < 1024 ? `${bytes} bytes` : bytes < 1 << 20 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / (1 << 20)).toFixed(1)} MB`);
+
+const WHO = { client: 'You can act.', operator: 'The operator has to act.', nobody: 'Nobody has to act; try again.' } as Record<string, string>;
+
+function Ended({ turn, failure, status }: { turn: ShownTurn; failure: Failure; status: TurnRecord['status'] }) {
+  if (status === 'aborted') return <p class="note">You stopped this turn.</p>;
+  const isLost = status === 'lost';
+  return (
+    <div class="card bad failure" role="group" aria-label="Failure">
+      <h3>
+        <Icon name="warning" /> {isLost ? 'The connection is lost' : 'The turn failed'}
+      </h3>
+      <p>{isLost ? 'The turn runs on without you. Nothing is lost: go on where the text stopped.' : failure.message}</p>
+      {!isLost && (
+        <p class="muted">
+          <code>{failure.code}</code> {WHO[failure.whoActs ?? '']}
+        </p>
+      )}
+      <div class="actions">
+        {isLost && (
+          <button type="button" class="primary" onClick={() => follow(turn)}>
+            <Icon name="retry" /> Reconnect
+          </button>
+        )}
+        {!isLost && turn.request && (
+          <button type="button" onClick={() => begin(turn)}>
+            <Icon name="retry" /> Send it again
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const count = (tokens: number): string => tokens.toLocaleString('en');
+
+function Foot({ record: { usage, startedAt, endedAt, mode, status } }: { record: TurnRecord }) {
+  const spent = endedAt === undefined || status === 'lost' ? '' : seconds(Math.max(0, endedAt - startedAt));
+  return (
+    <footer class="foot">
+      {[mode, usage && tokens(usage), spent].filter(Boolean).map((words) => (
+        <span key={words}>{words}</span>
+      ))}
+    </footer>
+  );
+}
+
+function tokens({ PromptTokens, CachedTokens, CompletionTokens, ReasoningTokens }: Usage): string {
+  const cached = CachedTokens > 0 ? ` (${count(CachedTokens)} cached)` : '';
+  const reasoning = ReasoningTokens > 0 ? ` (${count(ReasoningTokens)} reasoning)` : '';
+  return `${count(PromptTokens)}${cached} in, ${count(CompletionTokens)}${reasoning} out`;
+}

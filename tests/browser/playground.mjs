@@ -1,0 +1,100 @@
+// The playground in a real Chromium, over the built Worker and the stand-in for the model service, as `make dev` has
+// them. Owns starting them, and watching each page for what it must never do: log an error, break its policy.
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Rig } from '../e2e/harness.mjs';
+import { demoCatalog } from '../stand_in/demo_catalog.mjs';
+import { standIn } from '../stand_in/server.mjs';
+import { startBrowser } from './chromium.mjs';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const SHOTS = fileURLToPath(new URL('../../build-playground-shots/', import.meta.url));
+/** The longest wait for what a page should show, in ms. */
+const PATIENCE_MS = 30_000;
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 390, height: 780 };
+
+export class Playground {
+  rig;
+  #model;
+  #demo;
+  #browser;
+  #pages = new Set();
+
+  /**
+   * `vars` and `catalog` as for a `Rig`; without `catalog`, that of `make dev`. `wordMs`: the stand-in's pause before each
+   * word.
+   */
+  static async start({ vars = {}, catalog, wordMs = 2, browser = true } = {}) {
+    const playground = new Playground();
+    playground.#model = await standIn({ wordMs });
+    const url = playground.#model.url;
+    const changes = (document, services) => {
+      document.AgentContexts.default.BaseUrl = url;
+      catalog(document, services);
+    };
+    playground.#demo = await demoCatalog();
+    const served = catalog ? changes : playground.#demo.catalog;
+    playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, ...vars }, catalog: served });
+    await playground.rig.start();
+    if (browser) playground.#browser = await startBrowser();
+    return playground;
+  }
+
+  /** Opens the page; `page.shot(name)` takes a picture of it. */
+  async page({ viewport = DESKTOP, colorScheme = 'light', hash = '', expected = [] } = {}) {
+    const context = await this.#browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
+    context.setDefaultTimeout(PATIENCE_MS);
+    const page = await context.newPage();
+    page.faults = [];
+    const take = (fault) => expected.some((known) => known.test(fault)) || page.faults.push(fault);
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && take(`${message.type()}: ${message.text()}`));
+    page.on('pageerror', (error) => take(`thrown: ${error.stack}`));
+    await page.addInitScript(() => addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
+    page.shot = (name) => (mkdirSync(SHOTS, { recursive: true }), page.screenshot({ path: path.join(SHOTS, `${name}.png`) }));
+    this.#pages.add(page);
+    await page.goto(new URL(`/${hash}`, this.rig.url).href);
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    return page;
+  }
+
+  /** Closes the pages, and fails when one of them did what it must not. */
+  async closePages() {
+    const pages = [...this.#pages];
+    this.#pages.clear();
+    for (const page of pages) await page.context().close();
+    for (const page of pages) assert.deepEqual(page.faults, []);
+  }
+
+  async stop() {
+    await this.#browser?.close();
+    await this.rig?.dispose();
+    await this.#model?.close();
+    this.#demo?.close();
+  }
+}
+
+/** Sends words as a user does, and resolves to the turn's place on the page. */
+export async function say(page, words) {
+  const turns = page.locator('.turn');
+  const before = await turns.count();
+  await page.getByRole('textbox', { name: 'Message' }).fill(words);
+  await page.keyboard.press('Enter');
+  const turn = turns.nth(before);
+  await turn.waitFor();
+  return turn;
+}
+
+/** Resolves when a turn has come to this status. */
+export const hasStatus = (turn, status) => turn.and(turn.page().locator(`[data-status="${status}"]`)).waitFor();
+
+/** Fails when axe finds anything on the page as it is. */
+export async function assertAccessible(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  const told = violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`));
+  assert.deepEqual(told, []);
+}
