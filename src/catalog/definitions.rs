@@ -396,7 +396,7 @@ impl Catalog {
 
     /// The keys of all MCP servers.
     pub fn mcp_servers(&self) -> impl Iterator<Item = &str> {
-        self.mcp_servers.keys().map(String::as_str)
+        self.mcp_servers.iter().map(|(key, _)| key.as_str())
     }
 
     /// All server tools, in the document's order.
