@@ -44,7 +44,7 @@ describe('the protocol\'s own suite', { concurrency: 2 }, () => {
 /** What the suite says of the Worker: its exit code and its words. */
 function judged(...options) {
   return new Promise((resolve) => {
-    const all = [SUITE, 'client', '--command', CLIENT, ...options];
+    const all = [SUITE, 'client', '--command', CLIENT, '--timeout', '60000', ...options];
     execFile(process.execPath, all, (error, ...output) => resolve({ code: error?.code ?? 0, said: output.join('\n') }));
   });
 }
