@@ -10,6 +10,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 locked = $(shell awk -v name='"$(1)"' '$$1 == "name" { found = $$3 == name } \
 	found && $$1 == "version" { gsub(/"/, "", $$3); print $$3; exit }' Cargo.lock)
 
+client := clients/typescript
+
 # The tools live in one per-user cache, so that a second checkout reuses those of the first.
 export APTIX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aptix-edge
 export WORKER_VERSION := $(call locked,worker)
@@ -24,7 +26,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22, which node_modules/.bin holds.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build build-dev test test-long bench bench-limits bench-retrieval check-catalog \
+.PHONY: help setup dev build build-dev client test test-long bench bench-limits bench-retrieval check-catalog \
 	replay-bundle check-openapi check-dependencies deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -38,16 +40,17 @@ test: setup ## everything: licences, format, lints, native tests, release build,
 	cargo clippy --locked --all-targets -- -D warnings
 	.ci/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
 	cargo test --locked
-	$(MAKE) build
+	$(MAKE) build client
 	.ci/bundle_size
+	.ci/setup chromium
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
-	node --test 'tests/**/*.test.mjs'
+	node --test 'tests/**/*.test.mjs' '$(client)/test/*.test.mjs'
 	@echo 'make test: everything passed'
 
-test-long: build ## the random tests at length, and a mixed load of 80 clients for MINUTES=8 (APTIX_SEED=… repeats one)
+test-long: build client ## the random tests at length, every cut of the client's streams, and a mixed load of 80 clients for MINUTES=8 (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
 	APTIX_LONG_TESTS=1 cargo test --locked --test fuzz -- --nocapture
-	APTIX_LONG_TESTS=1 node --test tests/e2e/erased_any_time.test.mjs
+	APTIX_LONG_TESTS=1 node --test tests/e2e/erased_any_time.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs
 	node tests/long/mixed_load.mjs
 	$(MAKE) check-openapi
 
@@ -70,6 +73,8 @@ bench-retrieval: setup ## how good and how fast retrieval is, against plain FTS5
 build: setup build/.complete ## the Worker, release, in build/ (index.js and index_bg.wasm)
 
 build-dev: setup build-dev/.complete ## the Worker as `make dev` serves it, in build-dev/: not optimised, built in seconds
+
+client: setup $(client)/dist/index.js ## the client in TypeScript, in clients/typescript/dist/
 
 check-catalog: $(if $(ONLINE),setup) ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services and MCP servers, ONLINE=mcp these alone
 	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
@@ -94,7 +99,7 @@ setup: ## only bring what the other commands need
 	@.ci/setup
 
 clean: ## remove what the commands made here; the tools in the per-user cache stay
-	rm -rf build build-dev target node_modules .wrangler
+	rm -rf build build-dev target node_modules .wrangler $(client)/dist $(client)/node_modules
 
 # The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
 # build triggers another.
@@ -117,6 +122,15 @@ build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mkdir -p build-dev && touch build-dev/.begun
 	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
 	@mv build-dev/.begun $@
+
+$(client)/dist/index.js: $(client)/node_modules/.installed-lock $(client)/build.mjs $(client)/tsconfig.json \
+		$(shell find $(client)/src -type f)
+	node $(client)/build.mjs
+
+# Packages of the client's development alone: compilers, checks of packages, the SDKs that its tests run.
+$(client)/node_modules/.installed-lock: $(client)/package-lock.json
+	cd $(client) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@cp $< $@
 
 .PHONY: missing-output
 missing-output:

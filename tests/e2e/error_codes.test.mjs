@@ -2,172 +2,15 @@
 // (interface §3).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { exchange } from './raw_http.mjs';
-import { Rig, apiKeys, clientTool, eventually, httpTool, refusalOf, resultOf, userTurn } from './harness.mjs';
-import { Gate, answer, call, gated, httpError, raw, silence, text } from './scripted_model.mjs';
+import { refusalOf, resultOf } from './harness.mjs';
+import { KEY, WAYS, disposeOfRigs, rig, startRigs } from './ways_to_fail.mjs';
 
-const KEY = 'key-of-one';
-const client = JSON.stringify([clientTool('read')]);
-const rig = new Rig({
-  vars: {
-    AUTH: undefined,
-    API_KEYS: apiKeys({ [KEY]: 'one' }),
-    MAX_BODY_BYTES: '10000',
-    MAX_ITERATIONS: '2',
-    MAX_TURNS: '3',
-    UPSTREAM_IDLE_TIMEOUT_MS: '700',
-  },
-  catalog: (catalog, { toolUrl }) => {
-    catalog.ServerTools.push(httpTool('look', toolUrl));
-    catalog.Modes[0].Tools.push('look');
-    catalog.AgentContexts.poor = { ...catalog.AgentContexts.default, Budget: { TurnTokens: 1 } };
-  },
-});
-const slow = new Rig({ vars: { BODY_TIMEOUT_MS: '200' } });
-const rated = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'one' }) }, rate: 1 });
-const miscatalogued = new Rig({ catalog: '{}' });
-const misconfigured = new Rig({ vars: { MAX_ITERATIONS: 'many' } });
-const crashing = new Rig({ vars: { UPSTREAM_IDLE_TIMEOUT_MS: '20000' } });
-const rigs = [rig, slow, rated, miscatalogued, misconfigured, crashing];
 let dictionary;
 before(async () => {
-  for (const each of rigs) await each.start();
+  await startRigs();
   dictionary = new Map(resultOf(await rig.get('/errors')).map((entry) => [entry.ErrorCode, entry]));
 });
-after(() => Promise.all(rigs.map((each) => each.dispose())));
-
-const post = (body, more) => rig.post(body, { key: KEY, ...more });
-const said = (...items) => rig.model.script(answer(...items));
-/** A turn whose model call ends as scripted. */
-const ended = (...script) => async () => {
-  rig.model.script(...script);
-  const turn = userTurn();
-  return [await post(turn), turn];
-};
-/** Pauses a turn for a client tool and resolves to what `next` returns for the turn and the call id. */
-const paused = (next) => async () => {
-  said(call('read', { path: 'a' }));
-  const turn = userTurn({ ToolsJson: client });
-  const { ToolCalls } = resultOf(await post(turn));
-  return next(turn, ToolCalls[0].ToolCallId);
-};
-const result = (ToolCallId) => ({ ToolCallId, ExecutionMs: 1, ResultJson: '1' });
-
-/** A way to produce each code: the response, and the turn to check the status of, if there is one. */
-const WAYS = {
-  malformed_json: async () => [await post('{')],
-  missing_field: async () => [await post({ TurnId: 't', Instruction: 'x' })],
-  invalid_field: async () => [await post(userTurn({ Streaming: 1 }))],
-  unknown_field: async () => [await post(userTurn({ Instructions: 'x' }))],
-  forbidden_field: async () => [await post(userTurn({ Model: 'x' }))],
-  empty_turn: async () => [await post(userTurn({ Instruction: ' ' }))],
-  unauthenticated: async () => [await rig.post(userTurn())],
-  forbidden: async () => {
-    said(text('1'));
-    said(text('2'));
-    said(text('3'));
-    const turn = userTurn();
-    for (const TurnId of ['1', '2', '3']) resultOf(await post({ ...turn, TurnId }));
-    return [await post({ ...turn, TurnId: '4' })];
-  },
-  budget_exceeded: async () => {
-    rig.tools.on('/look', '1');
-    said(call('look', {}));
-    const turn = userTurn({ AgentContextId: 'poor' });
-    return [await post(turn), turn];
-  },
-  not_found: async () => [await rig.get('/nowhere')],
-  session_not_found: async () => [await rig.get('/sessions/nobody', { key: KEY })],
-  turn_not_found: async () => {
-    said(text('x'));
-    const turn = userTurn();
-    resultOf(await post(turn));
-    return [await rig.get(`/sessions/${turn.SessionId}/turns/nobody`, { key: KEY })];
-  },
-  context_not_found: async () => [await post(userTurn({ AgentContextId: 'nobody' }))],
-  method_not_allowed: async () => [await rig.get('/execute')],
-  request_timeout: async () => [await halfSent(slow, 100)],
-  overloaded: async () => {
-    const long = Array.from({ length: 4 }, () => halfSent(slow, 8 << 20));
-    const [refused] = await Promise.all([Promise.race(long), ...long]);
-    return [refused];
-  },
-  turn_conflict: async () => {
-    said(text('x'));
-    const turn = userTurn();
-    resultOf(await post(turn));
-    return [await post({ ...turn, Instruction: 'Other.' })];
-  },
-  turn_in_progress: async () => {
-    const gate = new Gate();
-    rig.model.script(gated(gate, answer(text('x'))));
-    const turn = userTurn();
-    const calls = rig.model.requests.length;
-    const running = post(turn);
-    await eventually(() => rig.model.requests.length > calls, 'the turn runs');
-    const refused = await post({ ...turn, TurnId: 'other' });
-    gate.open();
-    resultOf(await running);
-    return [refused];
-  },
-  turn_awaiting_tools: paused(async (turn) => [await post({ ...turn, TurnId: 'other' })]),
-  turn_not_awaiting_tools: async () => {
-    said(text('x'));
-    const turn = userTurn();
-    resultOf(await post(turn));
-    return [await post({ SessionId: turn.SessionId, TurnId: turn.TurnId, ToolResults: [result('c')] })];
-  },
-  tool_results_mismatch: paused(async ({ SessionId, TurnId }) => [
-    await post({ SessionId, TurnId, ToolResults: [result('other')] }),
-    { SessionId, TurnId },
-  ]),
-  turn_aborted: paused(async (turn) => {
-    resultOf(await rig.request('POST', `/sessions/${turn.SessionId}/turns/${turn.TurnId}/cancel`, { key: KEY }));
-    return [await post(turn), turn];
-  }),
-  body_too_large: async () => [await post(userTurn({ Instruction: 'x'.repeat(10_000) }))],
-  context_window_exceeded: ended(
-    httpError(400, { code: 'context_length_exceeded', param: 'input', message: 'Your input exceeds the context window.' }),
-  ),
-  unsupported_media_type: async () => [await post(userTurn(), { headers: { 'content-type': 'text/plain' } })],
-  rate_limited: async () => {
-    await rated.get('/sessions/nobody', { key: KEY });
-    return [await rated.get('/sessions/nobody', { key: KEY })];
-  },
-  internal: async () => [await misconfigured.post(userTurn())],
-  catalog_invalid: async () => [await miscatalogued.post(userTurn())],
-  iteration_limit_exceeded: async () => {
-    rig.tools.on('/look', '1');
-    return ended(answer(call('look', {})), answer(call('look', {})))();
-  },
-  server_tool_failed: async () => {
-    rig.tools.on('/look', 'broken', { status: 500 });
-    return ended(answer(call('look', {})))();
-  },
-  turn_interrupted: async () => {
-    const calls = () => crashing.model.requests.length;
-    crashing.model.script(silence(), silence());
-    const turn = userTurn();
-    const lost = crashing.post(turn).catch(() => 'cut');
-    await eventually(() => calls() === 1, 'the turn runs');
-    await crashing.restart();
-    await lost;
-    // The first request to the session recovers the turn, once.
-    await crashing.get(`/sessions/${turn.SessionId}`);
-    await eventually(() => calls() === 2, 'the turn runs again');
-    await crashing.restart();
-    const given = await crashing.post(turn);
-    const view = resultOf(await crashing.get(`/sessions/${turn.SessionId}/turns/${turn.TurnId}`));
-    assert.equal(view.Status, 'failed');
-    return [given];
-  },
-  upstream_rejected: ended(httpError(401, { message: 'No.', code: 'invalid_api_key' })),
-  upstream_unavailable: ended(...Array.from({ length: 3 }, () => httpError(503, { message: 'busy' }, { 'retry-after': '0' }))),
-  upstream_protocol: ended(raw(['data: {"type":\n\n'])),
-  upstream_failed: ended(answer(text('x')).with({ failed: { code: 'unknown', message: 'broken' } })),
-  upstream_incomplete: ended(answer().with({ incomplete: 'max_output_tokens' })),
-  upstream_timeout: ended(silence()),
-};
+after(disposeOfRigs);
 
 test('the dictionary lists what can come, and nothing else', () => {
   assert.deepEqual([...dictionary.keys()].sort(), Object.keys(WAYS).sort());
@@ -184,10 +27,4 @@ for (const [code, way] of Object.entries(WAYS)) {
     const { Status } = resultOf(await rig.get(`/sessions/${turn.SessionId}/turns/${turn.TurnId}`, { key: KEY }));
     assert.equal(Status, entry.TurnStatusAfter);
   });
-}
-
-/** The answer to a request that announces `bytes` and sends one. */
-function halfSent(to, bytes) {
-  const head = `POST /execute HTTP/1.1\r\nHost: ${to.url.host}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n{`;
-  return exchange(to.url, Buffer.from(head));
 }

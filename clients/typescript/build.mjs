@@ -1,0 +1,24 @@
+// Builds the package into dist/: each entry as ESM and CJS, and one declaration file for each of the two, since a
+// `.d.ts` under `require` would be read as ESM.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('.', import.meta.url));
+const DIST = path.join(ROOT, 'dist');
+rmSync(DIST, { recursive: true, force: true });
+
+execFileSync(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', ROOT], { stdio: 'inherit' });
+for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
+  const declarations = readFileSync(path.join(DIST, file), 'utf8');
+  const forCommonJs = declarations.replaceAll(/(["'])(\.\.?\/[^"']+)\.js\1/g, '$1$2.cjs$1');
+  writeFileSync(path.join(DIST, file.replace(/\.d\.ts$/, '.d.cts')), forCommonJs);
+}
+
+const common = { absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none' };
+const entryPoints = ['src/index.ts', 'src/ai-sdk.ts'];
+await build({ ...common, entryPoints, format: 'cjs', outExtension: { '.js': '.cjs' } });
+// Last of all, since the Makefile takes dist/index.js as the sign that everything is there.
+await build({ ...common, entryPoints, format: 'esm' });

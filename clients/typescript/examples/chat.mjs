@@ -1,0 +1,56 @@
+// A chat in the terminal, with tools on the files below the current folder:
+//
+//     make client dev                               # in one terminal
+//     node clients/typescript/examples/chat.mjs     # in another
+//
+// APTIX_URL and APTIX_KEY name another service. A turn that was cut off by Ctrl-C goes on when the chat is started again
+// with the same SESSION.
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { Aptix, AptixError } from 'aptix-edge';
+
+const { APTIX_URL = 'http://127.0.0.1:8787', APTIX_KEY, SESSION = `chat-${Date.now()}` } = process.env;
+const session = new Aptix({ baseUrl: APTIX_URL, apiKey: APTIX_KEY }).session(SESSION);
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const ask = async (question) => (process.stdout.write(question), (await lines.next()).value);
+
+const inside = (name) => {
+  const file = path.resolve(name ?? '.');
+  if (file !== process.cwd() && !file.startsWith(process.cwd() + path.sep)) throw new Error(`${name} is outside this folder.`);
+  return file;
+};
+const takes = (...names) => ({
+  type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])), required: names,
+});
+const tools = [
+  { name: 'read_file', description: 'Reads a text file.', parameters: takes('path'), run: ({ path }) => readFile(inside(path), 'utf8') },
+  { name: 'list_files', description: 'Lists a folder.', parameters: takes('path'), run: ({ path }) => readdir(inside(path)) },
+  {
+    name: 'write_file', description: 'Replaces a text file.', parameters: takes('path', 'text'),
+    run: async ({ path, text }) => {
+      if (!(await confirmed(`Write ${path}?`))) throw new Error('The user does not want that.');
+      return writeFile(inside(path), text);
+    },
+  },
+];
+const confirmed = async (question) => /^y/i.test(await ask(`${question} (y/n) `));
+const onApproval = ({ Name, Arguments, Message = '' }) => confirmed(`${Message} Run ${Name} ${JSON.stringify(Arguments)}?`);
+
+async function show(turn) {
+  for await (const event of turn) {
+    if (event.type === 'text') process.stdout.write(event.delta);
+    if (event.type === 'discard') process.stdout.write('\n(that was not it)\n');
+    if (event.type === 'tool_calls') for (const { Name, ArgumentsJson } of event.calls) console.log(`\n[${Name} ${ArgumentsJson}]`);
+  }
+  console.log();
+}
+
+const live = (await session.get().catch(() => ({}))).LiveTurn;
+if (live) await show(session.attach(live.TurnId, { tools, onApproval }));
+for (let line; (line = await ask('> ')) !== undefined; ) {
+  if (line.trim()) await show(session.turn({ Instruction: line }, { tools, onApproval })).catch((error) => {
+    if (!(error instanceof AptixError)) throw error;
+    console.log(`${error.code}: ${error.message}`);
+  });
+}

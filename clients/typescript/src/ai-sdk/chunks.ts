@@ -1,0 +1,194 @@
+// From a turn's events to the chunks of a UI message. Owns the steps: each segment of text has one of its own, so that
+// `reset-step` takes back that segment and nothing else.
+import { APPROVAL, type ApprovalRequest } from "../tools.js";
+import type { AgentExecuteResponse, Progress, TurnEvent } from "../types.js";
+import { earlierChunks } from "./earlier.js";
+import { answerId } from "./messages.js";
+
+/** The chunks that are written, each one of the AI SDK's `UIMessageChunk`. */
+export type Chunk =
+  | { type: "start"; messageId: string }
+  | { type: "start-step" | "finish-step" }
+  | { type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; id: string }
+  | { type: "text-delta" | "reasoning-delta"; id: string; delta: string }
+  | {
+      type: "tool-input-available";
+      toolCallId: string;
+      toolName: string;
+      input: unknown;
+      dynamic: true;
+      providerExecuted?: boolean;
+    }
+  | { type: "tool-approval-request"; toolCallId: string; approvalId: string; reason?: string }
+  | { type: "tool-output-available"; toolCallId: string; output: unknown; providerExecuted: true; dynamic: true; preliminary?: boolean }
+  | { type: "tool-output-error"; toolCallId: string; errorText: string; providerExecuted: true; dynamic: true }
+  | { type: "tool-output-denied"; toolCallId: string }
+  | { type: "file"; url: string; mediaType: string }
+  | { type: "data-progress"; data: Progress; transient: true }
+  | { type: "message-metadata"; messageMetadata: any }
+  | { type: "finish"; finishReason: "stop" | "tool-calls" };
+
+/** What a message was before these events: a continuation goes on with it. */
+export interface Before {
+  turnId: string;
+  /** Its parts so far: calls among them can have their outcome told. */
+  parts?: readonly any[];
+  /** The parts are lost, and are to be written once more. */
+  rewritten?: boolean;
+  /** The calls that the user has just refused. */
+  denied?: string[];
+  /** Text is written when it is known to be kept, for an AI SDK without `reset-step`. */
+  holdText?: boolean;
+}
+
+type Step = "none" | "empty" | "text" | "reasoning" | "tools" | "calls";
+
+export class ChunkWriter {
+  #step: Step = "none";
+  /** The id of the text or reasoning part that is open, and its number. */
+  #part: string | undefined;
+  #parts = 0;
+  #segment: number | undefined;
+  #wroteText = false;
+  readonly #held = new Map<number, string>();
+  /** Progress that came before it was told what becomes of the text in front of it. */
+  readonly #waiting: Progress[] = [];
+  readonly #known: Set<string>;
+
+  constructor(private readonly before: Before) {
+    this.#known = new Set(before.parts?.flatMap((part) => part.toolCallId ?? []));
+  }
+
+  *start(): Generator<Chunk> {
+    yield { type: "start", messageId: answerId(this.before.turnId) };
+    if (this.before.rewritten) yield* earlierChunks(this.before.parts ?? []);
+    for (const toolCallId of this.before.denied ?? []) yield { type: "tool-output-denied", toolCallId };
+  }
+
+  *event(event: TurnEvent): Generator<Chunk> {
+    if (event.type === "text") {
+      yield* this.#waited();
+      if (this.before.holdText) this.#held.set(event.segment, (this.#held.get(event.segment) ?? "") + event.delta);
+      else yield* this.#text(event.segment, event.delta);
+    } else if (event.type === "discard") {
+      this.#held.delete(event.segment);
+      if (this.#step === "text" && this.#segment === event.segment) yield* this.#reset();
+      yield* this.#waited();
+    } else if (event.type === "progress") {
+      const { progress } = event;
+      // A call of a tool is told just before its text is taken back.
+      if (this.#waiting.length > 0 || (this.#step === "text" && progress.Kind === "server_tool")) this.#waiting.push(progress);
+      else yield* this.#progress(progress);
+    }
+    if (event.type === "result") {
+      yield* this.#waited();
+      yield* this.#result(event.response);
+    }
+  }
+
+  *#waited(): Generator<Chunk> {
+    for (const progress of this.#waiting.splice(0)) yield* this.#progress(progress);
+  }
+
+  *#text(segment: number, delta: string): Generator<Chunk> {
+    if (this.#step !== "text" || this.#segment !== segment) yield* this.#enter("text", true);
+    this.#segment = segment;
+    this.#wroteText = true;
+    yield* this.#say("text", delta);
+  }
+
+  *#reset(): Generator<Chunk> {
+    this.#step = "empty";
+    this.#part = undefined;
+    // Version 6 has no such type; there `holdText` sees that none is needed.
+    yield { type: "reset-step" } as never;
+  }
+
+  *#progress(progress: Progress): Generator<Chunk> {
+    if (progress.Kind === "reasoning" || progress.Kind === "commentary") {
+      // Within a step of text it is part of the same model call, and taken back with it.
+      if (this.#step !== "text") yield* this.#enter("reasoning");
+      return yield* this.#say("reasoning", progress.Text);
+    }
+    if (progress.Kind !== "server_tool") return yield { type: "data-progress", data: progress, transient: true };
+    const { ToolCallId: toolCallId, Name: toolName, State, Successful } = progress;
+    if (!this.#known.has(toolCallId)) {
+      yield* this.#enter("tools");
+      this.#known.add(toolCallId);
+      yield { type: "tool-input-available", toolCallId, toolName, input: {}, dynamic: true, providerExecuted: true };
+    }
+    if (State === "started") return;
+    const of = { toolCallId, providerExecuted: true, dynamic: true } as const;
+    if (Successful === false) yield { type: "tool-output-error", ...of, errorText: "The tool failed." };
+    // What it gave is told with the final response.
+    else yield { type: "tool-output-available", ...of, output: null, preliminary: true };
+  }
+
+  *#result(response: AgentExecuteResponse): Generator<Chunk> {
+    for (const [segment, text] of this.#held) yield* this.#text(segment, text);
+    const final = response.Kind === "final";
+    const text = final ? response.PrimaryOutputText : response.ToolContinuationMessage;
+    if (text && !this.#wroteText) yield* this.#text(0, text);
+    if (final) {
+      for (const { ToolCallId: toolCallId, ResultJson, ErrorMessage } of response.ToolResults ?? []) {
+        if (!this.#known.has(toolCallId)) continue;
+        const of = { toolCallId, providerExecuted: true, dynamic: true } as const;
+        if (ResultJson === undefined) yield { type: "tool-output-error", ...of, errorText: ErrorMessage ?? "failed" };
+        else yield { type: "tool-output-available", ...of, output: JSON.parse(ResultJson) };
+      }
+      for (const { Url, MimeType } of response.Files ?? []) yield { type: "file", url: Url, mediaType: MimeType };
+    } else {
+      yield* this.#enter("calls", true);
+      for (const { ToolCallId, Name, ArgumentsJson } of response.ToolCalls) yield* this.#call(ToolCallId, Name, ArgumentsJson);
+    }
+    yield* this.#leave();
+    const { ModeDisplayName, TurnId } = response;
+    const more = final
+      ? { Status: "completed", Usage: response.Usage, UserWarnings: response.UserWarnings }
+      : { Status: "awaiting_tools" };
+    yield { type: "message-metadata", messageMetadata: { TurnId, ModeDisplayName, ...more } };
+    yield { type: "finish", finishReason: final ? "stop" : "tool-calls" };
+  }
+
+  *#call(id: string, name: string, argumentsJson: string): Generator<Chunk> {
+    const input: unknown = JSON.parse(argumentsJson);
+    if (name !== APPROVAL) {
+      return yield { type: "tool-input-available", toolCallId: id, toolName: name, input, dynamic: true };
+    }
+    const { ToolCallId: toolCallId, Name: toolName, Arguments, Message } = input as ApprovalRequest;
+    yield { type: "tool-input-available", toolCallId, toolName, input: Arguments, dynamic: true, providerExecuted: true };
+    yield { type: "tool-approval-request", toolCallId, approvalId: id, ...(Message && { reason: Message }) };
+  }
+
+  /** Adds to the open part of this kind, or opens one. */
+  *#say(kind: "text" | "reasoning", delta: string): Generator<Chunk> {
+    if (!this.#part?.startsWith(kind)) {
+      yield* this.#close();
+      this.#part = `${kind}-${this.before.turnId}-${++this.#parts}`;
+      yield { type: `${kind}-start`, id: this.#part };
+    }
+    yield { type: `${kind}-delta`, id: this.#part!, delta };
+  }
+
+  *#close(): Generator<Chunk> {
+    if (!this.#part) return;
+    yield { type: this.#part.startsWith("text") ? "text-end" : "reasoning-end", id: this.#part };
+    this.#part = undefined;
+  }
+
+  /** Sees that there is a step of this kind, in any case a new one where that is asked for. */
+  *#enter(step: Step, anew = false): Generator<Chunk> {
+    if (this.#step === step && !anew) return;
+    if (this.#step !== "empty") {
+      yield* this.#leave();
+      yield { type: "start-step" };
+    }
+    this.#step = step;
+  }
+
+  *#leave(): Generator<Chunk> {
+    yield* this.#close();
+    if (this.#step !== "none") yield { type: "finish-step" };
+    this.#step = "none";
+  }
+}

@@ -1,0 +1,11 @@
+// aptix-edge: agent turns over a service that keeps them. See README.md.
+export { Aptix, type AptixOptions, type StreamOptions } from "./client.js";
+export { AptixConnectionError, AptixError, type ErrorDetails } from "./errors.js";
+export type { HttpOptions, LogEntry } from "./http.js";
+export { Session, type TurnRequest } from "./session.js";
+export type { CancellationTokenLike, Signal } from "./signals.js";
+export { memoryStore } from "./tools.js";
+export type { ApprovalRequest, Decision, Store, Tool, ToolContext, ToolOptions } from "./tools.js";
+export { Turn, readTurnEvents, type TurnOptions } from "./turn.js";
+export type * from "./types.js";
+export { Workspace, type SourceDocument, type SyncOptions } from "./workspace.js";

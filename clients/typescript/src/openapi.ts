@@ -1,0 +1,1530 @@
+// Generated from GET /openapi.json by openapi_types.mjs; not edited by hand.
+export interface paths {
+    "/execute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Runs a User Turn, or takes a Tool Continuation.
+         * @description What fails before the turn starts is JSON with its status; from then on a turn with Streaming is answered with server-sent events. The same submission sent again attaches to the turn while it runs, and gets the stored result afterwards.
+         */
+        post: operations["execute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{SessionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The session: mode, turns, what it waits for.
+         * @description LiveTurn is absent while the session takes a new turn.
+         */
+        get: operations["getSession"];
+        put?: never;
+        post?: never;
+        /**
+         * Erases the session, answers with a receipt.
+         * @description What runs is cancelled, and every row and file is erased.
+         */
+        delete: operations["eraseSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{SessionId}/turns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Turns, oldest first.
+         * @description While More is true, ask again with the last TurnId as After.
+         */
+        get: operations["listTurns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{SessionId}/turns/{TurnId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One turn: status, times, usage, pending tool calls, stored outcome.
+         * @description Outcome is absent while the turn runs.
+         */
+        get: operations["getTurn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{SessionId}/turns/{TurnId}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follows a running turn, or replays an ended one.
+         * @description It begins at the start of the text, or behind the position in Last-Event-ID.
+         */
+        get: operations["streamTurn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{SessionId}/turns/{TurnId}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diagnostics: sizes, sources, ids and times, never content.
+         * @description For operators: what a turn was composed of, and what it did when.
+         */
+        get: operations["traceTurn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{SessionId}/turns/{TurnId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aborts a running or paused turn.
+         * @description A turn that has ended stays as it is.
+         */
+        post: operations["cancelTurn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{SessionId}/modes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Mode history.
+         * @description Every change of the session's mode, oldest first.
+         */
+        get: operations["listModes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{SessionId}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Everything kept of the session.
+         * @description One JSON document, sent piece by piece.
+         */
+        get: operations["exportSession"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{WorkspaceId}/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Upserts documents into the workspace's index.
+         * @description Each document replaces the one that has its Path. Of a request that fails, some may have been stored.
+         */
+        put: operations["upsertDocuments"];
+        post?: never;
+        /**
+         * Removes one document, or all under a path ending in /; answers with what was removed.
+         * @description A path that names nothing removes nothing.
+         */
+        delete: operations["removeDocuments"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{WorkspaceId}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a turn would be given.
+         * @description The best chunks first, by the settings of the default contexts.
+         */
+        post: operations["searchWorkspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{WorkspaceId}/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tells which of a client's documents have to be sent.
+         * @description Needed are the listed paths that the index lacks, or has with other contents; Extra are those of the index that are not listed, up to a bound, beyond which the warning extra_cut stands. Language and Properties are not compared. Nothing is written.
+         */
+        post: operations["compareDocuments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{WorkspaceId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts.
+         * @description An unknown workspace is empty.
+         */
+        get: operations["getWorkspace"];
+        put?: never;
+        post?: never;
+        /**
+         * Erases the index; answers with what was erased.
+         * @description The workspace is empty afterwards, and can be used again.
+         */
+        delete: operations["eraseWorkspace"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/files/{FileId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A file that a tool made, by the Url of its FileRef. The link is all that it takes, until it expires.
+         * @description The whole file, or the range that is asked for, as an attachment.
+         */
+        get: operations["getFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Liveness and version.
+         * @description It says nothing of the services behind this one.
+         */
+        get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/errors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The error dictionary.
+         * @description For each code who has to act, whether repeating helps, and the turn's status afterwards.
+         */
+        get: operations["errors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * This document.
+         * @description With the limits of this deployment.
+         */
+        get: operations["openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description The client's own id: 1 to 128 of A-Z a-z 0-9 . _ : -, but not . or .. */
+        Identifier: string;
+        /** @description A Tool Continuation when ToolResults is present, else a User Turn. */
+        ExecuteRequest: components["schemas"]["UserTurn"] | components["schemas"]["ToolContinuation"];
+        /** @description Needs a non-empty Instruction, InputArtifacts or ClipboardImages. */
+        UserTurn: {
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
+            /** @description Markdown. */
+            Instruction?: string | null;
+            InputArtifacts?: components["schemas"]["InputArtifact"][] | null;
+            ClipboardImages?: components["schemas"]["ClipboardImage"][] | null;
+            RagScope?: components["schemas"]["RagScope"] | null;
+            /** @description Replaces the session's; absent keeps it, empty clears it. */
+            SolutionContextText?: string | null;
+            WorkspaceId?: string | null;
+            Repo?: string | null;
+            Language?: string | null;
+            /** @description Deliver as server-sent events. */
+            Streaming?: boolean | null;
+            AgentContextId?: string | null;
+            ConversationContextId?: string | null;
+            /** @description A JSON array of at most 512 function tools: {type, name, description?, parameters?, strict?}; the nested form of Chat Completions is taken, too. A name has at most 64, a description 100000 characters. */
+            ToolsJson?: string | null;
+            /** @description Must name an offered tool; an empty one names none. */
+            ToolChoiceName?: string | null;
+            ToolResults?: null;
+        };
+        InputArtifact: {
+            /** @description Relative, without .. segments. */
+            RelativePath: string;
+            FileName: string;
+            /** @description With the Encoding base64 in its standard alphabet. */
+            Contents: string;
+            /** @enum {string} */
+            Origin: "ide" | "user";
+            MimeType?: string | null;
+            Language?: string | null;
+            /** @enum {string|null} */
+            Encoding?: "utf8" | "base64" | null;
+        };
+        ClipboardImage: {
+            Id: string;
+            /** @enum {string} */
+            MimeType: "image/png" | "image/jpeg" | "image/webp" | "image/gif";
+            DataBase64: string;
+        };
+        /** @description Conditions are ANDed, Values within one are alternatives. */
+        RagScope: {
+            Conditions: components["schemas"]["RagCondition"][];
+        };
+        RagCondition: {
+            Key: string;
+            /** @enum {string} */
+            Operator: "==" | "!=" | "contains" | "does_not_contain";
+            Values: string[];
+        };
+        /** @description The results of exactly the pending calls, in their order. */
+        ToolContinuation: {
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
+            ToolResults: components["schemas"]["SubmittedToolResult"][];
+        };
+        /** @description Has either ResultJson or ErrorMessage. */
+        SubmittedToolResult: {
+            ToolCallId: string;
+            ExecutionMs: number;
+            /** @description A string that holds JSON. */
+            ResultJson?: string;
+            ErrorMessage?: string;
+        };
+        Entry: {
+            ErrorCode: string;
+            Message: string;
+            /** @description JSON Pointer into the request. */
+            Path?: string;
+            Details?: components["schemas"]["Details"];
+            /** @description Ours or the model service's fault, not the caller's. */
+            SystemError: boolean;
+        };
+        Error: {
+            ErrorCode: components["schemas"]["ErrorCode"];
+            Message: string;
+            /** @description JSON Pointer into the request. */
+            Path?: string;
+            Details?: components["schemas"]["Details"];
+            /** @description Ours or the model service's fault, not the caller's. */
+            SystemError: boolean;
+        };
+        /** @enum {string} */
+        ErrorCode: "malformed_json" | "missing_field" | "invalid_field" | "unknown_field" | "forbidden_field" | "empty_turn" | "unauthenticated" | "forbidden" | "budget_exceeded" | "not_found" | "session_not_found" | "turn_not_found" | "context_not_found" | "method_not_allowed" | "request_timeout" | "turn_conflict" | "turn_in_progress" | "turn_awaiting_tools" | "turn_not_awaiting_tools" | "tool_results_mismatch" | "turn_aborted" | "body_too_large" | "context_window_exceeded" | "unsupported_media_type" | "rate_limited" | "internal" | "catalog_invalid" | "iteration_limit_exceeded" | "server_tool_failed" | "turn_interrupted" | "upstream_rejected" | "upstream_unavailable" | "upstream_protocol" | "upstream_failed" | "upstream_incomplete" | "overloaded" | "upstream_timeout";
+        Failure: {
+            /** @constant */
+            Successful: false;
+            Errors: components["schemas"]["Error"][];
+            Warnings: components["schemas"]["Entry"][];
+        };
+        Usage: {
+            PromptTokens: number;
+            CachedTokens: number;
+            CompletionTokens: number;
+            ReasoningTokens: number;
+            TotalTokens: number;
+        };
+        ToolCall: {
+            ToolCallId: string;
+            Name: string;
+            ArgumentsJson: string;
+        };
+        /** @description Has either ResultJson or ErrorMessage. */
+        ToolResult: {
+            ToolCallId: string;
+            ExecutionMs: number;
+            ResultJson?: string;
+            ErrorMessage?: string;
+        };
+        FileRef: {
+            Name: string;
+            MimeType: string;
+            Url: string;
+            SizeBytes: number;
+            ContentHash: string;
+            Description?: string;
+            /** Format: date-time */
+            ContentExpires?: string;
+        };
+        AgentExecuteResponse: components["schemas"]["FinalResponse"] | components["schemas"]["ToolContinuationResponse"];
+        FinalResponse: {
+            /** @constant */
+            Kind: "final";
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
+            ModeDisplayName: string;
+            PrimaryOutputText: string;
+            Files?: components["schemas"]["FileRef"][];
+            ToolResults?: components["schemas"]["ToolResult"][];
+            UserWarnings?: string[];
+            Usage?: components["schemas"]["Usage"];
+        };
+        ToolContinuationResponse: {
+            /** @constant */
+            Kind: "client_tool_continuation";
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
+            ModeDisplayName: string;
+            ToolCalls: components["schemas"]["ToolCall"][];
+            ToolContinuationMessage?: string;
+        };
+        /** @enum {string} */
+        TurnStatus: "running" | "awaiting_tools" | "completed" | "failed" | "aborted";
+        TurnSummary: {
+            TurnId: components["schemas"]["Identifier"];
+            Status: components["schemas"]["TurnStatus"];
+            ToolCalls?: components["schemas"]["ToolCall"][];
+        };
+        Session: {
+            SessionId: components["schemas"]["Identifier"];
+            ModeDisplayName: string;
+            AgentContextId: string;
+            ConversationContextId: string;
+            /** Format: date-time */
+            CreatedAt: string;
+            /** Format: date-time */
+            UpdatedAt: string;
+            TurnCount: number;
+            /** @description Prompt tokens of the newest model call that told them, summaries aside. */
+            ContextTokens?: number;
+            LatestTurn?: components["schemas"]["TurnSummary"];
+            LiveTurn?: components["schemas"]["TurnSummary"];
+        };
+        TurnEntry: {
+            TurnId: components["schemas"]["Identifier"];
+            Status: components["schemas"]["TurnStatus"];
+            /** Format: date-time */
+            StartedAt: string;
+            /** Format: date-time */
+            UpdatedAt: string;
+            Usage?: components["schemas"]["Usage"];
+        };
+        Turns: {
+            SessionId: components["schemas"]["Identifier"];
+            Turns: components["schemas"]["TurnEntry"][];
+            More: boolean;
+        };
+        Turn: {
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
+            Status: components["schemas"]["TurnStatus"];
+            Streaming: boolean;
+            /** Format: date-time */
+            StartedAt: string;
+            /** Format: date-time */
+            UpdatedAt: string;
+            /** Format: date-time */
+            EndedAt?: string;
+            Attempts: number;
+            ModelCalls: number;
+            Usage?: components["schemas"]["Usage"];
+            ToolCalls?: components["schemas"]["ToolCall"][];
+            TextSoFar?: string;
+            Outcome?: components["schemas"]["Outcome"];
+        };
+        ModeChange: {
+            PreviousMode: string;
+            NewMode: string;
+            /** Format: date-time */
+            Timestamp: string;
+            Reason: string;
+            TurnId: components["schemas"]["Identifier"];
+            /** @description The model called it a branch of the conversation. */
+            Branch: boolean;
+        };
+        Modes: {
+            SessionId: components["schemas"]["Identifier"];
+            ModeDisplayName: string;
+            History: components["schemas"]["ModeChange"][];
+        };
+        Trace: {
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
+            Status: components["schemas"]["TurnStatus"];
+            Attempts: number;
+            Composition: unknown;
+            ModelCalls: components["schemas"]["ModelCall"][];
+            ToolCalls: components["schemas"]["TracedCall"][];
+            ModeChanges: components["schemas"]["ModeChange"][];
+            Compactions: components["schemas"]["Compaction"][];
+            /** @description What a running turn is at: the newest progress event of a step, and since when. */
+            Running?: {
+                Kind: string;
+                /** Format: date-time */
+                Since: string;
+            };
+        };
+        Compaction: {
+            /** @enum {string} */
+            Reason: "threshold" | "refused" | "service";
+            ItemsBefore: number;
+            ItemsAfter: number;
+            TurnsLeftOut: number;
+            SummaryBytes: number;
+            Usage?: components["schemas"]["Usage"];
+        };
+        ModelCall: {
+            /** Format: date-time */
+            StartedAt: string;
+        };
+        /** @enum {string} */
+        Decision: "approved" | "refused";
+        /** @description Where a tool of an MCP server is called. */
+        McpTool: {
+            /** @description Its key in the catalog. */
+            Server: string;
+            /** @description The tool's own name. */
+            Tool: string;
+            /**
+             * @description Of the protocol.
+             * @enum {string}
+             */
+            Era: "modern" | "legacy" | "";
+        };
+        TracedCall: {
+            ModelCall: number;
+            ToolCallId: string;
+            Name: string;
+            /** @enum {string} */
+            RunsOn: "server" | "client" | "nobody";
+            /** @description Absent where no human was asked. */
+            Approval?: {
+                Decision?: components["schemas"]["Decision"];
+                WaitedMs?: number;
+                Edited: boolean;
+                /** @description The Id of the key that sent the decision. */
+                DecidedBy?: string;
+            };
+            ExecutionMs?: number;
+            Successful?: boolean;
+            /** @description Of the result, or of the error. */
+            ResultBytes?: number;
+            Mcp?: components["schemas"]["McpTool"];
+        };
+        Export: {
+            SessionId: components["schemas"]["Identifier"];
+            /** Format: date-time */
+            CreatedAt: string;
+            /** Format: date-time */
+            UpdatedAt: string;
+            AgentContextId: string;
+            ConversationContextId: string;
+            Mode: string;
+            /** @description Definitions as the model service takes them. */
+            ClientTools?: Record<string, never>[];
+            SolutionContextText?: string;
+            ResponseContinuationId?: string;
+            ModeHistory: components["schemas"]["ModeChange"][];
+            /** @description What decides how turns go on, as it was when the export was made; absent without a valid catalog. */
+            Catalog?: {
+                ResendTools: boolean;
+                MaxIterations: number;
+                Budget: {
+                    TurnTokens?: number;
+                    SessionTokens?: number;
+                };
+                Compaction: {
+                    /** @enum {string} */
+                    By: "Own" | "Service" | "None";
+                    Threshold?: number;
+                };
+                Modes: {
+                    Key: string;
+                    DisplayName: string;
+                    WhenToUse: string;
+                    WelcomeMessage: string;
+                }[];
+            };
+            Turns: components["schemas"]["ExportedTurn"][];
+            /** @description Texts that model calls refer to by their SHA-256. */
+            Texts: {
+                [key: string]: string;
+            };
+        };
+        ExportedTurn: {
+            TurnId: components["schemas"]["Identifier"];
+            Status: components["schemas"]["TurnStatus"];
+            Streaming: boolean;
+            /** Format: date-time */
+            StartedAt: string;
+            /** Format: date-time */
+            UpdatedAt: string;
+            Attempts: number;
+            Tools: {
+                Name: string;
+                OnServer: boolean;
+                /** @description The model service runs it by itself. Absent: false. */
+                Hosted?: boolean;
+                /** @description How a human is asked before the server runs it. */
+                Approval?: {
+                    AllowEdit: boolean;
+                    Message?: string;
+                };
+                Mcp?: components["schemas"]["McpTool"];
+                /** @description As the model service takes it. */
+                Definition: Record<string, never>;
+            }[];
+            Composition: unknown;
+            ToolChoiceName?: string;
+            SaidWithCalls?: string;
+            TextSoFar?: string;
+            Usage?: components["schemas"]["Usage"];
+            UserWarnings?: string[];
+            Warnings?: components["schemas"]["Entry"][];
+            Submissions: {
+                Fingerprint: string;
+                /** Format: date-time */
+                AcceptedAt: string;
+                HttpStatus?: number;
+                Outcome?: Record<string, never>;
+            }[];
+            Conversation: {
+                Sequence: number;
+                /** @enum {string} */
+                Kind: "system" | "user" | "answer" | "tool_outputs" | "stand_in";
+                /** @enum {string} */
+                Standing: "kept" | "withheld" | "forgotten";
+                Items: Record<string, never>[];
+            }[];
+            ModelCalls: components["schemas"]["ModelCall"][];
+            ToolCalls: {
+                ModelCall: number;
+                CallId: string;
+                ToolCallId: string;
+                Name: string;
+                ArgumentsJson: string;
+                /** @enum {string} */
+                RunsOn: "server" | "client" | "nobody";
+                /** @description The question to a human, and the answer. Absent where nobody was asked. */
+                Approval?: {
+                    AllowEdit: boolean;
+                    Message?: string;
+                    Decision?: components["schemas"]["Decision"];
+                    DecidedBy?: string;
+                    WaitedMs?: number;
+                    /** @description The human's arguments in place of the model's. */
+                    ArgumentsJson?: string;
+                };
+                Answer?: components["schemas"]["ToolResult"];
+            }[];
+        };
+        ErasureReceipt: {
+            SessionId: components["schemas"]["Identifier"];
+            /** Format: date-time */
+            ErasedAt: string;
+            Turns: number;
+            Submissions: number;
+            ConversationEntries: number;
+            ModelCalls: number;
+            ToolCalls: number;
+            ModeChanges: number;
+            Files: number;
+            /** @description Responses that the model service may have stored, each counted once; absent unless the agent context says DeleteStored. */
+            StoredResponses?: {
+                Deleted: number;
+                Pending: number;
+                Refused: number;
+                Unreachable: number;
+            };
+        };
+        UpsertRequest: {
+            Documents: components["schemas"]["Document"][];
+        };
+        Document: {
+            /** @description Relative, without .. segments; names the document. */
+            Path: string;
+            Contents: string;
+            Language?: string | null;
+            /** @description 256 values in all, and 16384 bytes of names and values. */
+            Properties?: {
+                [key: string]: string | string[];
+            } | null;
+        };
+        Upserted: {
+            Documents: {
+                Path: string;
+                Chunks: number;
+                ContentHash: string;
+                Sha256: components["schemas"]["Sha256"];
+                /** @description Whether it was indexed anew. */
+                Changed: boolean;
+            }[];
+        };
+        CompareRequest: {
+            Documents: components["schemas"]["ListedDocument"][];
+        };
+        ListedDocument: {
+            Path: string;
+            Sha256: components["schemas"]["Sha256"];
+        };
+        /** @description Of the Contents in UTF-8, lower-case hex. */
+        Sha256: string;
+        Comparison: {
+            Needed: string[];
+            Extra: string[];
+        };
+        SearchRequest: {
+            Query: string;
+            RagScope?: components["schemas"]["RagScope"] | null;
+            Limit?: number | null;
+        };
+        Found: {
+            Chunks: {
+                Path: string;
+                StartLine: number;
+                EndLine: number;
+                Language: string;
+                Text: string;
+            }[];
+        };
+        WorkspaceCounts: {
+            Documents: number;
+            Chunks: number;
+            Bytes: number;
+        };
+        Health: {
+            /** @constant */
+            Status: "ok";
+            Version: string;
+        };
+        ErrorDictionary: {
+            ErrorCode: components["schemas"]["ErrorCode"];
+            HttpStatus: number;
+            Meaning: string;
+            /** @enum {string} */
+            WhoActs: "client" | "operator" | "nobody";
+            Retryable: boolean;
+            TurnStatusAfter: components["schemas"]["TurnStatus"] | null;
+        }[];
+        /** @description The answer to a submission. */
+        Outcome: components["schemas"]["ExecuteResult"] | components["schemas"]["Failure"];
+        ExecuteResult: {
+            /** @constant */
+            Successful: true;
+            Result: components["schemas"]["AgentExecuteResponse"];
+            Errors: components["schemas"]["Error"][];
+            Warnings: components["schemas"]["Entry"][];
+        };
+        /** @description What a program needs of the message. */
+        Details: Record<string, never>;
+    };
+    responses: {
+        /** @description What is wrong, and what helps. */
+        Failure: {
+            headers: {
+                /** @description With 429 and 503, and when the model service asks to wait: seconds to wait. */
+                "Retry-After"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Failure"];
+            };
+        };
+    };
+    parameters: {
+        SessionId: components["schemas"]["Identifier"];
+        TurnId: components["schemas"]["Identifier"];
+        WorkspaceId: string;
+        /** @description The stream goes on behind this position. */
+        LastEventId: string;
+        /** @description true: the stream also has progress events, live only and without an id. */
+        Progress: boolean;
+    };
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    execute: {
+        parameters: {
+            query?: {
+                /** @description true: the stream also has progress events, live only and without an id. */
+                Progress?: components["parameters"]["Progress"];
+            };
+            header?: {
+                /** @description The stream goes on behind this position. */
+                "Last-Event-ID"?: components["parameters"]["LastEventId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExecuteRequest"];
+            };
+        };
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    /** @description true: the answer was given before. */
+                    "Idempotent-Replayed"?: "true";
+                    /** @description Milliseconds, by step. */
+                    "Server-Timing"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecuteResult"];
+                    "text/event-stream": string;
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Session"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    eraseSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["ErasureReceipt"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    listTurns: {
+        parameters: {
+            query?: {
+                /** @description Only turns after this one. */
+                After?: components["schemas"]["Identifier"];
+                Limit?: number;
+            };
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Turns"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    getTurn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+                TurnId: components["parameters"]["TurnId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Turn"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    streamTurn: {
+        parameters: {
+            query?: {
+                /** @description true: the stream also has progress events, live only and without an id. */
+                Progress?: components["parameters"]["Progress"];
+            };
+            header?: {
+                /** @description The stream goes on behind this position. */
+                "Last-Event-ID"?: components["parameters"]["LastEventId"];
+            };
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+                TurnId: components["parameters"]["TurnId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The turn, as it runs or as it ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Last-Event-ID was that of the result: there is no more, and an EventSource stops. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    traceTurn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+                TurnId: components["parameters"]["TurnId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Trace"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    cancelTurn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+                TurnId: components["parameters"]["TurnId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Turn"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    listModes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Modes"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    exportSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Export"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    upsertDocuments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                WorkspaceId: components["parameters"]["WorkspaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpsertRequest"];
+            };
+        };
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Upserted"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    removeDocuments: {
+        parameters: {
+            query: {
+                /** @description A plus sign is one where there is such a document, else a blank; %2B is a plus sign always. */
+                Path: string;
+            };
+            header?: never;
+            path: {
+                WorkspaceId: components["parameters"]["WorkspaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["WorkspaceCounts"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    searchWorkspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                WorkspaceId: components["parameters"]["WorkspaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SearchRequest"];
+            };
+        };
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Found"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    compareDocuments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                WorkspaceId: components["parameters"]["WorkspaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompareRequest"];
+            };
+        };
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Comparison"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    getWorkspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                WorkspaceId: components["parameters"]["WorkspaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["WorkspaceCounts"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    eraseWorkspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                WorkspaceId: components["parameters"]["WorkspaceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["WorkspaceCounts"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    getFile: {
+        parameters: {
+            query: {
+                Name: string;
+                MimeType: string;
+                Expires: number;
+                Signature: string;
+            };
+            header?: {
+                /** @description One range of bytes. */
+                Range?: string;
+                "If-Range"?: string;
+                "If-None-Match"?: string;
+            };
+            path: {
+                FileId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                    "*/*": unknown;
+                };
+            };
+            /** @description The part that Range asks for. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                    "*/*": unknown;
+                };
+            };
+            /** @description The file that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            410: components["responses"]["Failure"];
+            /** @description The file has no byte of what Range asks for. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Health"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    errors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["ErrorDictionary"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenAPI 3.1. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+}

@@ -1,0 +1,140 @@
+// A session: its turns, what it waits for, and what is kept of it.
+import type { AptixError } from "./errors.js";
+import { type Call, type HttpOptions, request } from "./http.js";
+import { type Submission, followed, posted, sessionPath, turnPath } from "./submission.js";
+import { type Store, ToolRunner, toolsJson } from "./tools.js";
+import { Turn, type TurnOptions } from "./turn.js";
+import type {
+  ErasureReceipt,
+  FinalResponse,
+  Modes,
+  SessionExport,
+  SessionView,
+  SubmittedToolResult,
+  ToolCall,
+  Trace,
+  TurnEntry,
+  TurnView,
+  UserTurn,
+} from "./types.js";
+
+/** A user turn without what the client fills in. */
+export type TurnRequest = Omit<UserTurn, "SessionId" | "TurnId" | "Streaming" | "ToolResults">;
+
+/** What the sessions of one client share. */
+export interface Shared {
+  http: HttpOptions;
+  store: Store;
+  running: Map<string, Promise<SubmittedToolResult>>;
+}
+
+/** An id of 32 hex digits. `crypto.randomUUID` is missing in pages that were not loaded over HTTPS. */
+export const newId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** A conversation: one turn at a time. It exists from its first turn on; what is asked of it before is `session_not_found`. */
+export class Session {
+  constructor(
+    private readonly shared: Shared,
+    readonly sessionId: string,
+  ) {}
+
+  /**
+   * A new turn, or the same one again: `turnId` with the same request is the same turn, wherever it comes from. `tools`
+   * are declared with every turn, since a session keeps those that it was last given.
+   */
+  turn(turn: TurnRequest, options: TurnOptions & { turnId?: string } = {}): Turn {
+    const { turnId = newId(), tools, progress } = options;
+    const body = { ...turn, SessionId: this.sessionId, TurnId: turnId, Streaming: true };
+    if (tools) body.ToolsJson = toolsJson(tools);
+    return this.#turn(turnId, options, posted(body, { live: true, progress }));
+  }
+
+  /** A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. */
+  attach(turnId: string, options: TurnOptions & { position?: string } = {}): Turn {
+    return this.#turn(turnId, options, followed(this.sessionId, turnId, options));
+  }
+
+  /** The turn that waits for results, and its calls. */
+  async pending(): Promise<{ turnId: string; ToolCalls: ToolCall[] } | undefined> {
+    const { LiveTurn } = await this.get().catch((error: AptixError): Partial<SessionView> => {
+      if (error.code !== "session_not_found") throw error;
+      return {};
+    });
+    return LiveTurn?.ToolCalls && { turnId: LiveTurn.TurnId, ToolCalls: LiveTurn.ToolCalls };
+  }
+
+  /**
+   * Answers every pending call with this error, and lets the model finish; `undefined` when nothing was pending. To give
+   * the turn up instead, cancel it.
+   */
+  async refusePending(message: string): Promise<FinalResponse | undefined> {
+    const pending = await this.pending();
+    if (!pending) return undefined;
+    const refuse = () => Promise.reject(new Error(message));
+    const names = new Set(pending.ToolCalls.map(({ Name }) => Name));
+    const tools = [...names].map((name) => ({ name, run: refuse }));
+    // Results that were not sent are not kept either.
+    await this.#runner(pending.turnId, {}).forget();
+    return this.attach(pending.turnId, { tools, onApproval: refuse }).final();
+  }
+
+  /** Its mode, its newest turn, and the one that runs or waits. */
+  get(): Promise<SessionView> {
+    return this.#get("");
+  }
+
+  /** All turns, oldest first, from the one after `after` on. */
+  async *turns(options: { after?: string } = {}): AsyncGenerator<TurnEntry, void, void> {
+    for (let after = options.after; ; ) {
+      const query = after === undefined ? undefined : `After=${encodeURIComponent(after)}`;
+      const { Turns, More } = await this.#get<{ Turns: TurnEntry[]; More: boolean }>("/turns", query);
+      yield* Turns;
+      if (!More) return;
+      after = Turns.at(-1)!.TurnId;
+    }
+  }
+
+  /** A turn's status, times, usage, pending calls and stored outcome. */
+  getTurn(turnId: string): Promise<TurnView> {
+    return request(this.shared.http, { method: "GET", path: turnPath(this.sessionId, turnId), live: true });
+  }
+
+  /** Diagnostics of a turn: sizes, sources and times, never content. */
+  trace(turnId: string): Promise<Trace> {
+    return request(this.shared.http, { method: "GET", path: `${turnPath(this.sessionId, turnId)}/trace`, live: true });
+  }
+
+  /** Aborts a turn that runs or waits; one that has ended stays as it is. */
+  cancel(turnId: string): Promise<TurnView> {
+    return request(this.shared.http, { method: "POST", path: `${turnPath(this.sessionId, turnId)}/cancel` });
+  }
+
+  /** The history of its modes. */
+  modes(): Promise<Modes> {
+    return this.#get("/modes");
+  }
+
+  /** Everything that is kept of it. */
+  export(): Promise<SessionExport> {
+    return this.#get("/export");
+  }
+
+  /** Erases it for good, what runs included; the receipt counts what was erased. */
+  erase(): Promise<ErasureReceipt> {
+    return request(this.shared.http, { method: "DELETE", path: sessionPath(this.sessionId) });
+  }
+
+  #get<T>(path: string, query?: string): Promise<T> {
+    const call: Call = { method: "GET", path: sessionPath(this.sessionId) + path, live: true };
+    return request(this.shared.http, query === undefined ? call : { ...call, query });
+  }
+
+  #runner(turnId: string, options: TurnOptions): ToolRunner {
+    return new ToolRunner(options, this.shared.store, this.shared.running, this.sessionId, turnId);
+  }
+
+  #turn(turnId: string, options: TurnOptions, first: Submission): Turn {
+    return new Turn(this.shared.http, this.sessionId, turnId, options, this.#runner(turnId, options), first);
+  }
+}

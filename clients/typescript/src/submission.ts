@@ -1,0 +1,91 @@
+// One submission, from its request to its `result`. A stream that ends without a result was cut, however cleanly it
+// ended, and goes on from the last position; where no stream gets through, the turn's stored outcome is asked for.
+import { AptixConnectionError, AptixError } from "./errors.js";
+import { Attempts, type Call, Exchange, type HttpOptions, failureOf, request, resultOf } from "./http.js";
+import type { AgentExecuteResponse, DiscardEvent, ExecuteRequest, ProgressEvent, TextEvent, TurnView } from "./types.js";
+
+export interface Submission {
+  call: Call;
+  /** The path of its turn's view. */
+  turnPath: string;
+  /** Where its stream goes on. */
+  position?: string;
+}
+
+export const sessionPath = (sessionId: string) => `/sessions/${encodeURIComponent(sessionId)}`;
+export const turnPath = (sessionId: string, turnId: string) => `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
+const PROGRESS = "Progress=true";
+
+/** A POST. It is written once: a repetition is the same bytes. `live`: it is surely answered with a stream. */
+export function posted(body: ExecuteRequest, more: { live: boolean; progress?: boolean; position?: string }): Submission {
+  const call: Call = { method: "POST", path: "/execute", body: JSON.stringify(body), live: more.live };
+  if (more.progress) call.query = PROGRESS;
+  return { call, turnPath: turnPath(body.SessionId, body.TurnId), position: more.position };
+}
+
+/** The newest submission of a turn, followed while it runs and replayed when it has ended. */
+export function followed(sessionId: string, turnId: string, more: { progress?: boolean; position?: string }): Submission {
+  const path = turnPath(sessionId, turnId);
+  const call: Call = { method: "GET", path: `${path}/stream`, live: true };
+  if (more.progress) call.query = PROGRESS;
+  return { call, turnPath: path, position: more.position };
+}
+
+/** Yields what comes, and returns the response. Every failure is thrown, those inside a stream included. */
+export async function* submit(
+  options: HttpOptions,
+  submission: Submission,
+  signal?: AbortSignal,
+): AsyncGenerator<TextEvent | DiscardEvent | ProgressEvent, AgentExecuteResponse, void> {
+  // Only the request that began a turn runs it again.
+  const isPost = submission.call.method === "POST";
+  const attempts = new Attempts(isPost ? options : { ...options, retryFailedTurns: 0 }, signal);
+  let position = submission.position;
+  for (;;) {
+    const exchange = new Exchange(options, submission.call, signal);
+    let failure: AptixError;
+    try {
+      const response = await exchange.response(attempts.count, position);
+      if (!exchange.isStream) return await exchange.result<AgentExecuteResponse>();
+      for await (const { name, data, id } of exchange.events()) {
+        const read = JSON.parse(data);
+        if (name === "output_text.delta") {
+          attempts.progressed();
+          position = id!;
+          yield { type: "text", segment: read.Segment, delta: read.Delta, position };
+        } else if (name === "output_text.discard") yield { type: "discard", segment: read.Segment };
+        else if (name === "progress") yield { type: "progress", progress: read };
+        else if (name === "result") return resultOf<AgentExecuteResponse>(read, response.status);
+      }
+      throw new Error("the stream ended without a result");
+    } catch (error) {
+      failure = failureOf(error, signal, position);
+    } finally {
+      exchange.close();
+    }
+    try {
+      await attempts.after(failure);
+    } catch (error) {
+      if (error !== failure || !(failure instanceof AptixConnectionError && failure.retryable)) throw error;
+      const response = await outcome(options, submission, failure, signal);
+      if (response) return response;
+      attempts.progressed();
+    }
+  }
+}
+
+/** The turn's stored response; `undefined` while it runs. Throws `failure` when the service does not tell. */
+async function outcome(
+  options: HttpOptions,
+  { turnPath: path }: Submission,
+  failure: AptixError,
+  signal?: AbortSignal,
+): Promise<AgentExecuteResponse | undefined> {
+  const call: Call = { method: "GET", path, live: true };
+  const view = await request<TurnView>({ ...options, maxReconnects: 0 }, call, signal).catch(() => {
+    if (signal?.aborted) throw signal.reason;
+    throw failure;
+  });
+  if (view.Status === "running") return undefined;
+  return resultOf<AgentExecuteResponse>(view.Outcome, 200);
+}

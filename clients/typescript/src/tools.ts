@@ -1,0 +1,194 @@
+// The tools of the client, and the questions whether a tool of the service may run. Owns that each call is run once.
+import { onAbort } from "./signals.js";
+import type { SubmittedToolResult, ToolCall } from "./types.js";
+
+/** What a tool, or a question, knows of its call. */
+export interface ToolContext {
+  toolCallId: string;
+  /** Aborted when the turn is no longer watched, or the tool took too long. */
+  signal: AbortSignal;
+}
+
+/** A function that the model may call and the client runs. */
+export interface Tool<Arguments = any> {
+  name: string;
+  description?: string;
+  /** JSON Schema of the arguments. */
+  parameters?: object;
+  strict?: boolean;
+  /** In ms; without it a tool may take any time. */
+  timeoutMs?: number;
+  /** A run that a reload has cut off may be run again. Else the model is told that it was interrupted. */
+  repeatable?: boolean;
+  /**
+   * What it returns is the result, as JSON. What it throws is told to the model and ends nothing. The arguments are the
+   * model's: they may break the schema.
+   */
+  run(args: Arguments, context: ToolContext): unknown;
+}
+
+/** A call of one of the service's tools that needs consent. */
+export interface ApprovalRequest {
+  ToolCallId: string;
+  Name: string;
+  Arguments: unknown;
+  Message?: string;
+  /** Whether the decision may bring other arguments. */
+  AllowEdit: boolean;
+}
+/** `true` and `false` are short for `{Approved}`. */
+export type Decision = boolean | { Approved: boolean; Reason?: string; Arguments?: object };
+
+/**
+ * What outlives a reload, such as an extension's `workspaceState`. Each turn has one entry, which is removed at the
+ * turn's end.
+ */
+export interface Store {
+  get<T>(key: string): T | undefined | PromiseLike<T | undefined>;
+  update(key: string, value: unknown): void | PromiseLike<void>;
+}
+
+/** A store that lives as long as the process. */
+export function memoryStore(): Store {
+  const entries = new Map<string, unknown>();
+  return {
+    get: <T>(key: string) => entries.get(key) as T | undefined,
+    update: (key, value) => void (value === undefined ? entries.delete(key) : entries.set(key, value)),
+  };
+}
+
+/** Who answers the calls of a turn. With neither, the turn is left waiting. */
+export interface ToolOptions {
+  /** What the model may call and the client runs. */
+  tools?: Tool[];
+  /** Decides about calls of the service's tools that need consent; without it they are refused. */
+  onApproval?(request: ApprovalRequest, context: ToolContext): Decision | PromiseLike<Decision>;
+}
+
+/** Of each call its result, or `null` while it runs. */
+type Records = Record<string, SubmittedToolResult | null>;
+
+/** The service's own name for the question whether a call may run (interface §12). */
+export const APPROVAL = "agent_approve_tool";
+/** Longer results would not pass: a request has a greatest length. */
+const LONGEST_RESULT = 4_000_000;
+const failed = ({ ToolCallId }: ToolCall, ErrorMessage: string, ExecutionMs = 0) => ({ ToolCallId, ExecutionMs, ErrorMessage });
+
+/** The tools as `ToolsJson` has them. */
+export const toolsJson = (tools: Omit<Tool, "run">[]) =>
+  JSON.stringify(
+    tools.map(({ name, description, parameters, strict }) => ({ type: "function", name, description, parameters, strict })),
+  );
+
+/** Answers the calls of one turn. */
+export class ToolRunner {
+  readonly #key: string;
+
+  /** `running` is shared by all turns of a client: two that watch the same one share its runs. */
+  constructor(
+    private readonly options: ToolOptions,
+    private readonly store: Store,
+    private readonly running: Map<string, Promise<SubmittedToolResult>>,
+    sessionId: string,
+    turnId: string,
+  ) {
+    this.#key = `aptix:${sessionId}/${turnId}`;
+  }
+
+  /** Whether there is anybody to answer. */
+  get answers(): boolean {
+    return this.options.tools !== undefined || this.options.onApproval !== undefined;
+  }
+
+  /** The results of these calls, in their order, one after the other. Rejects only when the signal is aborted. */
+  async results(calls: ToolCall[], signal?: AbortSignal): Promise<SubmittedToolResult[]> {
+    const results: SubmittedToolResult[] = [];
+    for (const call of calls) results.push(await this.#once(call, signal));
+    return results;
+  }
+
+  /** The turn has ended: nothing of it will be asked for again. */
+  async forget(): Promise<void> {
+    if (await this.store.get(this.#key)) await this.store.update(this.#key, undefined);
+  }
+
+  async #once(call: ToolCall, signal?: AbortSignal): Promise<SubmittedToolResult> {
+    const id = `${this.#key} ${call.ToolCallId}`;
+    for (;;) {
+      let run = this.running.get(id);
+      if (!run) {
+        run = this.#recorded(call, signal).finally(() => this.running.delete(id));
+        this.running.set(id, run);
+      }
+      try {
+        return await run;
+      } catch (error) {
+        // Another watcher's run was given up; its record says so.
+        if (signal?.aborted || !run) throw error;
+      }
+    }
+  }
+
+  async #recorded(call: ToolCall, signal?: AbortSignal): Promise<SubmittedToolResult> {
+    const tool = this.options.tools?.find(({ name }) => name === call.Name);
+    const records = async () => ({ ...(await this.store.get<Records>(this.#key)) });
+    const record = async (result: SubmittedToolResult | null) =>
+      this.store.update(this.#key, { ...(await records()), [call.ToolCallId]: result });
+    const known = (await records())[call.ToolCallId];
+    if (known) return known;
+    if (known === null && call.Name !== APPROVAL && !tool?.repeatable) {
+      return failed(call, "The call was interrupted and is not run again: whether it took effect is not known.");
+    }
+    await record(null);
+    const result = await this.#result(call, tool, signal);
+    await record(result);
+    return result;
+  }
+
+  async #result(call: ToolCall, tool: Tool | undefined, signal?: AbortSignal): Promise<SubmittedToolResult> {
+    const began = Date.now();
+    const ended = () => Math.max(0, Math.round(Date.now() - began));
+    try {
+      const value = await inTime(tool?.timeoutMs, signal, async (context) => {
+        const args: unknown = JSON.parse(call.ArgumentsJson);
+        if (call.Name === APPROVAL) return this.#decision(args as ApprovalRequest, { ...context, toolCallId: call.ToolCallId });
+        if (!tool) throw new Error(`This client has no tool ${call.Name}.`);
+        return tool.run(args, { ...context, toolCallId: call.ToolCallId });
+      });
+      const ResultJson = JSON.stringify(value ?? null) ?? "null";
+      if (ResultJson.length > LONGEST_RESULT) throw new Error(`The result is too long: ${ResultJson.length} characters.`);
+      return { ToolCallId: call.ToolCallId, ExecutionMs: ended(), ResultJson };
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      return failed(call, String((error as Error)?.message || error || "failed"), ended());
+    }
+  }
+
+  async #decision(request: ApprovalRequest, context: ToolContext): Promise<object> {
+    const { onApproval } = this.options;
+    if (!onApproval) throw new Error("Nobody here can be asked for consent.");
+    const decision = await onApproval(request, context);
+    return typeof decision === "object" ? decision : { Approved: decision === true };
+  }
+}
+
+/** Runs a tool with a signal of its own, and gives it up with the turn's signal or after `timeoutMs`. */
+async function inTime<T>(
+  timeoutMs: number | undefined,
+  signal: AbortSignal | undefined,
+  run: (context: { signal: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const unlisten = onAbort(signal, (reason) => controller.abort(reason));
+  const tooLong = new Error(`The tool took longer than ${timeoutMs} ms.`);
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => controller.abort(tooLong), timeoutMs);
+  let unlistenOwn = () => {};
+  try {
+    const aborted = new Promise<never>((_, reject) => (unlistenOwn = onAbort(controller.signal, reject)));
+    return await Promise.race([run({ signal: controller.signal }), aborted]);
+  } finally {
+    clearTimeout(timer);
+    unlisten();
+    unlistenOwn();
+  }
+}

@@ -1,0 +1,207 @@
+// A turn as its client lives it: submissions, pauses for tools, and at last one final response.
+import { AptixError } from "./errors.js";
+import { type HttpOptions, request } from "./http.js";
+import { type Signal, abortable } from "./signals.js";
+import { type Submission, followed, posted, submit, turnPath } from "./submission.js";
+import type { ToolOptions, ToolRunner } from "./tools.js";
+import type { FinalResponse, StreamEvent, ToolCall, ToolContinuationResponse, TurnEvent, TurnView } from "./types.js";
+
+/** How a turn is watched, and who answers its calls. */
+export interface TurnOptions extends ToolOptions {
+  /** Ends the watching, not the turn: it runs on, and can be attached to. */
+  signal?: Signal;
+  /** The signal also cancels the turn. */
+  cancelOnAbort?: boolean;
+  /** Also yield `progress`: model calls, reasoning, commentary, tools of the service. */
+  progress?: boolean;
+  /** How often the turn may pause for tools. 16. */
+  maxPauses?: number;
+}
+
+/** Somebody else has answered the calls meanwhile, so that the turn has gone on. */
+const MOVED_ON = ["turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict"];
+
+/**
+ * A turn. Loop over it once for its events, or await `final()`, which reads it when nobody loops; nothing is sent
+ * before that. Leaving the loop stops the watching only: the turn runs on, `cancel()` ends it.
+ */
+export class Turn implements AsyncIterable<TurnEvent> {
+  readonly #segments = new Map<number, string>();
+  readonly #final: Promise<FinalResponse>;
+  #settle!: { resolve(response: FinalResponse): void; reject(error: unknown): void };
+  #position: string | undefined;
+  #isRead = false;
+
+  /** `session.turn()` and `session.attach()` make it. */
+  constructor(
+    private readonly http: HttpOptions,
+    readonly sessionId: string,
+    readonly turnId: string,
+    private readonly options: TurnOptions,
+    private readonly runner: ToolRunner,
+    private readonly first: Submission,
+  ) {
+    this.#position = first.position;
+    this.#final = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
+    // Whoever loops need not ask for `final()`.
+    this.#final.catch(() => {});
+  }
+
+  /** The text so far of the submission that is being read, without what was discarded. */
+  get text(): string {
+    return [...this.#segments.values()].join("");
+  }
+
+  /** The place that the text has reached. `attach` goes on behind it; without it, from the start of the text. */
+  get position(): string | undefined {
+    return this.#position;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, void> {
+    if (this.#isRead) throw new TypeError("This turn is being read already. Attach to it to read it once more.");
+    this.#isRead = true;
+    return this.#events();
+  }
+
+  /** The final response. Rejects with the `AptixError` that ended the turn, or the watching. */
+  async final(): Promise<FinalResponse> {
+    if (!this.#isRead) for await (const _ of this);
+    return this.#final;
+  }
+
+  /** Aborts the turn itself, wherever it is. */
+  cancel(): Promise<TurnView> {
+    return request(this.http, { method: "POST", path: `${turnPath(this.sessionId, this.turnId)}/cancel` });
+  }
+
+  /** The events as lines of JSON, for a webview or one's own back end. `readTurnEvents` reads them again. */
+  toReadableStream(): ReadableStream<Uint8Array> {
+    const events = this[Symbol.asyncIterator]();
+    const line = (value: unknown) => new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+    return new ReadableStream({
+      async pull(controller) {
+        try {
+          const { done, value } = await events.next();
+          if (done) controller.close();
+          else controller.enqueue(line(value));
+        } catch (error) {
+          if (!(error instanceof AptixError)) throw error;
+          controller.enqueue(line({ type: "error", error }));
+          controller.close();
+        }
+      },
+      async cancel() {
+        await events.return();
+      },
+    });
+  }
+
+  async *#events(): AsyncGenerator<TurnEvent, void, void> {
+    const { signal, dispose } = abortable(this.options.signal);
+    try {
+      yield* this.#submissions(signal);
+    } catch (error) {
+      this.#settle.reject(error);
+      if (signal?.aborted && this.options.cancelOnAbort) await this.cancel().catch(() => {});
+      if ((error as AptixError)?.code === "turn_aborted") await this.runner.forget();
+      throw error;
+    } finally {
+      dispose();
+      // Without effect where the turn has ended.
+      this.#settle.reject(new TypeError("The turn is no longer watched. Attach to it for its final response."));
+    }
+  }
+
+  async *#submissions(signal?: AbortSignal): AsyncGenerator<TurnEvent, void, void> {
+    const { maxPauses = 16 } = this.options;
+    let submission = this.first;
+    /** The calls that the submission answers, and why it was refused. */
+    let answered: ToolCall[] = [];
+    let refusal: unknown;
+    for (let pauses = 0; ; ) {
+      let response;
+      try {
+        response = yield* this.#read(submission, signal);
+      } catch (error) {
+        if (answered.length === 0 || refusal || !MOVED_ON.includes((error as AptixError).code)) throw error;
+        refusal = error;
+        submission = followed(this.sessionId, this.turnId, this.options);
+        continue;
+      }
+      if (response.Kind === "final") {
+        await this.runner.forget();
+        this.#settle.resolve(response);
+        return yield { type: "result", response };
+      }
+      const { ToolCalls: calls, ToolContinuationMessage: message } = response;
+      // The turn still waits for what was refused: it has not gone on.
+      if (refusal && calls[0]?.ToolCallId === answered[0]?.ToolCallId) throw refusal;
+      refusal = undefined;
+      yield { type: "result", response };
+      yield message === undefined ? { type: "tool_calls", calls } : { type: "tool_calls", calls, message };
+      if (!this.runner.answers) return this.#settle.reject(awaiting(response));
+      if (++pauses > maxPauses) throw awaiting(response);
+      const results = await this.runner.results(calls, signal);
+      yield { type: "tool_results", results };
+      const continuation = { SessionId: this.sessionId, TurnId: this.turnId, ToolResults: results };
+      // A continuation is delivered as its turn was, which is known of a turn that began here.
+      submission = posted(continuation, { live: this.first.call.method === "POST", progress: this.options.progress });
+      answered = calls;
+    }
+  }
+
+  async *#read(submission: Submission, signal?: AbortSignal) {
+    this.#segments.clear();
+    this.#position = submission.position;
+    const events = submit(this.http, submission, signal);
+    try {
+      for (;;) {
+        const { done, value } = await events.next();
+        if (done) return value;
+        this.#take(value);
+        yield value;
+      }
+    } finally {
+      await events.return(undefined as never);
+    }
+  }
+
+  #take(event: StreamEvent): void {
+    if (event.type === "discard") this.#segments.delete(event.segment);
+    if (event.type !== "text") return;
+    this.#segments.set(event.segment, (this.#segments.get(event.segment) ?? "") + event.delta);
+    this.#position = event.position;
+  }
+}
+
+function awaiting({ TurnId, ToolCalls }: ToolContinuationResponse): AptixError {
+  const Message = "The turn waits for tool results that nobody here gives.";
+  return new AptixError(409, [
+    { ErrorCode: "turn_awaiting_tools", Message, Details: { TurnId, ToolCalls } as never, SystemError: false },
+  ]);
+}
+
+/** The events that `toReadableStream` has written, on the other side of a `postMessage` or a response. */
+export async function* readTurnEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<TurnEvent, void, void> {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  let ended = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
+      rest = lines.pop()!;
+      for (const line of lines) {
+        const event = JSON.parse(line);
+        if (event.type === "error") throw AptixError.from(event.error);
+        ended = event.type === "tool_calls" || (event.type === "result" && event.response.Kind === "final");
+        yield event;
+      }
+    }
+    if (!ended) throw AptixError.from({ code: "connection_lost", message: "The events end before the turn." } as never);
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}

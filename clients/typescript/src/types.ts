@@ -1,0 +1,90 @@
+// The shapes of the wire under short names. They are generated from the service's OpenAPI document, so that what the
+// README and `curl` show is what the code shows.
+import type { components } from "./openapi.js";
+
+type Schemas = components["schemas"];
+
+/** A code of the error dictionary (`GET /errors`). */
+export type ErrorCode = Schemas["ErrorCode"];
+/** An error or a warning of an `InvokeResult`. */
+export type Entry = Schemas["Entry"];
+/** What a submission ended with: a final response, or a pause for tools of the client. */
+export type AgentExecuteResponse = Schemas["AgentExecuteResponse"];
+export type FinalResponse = Schemas["FinalResponse"];
+export type ToolContinuationResponse = Schemas["ToolContinuationResponse"];
+export type ExecuteRequest = Schemas["ExecuteRequest"];
+export type UserTurn = Schemas["UserTurn"];
+export type ToolContinuation = Schemas["ToolContinuation"];
+/** A call that waits for the client: `ToolCallId`, `Name`, `ArgumentsJson`. */
+export type ToolCall = Schemas["ToolCall"];
+/** The client's answer to a call: `ResultJson` or `ErrorMessage`. */
+export type SubmittedToolResult = Schemas["SubmittedToolResult"];
+/** A result of a tool that the service ran. */
+export type ToolResult = Schemas["ToolResult"];
+export type FileRef = Schemas["FileRef"];
+export type Usage = Schemas["Usage"];
+export type InputArtifact = Schemas["InputArtifact"];
+export type ClipboardImage = Schemas["ClipboardImage"];
+export type RagScope = Schemas["RagScope"];
+export type TurnStatus = Schemas["TurnStatus"];
+export type SessionView = Schemas["Session"];
+export type TurnView = Schemas["Turn"];
+export type TurnEntry = Schemas["TurnEntry"];
+export type Trace = Schemas["Trace"];
+export type Modes = Schemas["Modes"];
+export type SessionExport = Schemas["Export"];
+export type ErasureReceipt = Schemas["ErasureReceipt"];
+export type Document = Schemas["Document"];
+export type Upserted = Schemas["Upserted"];
+export type Comparison = Schemas["Comparison"];
+export type SearchRequest = Schemas["SearchRequest"];
+export type Found = Schemas["Found"];
+export type WorkspaceCounts = Schemas["WorkspaceCounts"];
+export type Health = Schemas["Health"];
+export type ErrorDictionary = Schemas["ErrorDictionary"];
+
+/** What a turn is at: live only, never replayed, no part of the result. */
+export type Progress =
+  | { Kind: "model_call"; Iteration: number }
+  | { Kind: "reasoning"; Text: string }
+  | { Kind: "commentary"; Text: string }
+  | {
+      Kind: "server_tool";
+      ToolCallId: string;
+      Name: string;
+      State: "started" | "finished";
+      Successful?: boolean;
+      ExecutionMs?: number;
+    }
+  | { Kind: "mode"; ModeDisplayName: string }
+  | { Kind: "retry"; AfterMs: number }
+  | { Kind: "compaction" };
+
+/** Text of a segment, that is of one model call. `position` stands behind it. */
+export interface TextEvent {
+  type: "text";
+  segment: number;
+  delta: string;
+  position: string;
+}
+/** The segment's text was not the answer: drop it. It may come twice, and for a segment that was never seen. */
+export interface DiscardEvent {
+  type: "discard";
+  segment: number;
+}
+export interface ProgressEvent {
+  type: "progress";
+  progress: Progress;
+}
+/** The end of a submission: of the turn, or of its way to a pause. */
+export interface ResultEvent {
+  type: "result";
+  response: AgentExecuteResponse;
+}
+/** What one submission tells. */
+export type StreamEvent = TextEvent | DiscardEvent | ProgressEvent | ResultEvent;
+/** What a turn tells, its pauses included. */
+export type TurnEvent =
+  | StreamEvent
+  | { type: "tool_calls"; calls: ToolCall[]; message?: string }
+  | { type: "tool_results"; results: SubmittedToolResult[] };

@@ -1,0 +1,292 @@
+// The chat transport in the AI SDK itself: `AbstractChat` is the whole of `useChat` without React. Each test runs with
+// version 7, and with version 6, which cannot take text back.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import * as ai6 from 'ai6';
+import * as ai7 from 'ai';
+import { eventually, Rig, httpTool } from '../../../tests/e2e/harness.mjs';
+import { Gate, answer, call, commentary, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
+import { AptixChatTransport, isAnswered } from '../dist/ai-sdk.js';
+import { Aptix } from '../dist/index.js';
+import { REAL, declared, sendMail, withApproval } from './approvals.mjs';
+import { Proxy } from './proxy.mjs';
+
+const rig = new Rig({
+  vars: { DELTA_INTERVAL_MS: '0' },
+  catalog: (catalog, services) => {
+    catalog.ServerTools.push(httpTool('look', services.toolUrl));
+    catalog.Modes[0].Tools.push('look');
+    withApproval(catalog, services);
+  },
+});
+let proxy;
+before(async () => {
+  await rig.start();
+  proxy = await Proxy.before(rig.url);
+});
+after(async () => {
+  await proxy?.close();
+  await rig.dispose();
+});
+afterEach(() => {
+  assert.deepEqual(rig.model.leftovers, []);
+  rig.clear();
+  proxy.fault = () => undefined;
+});
+const said = (...items) => rig.model.script(answer(...items));
+
+/** The state of a chat, as a page would keep it. */
+class State {
+  status = 'ready';
+  error = undefined;
+  constructor(messages = []) {
+    this.messages = messages;
+  }
+  pushMessage = (message) => void (this.messages = [...this.messages, message]);
+  popMessage = () => void (this.messages = this.messages.slice(0, -1));
+  replaceMessage = (at, message) => void (this.messages = this.messages.with(at, this.snapshot(message)));
+  snapshot = (value) => structuredClone(value);
+}
+
+const read = { name: 'read', description: 'Reads.', parameters: { type: 'object', properties: { path: { type: 'string' } } } };
+let serial = 0;
+/** A chat; the tool `read` is run by the page. */
+function newChat(ai, { id = `chat-${++serial}`, messages, transport = {}, client = {}, ...init } = {}) {
+  class Chat extends ai.AbstractChat {
+    constructor(given) {
+      super({ ...given, state: new State(messages) });
+    }
+  }
+  const chat = new Chat({
+    id,
+    sendAutomaticallyWhen: isAnswered,
+    onToolCall: ({ toolCall: { toolName: tool, toolCallId, input } }) => {
+      if (tool === 'read') void chat.addToolOutput({ tool, toolCallId, output: { contents: input.path } });
+    },
+    transport: new AptixChatTransport({
+      client: new Aptix({ baseUrl: `${rig.url}`, retryDelayMs: 1, ...client }),
+      tools: [read, ...declared],
+      holdText: ai === ai6,
+      ...transport,
+    }),
+    ...init,
+  });
+  return chat;
+}
+/** A message's parts in short. */
+const shape = ({ parts }) =>
+  parts.map((part) => {
+    if (part.type === 'text') return part.text;
+    return part.type === 'dynamic-tool' ? `${part.toolName}:${part.state}` : part.type === 'step-start' ? '|' : part.type;
+  });
+const done = (chat) => eventually(() => chat.status === 'ready' && !isAnswered(chat), 'the chat is done');
+const ids = (chat) => chat.messages.map(({ id }) => id);
+
+for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
+  test(`AI SDK ${version}: text, with what was taken back, and what the answer cost`, async () => {
+    const chat = newChat(ai);
+    rig.tools.on('/look', '{"found":1}');
+    said(text('I think…'), call('look', { q: 'x' }));
+    said(text('It ', 'is 42.'));
+    await chat.sendMessage({ text: 'What is it?' });
+    const [user, given] = chat.messages;
+    assert.equal(chat.error, undefined);
+    assert.equal(given.id, `answer:${user.id}`);
+    assert.deepEqual(shape(given).filter((part) => part !== '|'), ['look:output-available', 'It is 42.']);
+    const [tool] = given.parts.filter(({ type }) => type === 'dynamic-tool');
+    assert.deepEqual(tool.output, { found: 1 });
+    assert.equal(given.metadata.Usage.TotalTokens, 240);
+    said(text('Hello again.'));
+    await chat.sendMessage({ text: 'And now?' });
+    assert.deepEqual(shape(chat.messages[3]), ['|', 'Hello again.']);
+    assert.equal((await new Aptix({ baseUrl: `${rig.url}` }).session(chat.id).get()).TurnCount, 2);
+  });
+
+  test(`AI SDK ${version}: a round trip to tools of the page, in one message`, async () => {
+    const chat = newChat(ai);
+    said(text('I look.'), call('read', { path: 'a' }), call('read', { path: 'b' }));
+    said(text('Both read.'));
+    await chat.sendMessage({ text: 'Read a and b.' });
+    await done(chat);
+    assert.equal(chat.error, undefined);
+    assert.deepEqual(shape(chat.messages[1]), ['|', 'I look.', '|', 'read:output-available', 'read:output-available', '|', 'Both read.']);
+    assert.deepEqual(rig.model.bodies[1].input.map(({ output }) => output), ['{"contents":"a"}', '{"contents":"b"}']);
+    assert.equal(chat.messages.length, 2);
+  });
+
+  test(`AI SDK ${version}: a call that needs consent, given and refused`, async () => {
+    for (const approved of [true, false]) {
+      const chat = newChat(ai);
+      rig.tools.on('/send_mail', '{"sent":true}');
+      said(sendMail({ to: 'Ann' }), call('read', { path: 'a' }));
+      said(text(approved ? 'Sent.' : 'Not sent.'));
+      await chat.sendMessage({ text: 'Mail Ann.' });
+      await eventually(() => shape(chat.messages[1]).includes('read:output-available'), 'the page has run its tool');
+      const part = chat.messages[1].parts.find(({ toolName }) => toolName === 'send_mail');
+      assert.deepEqual([part.state, part.input], ['approval-requested', { to: 'Ann' }]);
+      assert.equal(rig.model.requests.length, 1, 'nothing is sent before the decision');
+      await chat.addToolApprovalResponse({ id: part.approval.id, approved, reason: approved ? undefined : 'wrong recipient' });
+      await eventually(() => shape(chat.messages[1]).some((said) => /sent\.$/i.test(said)), 'the turn has gone on');
+      await done(chat);
+      assert.equal(chat.error, undefined);
+      const state = chat.messages[1].parts.find(({ toolName }) => toolName === 'send_mail').state;
+      const { output } = rig.model.bodies[1].input[0];
+      if (!approved) assert.match(output, /wrong recipient/);
+      assert.equal(state, !approved ? 'output-denied' : REAL ? 'output-available' : 'approval-responded');
+      if (REAL) assert.equal(rig.tools.requests.filter(({ path }) => path === '/send_mail').length, approved ? 1 : 0);
+      rig.clear();
+    }
+  });
+
+  test(`AI SDK ${version}: regenerate, an edited message, a pause that the user writes past`, async () => {
+    const chat = newChat(ai, { onToolCall: () => {} });
+    said(text('One.'));
+    await chat.sendMessage({ text: 'First.' });
+    said(text('Another one.'));
+    await chat.regenerate();
+    assert.deepEqual(chat.messages.map(shape).at(-1), ['|', 'Another one.']);
+    said(text('Edited.'));
+    await chat.sendMessage({ text: 'First, edited.', messageId: ids(chat)[0] });
+    assert.deepEqual([chat.error, shape(chat.messages.at(-1))], [undefined, ['|', 'Edited.']]);
+
+    said(call('read', { path: 'a' }));
+    await chat.sendMessage({ text: 'Read a.' });
+    assert.deepEqual(shape(chat.messages.at(-1)), ['|', 'read:input-available']);
+    said(text('As you like.'));
+    await newChat(ai, { id: chat.id, messages: chat.messages.slice(0, 1) }).sendMessage({ text: 'Never mind.' });
+    assert.match(rig.model.lastSeen, /Never mind/);
+  });
+
+  test(`AI SDK ${version}: a page that is reloaded while a turn runs shows its answer, once`, async () => {
+    const gate = new Gate();
+    said(text('Half ', gate, 'and whole.'));
+    const chat = newChat(ai);
+    void chat.sendMessage({ text: 'Slowly.' });
+    await eventually(() => rig.model.requests.length === 1, 'it runs');
+    const [asked] = structuredClone(chat.messages);
+    const reloaded = newChat(ai, { id: chat.id, messages: [asked] });
+    const resumed = reloaded.resumeStream();
+    gate.open();
+    await resumed;
+    assert.deepEqual(shape(reloaded.messages[1]), ['|', 'Half and whole.']);
+    await done(chat);
+    assert.deepEqual(ids(chat), ids(reloaded));
+    // What has ended meanwhile is shown as well, in place of what was there.
+    await reloaded.resumeStream();
+    assert.deepEqual(shape(reloaded.messages[1]), ['|', 'Half and whole.']);
+    assert.equal(reloaded.messages.length, 2);
+    const whole = newChat(ai, { id: chat.id, messages: structuredClone(chat.messages), transport: { shown: () => chat.messages } });
+    assert.equal(await whole.transport.reconnectToStream({ chatId: chat.id }), null, 'what is shown whole is not shown again');
+    const nobody = newChat(ai);
+    await nobody.resumeStream();
+    assert.deepEqual([nobody.status, nobody.messages.length], ['ready', 0]);
+  });
+
+  test(`AI SDK ${version}: a page that is reloaded at a pause goes on with its tools`, async () => {
+    const chat = newChat(ai, { onToolCall: () => {} });
+    said(text('I look.'), call('read', { path: 'a' }));
+    await chat.sendMessage({ text: 'Read a.' });
+    said(text('Read.'));
+    const reloaded = newChat(ai, { id: chat.id, messages: structuredClone(chat.messages.slice(0, 1)) });
+    await reloaded.resumeStream();
+    await done(reloaded);
+    assert.deepEqual(shape(reloaded.messages[1]), ['|', 'I look.', '|', 'read:output-available', '|', 'Read.']);
+  });
+
+  test(`AI SDK ${version}: a page that is reloaded after a pause keeps what was before it, and runs no tool again`, async () => {
+    const gate = new Gate();
+    const chat = newChat(ai);
+    said(text('I look.'), call('read', { path: 'a' }));
+    said(text('It is ', gate, 'read.'));
+    void chat.sendMessage({ text: 'Read a.' });
+    await eventually(() => rig.model.requests.length === 2, 'the page has run its tool');
+    await eventually(() => shape(chat.messages[1]).includes('read:output-available'), 'and shows it');
+    const shown = structuredClone(chat.messages);
+    let runs = 0;
+    const reloaded = newChat(ai, { id: chat.id, messages: shown, transport: { shown: () => shown }, onToolCall: () => void (runs += 1) });
+    const resumed = reloaded.resumeStream();
+    gate.open();
+    await resumed;
+    assert.deepEqual(shape(reloaded.messages[1]), ['|', 'I look.', '|', 'read:output-available', '|', 'It is read.']);
+    assert.deepEqual([runs, reloaded.messages.length, reloaded.error], [0, 2, undefined]);
+    await done(chat);
+  });
+
+  test(`AI SDK ${version}: a lost connection is one that can be resumed, a failure keeps its code`, async () => {
+    const chat = newChat(ai, { client: { baseUrl: proxy.url, maxReconnects: 0 } });
+    proxy.fault = () => ({ cutAfter: 100, cut: 'reset' });
+    said(text('One ', 'two.'));
+    let finished;
+    chat.onFinish = (event) => (finished = event);
+    await chat.sendMessage({ text: 'x' });
+    assert.deepEqual([chat.status, chat.error.message, chat.error.cause.code], ['error', 'network error', 'connection_lost']);
+    proxy.fault = () => undefined;
+    await chat.resumeStream();
+    assert.deepEqual([chat.status, shape(chat.messages[1])], ['ready', ['|', 'One two.']]);
+    void finished;
+
+    rig.model.script(httpError(401, { message: 'No.', code: 'invalid_api_key' }));
+    await chat.sendMessage({ text: 'y' });
+    assert.deepEqual([chat.status, chat.error.code, chat.error.whoActs], ['error', 'upstream_rejected', 'operator']);
+  });
+
+  test(`AI SDK ${version}: stop ends the watching; with cancelOnStop, or by cancel, the turn`, async () => {
+    const session = (chat) => new Aptix({ baseUrl: `${rig.url}` }).session(chat.id);
+    for (const cancelOnStop of [false, true]) {
+      const gate = new Gate();
+      said(text('One ', gate, 'two.'));
+      const chat = newChat(ai, { transport: { cancelOnStop } });
+      const sent = chat.sendMessage({ text: 'x' });
+      await eventually(() => rig.model.requests.length === 1, 'it runs');
+      await eventually(async () => (await session(chat).get().catch(() => ({}))).LiveTurn, 'the turn is there');
+      await chat.stop();
+      await sent;
+      if (cancelOnStop) await eventually(async () => !(await session(chat).get()).LiveTurn, 'the turn is cancelled');
+      assert.equal((await session(chat).get()).LatestTurn.Status, cancelOnStop ? 'aborted' : 'running');
+      if (!cancelOnStop) await chat.transport.cancel(chat.id);
+      assert.equal((await session(chat).get()).LatestTurn.Status, 'aborted');
+      gate.open();
+      rig.model.clear();
+    }
+    // Whoever writes on has given up what was stopped.
+    const gate = new Gate();
+    said(text('One ', gate, 'two.'));
+    const chat = newChat(ai);
+    const sent = chat.sendMessage({ text: 'x' });
+    await eventually(() => rig.model.requests.length === 1, 'it runs');
+    await chat.stop();
+    await sent;
+    said(text('Something else.'));
+    await chat.sendMessage({ text: 'y' });
+    assert.deepEqual([chat.error, shape(chat.messages.at(-1))], [undefined, ['|', 'Something else.']]);
+    gate.open();
+  });
+}
+
+test('files that a tool of the service made are parts of the message', async () => {
+  const chat = newChat(ai7);
+  rig.tools.on('/look', JSON.stringify({ Files: [{ Name: 'a.csv', MimeType: 'text/csv', Text: 'id;sum\n' }] }));
+  said(call('look', { q: 'x' }));
+  said(text('Here it is.'));
+  await chat.sendMessage({ text: 'Make a table.' });
+  const file = chat.messages[1].parts.find(({ type }) => type === 'file');
+  assert.equal(file.mediaType, 'text/csv');
+  assert.equal(await (await fetch(file.url)).text(), 'id;sum\n');
+});
+
+test('commentary is told as reasoning, files of a message go with the turn, and its body does too', async () => {
+  const chat = newChat(ai7, { transport: { request: () => ({ Repo: 'r' }) } });
+  said(commentary('Let me see.'), call('read', { path: 'a' }));
+  said(text('A picture.'));
+  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const files = [
+    { type: 'file', mediaType: 'image/png', url: `data:image/png;base64,${png}` },
+    { type: 'file', mediaType: 'text/plain', filename: 'notes.txt', url: `data:text/plain;base64,${btoa('some notes')}` },
+  ];
+  await chat.sendMessage({ text: 'What is this?', files }, { body: { SolutionContextText: 'A house.' } });
+  await done(chat);
+  assert.equal(chat.error, undefined);
+  assert.ok(shape(chat.messages[1]).includes('reasoning'), `${shape(chat.messages[1])}`);
+  const seen = JSON.stringify(rig.model.requests[0].conversation);
+  for (const words of ['some notes', png, 'A house.']) assert.ok(seen.includes(words), words);
+});

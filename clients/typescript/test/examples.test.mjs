@@ -1,0 +1,100 @@
+// The examples run: the chat in a terminal as a process of its own, and the extension through the compiler.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { Rig } from '../../../tests/e2e/harness.mjs';
+import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const EXAMPLES = path.join(ROOT, 'examples');
+const rig = new Rig();
+let folder;
+before(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-examples-'));
+  return rig.start();
+});
+after(async () => {
+  await rig.dispose();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The chat of the example, in a folder of its own. */
+class Terminal {
+  said = '';
+  #wake = () => {};
+  constructor(session) {
+    const env = { ...process.env, APTIX_URL: `${rig.url}`, SESSION: session };
+    this.process = spawn(process.execPath, [path.join(EXAMPLES, 'chat.mjs')], { cwd: folder, env });
+    for (const stream of [this.process.stdout, this.process.stderr]) {
+      stream.on('data', (bytes) => {
+        this.said += bytes;
+        this.#wake();
+      });
+    }
+    this.ended = new Promise((ended) => this.process.once('close', ended));
+    this.ended.then(() => this.#wake(true));
+  }
+  type(line) {
+    this.process.stdin.write(`${line}\n`);
+  }
+  async until(words) {
+    while (!this.said.includes(words)) {
+      const ended = await new Promise((wake) => (this.#wake = wake));
+      assert.ok(!ended, `it ended before it said ${words}: ${this.said}`);
+    }
+  }
+}
+
+test('the chat in a terminal reads a file, asks before it writes one, and goes on after it was killed', { timeout: 60_000 }, async () => {
+  assert.ok(readFileSync(path.join(EXAMPLES, 'chat.mjs'), 'utf8').trimEnd().split('\n').length < 60);
+  writeFileSync(path.join(folder, 'a.txt'), 'contents of a');
+  rig.model.script(answer(text('I read.'), call('read_file', { path: 'a.txt' }), call('read_file', { path: '/etc/passwd' })));
+  rig.model.script(answer(call('write_file', { path: 'b.txt', text: 'new' })), answer(text('It is ', 'written.')));
+  const terminal = new Terminal('terminal');
+  await terminal.until('> ');
+  terminal.type('Copy a.');
+  await terminal.until('Write b.txt?');
+  terminal.type('y');
+  await terminal.until('It is written.');
+  const outputs = rig.model.bodies[1].input.map(({ output }) => output);
+  assert.equal(JSON.parse(outputs[0]), 'contents of a');
+  assert.match(outputs[1], /outside this folder/);
+  assert.equal(readFileSync(path.join(folder, 'b.txt'), 'utf8'), 'new');
+
+  const gate = new Gate();
+  rig.model.script(answer(text('Slow ', gate, 'and safe.')));
+  terminal.type('Slowly.');
+  await terminal.until('Slow ');
+  terminal.process.kill('SIGKILL');
+  await terminal.ended;
+  const again = new Terminal('terminal');
+  await again.until('Slow ');
+  gate.open();
+  await again.until('Slow and safe.');
+  again.process.stdin.end();
+  assert.equal(await again.ended, 0);
+  assert.deepEqual(rig.model.leftovers, []);
+});
+
+test('the extension compiles, and becomes one file of CommonJS', async () => {
+  const extension = path.join(EXAMPLES, 'vscode');
+  try {
+    execFileSync(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', extension], { encoding: 'utf8' });
+  } catch (error) {
+    assert.fail(error.stdout);
+  }
+  const manifest = JSON.parse(readFileSync(path.join(extension, 'package.json'), 'utf8'));
+  const { outputFiles } = await build({
+    entryPoints: [path.join(extension, 'src/extension.ts')], bundle: true, platform: 'node', format: 'cjs', external: ['vscode'], write: false,
+  });
+  const file = path.join(folder, path.basename(manifest.main));
+  writeFileSync(file, outputFiles[0].contents);
+  // What the editor gives an extension is not here: that it loads is what can be seen.
+  const stub = `require.cache[require.resolve('${file}')]; const M = require('module'); const load = M._load; M._load = (name, ...rest) => name === 'vscode' ? {} : load(name, ...rest);`;
+  execFileSync(process.execPath, ['-e', `${stub} if (typeof require('${file}').activate !== 'function') process.exit(1);`]);
+});

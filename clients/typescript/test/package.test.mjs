@@ -1,0 +1,69 @@
+// The package as users install it: packed, checked by others, required and imported, measured.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+/** The most that the core may be, minified and compressed, in bytes. */
+const MOST_BYTES = 8 * 1024;
+let folder, archive;
+const installed = () => path.join(folder, 'node_modules/aptix-edge');
+before(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-package-'));
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+  archive = path.join(folder, readdirSync(folder)[0]);
+  mkdirSync(installed(), { recursive: true });
+  execFileSync('tar', ['-xzf', archive, '-C', installed(), '--strip-components=1']);
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs a program of node_modules; fails with what it says. */
+function checked(name, args) {
+  try {
+    return execFileSync(path.join(ROOT, 'node_modules/.bin', name), args, { cwd: ROOT, encoding: 'utf8', stdio: 'pipe' });
+  } catch (error) {
+    return assert.fail(`${name}: ${error.stdout}${error.stderr}`);
+  }
+}
+
+test('publint and attw find nothing', () => {
+  checked('publint', ['--strict', installed()]);
+  checked('attw', [archive]);
+});
+
+test('it holds the built files, the README and the licence, and nothing else', () => {
+  const files = readdirSync(installed()).sort();
+  assert.deepEqual(files, ['LICENSE', 'README.md', 'ai-sdk', 'dist', 'package.json']);
+  assert.equal(readFileSync(path.join(installed(), 'LICENSE'), 'utf8'), readFileSync(path.join(ROOT, '../../LICENSE'), 'utf8'));
+  assert.deepEqual(Object.keys(JSON.parse(readFileSync(path.join(installed(), 'package.json'), 'utf8')).dependencies ?? {}), []);
+});
+
+test('it can be required and imported, also without Node', async () => {
+  const uses = 'const { Aptix, AptixError } = core; new chat.AptixChatTransport({ client: new Aptix({ baseUrl: "x" }) }); if (!AptixError.from) throw 1;';
+  writeFileSync(path.join(folder, 'a.cjs'), `const core = require('aptix-edge'); const chat = require('aptix-edge/ai-sdk'); ${uses}`);
+  writeFileSync(path.join(folder, 'a.mjs'), `import * as core from 'aptix-edge'; import * as chat from 'aptix-edge/ai-sdk'; ${uses}`);
+  for (const file of ['a.cjs', 'a.mjs']) execFileSync(process.execPath, [file], { cwd: folder });
+  const { metafile } = await build({
+    entryPoints: [path.join(folder, 'a.mjs')], bundle: true, platform: 'browser', write: false, metafile: true, logLevel: 'silent',
+  });
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+  assert.deepEqual(imports.filter(({ external }) => external), []);
+  for (const file of ['index.js', 'ai-sdk.js', 'index.cjs', 'ai-sdk.cjs']) {
+    const code = readFileSync(path.join(installed(), 'dist', file), 'utf8');
+    assert.doesNotMatch(code, /node:|\bprocess\.|\bBuffer\b/, file);
+  }
+});
+
+test('the core is small', async (t) => {
+  const entry = path.join(installed(), 'dist/index.js');
+  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, minify: true, format: 'esm', write: false });
+  const bytes = gzipSync(outputFiles[0].contents, { level: 9 }).length;
+  t.diagnostic(`${outputFiles[0].contents.length} bytes minified, ${bytes} compressed`);
+  assert.ok(bytes <= MOST_BYTES, `${bytes} bytes`);
+});

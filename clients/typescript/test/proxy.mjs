@@ -1,0 +1,78 @@
+// A proxy between client and Worker that cuts, delays and buffers responses. Owns the faults; it changes no byte.
+import http from 'node:http';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+
+/** The ways in which a response is cut: each looks different to a client. */
+export const CUTS = ['reset', 'close', 'end'];
+
+export class Proxy {
+  /** `{method, url, position}` of every request. */
+  requests = [];
+  /**
+   * Given a request, what is done to its response: `undefined`, or
+   * - `cutAfter` and `cut`: after so many bytes of the body it is reset, closed within a chunk, or ended cleanly; -1 is
+   *   before the request is passed on, -2 when the Worker has responded and the client has heard nothing;
+   * - `pieces`: the bytes come in pieces of this length, a turn of the event loop apart;
+   * - `whole`: nothing is passed on before the Worker's response is complete;
+   * - `until`: so many ms after its start the response ends cleanly.
+   */
+  fault = () => undefined;
+  #server;
+  #target;
+
+  static async before(target) {
+    const proxy = new Proxy();
+    proxy.#target = target;
+    proxy.#server = http.createServer((request, response) => proxy.#pass(request, response).catch(() => response.destroy()));
+    await new Promise((listening) => proxy.#server.listen(0, '127.0.0.1', listening));
+    proxy.url = `http://127.0.0.1:${proxy.#server.address().port}`;
+    return proxy;
+  }
+
+  close() {
+    this.#server.closeAllConnections();
+    return new Promise((closed) => this.#server.close(closed));
+  }
+
+  async #pass(request, response) {
+    const { method, url, headers } = request;
+    this.requests.push({ method, url, position: headers['last-event-id'] });
+    const body = method === 'GET' ? undefined : Buffer.concat(await Array.fromAsync(request));
+    const fault = this.fault({ method, url, body: body && `${body}`, position: headers['last-event-id'] }) ?? {};
+    const cut = () => (fault.cut === 'reset' ? response.socket?.resetAndDestroy() : response.socket?.destroy());
+    if (fault.cutAfter === -1) return cut();
+
+    const gone = new AbortController();
+    response.on('close', () => gone.abort());
+    const { connection, host, 'transfer-encoding': _, 'content-length': __, ...passed } = headers;
+    const answer = await fetch(new URL(url, this.#target), { method, headers: passed, body, signal: gone.signal });
+    if (fault.cutAfter === -2) return cut();
+    const { 'content-length': ___, 'transfer-encoding': ____, 'content-encoding': _____, ...told } = Object.fromEntries(answer.headers);
+    const head = () => response.writeHead(answer.status, told).flushHeaders();
+    if (!fault.whole) head();
+    const timer = fault.until === undefined ? undefined : setTimeout(() => response.end(), fault.until);
+    let passedOn = 0;
+    const held = [];
+    for await (const chunk of answer.body ?? []) {
+      if (fault.whole) {
+        held.push(chunk);
+        continue;
+      }
+      const room = fault.cutAfter === undefined ? chunk.length : Math.min(chunk.length, fault.cutAfter - passedOn);
+      for (let at = 0; at < room; at += fault.pieces ?? room) {
+        response.write(chunk.subarray(at, Math.min(room, at + (fault.pieces ?? room))));
+        if (fault.pieces) await turnOfTheLoop();
+      }
+      passedOn += room;
+      fault.passed?.(room);
+      if (passedOn === fault.cutAfter) {
+        if (fault.cut === 'end') return response.end();
+        // What was written must leave before the connection is cut.
+        return response.write('', () => setImmediate(cut));
+      }
+    }
+    clearTimeout(timer);
+    if (fault.whole) head();
+    response.end(Buffer.concat(held));
+  }
+}

@@ -1,0 +1,76 @@
+// What users write, and what the compiler must refuse; it is compiled, never run.
+import {
+  Aptix,
+  AptixConnectionError,
+  AptixError,
+  memoryStore,
+  readTurnEvents,
+  type AgentExecuteResponse,
+  type CancellationTokenLike,
+  type FinalResponse,
+  type Store,
+  type Tool,
+  type ToolCall,
+  type TurnEvent,
+} from "aptix-edge";
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const is = <T extends true>(): T | undefined => undefined;
+
+declare const token: CancellationTokenLike;
+declare const memento: { get<T>(key: string): T | undefined; update(key: string, value: any): PromiseLike<void> };
+
+const store: Store = memento;
+const aptix = new Aptix({ baseUrl: "https://agent.example.com", apiKey: async () => undefined, store });
+new Aptix({ baseUrl: "/api", apiKey: "key", store: memoryStore(), onLog: ({ method, status }) => void [method, status] });
+// @ts-expect-error: there is no client without an address
+new Aptix({ apiKey: "key" });
+
+const read: Tool<{ path: string }> = { name: "read", parameters: { type: "object" }, run: async ({ path }) => path.length };
+const turn = aptix.session("s").turn(
+  { Instruction: "x", RagScope: { Conditions: [{ Key: "team", Operator: "==", Values: ["a"] }] } },
+  { tools: [read, { name: "list", run: (_args, { toolCallId, signal }) => [toolCallId, signal.aborted] }], signal: token, onApproval: ({ Name }) => Name !== "drop" },
+);
+// @ts-expect-error: an unknown member
+aptix.session("s").turn({ Instructions: "x" });
+// @ts-expect-error: the client's own members are not given twice
+aptix.session("s").turn({ Instruction: "x", TurnId: "t" });
+// @ts-expect-error: no such operator
+aptix.session("s").turn({ RagScope: { Conditions: [{ Key: "team", Operator: "~", Values: ["a"] }] } });
+
+for await (const event of turn) {
+  is<Equal<typeof event, TurnEvent>>();
+  switch (event.type) {
+    case "text": is<Equal<typeof event.delta, string>>(); break;
+    case "discard": is<Equal<typeof event.segment, number>>(); break;
+    case "tool_calls": is<Equal<typeof event.calls, ToolCall[]>>(); break;
+    case "result": {
+      const { response } = event;
+      is<Equal<typeof response, AgentExecuteResponse>>();
+      if (response.Kind === "final") is<Equal<typeof response, FinalResponse>>();
+      // @ts-expect-error: a pause has no final text
+      else response.PrimaryOutputText;
+      break;
+    }
+    case "progress":
+      if (event.progress.Kind === "server_tool") is<Equal<typeof event.progress.State, "started" | "finished">>();
+  }
+}
+is<Equal<Awaited<ReturnType<typeof turn.final>>, FinalResponse>>();
+is<Equal<typeof turn.position, string | undefined>>();
+
+try {
+  await aptix.execute({ SessionId: "s", TurnId: "t", Instruction: "x" });
+  // @ts-expect-error: the ids are the caller's
+  await aptix.execute({ Instruction: "x" });
+} catch (error) {
+  if (error instanceof AptixError && error.code === "turn_awaiting_tools") is<Equal<typeof error.details, AptixError["details"]>>();
+  // @ts-expect-error: no such code
+  if (error instanceof AptixError && error.code === "awaiting") throw error;
+  if (error instanceof AptixConnectionError) is<Equal<typeof error.position, string | undefined>>();
+}
+
+const { sent } = await aptix.workspace("w").sync([{ Path: "a", Contents: async () => "b", Language: "rust" }], { remove: true });
+is<Equal<typeof sent, string[]>>();
+for await (const event of readTurnEvents(turn.toReadableStream())) is<Equal<typeof event, TurnEvent>>();
+for await (const { TurnId } of aptix.session("s").turns()) is<Equal<typeof TurnId, string>>();

@@ -1,0 +1,80 @@
+// The example page in a real Chromium: React, `useChat`, the transport, and the Worker behind another origin.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { serveFolder, startBrowser, withoutBrowser } from '../../../tests/browser/chromium.mjs';
+import { Rig } from '../../../tests/e2e/harness.mjs';
+import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+import { buildPage } from '../examples/use-chat/build.mjs';
+import { declared, sendMail, withApproval } from './approvals.mjs';
+
+const rig = new Rig({ vars: { ALLOWED_ORIGINS: '*', DELTA_INTERVAL_MS: '0' }, catalog: withApproval });
+let folder, server, browser, page;
+const faults = [];
+before(async () => {
+  if (withoutBrowser) return;
+  folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-page-'));
+  await buildPage(folder);
+  await rig.start();
+  server = await serveFolder(folder);
+  browser = await startBrowser();
+  page = await browser.newPage();
+  page.on('pageerror', (fault) => faults.push(`${fault}`));
+  await page.goto(`${server.url}?service=${rig.url}`);
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+  await rig.dispose();
+  if (folder) rmSync(folder, { recursive: true, force: true });
+});
+
+const say = async (words) => {
+  await page.fill('input', words);
+  await page.click('form button');
+};
+const shows = (words) => page.getByText(words, { exact: false }).first().waitFor({ timeout: 20_000 });
+const answers = () => page.locator('article.assistant').allTextContents();
+
+test('a page streams an answer, runs its tool, and is reloaded in the middle of another', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(answer(text('Hello ', gate, 'from the edge.')));
+  await say('Hello?');
+  await shows('Hello ');
+  gate.open();
+  await shows('Hello from the edge.');
+
+  rig.model.script(answer(text('I look.'), call('read_clock', {})), answer(text('It is late.')));
+  await say('What time is it?');
+  await shows('It is late.');
+  assert.match((await answers()).at(-1), /read_clock: output-available/);
+
+  const slow = new Gate();
+  rig.model.script(answer(text('Half ', slow, 'and whole.')));
+  await say('Slowly, please.');
+  await shows('Half ');
+  await page.reload();
+  await shows('Half ');
+  slow.open();
+  await shows('Half and whole.');
+  const shown = await answers();
+  assert.equal(shown.length, 3, `${shown}`);
+  assert.deepEqual(shown.at(-1), 'Half and whole.');
+  assert.match(shown[1], /It is late\./);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('a page asks its user about a call that needs consent', { skip: withoutBrowser, timeout: 120_000 }, async (t) => {
+  // The page declares the tools of a real page: the question comes from the Worker alone.
+  if (declared.length > 0) return t.skip('the Worker does not ask yet');
+  rig.tools.on('/send_mail', '{"sent":true}');
+  rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('The mail is out.')));
+  await say('Mail Ann.');
+  await shows('It leaves the house.');
+  await page.getByText('Run it').click();
+  await shows('The mail is out.');
+  assert.equal(rig.tools.requests.length, 1);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});

@@ -1,0 +1,49 @@
+// A real Chromium for the tests of pages, and a server for their files. Owns finding and starting it; .ci/setup installs it.
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import http from 'node:http';
+import path from 'node:path';
+import { chromium } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+// It is to ask nobody anything.
+const QUIET = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync',
+];
+const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css' };
+
+const executablePath = process.env.CHROMIUM_BIN ?? NAMES.map(found).find((file) => file !== undefined);
+
+/** For a test's `skip`: why it cannot run; in CI it has to. */
+export const withoutBrowser = executablePath || process.env.CI === 'true' ? false : 'there is no Chromium: .ci/setup chromium';
+
+export function startBrowser() {
+  if (!executablePath) throw new Error('there is no Chromium: .ci/setup chromium');
+  return chromium.launch({ executablePath, headless: true, args: QUIET });
+}
+
+/** Serves a folder on 127.0.0.1; resolves to `{ url, close }`. */
+export async function serveFolder(folder) {
+  const server = http.createServer(async (request, response) => {
+    const name = path.normalize(decodeURIComponent(new URL(request.url, 'http://page').pathname));
+    const file = path.join(folder, name.endsWith('/') ? `${name}index.html` : name);
+    try {
+      const bytes = await readFile(file);
+      response.writeHead(200, { 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream' }).end(bytes);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
+  const close = () => (server.closeAllConnections(), new Promise((closed) => server.close(closed)));
+  return { url: `http://127.0.0.1:${server.address().port}/`, close };
+}
+
+function found(name) {
+  try {
+    return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
+  } catch {
+    return undefined;
+  }
+}
