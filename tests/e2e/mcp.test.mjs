@@ -18,7 +18,7 @@ const EVERYTHING = fileURLToPath(new URL('../mcp_servers/everything.mjs', import
 
 /** Starts the reference server; resolves to `{url, close}`. */
 async function everythingServer() {
-  const child = spawn(process.execPath, [EVERYTHING], { env: { ...process.env, PORT: '0' }, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, [EVERYTHING], { env: { PATH: process.env.PATH, PORT: '0' }, stdio: ['ignore', 'pipe', 'ignore'] });
   let said = '';
   for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
     said += chunk;

@@ -10,7 +10,7 @@ import { answer, call, text } from './scripted_model.mjs';
 
 const [ACME, GLOBEX] = ['key-of-acme-77d1', 'key-of-globex-1f0e'];
 /** The longest time of a call, where the server is meant to be too slow, in ms. */
-const SHORT_MS = 400;
+const SHORT_MS = 1500;
 const servers = await HostileServers.start();
 after(() => servers.close());
 
@@ -104,10 +104,8 @@ for (const status of [400, 404, 503]) {
   test(`a session that the server has lost, with ${status}, is begun again once`, async () => {
     const { outputs } = await turn(`forgets_${status}`, [['look'], ['look']]);
     assert.deepEqual(outputs, ['remembered', 'remembered']);
-    const calls = servers.methods(`forgets_${status}`).slice(servers.methods(`forgets_${status}`).lastIndexOf('tools/list') + 1);
     const begin = ['initialize', 'notifications/initialized'];
-    const [first, ...rest] = calls.join(' ').split('tools/call');
-    assert.deepEqual([first.trim() === '' || first.trim() === begin.join(' '), ...rest.map((between) => between.trim())], [true, '', begin.join(' '), ''], calls.join());
+    assert.deepEqual(servers.methods(`forgets_${status}`).slice(-5), ['tools/call', 'tools/call', ...begin, 'tools/call']);
   });
 }
 

@@ -1,5 +1,5 @@
 // The reference server `@modelcontextprotocol/server-everything`, on this machine alone: by itself it listens on every
-// network and lets every page call. Speaks the protocol's older era, with sessions. PORT as of the package (3001).
+// network. It speaks the protocol's older era, with sessions, and is meant for tests: one of its tools tells its environment.
 //
 //   PORT=39311 node tests/mcp_servers/everything.mjs      serves http://127.0.0.1:39311/mcp
 import net from 'node:net';
