@@ -23,7 +23,7 @@ export class Playground {
   #pages = new Set();
 
   /** `vars` and `catalog` as for a `Rig`; `wordMs`: the stand-in's pause before each word. */
-  static async start({ vars = {}, catalog = () => {}, wordMs = 2 } = {}) {
+  static async start({ vars = {}, catalog = () => {}, wordMs = 2, browser = true } = {}) {
     const playground = new Playground();
     playground.#model = await standIn({ wordMs });
     const url = playground.#model.url;
@@ -33,7 +33,7 @@ export class Playground {
     };
     playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, ...vars }, catalog: changes });
     await playground.rig.start();
-    playground.#browser = await startBrowser();
+    if (browser) playground.#browser = await startBrowser();
     return playground;
   }
 

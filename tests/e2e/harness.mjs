@@ -319,7 +319,7 @@ export class Rig {
       ),
       durableObjectsPersist: path.join(this.#folder, 'objects'),
       r2Buckets: declared.buckets,
-      ...(existsSync(PAGE_DIR) ? { assets: pageFiles() } : {}),
+      ...(vars.PLAYGROUND ? { assets: pageFiles() } : {}),
       r2Persist: path.join(this.#folder, 'files'),
       ...(rate === undefined ? {} : { ratelimits: { RATE_LIMITER: { namespace_id: '1', simple: { limit: rate, period: 60 } } } }),
       ...(catalog === false ? {} : { kvNamespaces: ['CATALOG'], kvPersist: path.join(this.#folder, 'kv') }),

@@ -3,18 +3,24 @@
 //
 // PORT is the port on 127.0.0.1 (8787). The Worker's secrets and variables come from the environment, then from
 // .dev.vars; they reach the Worker through a file that only this user can read, never through a command line.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
+import { demoCatalog } from './demo_catalog.mjs';
 import { standIn } from './server.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The build to serve: the name of its folder and of its make target. */
 const BUILD = 'build-dev';
+/** wrangler.toml with a namespace for the demo catalog; in the project's folder, since its paths count from there. */
+const WITH_CATALOG = path.join(ROOT, '.wrangler.dev.toml');
+const WRANGLER = path.join(ROOT, 'node_modules/.bin/wrangler');
+/** wrangler's environment: it asks nobody anything. */
+const QUIET = { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' };
 /** The time that a process gets to end after a signal. */
 const GRACE_MS = 5000;
 /** The secrets and variables that configure the Worker. */
@@ -42,7 +48,10 @@ const SETTINGS = [
 ];
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-dev-'));
-process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+process.on('exit', () => {
+  rmSync(scratch, { recursive: true, force: true });
+  rmSync(WITH_CATALOG, { force: true });
+});
 
 try {
   process.exit(await main());
@@ -68,21 +77,34 @@ async function main() {
   // A fixed key keeps earlier links valid after a restart.
   settings.FILE_LINK_KEY ||= 'for local work only';
   if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request from this machine is let in');
-  return wranglerDev(port, settings);
+  return wranglerDev(port, settings, await withDemoCatalog());
+}
+
+/** The arguments that bind the demo catalog; none where wrangler.toml binds a catalog of one's own. */
+async function withDemoCatalog() {
+  const declared = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
+  if (/^\[\[kv_namespaces\]\]/m.test(declared)) return [];
+  writeFileSync(WITH_CATALOG, `${declared}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "demo"\n`);
+  const file = path.join(scratch, 'catalog.json');
+  writeFileSync(file, (await demoCatalog()).catalog);
+  const put = ['kv', 'key', 'put', '--local', '--config', WITH_CATALOG, '--binding', 'CATALOG', 'catalog', '--path', file];
+  const { status, stderr } = spawnSync(WRANGLER, put, { cwd: ROOT, env: QUIET, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`the demo catalog could not be kept: ${stderr}`);
+  return ['--config', WITH_CATALOG];
 }
 
 /** Runs wrangler dev until it ends or a signal ends it; resolves to the exit code. */
-function wranglerDev(port, settings) {
+function wranglerDev(port, settings, more) {
   // In a process group of its own: Ctrl-C then reaches this process alone, which ends the whole group, that is
   // wrangler, workerd and a build that may be running.
   const wrangler = spawn(
-    path.join(ROOT, 'node_modules/.bin/wrangler'),
-    ['dev', `${BUILD}/index.js`, '--ip', '127.0.0.1', '--port', String(port), '--env-file', settingsFile(settings)],
+    WRANGLER,
+    ['dev', `${BUILD}/index.js`, '--ip', '127.0.0.1', '--port', String(port), '--env-file', settingsFile(settings), ...more],
     {
       cwd: ROOT,
       detached: true,
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', APTIX_BUILD: BUILD },
+      env: { ...QUIET, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), APTIX_BUILD: BUILD },
     },
   );
   wrangler.stdout.on('data', withLastLine(`make dev: the playground is at http://127.0.0.1:${port}/`, settings.PLAYGROUND === 'on'));

@@ -1,7 +1,7 @@
 // The playground: it opens the session that the address names, or a new one.
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { newId, open } from './store/conversation.js';
+import { newId, open, shownTurns } from './store/conversation.js';
 import { access, knock } from './store/service.js';
 import './style/page.css';
 import { App } from './view/app.js';
@@ -14,7 +14,8 @@ function openNamed(): void {
 render(<App />, document.getElementById('app')!);
 void knock();
 addEventListener('popstate', openNamed);
-// With a key that was refused nothing was opened, so the next one opens it.
+// With a key that was refused nothing could be opened, so the next one opens it.
 effect(() => {
-  if (access.value === 'open' || access.value === 'given') queueMicrotask(openNamed);
+  const isLetIn = access.value === 'open' || access.value === 'given';
+  if (isLetIn && shownTurns.peek().length === 0) queueMicrotask(openNamed);
 });

@@ -332,6 +332,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The playground, a page for trying the service.
+         * @description Where PLAYGROUND is on.
+         */
+        get: operations["playground"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.json": {
         parameters: {
             query?: never;
@@ -603,12 +623,22 @@ export interface components {
             /** Format: date-time */
             StartedAt: string;
         };
+        /** @enum {string} */
+        Decision: "approved" | "refused";
         TracedCall: {
             ModelCall: number;
             ToolCallId: string;
             Name: string;
             /** @enum {string} */
             RunsOn: "server" | "client" | "nobody";
+            /** @description Absent where no human was asked. */
+            Approval?: {
+                Decision?: components["schemas"]["Decision"];
+                WaitedMs?: number;
+                Edited: boolean;
+                /** @description The Id of the key that sent the decision. */
+                DecidedBy?: string;
+            };
             ExecutionMs?: number;
             Successful?: boolean;
         };
@@ -666,6 +696,11 @@ export interface components {
                 OnServer: boolean;
                 /** @description The model service runs it by itself. Absent: false. */
                 Hosted?: boolean;
+                /** @description How a human is asked before the server runs it. */
+                Approval?: {
+                    AllowEdit: boolean;
+                    Message?: string;
+                };
                 /** @description As the model service takes it. */
                 Definition: Record<string, never>;
             }[];
@@ -700,6 +735,16 @@ export interface components {
                 ArgumentsJson: string;
                 /** @enum {string} */
                 RunsOn: "server" | "client" | "nobody";
+                /** @description The question to a human, and the answer. Absent where nobody was asked. */
+                Approval?: {
+                    AllowEdit: boolean;
+                    Message?: string;
+                    Decision?: components["schemas"]["Decision"];
+                    DecidedBy?: string;
+                    WaitedMs?: number;
+                    /** @description The human's arguments in place of the model's. */
+                    ArgumentsJson?: string;
+                };
                 Answer?: components["schemas"]["ToolResult"];
             }[];
         };
@@ -1458,6 +1503,28 @@ export interface operations {
                         Errors: components["schemas"]["Error"][];
                         Warnings: components["schemas"]["Entry"][];
                     };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    playground: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
                 };
             };
             "4XX": components["responses"]["Failure"];

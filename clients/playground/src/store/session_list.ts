@@ -32,7 +32,7 @@ function stored(): Listed[] {
 /** Puts a session at the top of the list; the title is that of its first use. */
 export function used(id: string, words: string): void {
   const known = listed.value.find((each) => each.id === id);
-  const line = words.trim().split('\n')[0] ?? '';
+  const line = words.replace(/^[\s#>*`-]+/, '').split('\n')[0]!.trim();
   const title = known?.title ?? (line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE - 1)}…` : line || 'Without words');
   listed.value = [{ id, title, at: Date.now() }, ...listed.value.filter((each) => each.id !== id)];
 }

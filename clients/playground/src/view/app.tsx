@@ -116,6 +116,11 @@ const SUGGESTIONS = [
   ['What can you do?', 'a streamed answer'],
   ['Switch to DDR authoring.', 'the mode changes'],
   ['Please read README.md.', 'a tool that you answer'],
+] as const;
+/** What only the stand-in and the demo catalog of local work understand. */
+const LOCAL_SUGGESTIONS = [
+  ['Call the tool send_postcard with the word Ann.', 'a call that you approve'],
+  ['Reason about it.', 'what the model thinks, folded'],
   ['Give a slow answer.', 'time to reload, stop or cut it'],
 ] as const;
 
@@ -124,7 +129,7 @@ const Welcome = () => (
     <h2>What should the agent do?</h2>
     <p class="muted">Every turn is kept by the service as it happens. Reload, disconnect or come back tomorrow: it goes on.</p>
     <ul>
-      {SUGGESTIONS.map(([words, shows]) => (
+      {(access.value === 'open' ? [...SUGGESTIONS, ...LOCAL_SUGGESTIONS] : SUGGESTIONS).map(([words, shows]) => (
         <li key={words}>
           <button type="button" onClick={() => send(words)}>
             <strong>{words}</strong>

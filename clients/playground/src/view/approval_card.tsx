@@ -72,7 +72,10 @@ function Question({ turn, call, asked }: { turn: ShownTurn; call: ToolCall; aske
   return (
     <section class="card ask question" aria-labelledby={`${id}-title`} tabIndex={-1}>
       <h3 id={`${id}-title`}>
-        <Icon name="shield" /> May the agent call <code>{asked.Name}</code>?
+        <Icon name="shield" />
+        <span>
+          May the agent call <code>{asked.Name}</code>?
+        </span>
       </h3>
       {asked.Message && <p>{asked.Message}</p>}
       {edited === undefined ? (

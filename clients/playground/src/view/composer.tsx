@@ -39,7 +39,6 @@ export function Composer() {
   };
   return (
     <div class="composer">
-      {waits && <WaitsForYou />}
       {refusedFiles.value && <p class="fault" role="alert">{refusedFiles.value}</p>}
       <div class="composer-box">
         {attachments.value.length > 0 && (
@@ -66,9 +65,13 @@ export function Composer() {
             <Icon name="attach" />
             <span class="hidden">Attach files</span>
           </label>
-          <span class="hint">
-            <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
-          </span>
+          {waits ? (
+            <WaitsForYou />
+          ) : (
+            <span class="hint">
+              <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
+            </span>
+          )}
           {turn ? (
             <button type="button" class="round stop" onClick={() => cancel(turn)} title="Stop the turn">
               <Icon name="stop" />
@@ -113,7 +116,7 @@ function WaitsForYou() {
   };
   return (
     <button type="button" class="waits" onClick={go}>
-      <Icon name="shield" /> The agent waits for your answer
+      The agent waits for your answer
     </button>
   );
 }

@@ -17,6 +17,11 @@ const marked = new Marked({
   gfm: true,
   renderer: {
     html: ({ text }) => escaped(text),
+    // The page has headings of its own above these.
+    heading({ tokens, depth }) {
+      const level = Math.min(6, depth + 2);
+      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
+    },
     link({ href, tokens }) {
       return link(href, this.parser.parseInline(tokens));
     },

@@ -43,7 +43,7 @@ function Arguments({ json }: { json: string }) {
 
 const Labelled = ({ label, json }: { label: string; json: string }) => (
   <>
-    <h4>{label}</h4>
+    <p class="label">{label}</p>
     <Code text={pretty(json)} />
   </>
 );
@@ -95,7 +95,10 @@ function ToolQuestion({ turn, call }: { turn: ShownTurn; call: ToolCall }) {
   return (
     <section class="card ask question" aria-labelledby={`${id}-title`} tabIndex={-1}>
       <h3 id={`${id}-title`}>
-        <Icon name="tool" /> The agent calls <code>{call.Name}</code>
+        <Icon name="tool" />
+        <span>
+          The agent calls <code>{call.Name}</code>
+        </span>
       </h3>
       <p class="muted">This page does not run it, so you answer for it.</p>
       <Arguments json={call.ArgumentsJson} />

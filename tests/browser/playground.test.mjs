@@ -1,0 +1,334 @@
+// The playground as its users have it: a newcomer's walk, reloads, small screens, the keyboard, screen readers.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { after, afterEach, before, describe, test } from 'node:test';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { apiKeys, httpTool } from '../e2e/harness.mjs';
+import { withoutBrowser } from './chromium.mjs';
+import { assertAccessible, DESKTOP, hasStatus, PHONE, Playground, say } from './playground.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const PAGE = path.join(ROOT, 'build-playground');
+const SLOW_ANSWER = 'This answer comes word by word, slowly enough to be cut, cancelled or resumed.';
+const KEY = 'key-of-the-playground';
+
+test('the page is less than 200 KB gzipped, and its types hold', () => {
+  assert.ok(existsSync(path.join(PAGE, 'index.html')), 'the page is not built: make build');
+  const files = readdirSync(path.join(PAGE, 'playground'));
+  const bytes = files.map((file) => gzipSync(readFileSync(path.join(PAGE, 'playground', file)), { level: 9 }).length);
+  const all = bytes.reduce((sum, each) => sum + each, 0);
+  assert.ok(all < 200_000, `${all} bytes`);
+  execFileSync(path.join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'clients/playground'], { cwd: ROOT, stdio: 'inherit' });
+});
+
+describe('the playground', { skip: withoutBrowser }, () => {
+  let playground;
+  const message = (page) => page.getByRole('textbox', { name: 'Message' });
+
+  before(async () => {
+    playground = await Playground.start({
+      wordMs: 5,
+      catalog: (catalog, { toolUrl }) => {
+        const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
+        const Approval = { When: 'Always', AllowEdit: true, Message: 'The mail leaves at once.' };
+        catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Parameters, Approval }));
+        for (const mode of catalog.Modes) mode.Tools.push('send_mail');
+      },
+    });
+    const receipt = { sent: true, Files: [{ Name: 'receipt.txt', MimeType: 'text/plain', Text: 'The mail has left.\n' }] };
+    playground.rig.tools.on('/send_mail', JSON.stringify(receipt));
+  });
+  afterEach(() => playground.closePages());
+  after(() => playground?.stop());
+
+  test('a newcomer talks, changes the mode, answers a tool, approves a call and gets its file', async () => {
+    const page = await playground.page();
+    await assertAccessible(page);
+    const first = await say(page, 'What can you do?');
+    await hasStatus(first, 'completed');
+    await first.getByText('I am the stand-in for the model service.').waitFor();
+    assert.match(await first.locator('.foot').innerText(), /General[^]*\d+ in, \d+ out/);
+    assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'What can you do?');
+
+    const changed = await say(page, 'Switch to DDR authoring.');
+    await hasStatus(changed, 'completed');
+    await changed.getByText('The mode is now DDR Authoring.').waitFor();
+    await page.getByRole('button', { name: 'Mode: DDR Authoring' }).click();
+    await page.getByRole('button', { name: 'General For everything else.' }).click();
+    await page.getByRole('button', { name: 'Mode: General' }).waitFor();
+    await hasStatus(page.locator('.turn').nth(2), 'completed');
+
+    const tool = await say(page, 'Please read README.md.');
+    await hasStatus(tool, 'awaiting_tools');
+    await assertAccessible(page);
+    await tool.getByLabel('Result, as JSON or as plain text').fill('# The first line');
+    await tool.getByRole('button', { name: 'Send result' }).click();
+    await hasStatus(tool, 'completed');
+    await tool.getByText('Its first line is').waitFor();
+    await tool.locator('summary').filter({ hasText: 'read_file' }).click();
+    assert.match(await tool.locator('.card-body').innerText(), /"path": "README.md"[^]*# The first line/);
+
+    const echo = await say(page, 'Call the tool echo with the word pelican.');
+    await hasStatus(echo, 'completed');
+    await echo.getByText('run by this page').waitFor();
+
+    const mail = await say(page, 'Call the tool send_mail with the word ann.');
+    await hasStatus(mail, 'awaiting_tools');
+    const question = mail.getByRole('region', { name: 'May the agent call send_mail?' });
+    assert.equal(await question.locator('pre').innerText(), '{\n  "to": "ann"\n}');
+    await question.getByText('The mail leaves at once.').waitFor();
+    await assertAccessible(page);
+    await page.shot('desktop-light-approval');
+    await question.getByRole('button', { name: 'Change the arguments' }).click();
+    await question.getByLabel('Arguments, a JSON object').fill('{"to": "bob"}');
+    await question.getByRole('button', { name: 'Approve' }).click();
+    await hasStatus(mail, 'completed');
+    assert.deepEqual(playground.rig.tools.requests.map(({ body }) => body.Arguments), [{ to: 'bob' }]);
+    await mail.getByText('approved with changes').waitFor();
+    await mail.locator('summary').filter({ hasText: 'run by the service' }).click();
+    const [download] = await Promise.all([page.waitForEvent('download'), mail.getByRole('link', { name: 'receipt.txt' }).click()]);
+    assert.equal(readFileSync(await download.path(), 'utf8'), 'The mail has left.\n');
+    await assertAccessible(page);
+
+    const refused = await say(page, 'Call the tool send_mail with the word eve.');
+    await hasStatus(refused, 'awaiting_tools');
+    await refused.getByLabel('Reason, if you refuse').fill('Not to her.');
+    await refused.getByRole('button', { name: 'Refuse' }).click();
+    await hasStatus(refused, 'completed');
+    await refused.getByText('Not to her.').last().waitFor();
+    assert.equal(playground.rig.tools.requests.length, 1);
+  });
+
+  test('a reload in the middle of an answer shows the words, and then the whole answer once', async () => {
+    const page = await playground.page();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer comes').waitFor();
+    assert.equal(await turn.getAttribute('data-status'), 'running');
+    await page.reload();
+    await page.getByText('Give a slow answer.').last().waitFor();
+    await hasStatus(page.locator('.turn'), 'completed');
+    assert.equal((await page.locator('.answer .markdown').allInnerTexts()).join('|'), SLOW_ANSWER);
+
+    const waiting = await say(page, 'Please read notes.txt.');
+    await hasStatus(waiting, 'awaiting_tools');
+    await page.reload();
+    await page.getByLabel('Result, as JSON or as plain text').fill('A note.');
+    await page.getByRole('button', { name: 'Send result' }).click();
+    await page.getByText('Its first line is: “A note.”').waitFor();
+    assert.equal(await page.locator('.turn').count(), 2);
+  });
+
+  test('a turn is stopped, and one that failed says why and can be sent again', async () => {
+    const page = await playground.page();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(turn, 'aborted');
+    const failed = await say(page, 'Be overloaded.');
+    await hasStatus(failed, 'failed');
+    await failed.getByText('upstream_unavailable').waitFor();
+    await assertAccessible(page);
+    await failed.getByRole('button', { name: 'Send it again' }).click();
+    await hasStatus(failed, 'running');
+    await hasStatus(failed, 'failed');
+  });
+
+  test('everything is done by keyboard', async () => {
+    const page = await playground.page();
+    const press = async (...keys) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    const focused = () => page.evaluate(() => (document.activeElement.textContent || document.activeElement.id).trim());
+    const until = async (key, words) => {
+      for (let tries = 0; !(await focused()).startsWith(words); tries += 1) {
+        assert.ok(tries < 40, `${words} is not reached by ${key}; ${await focused()} is`);
+        await press(key);
+      }
+    };
+    await page.keyboard.type('Call the tool send_mail with the word zoe.');
+    await press('Enter');
+    const turn = page.locator('.turn').last();
+    await hasStatus(turn, 'awaiting_tools');
+    await until('Shift+Tab', 'The agent waits for your answer');
+    await press('Enter');
+    await until('Tab', 'Approve');
+    await press('Enter');
+    await hasStatus(turn, 'completed');
+    await until('Shift+Tab', 'send_mail');
+    await press('Enter');
+    await turn.locator('details[open]').waitFor();
+    await press('Alt+n');
+    await page.getByText('What should the agent do?').waitFor();
+    await press('Control+k');
+    await page.keyboard.type('ZOE');
+    await until('Tab', 'Call the tool send_mail');
+    await press('Enter');
+    await hasStatus(page.locator('.turn').last(), 'completed');
+    await until('Tab', 'Context');
+    await press('Enter');
+    await page.getByRole('complementary', { name: 'Context' }).waitFor();
+    await press('Escape');
+    assert.equal(await page.getByRole('complementary').count(), 0);
+    assert.equal(await focused(), 'message');
+  });
+
+  test('what goes with a turn is sent: pictures, files, a solution context, a workspace; and a dropped file is read', async () => {
+    const page = await playground.page();
+    const hand = (event, name, type, base64) =>
+      page.evaluate(
+        ([kind, file, mimeType, data]) => {
+          const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([bytes], file, { type: mimeType }));
+          const more = kind === 'paste' ? { clipboardData: dataTransfer } : { dataTransfer };
+          const made = kind === 'paste' ? new ClipboardEvent(kind, { bubbles: true, cancelable: true, ...more }) : new DragEvent(kind, { bubbles: true, cancelable: true, ...more });
+          document.getElementById('message').dispatchEvent(made);
+        },
+        [event, name, type, base64],
+      );
+    const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+    await hand('paste', 'dot.png', 'image/png', dot);
+    await hand('drop', 'notes.md', 'text/markdown', Buffer.from('# Of pelicans\n').toString('base64'));
+    await page.getByRole('list', { name: 'Attachments' }).getByText('notes.md').waitFor();
+    await page.getByRole('button', { name: 'Context' }).click();
+    await page.getByLabel('Text about the whole solution').fill('A zoo in Rust.');
+    await page.getByLabel('Workspace').fill('zoo');
+    await page.getByRole('button', { name: 'Add a condition' }).click();
+    await page.getByLabel('Key of condition 1').fill('Path');
+    await page.getByLabel('Values of condition 1').fill('src/');
+    await page.getByLabel('Operator of condition 1').selectOption('contains');
+    await assertAccessible(page);
+    await page.shot('desktop-light-context');
+    const request = page.waitForRequest(/\/execute/);
+    const turn = await say(page, 'What do you see?');
+    const sent = (await request).postDataJSON();
+    assert.deepEqual(sent.RagScope, { Conditions: [{ Key: 'Path', Operator: 'contains', Values: ['src/'] }] });
+    assert.equal(sent.WorkspaceId, 'zoo');
+    await hasStatus(turn, 'completed');
+    for (const seen of ['Context: notes.md', 'Solution context: A zoo in Rust.', 'Images and files: 1']) await turn.getByText(seen).waitFor();
+    await turn.getByRole('img', { name: 'Attached picture 1' }).waitFor();
+    const read = await say(page, 'Please read notes.md.');
+    await hasStatus(read, 'completed');
+    await read.getByText('Its first line is: “# Of pelicans”').waitFor();
+  });
+
+  test('what a model writes runs nothing and loads nothing, and its code is coloured and copied', async () => {
+    const page = await playground.page();
+    const elsewhere = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(playground.rig.url.href) && !request.url().startsWith('data:')) elsewhere.push(request.url());
+    });
+    const hostile = [
+      '<img src=x onerror="alert(1)"><script>alert(1)</script><style>*{display:none}</style>',
+      '![beacon](https://evil.example/a.png) [link](javascript:alert(1)) [right](https://example.com/)',
+      '```rust\nfn main() { println!("<b>{}</b>", 1); }\n```',
+      'The end.',
+    ];
+    const turn = await say(page, hostile.join('\n\n'));
+    await hasStatus(turn, 'completed');
+    const answer = turn.locator('.markdown').last();
+    await answer.getByText('<img src=x onerror="alert(1)">').waitFor();
+    assert.equal(await answer.locator('img, script, style, [onerror], [href^="javascript"]').count(), 0);
+    assert.equal(await answer.getByRole('link', { name: 'right' }).getAttribute('rel'), 'noopener noreferrer');
+    await answer.locator('.hljs-keyword').first().waitFor();
+    await answer.getByRole('button', { name: 'Copy' }).click();
+    await answer.getByRole('button', { name: 'Copied' }).waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'fn main() { println!("<b>{}</b>", 1); }');
+    assert.deepEqual(elsewhere, []);
+  });
+
+  test('reasoning and commentary are folded; this browser keeps ids and titles, and nothing that was said', async () => {
+    const page = await playground.page();
+    const turn = await say(page, 'Reason about it.');
+    await hasStatus(turn, 'completed');
+    assert.equal(await turn.getByText('I am asked to show reasoning.').isVisible(), false);
+    await turn.getByText('Reasoning', { exact: true }).click();
+    await turn.getByText('I am asked to show reasoning.').waitFor();
+    const aloud = await say(page, 'Think aloud.');
+    await hasStatus(aloud, 'completed');
+    await aloud.getByText('Commentary', { exact: true }).click();
+    await aloud.getByText('this is no part of the answer').waitFor();
+    await assertAccessible(page);
+    const kept = await page.evaluate(() => JSON.stringify([Object.values(localStorage), Object.values(sessionStorage), document.cookie]));
+    assert.match(kept, /Reason about it/);
+    assert.doesNotMatch(kept, /Think aloud|I show it|part of the answer/);
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.getByRole('button', { name: 'Erase Reason about it.' }).click();
+    await page.getByText('Sessions of this browser stand here.').waitFor();
+  });
+
+  for (const [name, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+    for (const colorScheme of ['light', 'dark']) {
+      test(`on a ${colorScheme} ${name} nothing is cut off, and axe finds nothing`, async () => {
+        const page = await playground.page({ viewport, colorScheme });
+        await page.shot(`${name}-${colorScheme}-empty`);
+        await assertAccessible(page);
+        const code = await say(page, '## Show it\n\n```rust\n/// The price with tax.\nfn gross(net: u64, tax: u64) -> u64 {\n    net + net * tax / 100 // no cents\n}\n```\n\n| net | gross |\n|---|--:|\n| 100 | 119 |');
+        await hasStatus(code, 'completed');
+        await code.locator('.hljs-comment').last().waitFor();
+        await page.shot(`${name}-${colorScheme}-code`);
+        await assertAccessible(page);
+        await page.keyboard.press('Alt+n');
+        await hasStatus(await say(page, 'Switch to DDR authoring.'), 'completed');
+        await hasStatus(await say(page, 'Call the tool clock.'), 'completed');
+        await hasStatus(await say(page, 'Call the tool send_mail with the word ann.'), 'awaiting_tools');
+        await page.shot(`${name}-${colorScheme}`);
+        await assertAccessible(page);
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(overflow <= 0, `${overflow} pixels`);
+        if (viewport === PHONE) {
+          await page.getByRole('button', { name: 'Sessions', exact: true }).click();
+          await page.getByRole('searchbox', { name: 'Search sessions' }).waitFor();
+          await page.shot(`${name}-${colorScheme}-sessions`);
+          await assertAccessible(page);
+          await page.getByRole('button', { name: 'Close the list of sessions' }).click();
+        }
+        await page.getByRole('button', { name: 'Context' }).click();
+        await page.getByLabel('Workspace').waitFor();
+        await page.shot(`${name}-${colorScheme}-context`);
+        await assertAccessible(page);
+      });
+    }
+  }
+});
+
+test('where keys are asked for, the page asks for one, keeps it in memory and forgets it with a reload', { skip: withoutBrowser }, async () => {
+  const playground = await Playground.start({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'acme' }) } });
+  try {
+    const page = await playground.page({ expected: [/401/] });
+    const dialog = page.getByRole('dialog', { name: 'Your key' });
+    await assertAccessible(page);
+    await dialog.getByLabel('API key').fill('a wrong one');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    const turn = await say(page, 'What can you do?');
+    await dialog.getByText('The service does not know this key.').waitFor();
+    await dialog.getByLabel('API key').fill(KEY);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    const again = await say(page, 'What can you do?');
+    await hasStatus(again, 'completed');
+    assert.ok(turn);
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
+    assert.ok(!kept.includes(KEY), kept);
+    await page.reload();
+    await dialog.waitFor();
+    await playground.closePages();
+  } finally {
+    await playground.stop();
+  }
+});
+
+test('without PLAYGROUND there is no page', async () => {
+  const playground = await Playground.start({ vars: { PLAYGROUND: 'off' }, browser: false });
+  try {
+    for (const target of ['/', '/index.html', `/playground/${readdirSync(path.join(PAGE, 'playground'))[0]}`]) {
+      const response = await fetch(new URL(target, playground.rig.url));
+      assert.deepEqual([response.status, (await response.json()).Errors[0].ErrorCode], [404, 'not_found'], target);
+    }
+  } finally {
+    await playground.stop();
+  }
+});
