@@ -1,0 +1,1 @@
+export function InspectorPanel() { return <p>soon</p>; }

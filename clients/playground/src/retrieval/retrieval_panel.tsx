@@ -1,0 +1,1 @@
+export function RetrievalPanel() { return <p>soon</p>; }
