@@ -2,6 +2,7 @@
 import { scaleLinear } from 'd3-scale';
 import { useState } from 'preact/hooks';
 import { seconds } from '../store/turn_record.js';
+import { inOrder } from './timeline.js';
 import { useWidth } from './timeline_view.js';
 import { bytes, type Block, type Trace } from './trace.js';
 
@@ -22,9 +23,9 @@ export function CompositionView({ trace }: { trace: Trace }) {
   return (
     <>
       <div class="tabs" role="group" aria-label="Request">
-        <Tab label="This turn’s message" isChosen={!call} choose={() => choose(-1)} />
-        {trace.ModelCalls.map((each, at) => (
-          <Tab key={each.Number} label={`Call ${at + 1}`} isChosen={call === each} choose={() => choose(at)} />
+        <Tab label="The message" isChosen={!call} choose={() => choose(-1)} />
+        {inOrder(trace.ModelCalls).map(({ call: each, index, name }) => (
+          <Tab key={each.Number} label={name} isChosen={call === each} choose={() => choose(index)} />
         ))}
       </div>
       <Stacked parts={parts} sum={sum} />

@@ -9,10 +9,14 @@ export const inspected = signal<Inspected | undefined>(undefined);
 export const modes = signal<Modes | undefined>(undefined);
 export const fault = signal('');
 
+/** A turn that has just been sent is known to the service once it has told anything. */
+const isAccepted = ({ record, events, request }: ShownTurn): boolean => request === undefined || events.peek().length > 0 || !isLive(record.peek());
+
 let newest = 0;
 
 export async function inspect(turn: ShownTurn): Promise<void> {
   const asked = ++newest;
+  if (!isAccepted(turn)) return;
   const { turnId } = turn.record.peek();
   if (inspected.peek()?.trace.TurnId !== turnId) inspected.value = undefined;
   try {
@@ -23,8 +27,7 @@ export async function inspect(turn: ShownTurn): Promise<void> {
     modes.value = history;
     fault.value = '';
   } catch (error) {
-    // A turn that has just been sent may not be accepted yet.
-    if (asked === newest && !isLive(turn.record.peek())) fault.value = failureOf(error).message;
+    if (asked === newest) fault.value = failureOf(error).message;
   }
 }
 
@@ -45,7 +48,7 @@ const ended = new Map<string, Trace>();
 
 export async function fill(): Promise<void> {
   const session = sessionId.peek();
-  const turns = shownTurns.peek().slice(-MOST_TURNS).map(({ record }) => record.peek());
+  const turns = shownTurns.peek().filter(isAccepted).slice(-MOST_TURNS).map(({ record }) => record.peek());
   const missing = turns.filter(({ turnId }) => !ended.has(`${session} ${turnId}`));
   const found = new Map<string, Trace>();
   const fetchNext = async (): Promise<void> => {

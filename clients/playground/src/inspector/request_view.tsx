@@ -11,7 +11,7 @@ const FORMS = {
   client: { label: 'TypeScript client', language: 'typescript', write: asClient },
 } as const;
 /** Texts that are longer are shortened in what is shown; what is copied is whole. */
-const LONGEST_SHOWN = 400;
+const LONGEST_SHOWN = 4000;
 
 export function RequestView({ turn }: { turn: ShownTurn }) {
   const [form, setForm] = useState<keyof typeof FORMS>('curl');

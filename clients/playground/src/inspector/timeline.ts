@@ -27,25 +27,33 @@ export function timelineOf({ trace, view }: Inspected, seen: Seen, now: number):
   const began = Date.parse(view.StartedAt);
   const at = (time: string) => Math.max(0, Date.parse(time) - began);
   const calls = trace.ModelCalls;
+  const earliest = Math.min(...calls.map((call) => at(call.StartedAt)));
   const firstBytes = firstBytesOf(calls, seen);
   const ended = (view as { EndedAt?: string }).EndedAt;
   const lastEnd = Math.max(0, ...calls.map((call) => at(call.StartedAt) + (call.DurationMs ?? 0)));
   const totalMs = Math.max(1, ended ? at(ended) : Math.max(lastEnd, now - began), lastEnd);
-  const rows: Row[] = [compositionRow(trace.Composition, calls[0] ? at(calls[0].StartedAt) : totalMs)];
-  let number = 0;
+  const rows: Row[] = [compositionRow(trace.Composition, calls.length > 0 ? earliest : totalMs)];
+  const ordered = inOrder(calls);
   let compaction = 0;
-  calls.forEach((call, index) => {
+  ordered.forEach(({ call, index, name }, place) => {
     const from = at(call.StartedAt);
     const to = call.DurationMs == null ? totalMs : from + call.DurationMs;
-    const next = calls[index + 1];
-    if (call.Summary && !calls[index - 1]?.Summary) rows.push(compactionRow(trace.Compactions[compaction++], from));
-    rows.push(callRow(call, call.Summary ? 'Summary of earlier turns' : `Model call ${++number}`, from, to, firstBytes.get(call.Number)));
+    const next = ordered[place + 1]?.call;
+    if (call.Summary && !ordered[place - 1]?.call.Summary) rows.push(compactionRow(trace.Compactions[compaction++], from));
+    rows.push(callRow(call, name, from, to, firstBytes.get(call.Number)));
     const asked = trace.ToolCalls.filter(({ ModelCall }) => ModelCall === index);
     rows.push(...toolRows(asked, to, next ? at(next.StartedAt) : totalMs));
   });
   // Those that needed no summary have no time of their own.
   for (const rest of trace.Compactions.slice(compaction)) rows.splice(1, 0, compactionRow(rest, rows[0]!.spans[0]!.to));
   return { rows, totalMs };
+}
+
+/** The calls as they were made, with their names; `index` is the one that tool calls refer to. */
+export function inOrder(calls: readonly ModelCall[]): { call: ModelCall; index: number; name: string }[] {
+  const ordered = calls.map((call, index) => ({ call, index })).sort((a, b) => Date.parse(a.call.StartedAt) - Date.parse(b.call.StartedAt) || a.index - b.index);
+  let number = 0;
+  return ordered.map((each) => ({ ...each, name: each.call.Summary ? 'Summary of earlier turns' : `Model call ${++number}` }));
 }
 
 function compactionRow(compaction: Inspected['trace']['Compactions'][number] | undefined, at: number): Row {

@@ -32,9 +32,6 @@ export function TimelineView({ timeline: { rows, totalMs } }: { timeline: Timeli
   return (
     <div ref={place} class="picture">
       <svg class="timeline" width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`Timeline of ${seconds(Math.round(totalMs))}. ${whole}`}>
-        {ticks.map((ms) => (
-          <line key={ms} class="grid" x1={x(ms)} x2={x(ms)} y1={0} y2={height - AXIS} />
-        ))}
         {rows.map((row, at) => (
           <g key={at} transform={`translate(0 ${at * ROW})`}>
             <text class="name" x={0} y={14}>
@@ -45,6 +42,7 @@ export function TimelineView({ timeline: { rows, totalMs } }: { timeline: Timeli
               <title>{row.told}</title>
             </text>
             <rect class="track" x={0} y={20} width={width} height={BAR} rx={BAR / 2} />
+            {ticks.map((ms) => ms > 0 && <line key={ms} class="grid" x1={x(ms)} x2={x(ms)} y1={20} y2={20 + BAR} />)}
             {row.spans.map(({ from, to, look }, index) => (
               <rect key={index} class={`span ${look}`} x={Math.min(x(from), width - LEAST)} y={20} width={Math.max(LEAST, x(to) - x(from))} height={BAR} rx={Math.min(BAR / 2, Math.max(1, (x(to) - x(from)) / 2))} />
             ))}
