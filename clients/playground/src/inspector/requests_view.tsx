@@ -29,7 +29,8 @@ new PerformanceObserver((list) => {
 export function RequestsView({ record: { turnId, startedAt, endedAt } }: { record: TurnRecord }) {
   const isOfTurn = ({ path, at }: { path: string; at: number }) =>
     path.includes(`/turns/${turnId}`) || (path === '/execute' && at >= startedAt && at <= (endedAt ?? Infinity));
-  const made = attempts.value.filter((each) => isOfTurn(each) && !each.path.endsWith('/trace'));
+  const isOfInspector = ({ path }: { path: string }) => path.endsWith('/trace') || path.endsWith(`/turns/${turnId}`);
+  const made = attempts.value.filter((each) => isOfTurn(each) && !isOfInspector(each));
   if (made.length === 0) return <p class="muted">This page has made none.</p>;
   return (
     <ul class="requests">
