@@ -74,7 +74,7 @@ build: setup build/.complete build-playground/index.html ## the Worker, release,
 
 build-dev: setup build-dev/.complete build-playground/index.html ## the Worker as `make dev` serves it, in build-dev/: not optimised, built in seconds
 
-client: setup $(client)/dist/.complete ## the client in TypeScript, in clients/typescript/dist/
+client: setup $(client)/dist/index.js ## the client in TypeScript, in clients/typescript/dist/
 
 check-catalog: $(if $(ONLINE),setup) ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services
 	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
@@ -127,14 +127,13 @@ build-dev/.complete: $(sources) $(call missing_output,build-dev)
 build-playground/index.html: package-lock.json $(shell find clients/playground clients/typescript/src -type f -not -name '*.md')
 	@node clients/playground/build.mjs
 
-$(client)/dist/.complete: $(client)/node_modules/.installed-lock $(client)/build.mjs $(client)/tsconfig.json \
+$(client)/dist/index.js: $(client)/node_modules/.installed-lock $(client)/build.mjs $(client)/tsconfig.json \
 		$(shell find $(client)/src -type f)
 	node $(client)/build.mjs
-	@touch $@
 
 # Packages of the client's development alone: compilers, checks of packages, the SDKs that its tests run.
 $(client)/node_modules/.installed-lock: $(client)/package-lock.json
-	cd $(@D)/.. && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd $(client) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@cp $< $@
 
 .PHONY: missing-output

@@ -23,8 +23,9 @@
 //! | [`catalog`] | contexts, modes and tools, as the operator writes them |
 //! | [`ports`] | the traits that the machine implements, and the deployment's settings |
 //! | [`outbound`] | calls to services of the operator's own |
+//! | [`mcp`] | MCP servers of the operator's: their tools, and calls of them |
 //! | [`json`] | reading JSON objects with the place of each value |
-//! | [`encoding`] | hex, SHA-256, base64, media types, points in time |
+//! | [`encoding`] | hex, SHA-256, base64, media types, server-sent events, points in time |
 //! | [`platform`] | the Workers runtime behind the ports; it decides nothing |
 //!
 //! # How a turn runs
@@ -71,6 +72,7 @@ pub mod entry;
 pub mod files;
 pub mod json;
 pub mod llm_call;
+pub mod mcp;
 pub mod outbound;
 pub mod persistence;
 pub mod platform;

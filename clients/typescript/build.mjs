@@ -10,14 +10,15 @@ const ROOT = fileURLToPath(new URL('.', import.meta.url));
 const DIST = path.join(ROOT, 'dist');
 rmSync(DIST, { recursive: true, force: true });
 
-const common = { absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none' };
-const entryPoints = ['src/index.ts', 'src/ai-sdk.ts'];
-await build({ ...common, entryPoints, format: 'esm' });
-await build({ ...common, entryPoints, format: 'cjs', outExtension: { '.js': '.cjs' } });
-
 execFileSync(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', ROOT], { stdio: 'inherit' });
 for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
   const declarations = readFileSync(path.join(DIST, file), 'utf8');
   const forCommonJs = declarations.replaceAll(/(["'])(\.\.?\/[^"']+)\.js\1/g, '$1$2.cjs$1');
   writeFileSync(path.join(DIST, file.replace(/\.d\.ts$/, '.d.cts')), forCommonJs);
 }
+
+const common = { absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none' };
+const entryPoints = ['src/index.ts', 'src/ai-sdk.ts'];
+await build({ ...common, entryPoints, format: 'cjs', outExtension: { '.js': '.cjs' } });
+// Last of all, since the Makefile takes dist/index.js as the sign that everything is there.
+await build({ ...common, entryPoints, format: 'esm' });

@@ -199,7 +199,7 @@ function asInput(item) {
 }
 
 function user(text) {
-  return { role: 'user', content: [{ type: 'input_text', text }] };
+  return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
 }
 
 function united({ include }, { include: more = [] }) {

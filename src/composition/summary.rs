@@ -6,6 +6,7 @@ use std::fmt::Write;
 use serde_json::value::RawValue;
 
 use super::shortened_output::{head_and_tail, text_of};
+use super::user_message::SOLUTION_CONTEXT;
 use crate::contract::Fault;
 use crate::responses_api::{ContentPart, Said, SaidPart, user_message};
 
@@ -135,7 +136,7 @@ pub(crate) fn compose_stand_in(stand_in: StandIn<'_>) -> Result<Option<Box<RawVa
         )));
     }
     if let Some(context) = stand_in.solution_context {
-        parts.push(ContentPart::text(format!("[SOLUTION CONTEXT]\n{context}")));
+        parts.push(ContentPart::text(format!("{SOLUTION_CONTEXT}{context}")));
     }
     if parts.is_empty() {
         return Ok(None);
@@ -153,7 +154,7 @@ pub(crate) fn summary_in(stand_in: &RawValue) -> Option<String> {
 /// Whether a user message shows a solution context.
 pub(crate) fn shows_solution_context(message: &RawValue) -> bool {
     let Said::User(parts) = Said::read(message) else { return false };
-    let is_context = |part: &SaidPart| matches!(part, SaidPart::Text(text) if text.starts_with("[SOLUTION CONTEXT]\n"));
+    let is_context = |part: &SaidPart| matches!(part, SaidPart::Text(text) if text.starts_with(SOLUTION_CONTEXT));
     parts.iter().any(is_context)
 }
 

@@ -1,11 +1,11 @@
 //! The tool list of a turn (AGN-011 §4): merged once, frozen until the turn ends.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::tool_definition::ToolDefinition;
 use crate::catalog::{APPROVE_TOOL, Approval};
-use crate::contract::Warning;
+use crate::contract::{Fault, Warning};
 
 /// A tool that a turn offers to the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,9 +17,9 @@ pub struct OfferedTool {
     /// The model service runs it by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosted: bool,
-    /// How a human is asked before the server runs it.
+    /// How a human is asked before the server runs it: `{AllowEdit, Message?}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approval: Option<Approval>,
+    pub approval: Option<Box<RawValue>>,
     /// `{type:"function", name, description?, parameters, strict}`, or a hosted tool as the catalog writes it.
     pub definition: Box<RawValue>,
 }
@@ -45,7 +45,7 @@ pub(super) fn merge_tools<'a>(
     server: Vec<ToolDefinition>,
     hosted: Vec<ToolDefinition>,
     approval_of: impl Fn(&str) -> Option<&'a Approval>,
-) -> (ToolList, Vec<Warning>) {
+) -> Result<(ToolList, Vec<Warning>), Fault> {
     let mut warnings = Vec::new();
     let mut list: Vec<OfferedTool> = Vec::with_capacity(client.len() + server.len());
     let plain = |(name, definition), hosted| OfferedTool {
@@ -73,10 +73,11 @@ pub(super) fn merge_tools<'a>(
     }
     for tool in server {
         if !list.iter().any(|known| known.name == tool.0) {
-            let approval = approval_of(&tool.0).cloned();
+            let approval = approval_of(&tool.0).map(to_raw_value).transpose();
+            let approval = approval.map_err(|_| Fault::unwritable("A tool definition"))?;
             list.push(OfferedTool { on_server: true, approval, ..plain(tool, false) });
         }
     }
     list.extend(hosted.into_iter().map(|tool| plain(tool, true)));
-    (ToolList(list), warnings)
+    Ok((ToolList(list), warnings))
 }

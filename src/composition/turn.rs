@@ -41,7 +41,7 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
         server_tools(material.catalog, material.mode)?,
         hosted_tools(material.conversation, material.mode),
         |name| material.catalog.approval(name),
-    );
+    )?;
     let choice = turn.tool_choice_name.as_deref();
     let unoffered_choice = choice.filter(|name| tools.get(name).is_none()).map(|_| {
         let message = "ToolChoiceName must name an offered tool, and none of that name is offered.";

@@ -11,6 +11,9 @@ use crate::contract::{Fault, UserTurn};
 use crate::responses_api::{ContentPart, system_message, user_message_json};
 use crate::retrieval::language_of;
 
+/// What stands before the text of a solution context.
+pub(super) const SOLUTION_CONTEXT: &str = "[SOLUTION CONTEXT]\n";
+
 /// The messages of a user turn.
 #[derive(Debug)]
 pub struct ComposedMessages {
@@ -72,7 +75,7 @@ pub(super) fn compose_messages(
         parts.push(ContentPart::written(&blocks.context));
     }
     if let Some(context) = solution_context {
-        parts.push(ContentPart::text(format!("[SOLUTION CONTEXT]\n{context}")));
+        parts.push(ContentPart::text(format!("{SOLUTION_CONTEXT}{context}")));
     }
     parts.extend(blocks.images.into_iter().map(ContentPart::image));
     parts.extend(blocks.documents.into_iter().map(|(name, url)| ContentPart::file(name, url)));

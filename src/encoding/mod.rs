@@ -1,5 +1,5 @@
 //! Written forms of bytes, texts and points in time: hex, SHA-256, base64, media types, lines, ISO 8601
-//! and HTTP dates, and the `ContentHash` of IDX-016.
+//! and HTTP dates, server-sent events, and the `ContentHash` of IDX-016.
 //!
 //! Architecture Invariant: pure functions; this folder names nobody else in the crate.
 
@@ -8,11 +8,13 @@ mod content_hash;
 mod hex;
 mod lines;
 mod media_type;
+mod sse;
 mod time;
 
-pub use base64_text::canonical_base64;
+pub use base64_text::{base64_of, canonical_base64};
 pub use content_hash::{TextHashes, TextHashing, content_hash_of_bytes, content_hash_of_text};
 pub use hex::{RunningSha256, hex, is_sha256, sha256_from_hex, sha256_hex};
 pub use lines::{disturbs_a_line, first_line};
 pub use media_type::{essence, is_media_type};
+pub use sse::{SseDecoder, SseEvent, SseFault};
 pub use time::{http_date_ms, is_point_in_time, timestamp};

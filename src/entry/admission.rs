@@ -14,7 +14,7 @@ use crate::contract::{
     ErrorCode, Fault, SessionId, ToolContinuation, TurnId, TurnStatus, UserTurn,
 };
 use crate::persistence::{
-    Call, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
+    Call, Decision, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
 };
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
@@ -115,9 +115,9 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         if let Some(approval) = call.approval {
             self.platform.log(json!({
                 "event": "approval", "level": "info", "turn": turn.turn_id.as_str(),
-                "call": call.tool_call_id, "tool": call.name, "key": approval.decided_by,
-                "decision": approval.decision, "waited_ms": approval.waited_ms,
-                "edited": approval.arguments_json.is_some(),
+                "call": call.tool_call_id, "tool": call.name,
+                "decision": approval.decision.map_or("", Decision::as_str),
+                "key": approval.decided_by.unwrap_or_default(),
             }));
         }
     }

@@ -199,7 +199,7 @@ impl FrontDoor {
             url: head.url,
             last_event_id: head.header("Last-Event-ID"),
             received_at,
-            key_id: Some(&caller.key_id),
+            key_id: &caller.key_id,
         };
         match gateway.ask(&request, body).await {
             Ok(response) => Ok(FrontResponse::OfObject(response, Vec::new())),

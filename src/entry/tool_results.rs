@@ -67,10 +67,14 @@ pub(super) fn not_awaiting<D: Database>(
     turn: &Turn,
     request: &ToolContinuation,
 ) -> Result<Fault, Fault> {
-    let asked: Vec<String> =
-        store.latest_calls(turn.ordinal)?.iter().filter_map(Call::asked_id).collect();
-    let given = request.tool_results.iter().map(|result| &result.tool_call_id);
-    if turn.progress.submission > 0 && asked.iter().eq(given) {
+    let calls = store.turn_calls(turn.ordinal)?;
+    let asked_id = |call: &Call| Some((call.model_call, call.asked_id()?));
+    let asked: Vec<(u32, String)> = calls.iter().filter_map(asked_id).collect();
+    let pauses = asked.chunk_by(|(call, _), (next, _)| call == next);
+    // Each continuation has answered one.
+    let mut answered = pauses.take(turn.progress.submission as usize);
+    let given = || request.tool_results.iter().map(|result| result.tool_call_id.as_str());
+    if answered.any(|asked| asked.iter().map(|(_, id)| id.as_str()).eq(given())) {
         return Ok(conflict(turn.turn_id.as_str()));
     }
     let message = format!("The turn is {} and waits for no tool results.", turn.status.as_str());

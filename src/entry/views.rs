@@ -27,7 +27,7 @@ pub(super) struct SessionView {
     updated_at: String,
     /// The number of accepted turns.
     turn_count: u64,
-    /// Prompt tokens of the newest model call; absent until one was told.
+    /// Prompt tokens of the newest model call that told them, summaries aside; absent until one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     context_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

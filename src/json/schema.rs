@@ -16,16 +16,12 @@ const MOST_WORK: usize = 200_000;
 /// The longest name in a place.
 const NAME_LIMIT: usize = 64;
 
-/// The first thing in which a value does not fit a schema, in words that begin with its place; `label` is
-/// the place of the value itself. `None` when nothing is found.
+/// The first rule that a value does not keep to, in words that begin with the place; `label` is the place of
+/// the value itself. `None` when it keeps to all that are known.
 pub fn violation(value: &Value, schema: &Value, label: &'static str) -> Option<String> {
     let mut check = Check { root: schema, work_left: MOST_WORK };
     let place = Place::Embedded(&Place::Root, label);
-    let broken = check.value(value, schema, &place, DEPTH_LIMIT).err()?;
-    if check.work_left == 0 {
-        return Some(format!("{label} takes too long to check against the schema"));
-    }
-    Some(broken)
+    check.schema(value, schema, &place, DEPTH_LIMIT).err()
 }
 
 struct Check<'s> {
@@ -33,191 +29,149 @@ struct Check<'s> {
     work_left: usize,
 }
 
-type Fits = Result<(), String>;
+/// One member of a schema, with the members beside it.
+#[derive(Clone, Copy)]
+struct Rule<'s> {
+    keyword: &'s str,
+    rule: &'s Value,
+    schema: &'s Map<String, Value>,
+}
 
-impl Check<'_> {
-    fn value(&mut self, value: &Value, schema: &Value, at: &Place<'_>, depth: usize) -> Fits {
-        let depth = depth.checked_sub(1);
-        self.spend(1, at)?;
-        let Some(depth) = depth else { return broken(at, "is nested too deeply to be checked") };
+/// The error names the place and the rule.
+type Kept = Result<(), String>;
+
+impl<'s> Check<'s> {
+    fn schema(&mut self, value: &Value, schema: &'s Value, at: &Place<'_>, depth: usize) -> Kept {
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.work_left > 0) else {
+            return broken(at, "takes too long to check");
+        };
+        self.work_left -= 1;
         match schema {
             Value::Bool(false) => broken(at, "is not permitted"),
-            Value::Object(schema) => {
-                for (keyword, rule) in schema {
-                    self.keyword(value, (keyword, rule), schema, at, depth)?;
-                }
-                Ok(())
-            }
+            Value::Object(schema) => schema.iter().try_for_each(|(keyword, rule)| {
+                self.rule(value, Rule { keyword, rule, schema }, at, depth)
+            }),
             _ => Ok(()),
         }
     }
 
-    fn keyword(
-        &mut self,
-        value: &Value,
-        (keyword, rule): (&str, &Value),
-        schema: &Map<String, Value>,
-        at: &Place<'_>,
-        depth: usize,
-    ) -> Fits {
-        match (keyword, rule, value) {
-            ("$ref", Value::String(target), _) => {
+    fn rule(&mut self, value: &Value, rule: Rule<'s>, at: &Place<'_>, depth: usize) -> Kept {
+        let fits = match (rule.keyword, rule.rule) {
+            ("$ref", Value::String(target)) => {
                 let root = self.root;
                 let found = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-                found.map_or(Ok(()), |found| self.value(value, found, at, depth))
+                return found.map_or(Ok(()), |found| self.schema(value, found, at, depth));
             }
-            ("type", Value::String(kind), _) => {
-                require(is_of_type(value, kind), at, || format!("must be of type {kind}"))
+            ("allOf", Value::Array(schemas)) => {
+                return schemas.iter().try_for_each(|one| self.schema(value, one, at, depth));
             }
-            ("type", Value::Array(kinds), _) => {
-                let mut kinds = kinds.iter().filter_map(Value::as_str);
-                let fits = kinds.any(|kind| is_of_type(value, kind));
-                require(fits, at, || format!("must be of one of the types {rule}"))
+            ("anyOf" | "oneOf", Value::Array(schemas)) => {
+                schemas.iter().any(|one| self.schema(value, one, at, depth).is_ok())
             }
-            ("const", rule, _) => {
-                require(is_equal(value, rule), at, || format!("must be {}", brief(rule)))
+            ("type", Value::String(kind)) => is_of_type(value, kind),
+            ("type", Value::Array(kinds)) => {
+                kinds.iter().filter_map(Value::as_str).any(|kind| is_of_type(value, kind))
             }
-            ("enum", Value::Array(values), _) => {
-                self.spend(values.len(), at)?;
-                let fits = values.iter().any(|known| is_equal(value, known));
-                require(fits, at, || format!("must be one of {}", brief(rule)))
+            ("const", known) => is_equal(value, known),
+            ("enum", Value::Array(values)) => {
+                self.spend(values.len());
+                values.iter().any(|known| is_equal(value, known))
             }
-            ("anyOf" | "oneOf", Value::Array(schemas), _) => {
-                let fits =
-                    schemas.iter().any(|schema| self.value(value, schema, at, depth).is_ok());
-                require(fits, at, || "fits none of the alternatives of its schema".to_owned())
+            ("required", Value::Array(names)) => {
+                self.spend(names.len());
+                let mut names = names.iter().filter_map(Value::as_str);
+                value.as_object().is_none_or(|members| names.all(|name| members.contains_key(name)))
             }
-            ("allOf", Value::Array(schemas), _) => {
-                schemas.iter().try_for_each(|schema| self.value(value, schema, at, depth))
-            }
-            (_, _, Value::Object(members)) => {
-                self.members(members, keyword, rule, schema, at, depth)
-            }
-            (_, _, Value::Array(elements)) => {
-                self.elements(elements, keyword, rule, schema, at, depth)
-            }
-            (_, _, Value::String(text)) => {
-                let length = text.chars().count();
-                within(length, keyword, rule, ["minLength", "maxLength"], "characters", at)
-            }
-            (_, Value::Number(bound), Value::Number(number)) => {
-                let (Some(number), Some(bound)) = (number.as_f64(), bound.as_f64()) else {
-                    return Ok(());
-                };
-                let (fits, words) = match keyword {
-                    "minimum" => (number >= bound, "must not be less than"),
-                    "maximum" => (number <= bound, "must not be more than"),
-                    "exclusiveMinimum" => (number > bound, "must be more than"),
-                    "exclusiveMaximum" => (number < bound, "must be less than"),
-                    _ => return Ok(()),
-                };
-                require(fits, at, || format!("{words} {rule}"))
-            }
-            _ => Ok(()),
+            (keyword, bound) => match (value, bound.as_f64()) {
+                (Value::Object(members), None) => return self.members(members, rule, at, depth),
+                (Value::Array(elements), None) => return self.elements(elements, rule, at, depth),
+                (_, Some(bound)) => is_within(value, keyword, bound),
+                _ => true,
+            },
+        };
+        if fits {
+            return Ok(());
         }
+        broken(at, &format!("must keep to {:?}: {}", rule.keyword, brief(rule.rule)))
     }
 
     fn members(
         &mut self,
         members: &Map<String, Value>,
-        keyword: &str,
-        rule: &Value,
-        schema: &Map<String, Value>,
+        Rule { keyword, rule, schema }: Rule<'s>,
         at: &Place<'_>,
         depth: usize,
-    ) -> Fits {
-        match (keyword, rule) {
-            ("properties", Value::Object(schemas)) => {
-                self.spend(members.len(), at)?;
-                members.iter().try_for_each(|(name, member)| match schemas.get(name) {
-                    Some(schema) => self.value(member, schema, &Place::Member(at, name), depth),
-                    None => Ok(()),
-                })
-            }
+    ) -> Kept {
+        let is_of_others = match keyword {
+            "properties" => false,
             // A name may match a pattern, and patterns are not known here.
-            ("additionalProperties", schema_of_others)
-                if !schema.contains_key("patternProperties") =>
-            {
-                self.spend(members.len(), at)?;
-                let named = schema.get("properties").and_then(Value::as_object);
-                let is_other = |name: &str| !named.is_some_and(|named| named.contains_key(name));
-                let mut others = members.iter().filter(|(name, _)| is_other(name));
-                others.try_for_each(|(name, member)| {
-                    self.value(member, schema_of_others, &Place::Member(at, name), depth)
-                })
+            "additionalProperties" => !schema.contains_key("patternProperties"),
+            _ => return Ok(()),
+        };
+        self.spend(members.len());
+        let named = schema.get("properties").and_then(Value::as_object);
+        members.iter().try_for_each(|(name, member)| {
+            let own = named.and_then(|named| named.get(name));
+            match if is_of_others { own.is_none().then_some(rule) } else { own } {
+                Some(schema) => self.schema(member, schema, &Place::Member(at, name), depth),
+                None => Ok(()),
             }
-            ("required", Value::Array(names)) => {
-                self.spend(names.len(), at)?;
-                let mut names = names.iter().filter_map(Value::as_str);
-                let missing = names.find(|name| !members.contains_key(*name));
-                missing.map_or(Ok(()), |name| broken(&Place::Member(at, name), "is missing"))
-            }
-            _ => {
-                let bounds = ["minProperties", "maxProperties"];
-                within(members.len(), keyword, rule, bounds, "members", at)
-            }
-        }
+        })
     }
 
     fn elements(
         &mut self,
         elements: &[Value],
-        keyword: &str,
-        rule: &Value,
-        schema: &Map<String, Value>,
+        Rule { keyword, rule, schema }: Rule<'s>,
         at: &Place<'_>,
         depth: usize,
-    ) -> Fits {
-        let mut elements_at = elements.iter().enumerate();
-        match (keyword, rule) {
-            // Older schemas write the list as `items`.
-            ("prefixItems" | "items", Value::Array(schemas)) => {
-                elements_at.zip(schemas).try_for_each(|((index, element), schema)| {
-                    self.value(element, schema, &Place::Element(at, index), depth)
-                })
+    ) -> Kept {
+        // Older schemas write the list as `items`.
+        let listed = match (keyword, rule) {
+            ("prefixItems" | "items", Value::Array(schemas)) => Some(schemas),
+            ("items", _) => None,
+            _ => return Ok(()),
+        };
+        let before = schema.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
+        elements.iter().enumerate().try_for_each(|(index, element)| {
+            let own = match listed {
+                Some(schemas) => schemas.get(index),
+                None => (index >= before).then_some(rule),
+            };
+            match own {
+                Some(schema) => self.schema(element, schema, &Place::Element(at, index), depth),
+                None => Ok(()),
             }
-            ("items", rest) => {
-                let listed =
-                    schema.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
-                elements_at.try_for_each(|(index, element)| match index < listed {
-                    true => Ok(()),
-                    false => self.value(element, rest, &Place::Element(at, index), depth),
-                })
-            }
-            _ => within(elements.len(), keyword, rule, ["minItems", "maxItems"], "items", at),
-        }
+        })
     }
 
-    fn spend(&mut self, work: usize, at: &Place<'_>) -> Fits {
+    fn spend(&mut self, work: usize) {
         self.work_left = self.work_left.saturating_sub(work);
-        require(self.work_left > 0, at, || "takes too long to check".to_owned())
     }
 }
 
-fn require(fits: bool, at: &Place<'_>, problem: impl FnOnce() -> String) -> Fits {
-    if fits { Ok(()) } else { broken(at, &problem()) }
-}
-
-fn broken(at: &Place<'_>, problem: &str) -> Fits {
+fn broken(at: &Place<'_>, problem: &str) -> Kept {
     Err(format!("{} {problem}", at.written(NAME_LIMIT).label))
 }
 
-/// A length between the bounds that two keywords set.
-fn within(
-    length: usize,
-    keyword: &str,
-    rule: &Value,
-    [least, most]: [&str; 2],
-    what: &str,
-    at: &Place<'_>,
-) -> Fits {
-    let Some(bound) = rule.as_u64() else { return Ok(()) };
-    let (fits, word) = match length as u64 {
-        length if keyword == least => (length >= bound, "least"),
-        length if keyword == most => (length <= bound, "most"),
-        _ => return Ok(()),
+/// Whether a number, or a length, is within the bound that a keyword sets. Other keywords set none.
+fn is_within(value: &Value, keyword: &str, bound: f64) -> bool {
+    let measured = match (value, keyword) {
+        (
+            Value::Number(number),
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum",
+        ) => number.as_f64(),
+        (Value::String(text), "minLength" | "maxLength") => Some(text.chars().count() as f64),
+        (Value::Array(elements), "minItems" | "maxItems") => Some(elements.len() as f64),
+        (Value::Object(members), "minProperties" | "maxProperties") => Some(members.len() as f64),
+        _ => None,
     };
-    require(fits, at, || format!("must have at {word} {bound} {what}"))
+    measured.is_none_or(|measured| match keyword {
+        "exclusiveMinimum" => measured > bound,
+        "exclusiveMaximum" => measured < bound,
+        _ if keyword.starts_with("min") => measured >= bound,
+        _ => measured <= bound,
+    })
 }
 
 fn is_of_type(value: &Value, kind: &str) -> bool {
@@ -275,19 +229,17 @@ mod tests {
         for (value, problem) in [
             (json!({ "to": ["ab", "é…"], "n": 2.0, "kind": 1.0 }), None),
             (json!({ "to": [], "n": null }), None),
-            (json!([]), Some("Arguments must be of type object")),
-            (json!({}), Some("Arguments.to is missing")),
-            (json!({ "to": [], "cc": 1 }), Some("Arguments.cc is not permitted")),
-            (json!({ "to": ["ab", "é"] }), Some("Arguments.to[1] must have at least 2 characters")),
-            (json!({ "to": ["ab", "ab", "ab"] }), Some("Arguments.to must have at most 2 items")),
-            (json!({ "to": [], "n": 3 }), Some("Arguments.n must be less than 3")),
-            (
-                json!({ "to": [], "n": 1.5 }),
-                Some("Arguments.n must be of one of the types [\"integer\",\"null\"]"),
-            ),
-            (json!({ "to": [], "kind": "b" }), Some("Arguments.kind must be one of [\"a\",1]")),
+            (json!([]), Some(r#" must keep to "type": "object""#)),
+            (json!({}), Some(r#" must keep to "required": ["to"]"#)),
+            (json!({ "to": [], "cc": 1 }), Some(".cc is not permitted")),
+            (json!({ "to": ["ab", "é"] }), Some(r#".to[1] must keep to "minLength": 2"#)),
+            (json!({ "to": ["ab", "ab", "ab"] }), Some(r#".to must keep to "maxItems": 2"#)),
+            (json!({ "to": [], "n": 3 }), Some(r#".n must keep to "exclusiveMaximum": 3"#)),
+            (json!({ "to": [], "n": 1.5 }), Some(r#".n must keep to "type": ["integer","null"]"#)),
+            (json!({ "to": [], "kind": "b" }), Some(r#".kind must keep to "enum": ["a",1]"#)),
         ] {
-            assert_eq!(found(schema(), value.clone()).as_deref(), problem, "{value}");
+            let problem = problem.map(|problem| format!("Arguments{problem}"));
+            assert_eq!(found(schema(), value.clone()), problem, "{value}");
         }
     }
 
@@ -308,14 +260,14 @@ mod tests {
 
     #[test]
     fn a_schema_without_an_end_fits_nothing_and_ends() {
-        let endless = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }] });
-        let problem = "Arguments takes too long to check against the schema";
-        assert_eq!(found(endless, json!({})).as_deref(), Some(problem));
-        let deep = found(json!({ "$ref": "#" }), json!({}));
-        assert_eq!(deep.as_deref(), Some("Arguments is nested too deeply to be checked"));
-        let long = json!({ "items": { "type": "null" } });
+        let endless = json!({ "allOf": [{ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }] }] });
+        assert!(found(endless, json!({})).is_some());
+        let too_long = Some("Arguments takes too long to check".to_owned());
+        assert_eq!(found(json!({ "$ref": "#" }), json!({})), too_long);
+        let nulls = json!({ "items": { "type": "null" } });
         let values = |count| Value::Array(vec![Value::Null; count]);
-        assert_eq!(found(long.clone(), values(MOST_WORK - 10)), None);
-        assert_eq!(found(long, values(MOST_WORK)).as_deref(), Some(problem));
+        assert_eq!(found(nulls.clone(), values(MOST_WORK - 1)), None);
+        let last = format!("Arguments[{}] takes too long to check", MOST_WORK - 1);
+        assert_eq!(found(nulls, values(MOST_WORK)), Some(last));
     }
 }

@@ -39,6 +39,8 @@ pub enum Cause {
     BrokenOff,
     /// The body ended early or is not what the Responses API sends.
     Unreadable(StreamFault),
+    /// The output has calls whose results no continuation could bring.
+    UnnameableCalls,
     /// The service reported an error inside a successful response.
     Failed(Box<ErrorBody>),
     /// The output was cut off where it cannot be used.
@@ -80,7 +82,10 @@ impl CallFailure {
             }
             Cause::Refused(refusal) => refusal.retryable(),
             Cause::Failed(error) => can_pass(error),
-            Cause::Silent { .. } | Cause::Unreadable(_) | Cause::Incomplete { .. } => false,
+            Cause::Silent { .. }
+            | Cause::Unreadable(_)
+            | Cause::UnnameableCalls
+            | Cause::Incomplete { .. } => false,
         };
         can_pass && !self.too_long() && !self.refused_storage()
     }
@@ -174,6 +179,10 @@ impl CallFailure {
                 "The connection to the model service broke in the middle of its answer.",
             ),
             Cause::Unreadable(fault) => Fault::new(ErrorCode::UpstreamProtocol, sentence(fault)),
+            Cause::UnnameableCalls => Fault::new(
+                ErrorCode::UpstreamProtocol,
+                "The model service sent too many calls, or an id that is empty, too long or used twice.",
+            ),
             Cause::Failed(error) => {
                 let message = "The model service reported a failure.";
                 let fault = Fault::new(ErrorCode::UpstreamFailed, message);

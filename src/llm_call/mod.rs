@@ -17,7 +17,7 @@ use futures_util::future::{Either, select};
 
 use crate::contract::limits;
 use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody};
-use crate::responses_api::{ModelOutput, ResponseEnd, StreamFault};
+use crate::responses_api::{ModelOutput, ResponseEnd};
 
 pub use endpoint::Endpoint;
 pub use failure::{CallFailure, Cause};
@@ -80,6 +80,7 @@ pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id:
         url,
         headers: endpoint.headers(),
         body: String::new(),
+        reads: &[],
     });
     match select(pin!(deletion), pin!(platform.sleep(endpoint.idle_timeout_ms))).await {
         Either::Left((Ok(response), _)) => match response.status {
@@ -100,7 +101,8 @@ async fn exchange<P: Platform>(
     let Reader { platform, endpoint, last_heard, .. } = reader;
     let mut headers = endpoint.headers();
     headers.insert(0, ("Accept".to_owned(), "text/event-stream".to_owned()));
-    let request = HttpRequest { method: HttpMethod::Post, url: endpoint.url(), headers, body };
+    let (method, url) = (HttpMethod::Post, endpoint.url());
+    let request = HttpRequest { method, url, headers, body, reads: &[] };
     let response = platform.send(request).await.map_err(|_| Cause::Unreachable)?;
     last_heard.set(platform.now_ms());
     request_id.set(response.header("x-request-id").map(str::to_owned));
@@ -115,7 +117,7 @@ async fn exchange<P: Platform>(
 fn usable(end: ResponseEnd) -> Result<UsableOutput, Cause> {
     match end {
         ResponseEnd::Completed(output) if !calls_can_get_results(&output) => {
-            Err(Cause::Unreadable(StreamFault::Malformed("calls that no result could name")))
+            Err(Cause::UnnameableCalls)
         }
         ResponseEnd::Completed(output) => Ok(UsableOutput { output, cut_off: None }),
         ResponseEnd::Incomplete { output, reason } => {

@@ -5,6 +5,8 @@
 mod json_service;
 mod redaction;
 mod secret_headers;
+mod service;
 
-pub use json_service::{ServiceFailure, post};
+pub use json_service::post;
 pub use secret_headers::SecretHeaders;
+pub use service::{Service, ServiceFailure, in_time};

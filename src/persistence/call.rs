@@ -2,6 +2,7 @@
 //! (interface §12).
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::contract::ToolResult;
 use crate::contract::closed_list::closed_list;
@@ -61,8 +62,8 @@ closed_list! {
 
 /// The question whether a call may run, as it was put when the model made the call, and its answer.
 /// Its JSON is that of the column and of the export.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "PascalCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", try_from = "Map<String, Value>")]
 pub struct CallApproval {
     /// The human may change the arguments.
     pub allow_edit: bool,
@@ -81,6 +82,24 @@ pub struct CallApproval {
     /// The human's arguments in place of the model's: JSON text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments_json: Option<String>,
+}
+
+impl TryFrom<Map<String, Value>> for CallApproval {
+    type Error = &'static str;
+
+    fn try_from(stored: Map<String, Value>) -> Result<Self, Self::Error> {
+        let text = |name| stored.get(name).and_then(Value::as_str).map(str::to_owned);
+        let allow_edit = stored.get("AllowEdit").and_then(Value::as_bool);
+        let decision = text("Decision").map(|name| Decision::parse(&name).ok_or("no decision"));
+        Ok(Self {
+            allow_edit: allow_edit.ok_or("AllowEdit is missing")?,
+            message: text("Message"),
+            decision: decision.transpose()?,
+            decided_by: text("DecidedBy"),
+            waited_ms: stored.get("WaitedMs").and_then(Value::as_u64),
+            arguments_json: text("ArgumentsJson"),
+        })
+    }
 }
 
 impl Call {

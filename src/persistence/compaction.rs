@@ -27,8 +27,7 @@ pub(super) fn note_window(
     progress.window_before.get_or_insert_with(before);
     progress.compactions.push(record);
     session.state.window = window;
-    // It was counted for another input.
-    session.state.context_tokens = None;
+    session.state.window_moved = true;
 }
 
 impl<D: Database> SessionStore<D> {

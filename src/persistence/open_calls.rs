@@ -25,13 +25,6 @@ impl<D: Database> SessionStore<D> {
         self.calls_by(statement, &[turn.into()])
     }
 
-    /// The calls of the turn's last model call that made any.
-    pub fn latest_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
-        let statement = "SELECT * FROM calls WHERE turn = ?
-            AND model_call = (SELECT MAX(model_call) FROM calls WHERE turn = ?) ORDER BY position";
-        self.calls_by(statement, &[turn.into(), turn.into()])
-    }
-
     /// The ids by which clients and tools know the calls of a turn.
     pub fn tool_call_ids(&self, turn: u64) -> Result<Vec<String>, Fault> {
         let statement = "SELECT tool_call_id FROM calls WHERE turn = ?";

@@ -53,6 +53,9 @@ pub struct Session {
 pub struct SessionState {
     /// Prompt tokens of the newest model call that reported them, summaries aside.
     pub context_tokens: Option<u64>,
+    /// Whether calls send another window of the conversation since then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub window_moved: bool,
     /// Tokens of all model calls that reported any.
     pub total_tokens: u64,
     /// The number of the newest model call.

@@ -24,8 +24,7 @@ pub(super) async fn ask(
     };
     let namespace = binding(env, name)
         .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;
-    let headers: Vec<_> = request.headers().collect();
-    let head = json!({ "method": request.method, "headers": headers });
+    let head = json!({ "method": request.method, "headers": request.headers() });
     let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();
     let sending = body.map(|body| Sending::begin(&init, body)).transpose()?;
     let object = namespace.unchecked_into::<DurableObjectNamespace>().get_by_name(&request.name)?;

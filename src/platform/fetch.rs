@@ -42,13 +42,14 @@ pub(super) async fn fetch(
             headers.insert("Content-Type".to_owned(), "application/json".into());
             "POST"
         }
+        HttpMethod::Get => "GET",
         HttpMethod::Delete => "DELETE",
     };
     let head = json!({ "method": method, "redirect": "manual", "headers": headers });
     let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();
     let sending = match request.method {
         HttpMethod::Post => Some(Sending::begin(&init, request.body)?),
-        HttpMethod::Delete => None,
+        HttpMethod::Get | HttpMethod::Delete => None,
     };
     let abort = AbortOnDrop::new()?;
     init.set_signal(Some(&abort.controller.signal()));
@@ -64,6 +65,7 @@ pub(super) async fn fetch(
         status,
         headers: looked_at
             .iter()
+            .chain(request.reads)
             .filter_map(|name| Some(((*name).to_owned(), headers.get(name).ok()??)))
             .collect(),
         body: FetchBody {

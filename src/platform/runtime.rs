@@ -39,6 +39,10 @@ impl Runtime {
         let name = state.id().name();
         Self { env, state, rows, class, name, files: FileBucket::default() }
     }
+
+    fn tenant_and_id(&self) -> Option<(&str, &str)> {
+        self.name.as_deref()?.split_once('/')
+    }
 }
 
 impl Platform for Runtime {
@@ -67,9 +71,9 @@ impl Platform for Runtime {
         &self,
         request: HttpRequest<impl RequestBody>,
     ) -> Result<HttpResponse<FetchBody>, HttpFault> {
-        let HttpRequest { method, url, headers, body } = request;
+        let HttpRequest { method, url, headers, body, reads } = request;
         // One copy of the code for all kinds of bodies.
-        fetch(HttpRequest { method, url, headers, body: &body as &dyn RequestBody }).await
+        fetch(HttpRequest { method, url, headers, body: &body as &dyn RequestBody, reads }).await
     }
 
     async fn search_workspace(
@@ -86,7 +90,7 @@ impl Platform for Runtime {
             url: &format!("https://object{INDEX_SEARCH}"),
             last_event_id: None,
             received_at: self.now_ms(),
-            key_id: None,
+            key_id: "",
         };
         let response = ask(&self.env, &request, Some(search)).await?;
         let text = response.text()?;
@@ -95,7 +99,7 @@ impl Platform for Runtime {
     }
 
     fn tenant(&self) -> Option<&str> {
-        self.name.as_deref()?.split_once('/').map(|(tenant, _)| tenant)
+        self.tenant_and_id().map(|(tenant, _)| tenant)
     }
 
     fn object_id(&self) -> String {
@@ -147,8 +151,7 @@ impl Platform for Runtime {
 
     fn log(&self, mut line: Value) {
         if let (ObjectClass::Session, Some(members)) = (self.class, line.as_object_mut()) {
-            let name = self.name.as_deref();
-            if let Some((tenant, session)) = name.and_then(|name| name.split_once('/')) {
+            if let Some((tenant, session)) = self.tenant_and_id() {
                 members.insert("tenant".to_owned(), tenant.into());
                 members.insert("session".to_owned(), session.into());
             }

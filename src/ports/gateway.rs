@@ -4,6 +4,7 @@
 use std::future::Future;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
 
 use super::{FileFault, HttpFault, RequestBody};
 
@@ -38,18 +39,19 @@ pub struct ObjectRequest<'a> {
     /// When the Worker in front received the request, in milliseconds since the epoch: requests may
     /// overtake each other on their way to the object.
     pub received_at: u64,
-    /// The `Id` of the client's key, where a client asks: for the object's log and trace.
-    pub key_id: Option<&'a str>,
+    /// The `Id` of the client's key, for the object's log and trace; empty where no client asks.
+    pub key_id: &'a str,
 }
 
 impl ObjectRequest<'_> {
-    /// The headers with which the object gets the request.
-    pub fn headers(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let position = self.last_event_id.clone().map(|position| ("Last-Event-ID", position));
-        let encoded = |id| utf8_percent_encode(id, NON_ALPHANUMERIC).to_string();
-        let key_id = self.key_id.map(|id| (KEY_ID, encoded(id)));
-        let received_at = (RECEIVED_AT, self.received_at.to_string());
-        [Some(received_at), key_id, position].into_iter().flatten()
+    /// The headers with which the object gets the request: texts by name.
+    pub fn headers(&self) -> Value {
+        let key_id = utf8_percent_encode(self.key_id, NON_ALPHANUMERIC).to_string();
+        let mut headers = json!({ RECEIVED_AT: self.received_at.to_string(), KEY_ID: key_id });
+        if let (Some(position), Some(members)) = (&self.last_event_id, headers.as_object_mut()) {
+            members.insert("Last-Event-ID".to_owned(), position.as_str().into());
+        }
+        headers
     }
 }
 

@@ -127,20 +127,25 @@ pub enum HttpMethod {
     /// With a JSON body.
     Post,
     /// Without a body.
+    Get,
+    /// Without a body.
     Delete,
 }
 
 /// An outgoing request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest<B = String> {
-    /// POST or DELETE.
+    /// POST, GET or DELETE.
     pub method: HttpMethod,
     /// Absolute URL, http or https.
     pub url: String,
     /// Headers besides `Content-Type: application/json`.
     pub headers: Vec<(String, String)>,
-    /// JSON text; not sent with a `Delete`.
+    /// JSON text; sent with a `Post` only.
     pub body: B,
+    /// Headers of a success that are read besides `x-request-id`, in lower case. Each read is a call into
+    /// JavaScript.
+    pub reads: &'static [&'static str],
 }
 
 /// The head of a response, with its body still to come.

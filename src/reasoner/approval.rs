@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::settlement::no_result;
 use super::turn_loop::{Reasoner, RunningTurn, tools_of};
-use crate::catalog::{APPROVE_TOOL, Approval};
+use crate::catalog::APPROVE_TOOL;
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};
 use crate::json::{first_member, for_each_member, violation};
@@ -62,10 +62,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 }
 
-/// The question that a call has to wait for.
-pub(super) fn question(asked: &Approval) -> CallApproval {
-    let Approval { allow_edit, message } = asked.clone();
-    CallApproval { allow_edit, message, ..CallApproval::default() }
+/// The question that a call has to wait for, as its tool was frozen.
+pub(super) fn question(asked: &RawValue) -> Result<CallApproval, Fault> {
+    let read = serde_json::from_str(asked.get());
+    read.map_err(|_| Fault::internal("The turn's tool list is unreadable."))
 }
 
 /// Whether the model makes a call again: the same tool, and equal arguments as JSON.

@@ -139,7 +139,7 @@ impl Input {
         for part in &self.parts {
             let before = extent.bytes;
             for items in store.items(&[&part.entry])? {
-                part.form.each_item(&items, |item| {
+                part.form.each_item(&items, &mut |item| {
                     extent.items += 1;
                     extent.bytes += item.get().len();
                 })?;

@@ -78,7 +78,7 @@ impl Form {
     }
 
     /// Writes each of an entry's items, a JSON array, in this form.
-    pub fn each_item(self, items: &str, mut write: impl FnMut(&RawValue)) -> Result<(), Fault> {
+    pub fn each_item(self, items: &str, write: &mut dyn FnMut(&RawValue)) -> Result<(), Fault> {
         let items: Vec<&RawValue> = serde_json::from_str(items)
             .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
         let begin = match self {

@@ -107,7 +107,9 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
                 let kind = part.entry.kind;
                 match part.form {
                     Form::AsStored => written.add_stored(&mut text, &stored, kind, (true, true))?,
-                    form => form.each_item(&stored, |item| written.add(&mut text, item.get()))?,
+                    form => {
+                        form.each_item(&stored, &mut |item| written.add(&mut text, item.get()))?;
+                    }
                 }
             }
         }

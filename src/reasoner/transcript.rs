@@ -109,6 +109,7 @@ impl Transcript {
             // Some services report zeros until a response is complete.
             if usage.prompt_tokens > 0 && !self.summary {
                 state.context_tokens = Some(usage.prompt_tokens);
+                state.window_moved = false;
             }
         }
     }

@@ -333,7 +333,8 @@ enum DraftPart<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::responses_api::{FunctionCall, ModelOutput, SseEvent};
+    use crate::encoding::SseEvent;
+    use crate::responses_api::{FunctionCall, ModelOutput};
 
     fn run(limit: usize, events: &[&str]) -> Result<(Vec<TextProgress>, ResponseEnd), StreamFault> {
         let mut accumulator = ResponseAccumulator::new(limit);

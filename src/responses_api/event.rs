@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::StreamFault;
 use super::error_body::ErrorBody;
 use super::output_item::MessagePart;
-use super::sse::SseEvent;
+use crate::encoding::SseEvent;
 
 /// One event. It borrows from its data.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 //! Everything here is pure: bytes and text in, values out. There is no I/O, no clock and no
 //! random number, and nothing here decides what a turn does with a model output.
 //!
-//! Architecture Invariant: this module names no other folder of the crate, so that no product
+//! Architecture Invariant: of the crate this module names only `encoding`, so that no product
 //! type reaches the wire by accident and no provider field reaches the public contract.
 
 mod accumulator;
@@ -21,7 +21,6 @@ mod request;
 mod response_end;
 mod said;
 mod split_character;
-mod sse;
 mod stream;
 mod token_counts;
 
@@ -44,9 +43,10 @@ pub use request::{
 };
 pub use response_end::{ModelOutput, ResponseEnd, end_of_json};
 pub use said::{Said, SaidPart};
-pub use sse::{SseDecoder, SseEvent, SseFault};
 pub use stream::{ResponseStream, StreamLimits};
 pub use token_counts::TokenCounts;
+
+use crate::encoding::SseFault;
 
 /// Why the reader refused the bytes of a model output. After any of these faults the output is
 /// unusable: the caller reports a protocol fault of the model service.

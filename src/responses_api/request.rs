@@ -185,12 +185,12 @@ impl<'a> ContentPart<'a> {
     }
 }
 
-/// `{"role":"system","content":[{"type":"input_text","text"}]}`: the boot prompt.
+/// `{"type":"message","role":"system","content":[{"type":"input_text","text"}]}`: the boot prompt.
 pub(crate) fn system_message(text: &str) -> serde_json::Result<Box<RawValue>> {
     to_raw_value(&Message { role: "system", content: &[ContentPart::text(text)] })
 }
 
-/// `{"role":"user","content":[…]}`.
+/// `{"type":"message","role":"user","content":[…]}`.
 pub(crate) fn user_message(content: &[ContentPart<'_>]) -> serde_json::Result<Box<RawValue>> {
     RawValue::from_string(user_message_json(content)?)
 }
@@ -263,7 +263,9 @@ impl Write for Length {
     }
 }
 
+/// The service needs no `type` where there is a role, but gateways drop messages without one.
 #[derive(Serialize)]
+#[serde(tag = "type", rename = "message")]
 struct Message<'a, P> {
     role: &'static str,
     content: &'a [P],
@@ -345,8 +347,8 @@ mod tests {
             json(&request, &[&system, &user]),
             concat!(
                 r#"{"model":"m","instructions":"i \"input\":[]","input":["#,
-                r#"{"role":"system","content":[{"type":"input_text","text":"Be \"brief\"."}]},"#,
-                r#"{"role":"user","content":[{"type":"input_text","text":"[MODE: general]"},"#,
+                r#"{"type":"message","role":"system","content":[{"type":"input_text","text":"Be \"brief\"."}]},"#,
+                r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"[MODE: general]"},"#,
                 r#"{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"},"#,
                 r#"{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,AA=="}]}],"#,
                 r#""tools":[{"type":"function","name":"build","description":"Builds.","#,

@@ -8,7 +8,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::SseEvent;
+use crate::encoding::SseEvent;
 
 /// The first half of a character, with which the last delta ended, as its escape.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use super::ordered_text::TextProgress;
 use super::reported::Reported;
 use super::response_end::{ResponseEnd, end_of_json};
 use super::split_character::SplitCharacter;
-use super::sse::{SseDecoder, SseFault};
+use crate::encoding::{SseDecoder, SseFault};
 
 /// The beginning of one JSON object that is read at once for its id, in bytes.
 const HEAD_BYTES: usize = 4096;

@@ -4,20 +4,21 @@ use super::assert_only;
 use super::sources::sources;
 
 /// Each folder with the folders that its code may name. Nothing else is permitted.
-const MAY_NAME: [(&str, &[&str]); 17] = [
+const MAY_NAME: [(&str, &[&str]); 18] = [
     ("encoding", &[]),
     ("json", &[]),
     ("contract", &["encoding", "json"]),
-    ("responses_api", &[]),
+    ("responses_api", &["encoding"]),
     ("catalog", &["json"]),
     ("ports", &["contract"]),
     ("outbound", &["catalog", "ports"]),
+    ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("files", &["contract", "encoding", "ports"]),
     ("retrieval", &["catalog", "contract", "encoding", "outbound", "ports"]),
     ("persistence", &["contract", "encoding", "files", "ports"]),
     ("composition", &["catalog", "contract", "encoding", "responses_api", "retrieval"]),
     ("llm_call", &["contract", "encoding", "ports", "responses_api"]),
-    ("server_tools", &["catalog", "contract", "files", "outbound", "ports"]),
+    ("server_tools", &["catalog", "contract", "files", "mcp", "outbound", "ports"]),
     (
         "reasoner",
         &[

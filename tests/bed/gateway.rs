@@ -1,6 +1,6 @@
 //! The runtime around the front Worker: `Gateway` over the world, one for each request.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use aptix_edge::entry::{Body, ContextSource, RequestHead, Response, SessionHost, SessionStream};
@@ -73,8 +73,8 @@ impl Gateway for TestGateway {
         request: &ObjectRequest<'_>,
         body: Option<impl RequestBody>,
     ) -> Result<Self::ObjectResponse, HttpFault> {
-        let headers: BTreeMap<_, _> = request.headers().collect();
-        let header = |name: &str| headers.get(name).cloned();
+        let headers = request.headers();
+        let header = |name: &str| headers[name].as_str().map(str::to_owned);
         let head = RequestHead { method: request.method, url: request.url, header: &header };
         let is_late = self.world.late_bodies.get() && body.is_some();
         let late = async || {

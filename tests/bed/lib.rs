@@ -15,6 +15,7 @@ mod lone_step;
 mod model_service;
 mod planned_model;
 mod platform;
+mod published_schema;
 mod reply;
 mod requests;
 mod response_stream;
@@ -32,6 +33,7 @@ pub use lone_step::LoneStep;
 pub use model_service::ModelService;
 pub use planned_model::{is_record, planned};
 pub use platform::{Player, World};
+pub use published_schema::assert_published;
 pub use reply::{
     Answer, Ending, Item, Reply, call, error_event, failed, http_error, incomplete,
     incomplete_without_items, raw, say, says,
@@ -39,5 +41,5 @@ pub use reply::{
 pub use requests::{results, turn, with};
 pub use scripted_service::{HttpReply, Piece};
 pub use session::{Bed, Heard, Pending};
-pub use streams::{Exchange, own_streams, recorded_exchanges, shared};
+pub use streams::{Exchange, own_streams, recorded_exchanges};
 pub use tool_service::ToolAnswer;

@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use aptix_edge::ports::{FileFault, HttpRequest, Platform};
+use aptix_edge::ports::{FileFault, HttpFault, HttpRequest, Platform};
 
 use super::instance::Instance;
 use super::platform::{TestPlatform, World};
@@ -27,6 +27,15 @@ impl LoneStep {
         let world = World::of_one_step(ScriptedService::replying(replies));
         let instance = Instance::new(1, None, Rc::clone(&world.executor));
         Self { platform: TestPlatform::new(Rc::clone(&world), instance), world }
+    }
+
+    /// Has a player give the replies, which can depend on their requests.
+    pub fn played_by(
+        player: impl Fn(&HttpRequest) -> Option<Result<HttpReply, HttpFault>> + 'static,
+    ) -> Self {
+        let step = Self::default();
+        step.world.player.replace(Some(Rc::new(player)));
+        step
     }
 
     pub fn with_secret(self, name: &'static str, value: &'static str) -> Self {

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::conversation::Conversation;
+use super::published_schema::assert_published;
 use super::reply::{Answer, Ending, Reply, http_error};
 use super::response_stream::{RenderedResponse, render};
 
@@ -182,8 +183,9 @@ impl ModelService {
         self.refusals.borrow().clone()
     }
 
-    /// Checks a request and decides on the reply.
+    /// Checks a request and decides on the reply. One that the published schema refuses fails its test.
     pub fn take(&self, body: &str) -> (Reply, Option<RenderedResponse>) {
+        assert_published(body);
         self.latest_body.replace(body.to_owned());
         let body: Value = serde_json::from_str(body).expect("a request is JSON");
         if !self.forgetful_of_bodies.get() {
@@ -414,7 +416,7 @@ fn check_item(item: &Value) -> Result<(), Refusal> {
     };
     let kind = item["type"].as_str().unwrap_or("message");
     let (required, optional): (&[&str], &[&str]) = match kind {
-        "message" => (&["role", "content"], &["type", "phase"]),
+        "message" => (&["type", "role", "content"], &["phase"]),
         "function_call" => (&["type", "call_id", "name", "arguments"], &[]),
         "function_call_output" => (&["type", "call_id", "output"], &[]),
         "reasoning" => (&["type", "id", "summary", "encrypted_content"], &[]),

@@ -343,18 +343,18 @@ impl Platform for TestPlatform {
         if !self.instance.alive() {
             return std::future::pending().await;
         }
-        let HttpRequest { method, url, headers, body } = request;
+        let HttpRequest { method, url, headers, body, reads } = request;
         let body = self.received(body).await?;
-        let request = HttpRequest { method, url, headers, body };
-        if let Some(service) = &self.world.scripted_service {
-            return Ok(self.http_response(service.take(request)?, None).await);
-        }
+        let request = HttpRequest { method, url, headers, body, reads };
         let player = self.world.player.borrow().clone();
         if let Some(player) = player {
             return match player(&request) {
                 Some(reply) => Ok(self.http_response(reply?, None).await),
                 None => std::future::pending().await,
             };
+        }
+        if let Some(service) = &self.world.scripted_service {
+            return Ok(self.http_response(service.take(request)?, None).await);
         }
         let path = request.url.split('?').next().unwrap_or_default();
         if !path.contains("/responses") {
@@ -364,7 +364,7 @@ impl Platform for TestPlatform {
         self.world.model_calls.borrow_mut().push(line);
         match request.method {
             HttpMethod::Delete => Ok(self.delete_response(path).await),
-            HttpMethod::Post => self.ask_model(&request.body).await,
+            HttpMethod::Get | HttpMethod::Post => self.ask_model(&request.body).await,
         }
     }
 

@@ -15,7 +15,7 @@ pub struct Exchange {
 }
 
 /// A file or folder beside the project's.
-pub fn shared(name: &str) -> PathBuf {
+pub(crate) fn shared(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name)
 }
 

@@ -6,24 +6,29 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Rig } from '../e2e/harness.mjs';
+import { demoCatalog } from '../stand_in/demo_catalog.mjs';
 import { standIn } from '../stand_in/server.mjs';
 import { startBrowser } from './chromium.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SHOTS = fileURLToPath(new URL('../../build-playground-shots/', import.meta.url));
 /** The longest wait for what a page should show, in ms. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 30_000;
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 780 };
 
 export class Playground {
   rig;
   #model;
+  #demo;
   #browser;
   #pages = new Set();
 
-  /** `vars` and `catalog` as for a `Rig`; `wordMs`: the stand-in's pause before each word. */
-  static async start({ vars = {}, catalog = () => {}, wordMs = 2, browser = true } = {}) {
+  /**
+   * `vars` and `catalog` as for a `Rig`; without `catalog`, that of `make dev`. `wordMs`: the stand-in's pause before each
+   * word.
+   */
+  static async start({ vars = {}, catalog, wordMs = 2, browser = true } = {}) {
     const playground = new Playground();
     playground.#model = await standIn({ wordMs });
     const url = playground.#model.url;
@@ -31,7 +36,9 @@ export class Playground {
       document.AgentContexts.default.BaseUrl = url;
       catalog(document, services);
     };
-    playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, ...vars }, catalog: changes });
+    playground.#demo = await demoCatalog();
+    const served = catalog ? changes : playground.#demo.catalog;
+    playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, ...vars }, catalog: served });
     await playground.rig.start();
     if (browser) playground.#browser = await startBrowser();
     return playground;
@@ -66,6 +73,7 @@ export class Playground {
     await this.#browser?.close();
     await this.rig?.dispose();
     await this.#model?.close();
+    this.#demo?.close();
   }
 }
 

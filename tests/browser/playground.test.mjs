@@ -26,7 +26,6 @@ test('the page is less than 200 KB gzipped, and its types hold', () => {
 
 describe('the playground', { skip: withoutBrowser }, () => {
   let playground;
-  const message = (page) => page.getByRole('textbox', { name: 'Message' });
 
   before(async () => {
     playground = await Playground.start({
@@ -100,40 +99,6 @@ describe('the playground', { skip: withoutBrowser }, () => {
     await hasStatus(refused, 'completed');
     await refused.getByText('Not to her.').last().waitFor();
     assert.equal(playground.rig.tools.requests.length, 1);
-  });
-
-  test('a reload in the middle of an answer shows the words, and then the whole answer once', async () => {
-    const page = await playground.page();
-    const turn = await say(page, 'Give a slow answer.');
-    await turn.getByText('This answer comes').waitFor();
-    assert.equal(await turn.getAttribute('data-status'), 'running');
-    await page.reload();
-    await page.getByText('Give a slow answer.').last().waitFor();
-    await hasStatus(page.locator('.turn'), 'completed');
-    assert.equal((await page.locator('.answer .markdown').allInnerTexts()).join('|'), SLOW_ANSWER);
-
-    const waiting = await say(page, 'Please read notes.txt.');
-    await hasStatus(waiting, 'awaiting_tools');
-    await page.reload();
-    await page.getByLabel('Result, as JSON or as plain text').fill('A note.');
-    await page.getByRole('button', { name: 'Send result' }).click();
-    await page.getByText('Its first line is: “A note.”').waitFor();
-    assert.equal(await page.locator('.turn').count(), 2);
-  });
-
-  test('a turn is stopped, and one that failed says why and can be sent again', async () => {
-    const page = await playground.page();
-    const turn = await say(page, 'Give a slow answer.');
-    await turn.getByText('This answer').waitFor();
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await hasStatus(turn, 'aborted');
-    const failed = await say(page, 'Be overloaded.');
-    await hasStatus(failed, 'failed');
-    await failed.getByText('upstream_unavailable').waitFor();
-    await assertAccessible(page);
-    await failed.getByRole('button', { name: 'Send it again' }).click();
-    await hasStatus(failed, 'running');
-    await hasStatus(failed, 'failed');
   });
 
   test('everything is done by keyboard', async () => {
@@ -213,6 +178,10 @@ describe('the playground', { skip: withoutBrowser }, () => {
     const read = await say(page, 'Please read notes.md.');
     await hasStatus(read, 'completed');
     await read.getByText('Its first line is: “# Of pelicans”').waitFor();
+    const later = await say(page, 'Please read later.md.');
+    await hasStatus(later, 'awaiting_tools');
+    await hand('drop', 'later.md', 'text/markdown', Buffer.from('# Later\n').toString('base64'));
+    await later.getByText('Its first line is: “# Later”').waitFor();
   });
 
   test('what a model writes runs nothing and loads nothing, and its code is coloured and copied', async () => {
@@ -273,7 +242,10 @@ describe('the playground', { skip: withoutBrowser }, () => {
         await assertAccessible(page);
         await page.keyboard.press('Alt+n');
         await hasStatus(await say(page, 'Switch to DDR authoring.'), 'completed');
-        await hasStatus(await say(page, 'Call the tool clock.'), 'completed');
+        const file = { name: 'README.md', mimeType: 'text/markdown', buffer: Buffer.from('# The zoo\n') };
+        await page.getByLabel('Attach files').setInputFiles(file);
+        await page.getByRole('list', { name: 'Attachments' }).waitFor();
+        await hasStatus(await say(page, 'Please read README.md.'), 'completed');
         await hasStatus(await say(page, 'Call the tool send_mail with the word ann.'), 'awaiting_tools');
         await page.shot(`${name}-${colorScheme}`);
         await assertAccessible(page);
@@ -293,6 +265,83 @@ describe('the playground', { skip: withoutBrowser }, () => {
       });
     }
   }
+});
+
+// An answer of seventeen words takes seven seconds here, so that a slow machine comes to its middle, too.
+describe('the playground while an answer comes', { skip: withoutBrowser }, () => {
+  let playground;
+
+  before(async () => {
+    playground = await Playground.start({ wordMs: 20 });
+  });
+  afterEach(() => playground.closePages());
+  after(() => playground?.stop());
+
+  test('each suggestion of an empty session leads where it says, up to the file of an approved call', async () => {
+    const page = await playground.page();
+    const suggested = page.locator('.welcome button');
+    const suggest = async (words, until) => {
+      await suggested.filter({ hasText: words }).click();
+      const turn = page.locator('.turn');
+      await until(turn);
+      return turn;
+    };
+    assert.equal(await suggested.count(), 6);
+    for (const [words, until] of [
+      ['What can you do?', (turn) => turn.getByText('I am the stand-in').waitFor()],
+      ['Switch to DDR authoring.', (turn) => turn.getByText('We will work out a Detailed Design Record').waitFor()],
+      ['Please read README.md.', (turn) => turn.getByRole('button', { name: 'Answer with a file' }).waitFor()],
+      ['Reason about it.', (turn) => turn.locator('summary', { hasText: 'Reasoning' }).waitFor()],
+      ['Give a slow answer.', (turn) => turn.getByText('This answer comes').waitFor()],
+    ]) {
+      await suggest(words, until);
+      await page.keyboard.press('Alt+n');
+    }
+    const turn = await suggest('Call the tool send_postcard', (asked) => asked.getByRole('button', { name: 'Approve' }).click());
+    const [download] = await Promise.all([page.waitForEvent('download'), turn.getByRole('link', { name: 'postcard to Ann.txt' }).click()]);
+    assert.match(readFileSync(await download.path(), 'utf8'), /To Ann/);
+    assert.equal(await page.locator('.sessions li').count(), 6);
+  });
+
+  test('a reload in the middle of an answer shows the words, and then the whole answer once', async () => {
+    const page = await playground.page();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer comes').waitFor();
+    assert.equal(await turn.getAttribute('data-status'), 'running');
+    await page.reload();
+    await page.getByText('Give a slow answer.').last().waitFor();
+    await hasStatus(page.locator('.turn'), 'completed');
+    assert.equal((await page.locator('.answer .markdown').allInnerTexts()).join('|'), SLOW_ANSWER);
+
+    const waiting = await say(page, 'Please read notes.txt.');
+    await hasStatus(waiting, 'awaiting_tools');
+    await page.reload();
+    await page.getByLabel('Result, as JSON or as plain text').fill('A note.');
+    await page.getByRole('button', { name: 'Send result' }).click();
+    await page.getByText('Its first line is: “A note.”').waitFor();
+    assert.equal(await page.locator('.turn').count(), 2);
+  });
+
+  test('a turn is stopped, and one that failed says why and can be sent again', async () => {
+    const page = await playground.page();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(turn, 'aborted');
+    const waiting = await say(page, 'Please read README.md.');
+    await hasStatus(waiting, 'awaiting_tools');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(waiting, 'aborted');
+    await waiting.getByText('not answered').waitFor();
+    assert.equal(await waiting.getByLabel('Result, as JSON or as plain text').count(), 0);
+    const failed = await say(page, 'Be overloaded.');
+    await hasStatus(failed, 'failed');
+    await failed.getByText('upstream_unavailable').waitFor();
+    await assertAccessible(page);
+    await failed.getByRole('button', { name: 'Send it again' }).click();
+    await hasStatus(failed, 'running');
+    await hasStatus(failed, 'failed');
+  });
 });
 
 test('where keys are asked for, the page asks for one, keeps it in memory and forgets it with a reload', { skip: withoutBrowser }, async () => {
@@ -321,14 +370,36 @@ test('where keys are asked for, the page asks for one, keeps it in memory and fo
   }
 });
 
-test('without PLAYGROUND there is no page', async () => {
-  const playground = await Playground.start({ vars: { PLAYGROUND: 'off' }, browser: false });
+/** The status of a target, and what its head says of kind and keeping. */
+async function headOf(playground, target, method) {
+  const response = await fetch(new URL(target, playground.rig.url), { method });
+  const kind = response.headers.get('content-type').split(';')[0];
+  return { answer: [response.status, kind, response.headers.get('cache-control')], headers: response.headers, text: await response.text() };
+}
+
+test('the page and its files are served to GET and HEAD, and without PLAYGROUND they are not', async () => {
+  const script = `/playground/${readdirSync(path.join(PAGE, 'playground')).find((file) => file.startsWith('page') && file.endsWith('.js'))}`;
+  const playground = await Playground.start({ browser: false });
   try {
-    for (const target of ['/', '/index.html', `/playground/${readdirSync(path.join(PAGE, 'playground'))[0]}`]) {
-      const response = await fetch(new URL(target, playground.rig.url));
-      assert.deepEqual([response.status, (await response.json()).Errors[0].ErrorCode], [404, 'not_found'], target);
+    for (const method of ['GET', 'HEAD']) {
+      const page = await headOf(playground, '/', method);
+      assert.deepEqual(page.answer, [200, 'text/html', 'no-cache'], method);
+      assert.match(page.headers.get('content-security-policy'), /^default-src 'none'; /);
+      assert.equal(page.text, method === 'GET' ? readFileSync(path.join(PAGE, 'index.html'), 'utf8') : '');
+      const file = await headOf(playground, script, method);
+      assert.deepEqual(file.answer, [200, 'text/javascript', 'public, max-age=31536000, immutable'], method);
     }
+    assert.deepEqual((await headOf(playground, '/playground/nothing.js', 'GET')).answer, [404, 'application/json', 'no-store']);
   } finally {
     await playground.stop();
+  }
+  const without = await Playground.start({ vars: { PLAYGROUND: 'off' }, browser: false });
+  try {
+    for (const target of ['/', '/index.html', script]) {
+      const { answer, text } = await headOf(without, target, 'GET');
+      assert.deepEqual([...answer, JSON.parse(text).Errors[0].ErrorCode], [404, 'application/json', 'no-store', 'not_found'], target);
+    }
+  } finally {
+    await without.stop();
   }
 });

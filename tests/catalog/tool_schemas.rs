@@ -66,7 +66,7 @@ fn schema() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..Default::default() })]
     #[test]
     fn of_the_keywords_that_are_known_every_verdict_is_json_schema_s(
         schema in schema(), one in prop::sample::select(vec!["string", "array"]), value in value(),

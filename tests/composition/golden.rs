@@ -3,34 +3,13 @@
 //! A golden holds the body's members in the order in which they are sent, one to a line. It is
 //! written anew only on demand: `UPDATE_GOLDENS=1 cargo test --test composition`.
 
-// A note that the schema was not at hand is part of the result.
-#![allow(clippy::print_stdout)]
-
 use std::path::Path;
-use std::sync::LazyLock;
 
-use serde_json::Value;
-
-static SCHEMA: LazyLock<Option<jsonschema::Validator>> = LazyLock::new(|| {
-    let path = in_crate("../shared/openai/create-response.schema.json");
-    let Ok(schema) = std::fs::read(&path) else {
-        println!("skipped: the request schema is not at {path}");
-        return None;
-    };
-    let mut schema: Value = serde_json::from_slice(&schema).unwrap();
-    // A keyword of an older draft, which the current one refuses.
-    let filter = schema["$defs"]["CompoundFilter"].as_object_mut().unwrap();
-    filter.remove("$recursiveAnchor");
-    Some(jsonschema::validator_for(&schema).unwrap())
-});
+use bed::assert_published;
 
 /// The body is what `goldens/composition/{name}.json` says, and the published schema accepts it.
 pub(crate) fn assert_golden(name: &str, body: &str) {
-    if let Some(schema) = SCHEMA.as_ref() {
-        let body: Value = serde_json::from_str(body).unwrap();
-        let faults: Vec<String> = schema.iter_errors(&body).map(|e| e.to_string()).collect();
-        assert_eq!(faults, Vec::<String>::new(), "{name}");
-    }
+    assert_published(body);
     let path = in_crate(&format!("tests/goldens/composition/{name}.json"));
     let body = indented(body);
     if std::env::var("UPDATE_GOLDENS").is_ok_and(|update| update == "1") {

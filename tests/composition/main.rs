@@ -17,7 +17,9 @@ use aptix_edge::composition::{
 use aptix_edge::contract::{ErrorCode, ExecuteRequest, ToolOutcome, UserTurn, Warning, parse};
 use aptix_edge::responses_api::for_replay;
 use aptix_edge::retrieval::{Chunk, Retrieved};
+use bed::{Bed, http_error};
 use golden::assert_golden;
+use replay::{Bundle, rebuild};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -514,12 +516,17 @@ fn tools_that_the_service_still_has_are_not_sent_again() {
     );
 }
 
+/// The result of a tool that shows a picture.
+const PICTURE: &str = r#"[ {"type":"input_text","text":"A dot:"},
+    {"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgo=","detail":"low"} ]"#;
+
 #[test]
 fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
     let outputs = tool_outputs([
         ("call_b", &ToolOutcome::Result(r#"{ "Id" : "DDR-1" }"#.to_owned())),
         ("call_a", &ToolOutcome::Error("The user said \"no\".".to_owned())),
         ("call_c", &ToolOutcome::Result("null".to_owned())),
+        ("call_d", &ToolOutcome::Result(PICTURE.to_owned())),
     ])
     .unwrap();
     let outputs = items(&outputs);
@@ -540,6 +547,27 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
         },
         &outputs,
     );
+}
+
+#[test]
+fn a_summary_is_asked_for_without_tools_and_stands_for_the_turns_that_it_tells_of() {
+    let bed = Bed::new();
+    bed.configure(|catalog| {
+        let agent = &mut catalog["AgentContexts"]["default"];
+        agent["Compaction"] = json!({ "Prompt": "Summarise it." });
+        agent["ModelParameters"] =
+            json!({ "text": { "format": { "type": "json_object" } }, "top_p": 0.5 });
+    });
+    bed.post(&bed::turn("t1", &format!("One [plan: server] {}", "word ".repeat(250)))).final_text();
+    bed.post(&bed::turn("t2", "Two")).final_text();
+    let too_long = json!({ "code": "context_length_exceeded" });
+    bed.world.model.spoil_once_after(0, http_error(400, too_long, &[]));
+    bed.post(&bed::turn("t3", "Three")).final_text();
+    let bundle = Bundle::read(&bed.asked("GET", "/sessions/s/export", "").text).unwrap();
+    let asked = &bundle.turns[2];
+    let summary = asked.model_calls.iter().find(|call| call.summarised.is_some()).unwrap();
+    assert_golden("summary", &rebuild(&bundle, asked, summary).unwrap());
+    assert_golden("after_a_summary", &bed.world.model.latest_body());
 }
 
 #[test]

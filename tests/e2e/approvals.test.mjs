@@ -97,7 +97,7 @@ test('edited arguments run where the tool permits it and they fit, and a faulty 
   const refused = await send({ Approved: true, Arguments: { to: 7 } }, { Approved: true, Arguments: { q: 'b' } });
   assert.deepEqual(refusalOf(refused), [400, 'invalid_field', 'invalid_field']);
   assert.deepEqual(refused.json.Errors.map(({ Path }) => Path), ['/ToolResults/0/ResultJson', '/ToolResults/2/ResultJson']);
-  assert.match(refused.json.Errors[0].Message, /Arguments\.to must be of type string/);
+  assert.match(refused.json.Errors[0].Message, /Arguments\.to must keep to "type": "string"/);
   assert.equal((await get(path)).Status, 'awaiting_tools');
 
   const final = resultOf(await send({ Approved: true, Arguments: { to: 'bob' } }, { Approved: true }));

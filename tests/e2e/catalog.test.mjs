@@ -1,8 +1,8 @@
 // The sources of the catalog, and the effects of a faulty one (interface §6).
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { API_KEY, MODEL, Rig, clientTool, eventually, httpTool, refusalOf, resultOf, userTurn } from './harness.mjs';
-import { answer, call, silence, text } from './scripted_model.mjs';
+import { API_KEY, MODEL, Rig, catalogOf, clientTool, eventually, httpTool, refusalOf, resultOf, userTurn } from './harness.mjs';
+import { answer, call, cited, refusal, silence, text } from './scripted_model.mjs';
 
 let rig;
 afterEach(async () => {
@@ -21,7 +21,7 @@ test('without a catalog of its own a deployment has the built-in one', async () 
   const [{ body, headers }] = rig.model.requests;
   assert.deepEqual([body.model, headers.authorization], [MODEL, `Bearer ${API_KEY}`]);
   assert.equal(body.input[0].role, 'system');
-  rig.check();
+  await rig.check();
 });
 
 test('the conversation context decides on model and mode', async () => {
@@ -57,7 +57,7 @@ test('headers, query and parameters of the catalog go with a call', async () => 
   assert.deepEqual([body.reasoning, body.max_output_tokens, body.include], [{ effort: 'low' }, 500, ['web_search_call.results']]);
   assert.deepEqual(body.context_management, [{ type: 'compaction', compact_threshold: 200_000 }]);
   assert.match(body.prompt_cache_key, /^[0-9a-f]{32}$/);
-  rig.check();
+  await rig.check();
 });
 
 test('with Continuation replay nothing is stored and the whole conversation is sent each time', async () => {
@@ -70,6 +70,37 @@ test('with Continuation replay nothing is stored and the whole conversation is s
   assert.deepEqual([one.store, two.store, two.previous_response_id], [false, false, undefined]);
   assert.match(JSON.stringify(two.input), /First\.[^]*One\.[^]*Second\./);
   assert.deepEqual(rig.model.leftovers, []);
+});
+
+const toDdr = call('agent_change_mode', { mode: 'ddr_authoring', branch: false, reason: 'asked' });
+
+test('a mode whose text is JSON gives that JSON and nothing beside it, and a refusal is an answer with a warning', async () => {
+  const schema = { type: 'object', properties: { title: { type: 'string' } }, required: ['title'], additionalProperties: false };
+  const format = { type: 'json_schema', name: 'record', strict: true, schema };
+  await started({ catalog: ({ Modes }) => Object.assign(Modes[1], { ModelParameters: { text: { format } } }) });
+  const page = { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 0, end_index: 1 };
+  rig.model.script(answer(toDdr), answer(cited('{"title":"A cache"}', [page])), answer(refusal('I will', ' not.')));
+  const turn = userTurn({ Streaming: true });
+  const stream = await (await rig.stream(turn)).end();
+  assert.deepEqual([stream.keptText, JSON.parse(stream.result).Result.PrimaryOutputText], ['{"title":"A cache"}', '{"title":"A cache"}']);
+  assert.deepEqual(rig.model.bodies.map(({ text: asked }) => asked), [undefined, { format }]);
+  const refused = resultOf(await rig.post({ SessionId: turn.SessionId, TurnId: 'next', Instruction: 'Another.' }));
+  assert.deepEqual([refused.Kind, refused.PrimaryOutputText, refused.UserWarnings.length], ['final', 'I will not.', 1]);
+  await rig.check();
+});
+
+test('a mode that has left the catalog gives way with the next turn; a byte order mark before the catalog does no harm', async () => {
+  await started();
+  rig.model.script(answer(toDdr), answer(text('Yes.')), answer(text('On.')));
+  const turn = userTurn();
+  assert.equal(resultOf(await rig.post(turn)).ModeDisplayName, 'DDR Authoring');
+  const without = catalogOf({ modelUrl: rig.model.url }, ({ Modes }) => Modes.pop());
+  await rig.restart({ catalog: `\ufeff${JSON.stringify(without)}` });
+  const next = resultOf(await rig.post({ SessionId: turn.SessionId, TurnId: 'next', Instruction: 'Go on.' }));
+  assert.deepEqual([next.ModeDisplayName, next.PrimaryOutputText, next.UserWarnings?.length], ['General', 'On.', 1]);
+  const { History } = resultOf(await rig.get(`/sessions/${turn.SessionId}/modes`));
+  assert.deepEqual(History.map(({ PreviousMode, NewMode }) => [PreviousMode, NewMode]), [['general', 'ddr_authoring'], ['ddr_authoring', 'general']]);
+  await rig.check();
 });
 
 test('a catalog that is not JSON is catalog_invalid', async () => {

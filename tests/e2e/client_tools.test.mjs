@@ -131,6 +131,8 @@ test('a continuation is repeated like any request, and results after the end are
   assert.equal(second.text, first.text);
   assert.equal(second.headers.get('idempotent-replayed'), 'true');
   assert.equal(rig.model.requests.length, 2);
+  const others = { ...ids, ToolResults: calls.map((each) => resultFor(each, '"another"')) };
+  assert.deepEqual(refusalOf(await rig.post(others)), [409, 'turn_conflict']);
 
   rig.model.script(answer(text('Plain.')));
   const plain = userTurn();

@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
 import { EventStream } from './event_stream.mjs';
 import { PublishedInterface } from './published_interface.mjs';
+import { checkPublished } from './published_request.mjs';
 import { ScriptedModel } from './scripted_model.mjs';
 import { ToolService } from './tool_service.mjs';
 
@@ -238,11 +239,12 @@ export class Rig {
   }
 
   /**
-   * Fails when the finished test left replies in the script, when a response violates the published document, or when a
-   * response or log line contains hidden words.
+   * Fails when the finished test left replies in the script, when a request to the model service or a response violates
+   * the published document, or when a response or log line contains hidden words.
    */
   async check() {
     assert.deepEqual(this.model.leftovers, []);
+    for (const body of this.model.bodies) await checkPublished(body);
     for (const answer of this.answers) if (answer.method) await this.#published?.check(answer);
     const hidden = [[API_KEY], [TOOL_SECRET], [FILE_LINK_KEY], ...this.#hidden];
     for (const line of this.logs) {

@@ -121,7 +121,8 @@ function ask(url, options, body, pid) {
   return new Promise((resolve) => {
     const time = () => performance.now() - waitedMs(pid) - waitedMs(process.pid);
     const from = time();
-    const done = (status) => resolve({ ms: time() - from, status });
+    // The two processes may have waited at the same time, which a quick probe would make less than no time.
+    const done = (status) => resolve({ ms: Math.max(0, time() - from), status });
     const request = http.request(url, options, (response) => {
       response.resume();
       response.on('end', () => done(response.statusCode));

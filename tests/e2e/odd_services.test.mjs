@@ -95,7 +95,7 @@ test('a service that takes no output for its own calls, not even a stand-in, blo
   assert.equal(resultOf(next).PrimaryOutputText, 'Fine.');
   const { input, previous_response_id: chain } = rig.model.bodies.at(-1);
   assert.equal(chain, undefined);
-  assert.deepEqual(input.map(({ type, role }) => type ?? role), ['system', 'user', 'user']);
+  assert.deepEqual(input.map(({ role }) => role), ['system', 'user', 'user']);
   assert.match(JSON.stringify(input), /Look for it\.[^]*Then tell me\./);
 });
 
@@ -121,6 +121,29 @@ for (const [what, refused, before, Unchained] of [
     assert.deepEqual(ModelCalls.map((made) => [made.Stored, made.Unchained]), [[false, Unchained]]);
   });
 }
+
+for (const [service, lost] of [
+  ['Llama Stack', (id) => raw([`data: {"error":{"message":"400: Invalid value: Response with id ${id} not found"}}\n\n`])],
+  ['vLLM', (id) => httpError(404, { message: `Response with id '${id}' not found.`, param: 'response_id' })],
+]) {
+  test(`a chain that is lost in the words of ${service} is begun again with the whole conversation`, async () => {
+    rig.model.script(answer(text('One.')));
+    const turn = userTurn({ Instruction: 'First.' });
+    resultOf(await rig.post(turn));
+    rig.model.script(lost(rig.model.requests[0].responseId), answer(text('Two.')));
+    const next = await rig.post({ SessionId: turn.SessionId, TurnId: 'next', Instruction: 'Second.' });
+    assert.equal(resultOf(next).PrimaryOutputText, 'Two.');
+    assert.equal(rig.model.bodies.at(-1).previous_response_id, undefined);
+    assert.match(rig.model.lastSeen, /First\.[^]*One\.[^]*Second\./);
+  });
+}
+
+test('a response that says it is completed and reports an error is a failure', async () => {
+  const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Half of' }] }];
+  const response = { id: 'resp_cut', status: 'completed', error: { message: 'the connection broke' }, output };
+  rig.model.script(raw([`data: ${JSON.stringify({ type: 'response.completed', response })}\n\n`]));
+  assert.deepEqual(refusalOf(await rig.post(userTurn())), [502, 'upstream_failed']);
+});
 
 // The shortest stream that services send: only deltas and the last event.
 const frame = (event) => `data: ${JSON.stringify(event)}\n\n`;

@@ -1,14 +1,35 @@
 // The views of a session: its turns in pages, and the trace of a turn (interface §1).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BOOT_PROMPT, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { answer, call, httpError, text } from './scripted_model.mjs';
+import { BOOT_PROMPT, clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { USAGE, answer, call, httpError, text } from './scripted_model.mjs';
 
 const rig = rigForFile({
   catalog: (catalog, { toolUrl }) => {
     catalog.ServerTools.push(httpTool('look', toolUrl));
     catalog.Modes[0].Tools.push('look');
   },
+});
+
+test('a session is shown with its mode, its turns, what it waits for, and the tokens of its newest call', async () => {
+  const usage = { ...USAGE, input_tokens: 250, total_tokens: 270 };
+  rig.model.script(answer(call('read_file', { path: 'a' })), answer(text('Read.')).with({ usage }));
+  const turn = userTurn({ ToolsJson: JSON.stringify([clientTool('read_file')]) });
+  const shown = async () => {
+    const { CreatedAt, UpdatedAt, ...view } = resultOf(await rig.get(`/sessions/${turn.SessionId}`));
+    assert.ok(Date.parse(CreatedAt) <= Date.parse(UpdatedAt), `${CreatedAt} ${UpdatedAt}`);
+    return view;
+  };
+  const session = {
+    SessionId: turn.SessionId, ModeDisplayName: 'General', AgentContextId: 'default', ConversationContextId: 'default', TurnCount: 1,
+  };
+  const { ToolCalls } = resultOf(await rig.post(turn));
+  const waiting = { TurnId: turn.TurnId, Status: 'awaiting_tools', ToolCalls };
+  assert.deepEqual(await shown(), { ...session, ContextTokens: 100, LatestTurn: waiting, LiveTurn: waiting });
+  const ToolResults = ToolCalls.map(({ ToolCallId }) => ({ ToolCallId, ExecutionMs: 1, ResultJson: '"A"' }));
+  resultOf(await rig.post({ SessionId: turn.SessionId, TurnId: turn.TurnId, ToolResults }));
+  const completed = { TurnId: turn.TurnId, Status: 'completed' };
+  assert.deepEqual(await shown(), { ...session, ContextTokens: 250, LatestTurn: completed });
 });
 
 test('turns are listed oldest first, in pages that meet without a gap', async () => {

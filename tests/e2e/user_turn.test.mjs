@@ -51,8 +51,9 @@ test('a first turn sends the documented request and answers with one final resul
   assert.deepEqual(body, {
     model: MODEL,
     input: [
-      { role: 'system', content: [{ type: 'input_text', text: BOOT_PROMPT }] },
+      { type: 'message', role: 'system', content: [{ type: 'input_text', text: BOOT_PROMPT }] },
       {
+        type: 'message',
         role: 'user',
         content: [
           { type: 'input_text', text: '[MODE: general]\n\n[INSTRUCTION]\nExplain `a`.' },
@@ -88,7 +89,7 @@ test('a second turn chains to the first and sends only what is new', async () =>
   const [one, two, three] = rig.model.requests;
   assert.deepEqual(two.body, {
     model: MODEL,
-    input: [{ role: 'user', content: [{ type: 'input_text', text: '[MODE: general]\n\n[INSTRUCTION]\nAnd then?' }] }],
+    input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: '[MODE: general]\n\n[INSTRUCTION]\nAnd then?' }] }],
     tools: one.body.tools,
     previous_response_id: one.responseId,
     store: true,
@@ -98,6 +99,7 @@ test('a second turn chains to the first and sends only what is new', async () =>
   assert.equal(three.body.previous_response_id, two.responseId);
   assert.deepEqual(three.body.input, [
     {
+      type: 'message',
       role: 'user',
       content: [
         { type: 'input_text', text: '[MODE: general]\n\n[INSTRUCTION]\nNow?' },

@@ -160,12 +160,14 @@ fn a_call_is_one_post_with_the_body_as_it_is_and_a_key_when_there_is_one() {
                 url: "https://model.example/v1/responses".to_owned(),
                 headers: vec![accept.clone(), bearer],
                 body: body.to_owned(),
+                reads: &[],
             },
             HttpRequest {
                 method: HttpMethod::Post,
                 url: "http://m/v1/responses".to_owned(),
                 headers: vec![accept],
                 body: body.to_owned(),
+                reads: &[],
             },
         ]
     );
@@ -438,6 +440,19 @@ fn a_failure_inside_a_response_is_the_service_s_and_may_pass() {
                 .with("Attempts", 1)
         )
     );
+}
+
+#[test]
+fn calls_that_no_result_could_name_are_a_fault_of_the_service_in_one_sentence() {
+    let call = |id: &str| CALL.replace(r#""c""#, &format!(r#""{id}""#));
+    let message =
+        "The model service sent too many calls, or an id that is empty, too long or used twice.";
+    let fault = Fault::new(ErrorCode::UpstreamProtocol, message).with("Attempts", 1);
+    let many: Vec<String> = (0..1001).map(|number| call(&format!("c{number}"))).collect();
+    for items in [format!("{CALL},{CALL}"), call(""), call(&"c".repeat(129)), many.join(",")] {
+        let reply = HttpReply::new(200, &completed(&items));
+        assert_eq!(failed(reply), (false, fault.clone()), "{}", items.len());
+    }
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn input(bundle: &Bundle, call: &ModelCall) -> Result<String, NotRebuilt> {
                     items.extend(Some(stored.to_owned()).filter(|items| !items.is_empty()));
                 }
                 form => form
-                    .each_item(entry.items.get(), |item| items.push(item.get().to_owned()))
+                    .each_item(entry.items.get(), &mut |item| items.push(item.get().to_owned()))
                     .map_err(|_| unreadable())?,
             }
         }

@@ -85,6 +85,7 @@ fn request_to(url: &str, arguments: &str) -> HttpRequest {
         body: format!(
             r#"{{"ToolCallId":"call_1","Name":"lookup","Arguments":{arguments},"SessionId":"s","TurnId":"t"}}"#
         ),
+        reads: &[],
     }
 }
 

@@ -28,6 +28,6 @@ export async function demoCatalog() {
 
 /** The result of a call: the postcard, as a file. */
 const postcard = ({ to }) => ({
-  sent: true,
+  text: `The postcard to ${to} is written.`,
   Files: [{ Name: `postcard to ${to}.txt`.replaceAll('/', ' '), MimeType: 'text/plain', Text: `Greetings from the edge.\n\nTo ${to}\n` }],
 });

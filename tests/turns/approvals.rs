@@ -218,9 +218,9 @@ fn edited_arguments_run_in_place_of_the_model_s_where_the_tool_permits_it() {
     };
     for (arguments, problem) in [
         (json!([]), "must hold Arguments as an object"),
-        (json!({ "n": 1 }), "Arguments.to is missing"),
-        (json!({ "to": 7 }), "Arguments.to must be of type string"),
-        (json!({ "to": "bob", "n": 0 }), "Arguments.n must not be less than 1"),
+        (json!({ "n": 1 }), "Arguments must keep to \"required\": [\"to\"]"),
+        (json!({ "to": 7 }), "Arguments.to must keep to \"type\": \"string\""),
+        (json!({ "to": "bob", "n": 0 }), "Arguments.n must keep to \"minimum\": 1"),
         (json!({ "to": "bob", "cc": "eve" }), "Arguments.cc is not permitted"),
     ] {
         let heard = bed.post(&edited(arguments));

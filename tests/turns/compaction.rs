@@ -147,15 +147,20 @@ fn a_turn_that_does_not_fit_alone_fails_and_the_next_one_works() {
         for number in 1..=3 {
             bed.post(&turn_in(context, &format!("t{number}"), &long("Kept", 1_000))).final_text();
         }
+        bed.world.model.counts.set(true);
+        bed.post(&turn_in(context, "t4", "Kept")).final_text();
+        let counted = bed.session().result()["ContextTokens"].clone();
+        assert!((750..1_500).contains(&counted.as_u64().unwrap()), "{counted}");
         let much = turn_in(context, "much", &long("Much", 20_000));
         let heard = bed.post(&much);
         assert_eq!(heard.failure(), (413, "context_window_exceeded"), "{}", heard.text);
         assert_eq!(bed.status("much"), "failed");
+        assert_eq!(bed.session().result()["ContextTokens"], counted, "summaries do not count");
         // It is no better when it is repeated, and harms nobody.
         assert_eq!(bed.post(&much).failure(), (413, "context_window_exceeded"));
         assert_eq!(bed.post(&turn_in(context, "next", "Next")).final_text(), "Answer to Next.");
         let conversation = bed.world.model.conversation();
-        assert_eq!((conversation.heard("Much"), conversation.heard("Kept")), (0, 3));
+        assert_eq!((conversation.heard("Much"), conversation.heard("Kept")), (0, 4));
         bed.assert_chain_held();
         super::replays::assert_replays(&bed, "compaction");
     }
@@ -242,6 +247,7 @@ fn the_service_s_own_compaction_stands_for_all_before_it() {
         let made = compactions(&bed, "t3");
         assert_eq!((made.len(), &made[0]["Reason"]), (1, &json!("service")));
         assert!(made[0]["ItemsBefore"].as_u64() > made[0]["ItemsAfter"].as_u64(), "{made:?}");
+        assert_eq!(bed.session().result()["ContextTokens"], 100);
 
         bed.restart();
         bed.world.model.forget();
@@ -252,9 +258,9 @@ fn the_service_s_own_compaction_stands_for_all_before_it() {
             json!([{ "type": "compaction", "compact_threshold": 5_000 }])
         );
         let kinds: Vec<&str> = (body["input"].as_array().unwrap().iter())
-            .map(|item| item["type"].as_str().or(item["role"].as_str()).unwrap())
+            .map(|item| item["role"].as_str().or(item["type"].as_str()).unwrap())
             .collect();
-        assert_eq!(kinds, ["system", "compaction", "message", "user"]);
+        assert_eq!(kinds, ["system", "compaction", "assistant", "user"]);
         assert_eq!(body["input"][1]["encrypted_content"], "sealed ".repeat(600));
 
         // A refusal for length is still met by a summary of what storage has.

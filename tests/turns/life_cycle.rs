@@ -40,10 +40,13 @@ fn each_submission_of_a_turn_is_replayed_on_its_own() {
         assert_eq!((again.replayed, &again.text), (true, &heard.text));
     }
     assert_eq!(bed.world.model.requests(), 3);
-    let other = results("t1", &[(&first.calls()[0], json!("other"))]);
-    assert_eq!(bed.post(&other).failure(), (409, "turn_not_awaiting_tools"));
-    let other = results("t1", &[(&second.calls()[0], json!("other"))]);
-    assert_eq!(bed.post(&other).failure(), (409, "turn_conflict"));
+    for (id, code) in [
+        (first.calls()[0].as_str(), "turn_conflict"),
+        (second.calls()[0].as_str(), "turn_conflict"),
+        ("call_x", "turn_not_awaiting_tools"),
+    ] {
+        assert_eq!(bed.post(&results("t1", &[(id, json!("other"))])).failure(), (409, code));
+    }
 }
 
 #[test]

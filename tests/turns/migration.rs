@@ -52,11 +52,19 @@ fn columns(bed: &Bed) -> Vec<BTreeMap<String, Value>> {
     )
 }
 
-/// What is kept of the session, without the bodies of the requests that its version sent, and what earlier
-/// versions did not record of them.
+/// What is kept of the session, without the bodies of the requests that its version sent, what earlier
+/// versions did not record of them, and the type of messages, which they did not write.
 fn kept(bed: &Bed) -> Value {
     let mut export = bed.export();
     for turn in export["Result"]["Turns"].as_array_mut().unwrap() {
+        for entry in turn["Conversation"].as_array_mut().unwrap() {
+            for item in entry["Items"].as_array_mut().unwrap() {
+                let item = item.as_object_mut().unwrap();
+                if item.get("role").is_some_and(|role| role != "assistant") {
+                    item.remove("type");
+                }
+            }
+        }
         for call in turn["ModelCalls"].as_array_mut().unwrap() {
             let call = call.as_object_mut().unwrap();
             for unrecorded in ["Stored", "Number", "Mode", "Template", "ToolsSent", "Input"] {

@@ -62,18 +62,18 @@ fn a_later_parameter_goes_before_an_earlier_one_and_those_of_a_mode_follow_its_c
     let bed = Bed::new();
     bed.configure(|catalog| {
         catalog["AgentContexts"]["default"]["ModelParameters"] =
-            json!({ "temperature": 1, "top_p": 0.5, "metadata": { "of": "agent" } });
+            json!({ "temperature": 0.5, "top_p": 0.5, "metadata": { "of": "agent" } });
         catalog["AgentContexts"]["default"]["Compaction"] =
             json!({ "By": "Service", "Threshold": 5000 });
         catalog["ConversationContexts"]["default"]["ModelParameters"] =
-            json!({ "temperature": 2, "metadata": { "for": "conversation" } });
+            json!({ "temperature": 1, "metadata": { "for": "conversation" } });
         catalog["Modes"][1]["ModelParameters"] =
-            json!({ "temperature": 3, "service_tier": "flex" });
+            json!({ "temperature": 2, "service_tier": "flex" });
     });
     bed.post(&turn("t1", "Change [plan: mode:ddr]"));
     let bodies = bed.world.model.bodies();
     let [first, second] = &bodies[..] else { panic!("there are other requests") };
-    for (body, temperature, tier) in [(first, 2, Value::Null), (second, 3, json!("flex"))] {
+    for (body, temperature, tier) in [(first, 1, Value::Null), (second, 2, json!("flex"))] {
         assert_eq!(
             [&body["temperature"], &body["top_p"], &body["metadata"], &body["service_tier"]],
             [&json!(temperature), &json!(0.5), &json!({ "for": "conversation" }), &tier]

@@ -39,6 +39,34 @@ fn a_mode_change_shows_at_once_and_its_tools_with_the_next_turn() {
 }
 
 #[test]
+fn a_session_starts_in_the_mode_of_its_context_else_in_general_else_in_the_default_mode() {
+    let marked = |catalog: &mut Value| {
+        catalog["Modes"][0]["IsDefault"] = json!(false);
+        catalog["Modes"][2]["IsDefault"] = json!(true);
+    };
+    let started_in = |change: &dyn Fn(&mut Value)| {
+        let bed = Bed::new();
+        bed.configure(change);
+        let heard = bed.post(&turn("t1", "Hello"));
+        assert_eq!(heard.result().get("UserWarnings"), None);
+        assert_eq!(bed.modes().result()["History"], json!([]));
+        heard.result()["ModeDisplayName"].clone()
+    };
+    assert_eq!(started_in(&|_| ()), "General");
+    assert_eq!(started_in(&marked), "General");
+    let of_its_own = |catalog: &mut Value| {
+        marked(catalog);
+        catalog["ConversationContexts"]["default"]["Mode"] = json!("ddr");
+    };
+    assert_eq!(started_in(&of_its_own), "Records");
+    let without_general = |catalog: &mut Value| {
+        marked(catalog);
+        catalog["Modes"][0]["Key"] = json!("usual");
+    };
+    assert_eq!(started_in(&without_general), "Plain");
+}
+
+#[test]
 fn text_beside_client_calls_is_shown_without_the_welcome_of_a_mode() {
     let bed = Bed::new();
     let asks = vec![

@@ -1,7 +1,7 @@
 // The playground: it opens the session that the address names, or a new one.
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { newId, open, shownTurns } from './store/conversation.js';
+import { loadFault, newId, open, shownTurns } from './store/conversation.js';
 import { access, knock } from './store/service.js';
 import { byClient, reportWhole } from './breaking/by_client.js';
 import { afterReload } from './breaking/reload.js';
@@ -15,7 +15,7 @@ function openNamed(): void {
 }
 
 render(<App />, document.getElementById('app')!);
-void knock();
+knock().catch((error: Error) => (loadFault.value = `The service does not answer: ${error.message}`));
 addEventListener('popstate', openNamed);
 // With a key that was refused nothing could be opened, so the next one opens it.
 effect(() => {

@@ -3,18 +3,22 @@
 import type { Aptix } from "./client.js";
 import type { Session, TurnRequest } from "./session.js";
 import { type Chunk, ChunkWriter, type Before } from "./ai-sdk/chunks.js";
-import { type ChatMessage, answers, asked, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
+import { type ChatMessage, answerId, answers, asked, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
 import { type Tool, toolsJson } from "./tools.js";
 import type { TurnEvent } from "./types.js";
 
 export type { ChatMessage, Chunk };
 
+/** What a chat's turns are made with. */
 export interface AptixChatTransportOptions {
+  /** The service. */
   client: Aptix;
   /** Tools of the page, declared to the model; `onToolCall` and `addToolOutput` run them. */
   tools?: Omit<Tool, "run">[] | (() => Omit<Tool, "run">[]);
   /** Members of every turn, such as `WorkspaceId`; the `body` of a message goes before them. */
   request?: TurnRequest | (() => TurnRequest);
+  /** What the page shows: a turn whose whole answer is among it is not shown once more when the page is loaded. */
+  shown?(): readonly ChatMessage[];
   /** `stop()` also cancels the turn. Without it the turn runs on, and can be resumed. */
   cancelOnStop?: boolean;
   /** Reasoning, commentary and tools of the service as they happen. true. */
@@ -46,7 +50,7 @@ export class AptixChatTransport {
     const last = messages.at(-1);
     if (last === undefined) throw new TypeError("There is no message to send.");
     const session = this.options.client.session(chatId);
-    if (this.options.cancelOnStop) abortSignal?.addEventListener("abort", () => void this.cancel(chatId).catch(() => {}));
+    if (this.options.cancelOnStop) abortSignal?.addEventListener("abort", () => void this.cancel(chatId).catch(() => {}), { once: true });
     if (last.role === "assistant") return this.#continued(session, last, abortSignal);
     const { request, tools } = this.options;
     const asked = { ...(typeof request === "function" ? request() : request), ...turnOf(last), ...body } as TurnRequest;
@@ -66,6 +70,8 @@ export class AptixChatTransport {
     const turn = view?.LiveTurn ?? view?.LatestTurn;
     if (!turn || turn.Status === "failed" || turn.Status === "aborted") return null;
     const { TurnId: turnId } = turn;
+    const isWhole = ({ id, metadata }: ChatMessage) => id === answerId(turnId) && metadata?.Status === "completed";
+    if (this.options.shown?.().some(isWhole)) return null;
     return this.#stream(this.#chunks({ turnId }, session.attach(turnId, this.#watching(abortSignal))));
   }
 
@@ -92,8 +98,8 @@ export class AptixChatTransport {
       } catch (error) {
         const { code, details } = error as { code?: string; details?: { TurnId?: string } };
         if (begun || attempts > 1) throw error;
-        // Whoever writes on instead of answering a pause has given that turn up.
-        if (code === "turn_awaiting_tools" && details?.TurnId && details.TurnId !== id) await session.cancel(details.TurnId);
+        // Whoever writes on has given up the turn that was stopped, or that waits for an answer.
+        if ((code === "turn_awaiting_tools" || code === "turn_in_progress") && details?.TurnId) await session.cancel(details.TurnId);
         // An edited message is another turn, and so is one that was stopped.
         else if (code === "turn_conflict" || code === "turn_aborted") id = turnId + suffix();
         else throw error;

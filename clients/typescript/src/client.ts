@@ -27,10 +27,12 @@ export class Aptix {
     this.#shared = { http: options, store: options.store ?? memoryStore(), running: new Map() };
   }
 
+  /** The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent. */
   session(sessionId: string): Session {
     return new Session(this.#shared, sessionId);
   }
 
+  /** The workspace of this id. Nothing is sent. */
   workspace(workspaceId: string): Workspace {
     return new Workspace(this.options, workspaceId);
   }
@@ -58,6 +60,7 @@ export class Aptix {
     return request(this.options, { method: "GET", path: "/errors", live: true });
   }
 
+  /** Whether the service is there, and its version. */
   health(): Promise<Health> {
     return request(this.options, { method: "GET", path: "/health", live: true });
   }

@@ -19,6 +19,7 @@ const NOBODY = words(
   "turn_in_progress rate_limited turn_interrupted upstream_unavailable upstream_failed overloaded upstream_timeout connection_lost",
 );
 
+/** What the service refused a request with, or what a turn failed with. */
 export class AptixError extends Error {
   override name = "AptixError";
   /** A code of the dictionary, or `connection_lost`. */

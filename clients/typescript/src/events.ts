@@ -7,10 +7,10 @@ export interface ServerSentEvent {
   id?: string;
 }
 
-/** Reads with `getReader`, since not every browser iterates over a body. `alive` is called with every chunk. */
+/** Reads with `getReader`, since not every browser iterates over a body. Each read is waited for by `inTime`. */
 export async function* serverSentEvents(
   body: ReadableStream<Uint8Array>,
-  alive: () => void,
+  inTime: <T>(read: Promise<T>) => Promise<T>,
 ): AsyncGenerator<ServerSentEvent, void, void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -19,9 +19,8 @@ export async function* serverSentEvents(
   let event: { name: string; data: string[]; id?: string } = { name: "message", data: [] };
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await inTime(reader.read());
       if (done) return;
-      alive();
       // What was searched before holds no end of a line, save a CR that stood at its end.
       endOfLine.lastIndex = Math.max(rest.length - 1, 0);
       rest += decoder.decode(value, { stream: true });

@@ -18,6 +18,7 @@ export interface LogEntry {
   error?: string;
 }
 
+/** Where the service is, and how often it is asked again. */
 export interface HttpOptions {
   /** Where the service is, with or without a path: `https://agent.example.com`. */
   baseUrl: string;
@@ -37,6 +38,7 @@ export interface HttpOptions {
   retryDelayMs?: number;
   /** The longest silence of a stream, in ms, after which it is taken for dead and resumed. 30000. */
   idleTimeoutMs?: number;
+  /** Is told of every attempt. */
   onLog?(entry: LogEntry): void;
 }
 
@@ -56,7 +58,6 @@ const LONGEST_WAIT_MS = 60_000;
 export class Exchange {
   readonly #controller = new AbortController();
   readonly #unlisten: () => void;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #response: Response | undefined;
   #isLive: boolean | undefined;
 
@@ -78,10 +79,9 @@ export class Exchange {
       onLog?.({ method, path, attempt, milliseconds: Date.now() - began, ...more });
     try {
       const key = typeof apiKey === "function" ? await apiKey() : apiKey;
-      this.#alive();
       // The global one is called where it stands, never stored: browsers refuse it as a method of something else.
       const send = fetch ?? ((url, init) => globalThis.fetch(url, init));
-      const response = await send(baseUrl.replace(/\/+$/, "") + path + (query ? `?${query}` : ""), {
+      const sent = send(baseUrl.replace(/\/+$/, "") + path + (query ? `?${query}` : ""), {
         method,
         body,
         signal: this.#controller.signal,
@@ -92,6 +92,7 @@ export class Exchange {
           ...(position && { "Last-Event-ID": position }),
         },
       });
+      const response = await this.#inTime(sent);
       log({ status: response.status });
       return (this.#response = response);
     } catch (error) {
@@ -107,8 +108,7 @@ export class Exchange {
 
   events(): AsyncGenerator<ServerSentEvent, void, void> {
     this.#isLive = true;
-    this.#alive();
-    return serverSentEvents(this.#response!.body!, () => this.#alive());
+    return serverSentEvents(this.#response!.body!, (read) => this.#inTime(read));
   }
 
   /** The `Result` of a JSON response; anything but a successful one is thrown. */
@@ -121,16 +121,20 @@ export class Exchange {
   }
 
   close(): void {
-    clearTimeout(this.#timer);
     this.#unlisten();
     this.#controller.abort();
   }
 
-  #alive(): void {
-    if (!this.#isLive) return;
-    clearTimeout(this.#timer);
+  /** Waits for the other side, no longer than a live connection is silent. Time that the caller takes does not count. */
+  async #inTime<T>(wait: Promise<T>): Promise<T> {
+    if (!this.#isLive) return wait;
     const ms = this.options.idleTimeoutMs ?? 30_000;
-    this.#timer = setTimeout(() => this.#controller.abort(new Error(`nothing came for ${ms} ms`)), ms);
+    const timer = setTimeout(() => this.#controller.abort(new Error(`nothing came for ${ms} ms`)), ms);
+    try {
+      return await wait;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
 

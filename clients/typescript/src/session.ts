@@ -31,6 +31,7 @@ export interface Shared {
 export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
+/** A conversation: one turn at a time. It exists from its first turn on; what is asked of it before is `session_not_found`. */
 export class Session {
   constructor(
     private readonly shared: Shared,
@@ -69,9 +70,12 @@ export class Session {
     const refuse = () => Promise.reject(new Error(message));
     const names = new Set(pending.ToolCalls.map(({ Name }) => Name));
     const tools = [...names].map((name) => ({ name, run: refuse }));
+    // Results that were not sent are not kept either.
+    await this.#runner(pending.turnId, {}).forget();
     return this.attach(pending.turnId, { tools, onApproval: refuse }).final();
   }
 
+  /** Its mode, its newest turn, and the one that runs or waits. */
   get(): Promise<SessionView> {
     return this.#get("");
   }
@@ -87,6 +91,7 @@ export class Session {
     }
   }
 
+  /** A turn's status, times, usage, pending calls and stored outcome. */
   getTurn(turnId: string): Promise<TurnView> {
     return request(this.shared.http, { method: "GET", path: turnPath(this.sessionId, turnId), live: true });
   }
@@ -111,7 +116,7 @@ export class Session {
     return this.#get("/export");
   }
 
-  /** Erases it for good. */
+  /** Erases it for good, what runs included; the receipt counts what was erased. */
   erase(): Promise<ErasureReceipt> {
     return request(this.shared.http, { method: "DELETE", path: sessionPath(this.sessionId) });
   }
@@ -121,9 +126,11 @@ export class Session {
     return request(this.shared.http, query === undefined ? call : { ...call, query });
   }
 
+  #runner(turnId: string, options: TurnOptions): ToolRunner {
+    return new ToolRunner(options, this.shared.store, this.shared.running, this.sessionId, turnId);
+  }
+
   #turn(turnId: string, options: TurnOptions, first: Submission): Turn {
-    const { http, store, running } = this.shared;
-    const runner = new ToolRunner(options, store, running, this.sessionId, turnId);
-    return new Turn(http, this.sessionId, turnId, options, runner, first);
+    return new Turn(this.shared.http, this.sessionId, turnId, options, this.#runner(turnId, options), first);
   }
 }

@@ -37,7 +37,9 @@ export async function* submit(
   submission: Submission,
   signal?: AbortSignal,
 ): AsyncGenerator<TextEvent | DiscardEvent | ProgressEvent, AgentExecuteResponse, void> {
-  const attempts = new Attempts(options, signal);
+  // Only the request that began a turn runs it again.
+  const isPost = submission.call.method === "POST";
+  const attempts = new Attempts(isPost ? options : { ...options, retryFailedTurns: 0 }, signal);
   let position = submission.position;
   for (;;) {
     const exchange = new Exchange(options, submission.call, signal);

@@ -2,6 +2,7 @@
 import { onAbort } from "./signals.js";
 import type { SubmittedToolResult, ToolCall } from "./types.js";
 
+/** What a tool, or a question, knows of its call. */
 export interface ToolContext {
   toolCallId: string;
   /** Aborted when the turn is no longer watched, or the tool took too long. */
@@ -56,7 +57,9 @@ export function memoryStore(): Store {
   };
 }
 
+/** Who answers the calls of a turn. With neither, the turn is left waiting. */
 export interface ToolOptions {
+  /** What the model may call and the client runs. */
   tools?: Tool[];
   /** Decides about calls of the service's tools that need consent; without it they are refused. */
   onApproval?(request: ApprovalRequest, context: ToolContext): Decision | PromiseLike<Decision>;

@@ -6,6 +6,7 @@ import { type Submission, followed, posted, submit, turnPath } from "./submissio
 import type { ToolOptions, ToolRunner } from "./tools.js";
 import type { FinalResponse, StreamEvent, ToolCall, ToolContinuationResponse, TurnEvent, TurnView } from "./types.js";
 
+/** How a turn is watched, and who answers its calls. */
 export interface TurnOptions extends ToolOptions {
   /** Ends the watching, not the turn: it runs on, and can be attached to. */
   signal?: Signal;
@@ -102,6 +103,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
     } catch (error) {
       this.#settle.reject(error);
       if (signal?.aborted && this.options.cancelOnAbort) await this.cancel().catch(() => {});
+      if ((error as AptixError)?.code === "turn_aborted") await this.runner.forget();
       throw error;
     } finally {
       dispose();

@@ -6,6 +6,7 @@ import type { Comparison, Document, Found, SearchRequest, Upserted, WorkspaceCou
 /** A document whose contents may be read when they are needed, which can be twice. */
 export type SourceDocument = Omit<Document, "Contents"> & { Contents: string | (() => string | PromiseLike<string>) };
 
+/** How `sync` goes about it. */
 export interface SyncOptions {
   /** Whether documents that are not listed are removed. */
   remove?: boolean;
@@ -21,6 +22,7 @@ const MOST_COMPARED = 10_000;
 const MAX_BYTES = 4 << 20;
 const utf8 = new TextEncoder();
 
+/** An index of documents; a turn with its `WorkspaceId` is given the chunks that fit its instruction. */
 export class Workspace {
   readonly #path: string;
 
@@ -55,11 +57,12 @@ export class Workspace {
     return this.#send("POST", "/search", query);
   }
 
+  /** How many documents, chunks and bytes it holds. */
   get(): Promise<WorkspaceCounts> {
     return this.#send("GET", "");
   }
 
-  /** Erases the whole workspace. */
+  /** Erases the whole workspace; gives the counts of what it held. */
   erase(): Promise<WorkspaceCounts> {
     return this.#send("DELETE", "");
   }

@@ -133,7 +133,7 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
       const { output } = rig.model.bodies[1].input[0];
       if (!approved) assert.match(output, /wrong recipient/);
       assert.equal(state, !approved ? 'output-denied' : REAL ? 'output-available' : 'approval-responded');
-      if (REAL) assert.equal(rig.tools.requests.filter(({ url }) => url.endsWith('/send_mail')).length, approved ? 1 : 0);
+      if (REAL) assert.equal(rig.tools.requests.filter(({ path }) => path === '/send_mail').length, approved ? 1 : 0);
       rig.clear();
     }
   });
@@ -175,6 +175,8 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
     await reloaded.resumeStream();
     assert.deepEqual(shape(reloaded.messages[1]), ['|', 'Half and whole.']);
     assert.equal(reloaded.messages.length, 2);
+    const whole = newChat(ai, { id: chat.id, messages: structuredClone(chat.messages), transport: { shown: () => chat.messages } });
+    assert.equal(await whole.transport.reconnectToStream({ chatId: chat.id }), null, 'what is shown whole is not shown again');
     const nobody = newChat(ai);
     await nobody.resumeStream();
     assert.deepEqual([nobody.status, nobody.messages.length], ['ready', 0]);
@@ -217,7 +219,7 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
       const chat = newChat(ai, { transport: { cancelOnStop } });
       const sent = chat.sendMessage({ text: 'x' });
       await eventually(() => rig.model.requests.length === 1, 'it runs');
-      await eventually(async () => (await session(chat).get()).LiveTurn, 'the turn is there');
+      await eventually(async () => (await session(chat).get().catch(() => ({}))).LiveTurn, 'the turn is there');
       await chat.stop();
       await sent;
       if (cancelOnStop) await eventually(async () => !(await session(chat).get()).LiveTurn, 'the turn is cancelled');
@@ -227,8 +229,31 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
       gate.open();
       rig.model.clear();
     }
+    // Whoever writes on has given up what was stopped.
+    const gate = new Gate();
+    said(text('One ', gate, 'two.'));
+    const chat = newChat(ai);
+    const sent = chat.sendMessage({ text: 'x' });
+    await eventually(() => rig.model.requests.length === 1, 'it runs');
+    await chat.stop();
+    await sent;
+    said(text('Something else.'));
+    await chat.sendMessage({ text: 'y' });
+    assert.deepEqual([chat.error, shape(chat.messages.at(-1))], [undefined, ['|', 'Something else.']]);
+    gate.open();
   });
 }
+
+test('files that a tool of the service made are parts of the message', async () => {
+  const chat = newChat(ai7);
+  rig.tools.on('/look', JSON.stringify({ Files: [{ Name: 'a.csv', MimeType: 'text/csv', Text: 'id;sum\n' }] }));
+  said(call('look', { q: 'x' }));
+  said(text('Here it is.'));
+  await chat.sendMessage({ text: 'Make a table.' });
+  const file = chat.messages[1].parts.find(({ type }) => type === 'file');
+  assert.equal(file.mediaType, 'text/csv');
+  assert.equal(await (await fetch(file.url)).text(), 'id;sum\n');
+});
 
 test('commentary is told as reasoning, files of a message go with the turn, and its body does too', async () => {
   const chat = newChat(ai7, { transport: { request: () => ({ Repo: 'r' }) } });

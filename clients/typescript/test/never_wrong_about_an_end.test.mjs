@@ -205,6 +205,21 @@ test('a silence with comments is a living connection', async () => {
   assert.equal(proxy.requests.length, 1, 'comments keep it');
 });
 
+test('a reader may take longer over an event than a silence may last', async () => {
+  const gate = new Gate();
+  rig.model.otherwise(answer(text('One ', gate, 'two.')));
+  let chunks = 0;
+  proxy.fault = () => ({ passed: () => (chunks += 1) });
+  const turn = client(proxy.url, { idleTimeoutMs: 500 }).session('slow-reader').turn({ Instruction: 'x' });
+  for await (const event of turn) {
+    if (event.delta !== 'One ') continue;
+    await eventually(() => chunks > 20, 'a second has passed');
+    gate.open();
+  }
+  assert.equal((await turn.final()).PrimaryOutputText, 'One two.');
+  assert.equal(proxy.requests.length, 1);
+});
+
 test('comments alone and then a clean end are a cut', async () => {
   const gate = new Gate();
   rig.model.otherwise(gated(gate, answer(text('Not lost.'))));

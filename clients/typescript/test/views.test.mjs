@@ -65,6 +65,12 @@ test('what a session waits for can be looked at, refused, cancelled, or left to 
   assert.equal(await session.refusePending('Again.'), undefined);
 
   said(call('read'));
+  for await (const { type } of session.turn({ Instruction: 'z' }, { turnId: 'c', tools: [read] })) if (type === 'tool_results') break;
+  said(text('Not that either.'));
+  await session.refusePending('Nor this.');
+  assert.match(rig.model.bodies.at(-1).input[0].output, /Nor this\./, 'a result that was not sent is refused as well');
+
+  said(call('read'));
   for await (const { type } of session.turn({ Instruction: 'z' }, { turnId: 'b' })) if (type === 'tool_calls') break;
   assert.equal((await session.attach('b').cancel()).Status, 'aborted');
 });

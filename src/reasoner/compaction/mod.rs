@@ -47,7 +47,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         };
         let state = &running.session.state;
         // The model service has counted all but what is new, unless another window came since.
-        let reached = match state.context_tokens {
+        let reached = match state.context_tokens.filter(|_| !state.window_moved) {
             Some(counted) => {
                 let seen = running.session.acknowledged;
                 self.reaches(threshold, counted, &input, seen)?
@@ -85,7 +85,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
         let mut weight = 0;
         for part in input.parts.iter().filter(|part| part.entry.seq > seq) {
-            self.each_item(&part.entry, |item| weight += weighed(item))?;
+            self.each_item(&part.entry, &mut |item| weight += weighed(item))?;
         }
         Ok(reaches(weight))
     }
@@ -212,7 +212,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let Some(hash) = &running.session.solution_context else { return Ok(None) };
         for entry in sent.iter().filter(|entry| entry.kind == EntryKind::User) {
             let mut shows = false;
-            self.each_item(entry, |item| shows |= shows_solution_context(item))?;
+            self.each_item(entry, &mut |item| shows |= shows_solution_context(item))?;
             if shows {
                 return Ok(None);
             }

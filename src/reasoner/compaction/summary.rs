@@ -12,6 +12,7 @@ use crate::llm_call::UsableOutput;
 use crate::persistence::{Entry, EntryKind, Window};
 use crate::ports::{Database, Platform};
 use crate::reasoner::exchange::{Asked, Exchange};
+use crate::reasoner::sent_entries::Form;
 use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
 
 /// The most model calls for one summary. What stands before the newest of so many pieces is left out.
@@ -64,7 +65,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             while record.len() < piece
                 && let Some(entry) = entries.next()
             {
-                self.each_item(entry, |item| add_to_record(&mut record, item))?;
+                self.each_item(entry, &mut |item| add_to_record(&mut record, item))?;
             }
             let end = record.floor_char_boundary(piece);
             let Some(read) = record.get(..end).filter(|read| !read.is_empty()) else {
@@ -123,7 +124,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         if let Some(stand_in) = window.stand_in
             && let Some(entry) = self.store.entry(stand_in)?
         {
-            self.each_item(&entry, |item| summary = summary_in(item))?;
+            self.each_item(&entry, &mut |item| summary = summary_in(item))?;
         }
         Ok(summary)
     }
@@ -132,12 +133,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) fn each_item(
         &self,
         entry: &Entry,
-        mut read: impl FnMut(&RawValue),
+        read: &mut dyn FnMut(&RawValue),
     ) -> Result<(), Fault> {
         for items in self.store.items(&[entry])? {
-            let items: Vec<&RawValue> = serde_json::from_str(&items)
-                .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
-            items.into_iter().for_each(&mut read);
+            Form::AsStored.each_item(&items, read)?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ import {
 } from '../../../typescript/src/index.js';
 import { addressOf, attachments } from './attachments.js';
 import { recordsOf } from './history.js';
-import { readyAnswer } from './ready_tools.js';
+import { droppedFiles, readyAnswer } from './ready_tools.js';
 import { aptix, keyWasRefused } from './service.js';
 import { used } from './session_list.js';
 import * as settings from './settings.js';
@@ -119,6 +119,7 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
     sentSolution = solution;
     attachments.value = [];
     chosenTurn.value = undefined;
+    announced.value = 'The message is sent.';
     shownTurns.value = [...shownTurns.value, turn];
   });
   used(sessionId.value, words || held.map(({ name }) => name).join(', '));
@@ -130,6 +131,7 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
 /** Sends a turn, for the first time or once more: the same request is the same turn. */
 export function begin(turn: ShownTurn): void {
   const { turnId } = turn.record.value;
+  turn.record.value = turns.anew(turn.record.value);
   if (turn.request) watch(turn, (signal) => aptix.session(sessionId.value).turn(turn.request!, { turnId, progress: true, signal }));
 }
 
@@ -152,7 +154,7 @@ export async function cancel(turn: ShownTurn): Promise<void> {
 
 /** The user's answer to a call. With the last one of the pause the turn goes on. */
 export function answer(turn: ShownTurn, given: SubmittedToolResult): void {
-  const before = turn.record.value;
+  const before = turn.record.peek();
   turn.record.value = turns.answered(before, given);
   const isComplete = before.status === 'awaiting_tools' && turn.record.value.status === 'running';
   if (isComplete) goOn(turn);
@@ -206,18 +208,27 @@ async function watch(turn: ShownTurn, events: Events): Promise<void> {
 function pause(turn: ShownTurn, calls: readonly ToolCall[]): void {
   pauses.set(turn, calls);
   delete turn.watching;
-  for (const { ToolCallId, Name, ArgumentsJson } of calls) {
-    if (settings.answersByHand.value || Name === turns.APPROVAL) continue;
-    const began = performance.now();
-    const result = readyAnswer(Name, ArgumentsJson);
-    const ExecutionMs = Math.round(performance.now() - began);
-    if (result !== undefined) answer(turn, { ToolCallId, ExecutionMs, ResultJson: JSON.stringify(result) });
-  }
+  answerReady(turn);
   const waiting = turns.unanswered(turn.record.value);
   if (waiting.length === 0) return;
   const asks = waiting.some(({ Name }) => Name === turns.APPROVAL);
   announced.value = asks ? 'The agent asks for your approval.' : 'The agent waits for the result of a tool.';
 }
+
+function answerReady(turn: ShownTurn): void {
+  for (const { ToolCallId, Name, ArgumentsJson } of turns.unanswered(turn.record.peek())) {
+    if (settings.answersByHand.peek() || Name === turns.APPROVAL) continue;
+    const began = performance.now();
+    const result = readyAnswer(Name, ArgumentsJson);
+    const ExecutionMs = Math.round(performance.now() - began);
+    if (result !== undefined) answer(turn, { ToolCallId, ExecutionMs, ResultJson: JSON.stringify(result) });
+  }
+}
+// A file that is dropped may be the one that a call waits for.
+droppedFiles.subscribe(() => {
+  const turn = liveTurn.peek();
+  if (turn) answerReady(turn);
+});
 
 /** Puts events into a turn's record: text once for each frame of the screen, all else at once. */
 class Painter {

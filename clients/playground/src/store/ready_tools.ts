@@ -9,6 +9,8 @@ export interface Declared {
 interface Ready extends Declared {
   /** What the panel says of it. */
   shown: string;
+  /** What the user is told of a call that is left to them. */
+  left?: string;
   /** The result; `undefined` leaves the call to the user. */
   run(args: Record<string, unknown>): unknown;
 }
@@ -36,6 +38,7 @@ export const READY: readonly Ready[] = [
     shown: 'a file that you dropped; asks you for one that you did not',
     description: 'Reads a text file that the user has at hand, by its path.',
     parameters: text('path', "The file's path or name."),
+    left: 'No file of this name was dropped on this page. Drop it now, choose it below, or answer for the tool.',
     run: ({ path }) => {
       const name = String(path).split('/').at(-1)!.toLowerCase();
       const found = [...droppedFiles.value].find(([held]) => held.toLowerCase() === name);

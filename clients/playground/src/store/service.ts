@@ -23,9 +23,11 @@ export const aptix = new Aptix({
 /** Asks the service whether it wants a key: its own document says so, and takes none. */
 export async function knock(): Promise<void> {
   const response = await fetch('/openapi.json');
-  const { info, security = [] } = await response.json();
-  version.value = info.version;
-  access.value = security.length > 0 ? 'asked' : 'open';
+  const told = await response.json();
+  // A deployment with malformed variables publishes no document, and says which one it is.
+  if (!response.ok) throw new Error(told.Errors[0].Message);
+  version.value = told.info.version;
+  access.value = told.security?.length > 0 ? 'asked' : 'open';
 }
 
 export function giveKey(given: string): void {

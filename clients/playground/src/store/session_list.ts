@@ -20,6 +20,11 @@ effect(() => {
   }
 });
 
+// Another tab has changed the list.
+addEventListener('storage', ({ key }) => {
+  if (key === PLACE) listed.value = stored();
+});
+
 function stored(): Listed[] {
   try {
     const held: unknown = JSON.parse(localStorage.getItem(PLACE) ?? '[]');

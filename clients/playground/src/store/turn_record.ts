@@ -164,6 +164,12 @@ export const failed = (record: TurnRecord, failure: Failure): TurnRecord => ({
   failure,
 });
 
+/** The turn before it is sent again: its text comes once more from the start. */
+export function anew(record: TurnRecord): TurnRecord {
+  const { position: _, ...rest } = record;
+  return { ...rest, steps: record.steps.filter((step) => step.kind !== 'text' || step.isKept) };
+}
+
 /** The user's answer to a call; the turn goes on when it was the last one. */
 export function answered(record: TurnRecord, answer: SubmittedToolResult): TurnRecord {
   const steps = record.steps.map((step) =>

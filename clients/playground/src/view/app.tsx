@@ -52,7 +52,10 @@ export function App() {
 }
 
 function Head() {
-  const title = listed.value.find(({ id }) => id === sessionId.value)?.title ?? 'New session';
+  const title = listed.value.find(({ id }) => id === sessionId.value)?.title ?? (shownTurns.value[0]?.record.value.asked.text || 'New session');
+  useEffect(() => {
+    document.title = `${title} – aptix-edge`;
+  }, [title]);
   return (
     <header class="head">
       <button type="button" class="icon-button only-narrow" onClick={() => (isSidebarOpen.value = true)}>

@@ -5,6 +5,7 @@ import { answer, type ShownTurn } from '../store/conversation.js';
 import type { Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { Code } from './markdown.js';
+import { Unanswered } from './tool_cards.js';
 
 interface Asked {
   Name: string;
@@ -31,7 +32,9 @@ const readObject = (text: string): object | undefined => {
 
 export function Approval({ turn, step }: { turn: ShownTurn; step: Extract<Step, { kind: 'client_call' }> }) {
   const asked = readAsked(step.call);
-  return step.answer ? <Decided asked={asked} json={step.answer.ResultJson ?? undefined} /> : <Question turn={turn} call={step.call} asked={asked} />;
+  if (step.answer) return <Decided asked={asked} json={step.answer.ResultJson ?? undefined} />;
+  if (turn.record.value.status === 'awaiting_tools') return <Question turn={turn} call={step.call} asked={asked} />;
+  return <Unanswered name={asked.Name} json={JSON.stringify(asked.Arguments)} />;
 }
 
 function Decided({ asked, json }: { asked: Asked; json: string | undefined }) {

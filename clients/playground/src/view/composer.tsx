@@ -15,11 +15,14 @@ export function Composer() {
   const turn = liveTurn.value;
   const waits = turn?.record.value.status === 'awaiting_tools';
   const canSend = !turn && (draft.value.trim() !== '' || attachments.value.length > 0);
-  useEffect(() => box.current?.focus(), [sessionId.value]);
+  // Where a keyboard would cover half the screen, it waits to be asked for.
+  useEffect(() => {
+    if (!matchMedia('(pointer: coarse)').matches) box.current?.focus();
+  }, [sessionId.value]);
   useLayoutEffect(() => {
-    const { style, scrollHeight } = Object.assign(box.current!, {});
+    const { style } = box.current!;
     style.height = 'auto';
-    style.height = `${Math.min(LONGEST_PX, box.current!.scrollHeight || scrollHeight)}px`;
+    style.height = `${Math.min(LONGEST_PX, box.current!.scrollHeight)}px`;
   }, [draft.value]);
   const submit = () => {
     if (!canSend) return;

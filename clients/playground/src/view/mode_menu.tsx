@@ -14,6 +14,7 @@ const fault = signal('');
 
 async function fetchModes(): Promise<void> {
   fault.value = '';
+  told.value = undefined;
   try {
     const { ModeHistory, Catalog } = await aptix.session(sessionId.value).export();
     told.value = { ModeHistory, modes: Catalog?.Modes ?? [] };

@@ -31,7 +31,7 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
           <span class="hidden">Close the list of sessions</span>
         </button>
       </header>
-      <button type="button" class="new" onClick={startNew}>
+      <button type="button" class="new" title="New session (Alt N)" aria-keyshortcuts="Alt+N" onClick={startNew}>
         <Icon name="plus" /> New session
       </button>
       <div class="search">

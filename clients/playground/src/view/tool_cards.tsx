@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import type { SubmittedToolResult, ToolCall, ToolResult } from '../../../typescript/src/index.js';
 import { answer, failureOf, fetchArguments, type ShownTurn } from '../store/conversation.js';
+import { READY } from '../store/ready_tools.js';
 import { seconds, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { Code, pretty } from './markdown.js';
@@ -71,7 +72,8 @@ export function ServerTool({ turn, step }: { turn: ShownTurn; step: ServerStep }
 
 export function ClientTool({ turn, step }: { turn: ShownTurn; step: ClientStep }) {
   const { call, answer: given } = step;
-  if (!given) return <ToolQuestion turn={turn} call={call} />;
+  if (!given && turn.record.value.status === 'awaiting_tools') return <ToolQuestion turn={turn} call={call} />;
+  if (!given) return <Unanswered name={call.Name} json={call.ArgumentsJson} />;
   const isFailed = given.ErrorMessage != null;
   const state = `${isFailed ? 'failed' : 'done'} · ${seconds(given.ExecutionMs)}`;
   return (
@@ -81,6 +83,13 @@ export function ClientTool({ turn, step }: { turn: ShownTurn; step: ClientStep }
     </FoldedCard>
   );
 }
+
+/** A call whose turn ended, or went on elsewhere, before it was answered here. */
+export const Unanswered = ({ name, json }: { name: string; json: string }) => (
+  <FoldedCard name={name} by="waited for you" state="not answered" tone="bad">
+    <Arguments json={json} />
+  </FoldedCard>
+);
 
 /** A call that the user answers: with JSON or plain text, a file, or an error. */
 function ToolQuestion({ turn, call }: { turn: ShownTurn; call: ToolCall }) {
@@ -100,7 +109,7 @@ function ToolQuestion({ turn, call }: { turn: ShownTurn; call: ToolCall }) {
           The agent calls <code>{call.Name}</code>
         </span>
       </h3>
-      <p class="muted">This page does not run it, so you answer for it.</p>
+      <p class="muted">{READY.find(({ name }) => name === call.Name)?.left ?? 'This page does not run it, so you answer for it.'}</p>
       <Arguments json={call.ArgumentsJson} />
       <label for={id}>Result, as JSON or as plain text</label>
       <textarea id={id} rows={3} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />

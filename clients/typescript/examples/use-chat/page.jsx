@@ -9,7 +9,8 @@ import { createRoot } from 'react-dom/client';
 const baseUrl = new URL(location.href).searchParams.get('service') ?? 'http://127.0.0.1:8787';
 const id = (sessionStorage.chat ??= `chat-${crypto.randomUUID()}`);
 const clock = { name: 'read_clock', description: 'Tells the time of day.', parameters: { type: 'object', properties: {} } };
-const transport = new AptixChatTransport({ client: new Aptix({ baseUrl }), tools: [clock] });
+const stored = () => JSON.parse(sessionStorage.messages ?? '[]');
+const transport = new AptixChatTransport({ client: new Aptix({ baseUrl }), tools: [clock], shown: stored });
 
 function Part({ part, decide }) {
   if (part.type === 'text') return part.text;
@@ -34,7 +35,7 @@ function Chat() {
     id,
     transport,
     resume: true,
-    messages: JSON.parse(sessionStorage.messages ?? '[]'),
+    messages: stored(),
     sendAutomaticallyWhen: isAnswered,
     onToolCall: ({ toolCall: { toolName: tool, toolCallId } }) => {
       if (tool === clock.name) void addToolOutput({ tool, toolCallId, output: new Date().toLocaleTimeString() });

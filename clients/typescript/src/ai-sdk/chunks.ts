@@ -7,7 +7,7 @@ import { answerId } from "./messages.js";
 /** The chunks that are written, each one of the AI SDK's `UIMessageChunk`. */
 export type Chunk =
   | { type: "start"; messageId: string }
-  | { type: "start-step" | "finish-step" | "reset-step" }
+  | { type: "start-step" | "finish-step" }
   | { type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; id: string }
   | { type: "text-delta" | "reasoning-delta"; id: string; delta: string }
   | {
@@ -96,7 +96,8 @@ export class ChunkWriter {
   *#reset(): Generator<Chunk> {
     this.#step = "empty";
     this.#part = undefined;
-    yield { type: "reset-step" };
+    // Version 6 has no such type; there `holdText` sees that none is needed.
+    yield { type: "reset-step" } as never;
   }
 
   *#progress(progress: Progress): Generator<Chunk> {
@@ -138,7 +139,9 @@ export class ChunkWriter {
     }
     yield* this.#leave();
     const { ModeDisplayName, TurnId } = response;
-    const more = final ? { Usage: response.Usage, UserWarnings: response.UserWarnings } : {};
+    const more = final
+      ? { Status: "completed", Usage: response.Usage, UserWarnings: response.UserWarnings }
+      : { Status: "awaiting_tools" };
     yield { type: "message-metadata", messageMetadata: { TurnId, ModeDisplayName, ...more } };
     yield { type: "finish", finishReason: final ? "stop" : "tool-calls" };
   }

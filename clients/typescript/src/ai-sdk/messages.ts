@@ -8,6 +8,7 @@ export interface ChatMessage {
   id: string;
   role: string;
   parts: readonly any[];
+  metadata?: any;
 }
 
 /** Messages of the service are known by this beginning of their id; their turn's id follows. */

@@ -54,7 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const open = context.workspaceState.get<OpenTurn>(OPEN);
   if (open) {
     const turn = aptix.session(open.sessionId).attach(open.turnId, { tools, onApproval: approve });
-    void watched(turn, () => finish(turn));
+    watched(turn, () => finish(turn)).catch((error) => vscode.window.showErrorMessage(String(error?.message ?? error)));
   }
 }
 

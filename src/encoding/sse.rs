@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-/// One event, without `id` and `retry`, which have no use here.
+/// One event. What `id` and `retry` say is the stream's, not the event's: [`SseDecoder::last_id`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseEvent {
     /// The `event` field, absent when the block had none or an empty one.
@@ -49,6 +49,10 @@ pub struct SseDecoder {
     event: String,
     /// Absent until the block's first `data` line: a block without one is no event.
     data: Option<String>,
+    /// The `id` of the block that has not ended.
+    id: Option<String>,
+    last_id: Option<String>,
+    retry_ms: Option<u64>,
     ready: VecDeque<SseEvent>,
     fault: Option<SseFault>,
 }
@@ -73,8 +77,19 @@ impl SseDecoder {
         self.ready.pop_front()
     }
 
+    /// The id of the last whole block that has one, with data or without: the place from which a server goes on
+    /// with a stream that was cut.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// The pause before a stream that was cut is asked for again, as its server wants it, in milliseconds.
+    pub fn retry_ms(&self) -> Option<u64> {
+        self.retry_ms
+    }
+
     /// Whether the decoder holds no part of an event that has not ended.
-    pub(super) fn is_between_events(&self) -> bool {
+    pub fn is_between_events(&self) -> bool {
         self.line.is_empty() && self.data.is_none() && self.event.is_empty()
     }
 
@@ -141,6 +156,10 @@ impl SseDecoder {
         match field {
             "event" => value.clone_into(&mut self.event),
             "data" => self.add_data(value)?,
+            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
+            "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.retry_ms = value.parse().ok().or(self.retry_ms);
+            }
             _ => {}
         }
         Ok(())
@@ -163,6 +182,7 @@ impl SseDecoder {
 
     fn dispatch(&mut self) {
         let event = std::mem::take(&mut self.event);
+        self.last_id = self.id.take().or(self.last_id.take());
         if let Some(data) = self.data.take() {
             let event = (!event.is_empty()).then_some(event);
             self.ready.push_back(SseEvent { event, data });
@@ -239,6 +259,24 @@ mod tests {
     fn a_block_without_data_is_no_event_and_its_name_does_not_leak_into_the_next() {
         let body = "event: lost\n\n\n\ndata:\n\nevent: x\nevent:\ndata: 1\n\n";
         assert_eq!(decode(body.as_bytes()), (vec![event("", ""), event("", "1")], None));
+    }
+
+    #[test]
+    fn an_id_counts_from_the_end_of_its_block_with_data_or_without() {
+        let body = b"id: 1\ndata\n\nid\n\nretry: 70\nretry: 7s\nid: 2\n\nid: a\0b\ndata: x\n\nid: 3\nretry:\n";
+        let mut decoder = SseDecoder::new(ROOMY);
+        let mut told = Vec::new();
+        for byte in body {
+            decoder.push(&[*byte]).unwrap();
+            let now = (decoder.last_id().map(str::to_owned), decoder.retry_ms());
+            if told.last() != Some(&now) {
+                told.push(now);
+            }
+        }
+        let id = |id: &str, retry| (Some(id.to_owned()), retry);
+        let course =
+            [(None, None), id("1", None), id("", None), id("", Some(70)), id("2", Some(70))];
+        assert_eq!(told, course);
     }
 
     #[test]

@@ -1,0 +1,124 @@
+//! A server's tools, page by page. What a model or a model service could not take is left out; the rest of a list
+//! is used.
+
+use std::collections::BTreeSet;
+
+use serde_json::value::RawValue;
+
+use super::failure::McpFailure;
+use super::message::{number, text_of};
+use super::parameter_headers::parameter_headers;
+use crate::json::{Node, first_member, for_each_element};
+
+/// The most tools that are listed.
+const MOST_TOOLS: usize = 1_000;
+
+/// The longest name of a tool, in bytes.
+const NAME_BYTES: usize = 256;
+
+/// How deep a schema may nest, as JSON, and the most objects in it.
+const SCHEMA_DEPTH: usize = 64;
+const SCHEMA_OBJECTS: usize = 5_000;
+
+/// A tool as its server lists it. All of it was written by others.
+#[derive(Clone, Debug)]
+pub struct ListedTool {
+    /// Not empty; any characters.
+    pub name: String,
+    /// The text by which the model chooses it.
+    pub description: Option<String>,
+    /// A JSON Schema whose root has `"type": "object"`, as the server writes it.
+    pub input_schema: Box<RawValue>,
+}
+
+/// A server's tools.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// In the server's order, each name once.
+    pub tools: Vec<ListedTool>,
+    /// Tools that cannot be used: their names, and the reason.
+    pub left_out: Vec<(String, &'static str)>,
+    /// For how long the server promises the same list, in milliseconds; 0 when it promises nothing.
+    pub ttl_ms: u64,
+    /// Whether the list may be another one with other credentials; so unless the server says that it is `public`.
+    pub is_private: bool,
+    names: BTreeSet<String>,
+}
+
+impl Listing {
+    /// A list without pages, for which every promise holds.
+    pub(super) fn new() -> Self {
+        Self { ttl_ms: u64::MAX, ..Self::default() }
+    }
+
+    /// Adds a page, and gives the JSON of the next one's cursor, if there is to be one.
+    pub(super) fn add(&mut self, page: &str) -> Result<Option<String>, McpFailure> {
+        let member = |name| first_member(page.as_bytes(), name);
+        let ttl_ms = member("ttlMs").and_then(number);
+        let ttl_ms = ttl_ms.map_or(0, |ttl| ttl as u64);
+        self.ttl_ms = self.ttl_ms.min(ttl_ms);
+        self.is_private |= member("cacheScope") != Some(r#""public""#);
+        let tools = member("tools").ok_or(McpFailure::NoAnswer)?;
+        for_each_element(tools, |tool| self.add_tool(tool)).map_err(|_| McpFailure::NoAnswer)?;
+        let cursor = member("nextCursor").filter(|cursor| cursor.starts_with('"'));
+        Ok(cursor.filter(|_| self.tools.len() < MOST_TOOLS).map(str::to_owned))
+    }
+
+    fn add_tool(&mut self, json: &str) {
+        let name = text_of(json, "name").filter(|name| (1..=NAME_BYTES).contains(&name.len()));
+        let Some(name) = name.filter(|_| self.tools.len() < MOST_TOOLS) else { return };
+        let name = name.into_owned();
+        if !self.names.insert(name.clone()) {
+            return;
+        }
+        match input_schema(json) {
+            Ok(input_schema) => {
+                let description = text_of(json, "description").map(|text| text.into_owned());
+                self.tools.push(ListedTool { name, description, input_schema });
+            }
+            Err(reason) => self.left_out.push((name, reason)),
+        }
+    }
+
+    /// The schema of the tool of that name.
+    pub(super) fn schema_of(&self, name: &str) -> Option<&RawValue> {
+        let tool = self.tools.iter().find(|tool| tool.name == name)?;
+        Some(&tool.input_schema)
+    }
+}
+
+/// A tool's schema, or why it cannot be used.
+fn input_schema(tool: &str) -> Result<Box<RawValue>, &'static str> {
+    let schema = first_member(tool.as_bytes(), "inputSchema").unwrap_or_default();
+    if !Node::root(schema).is_object() || text_of(schema, "type").as_deref() != Some("object") {
+        return Err("its input schema is not that of an object");
+    }
+    if !is_bounded(schema) {
+        return Err("its input schema is too deep or too large");
+    }
+    if parameter_headers(schema, "{}").is_none() {
+        return Err("its input schema marks headers in a way that is not permitted");
+    }
+    RawValue::from_string(schema.to_owned()).map_err(|_| "its input schema is not JSON")
+}
+
+/// Whether a schema, which is well-formed JSON, is within its bounds.
+fn is_bounded(schema: &str) -> bool {
+    let (mut depth, mut deepest, mut objects) = (0_usize, 0, 0);
+    let (mut in_string, mut is_escaped) = (false, false);
+    for byte in schema.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+                objects += usize::from(byte == b'{');
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest <= SCHEMA_DEPTH && objects <= SCHEMA_OBJECTS
+}

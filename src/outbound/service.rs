@@ -1,0 +1,178 @@
+//! Requests to one service of the operator's: its headers with their secrets, redirects, and its words
+//! without the secrets that were sent (interface §6).
+//!
+//! Neither a failure nor a response holds the secrets that were sent, because the client and the model
+//! may see it. A failure holds no address and no words of the service either.
+
+use std::future::Future;
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+
+use super::redaction::SentSecrets;
+use super::secret_headers::SecretHeaders;
+use crate::catalog::HttpService;
+use crate::ports::{
+    CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
+};
+
+/// The most redirects that are followed, to the same host only.
+const MAX_REDIRECTS: usize = 3;
+
+/// Why a service gave no usable response. The client and the model may read the text.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ServiceFailure {
+    /// A secret that a header names cannot be used.
+    #[error("{0}")]
+    Secret(String),
+    /// No response, or one that broke off.
+    #[error("it could not be reached")]
+    Unreachable,
+    /// The time limit, in milliseconds.
+    #[error("it did not answer within {0} ms")]
+    TimedOut(u64),
+    /// A status that is not a success.
+    #[error("it answered with status {0}")]
+    Status(u16),
+    /// A redirect to another origin.
+    #[error("it redirected to another host, which is not followed")]
+    RedirectedAway,
+    /// The limit, in bytes.
+    #[error("its answer is larger than {0} bytes")]
+    TooLarge(usize),
+    /// The body is not one JSON value in UTF-8.
+    #[error("its answer is not JSON")]
+    NotJson,
+}
+
+impl From<HttpFault> for ServiceFailure {
+    fn from(_: HttpFault) -> Self {
+        Self::Unreachable
+    }
+}
+
+/// A service, and the secrets that its headers hold.
+pub struct Service<'a, P> {
+    platform: &'a P,
+    url: &'a str,
+    filled: SecretHeaders,
+}
+
+impl<'a, P: Platform> Service<'a, P> {
+    /// Looks the secrets up.
+    ///
+    /// # Errors
+    /// One of them cannot be used.
+    pub fn of(platform: &'a P, http: &'a HttpService) -> Result<Self, ServiceFailure> {
+        let filled =
+            SecretHeaders::expand(platform, &http.headers).map_err(ServiceFailure::Secret)?;
+        Ok(Self { platform, url: &http.url, filled })
+    }
+
+    /// Sends a request and returns the response as soon as its head is there, whatever its status. `own`
+    /// headers go before those of the catalog with the same names; of the response's, `reads` are read.
+    pub async fn ask(
+        &self,
+        method: HttpMethod,
+        own: Vec<(String, String)>,
+        body: String,
+        reads: &'static [&'static str],
+    ) -> Result<HttpResponse<P::Body>, ServiceFailure> {
+        let mut headers = self.filled.headers.clone();
+        headers.retain(|(name, _)| !own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)));
+        headers.extend(own);
+        let mut request = HttpRequest { method, url: self.url.to_owned(), headers, body, reads };
+        for _ in 0..=MAX_REDIRECTS {
+            let response = self.platform.send(request.clone()).await?;
+            // Any other redirect would turn the call into a GET.
+            if !matches!(response.status, 307 | 308) {
+                return Ok(response);
+            }
+            let location = response.header("location").unwrap_or_default();
+            request.url =
+                same_host(&request.url, location).ok_or(ServiceFailure::RedirectedAway)?;
+        }
+        Err(ServiceFailure::Unreachable)
+    }
+
+    /// The service's JSON with `***` for each secret that was sent.
+    pub async fn without_secrets(&self, json: String) -> String {
+        if json.len() > CHUNK_BYTES {
+            self.platform.breathe().await;
+        }
+        let secrets = SentSecrets::of(&self.filled.secrets);
+        secrets.removed_from(json, async || self.platform.breathe().await).await
+    }
+}
+
+/// Does the work, unless it takes longer than `ms` milliseconds.
+pub async fn in_time<P: Platform, T, F: From<ServiceFailure>>(
+    platform: &P,
+    ms: u64,
+    work: impl Future<Output = Result<T, F>>,
+) -> Result<T, F> {
+    match select(pin!(work), pin!(platform.sleep(ms))).await {
+        Either::Left((result, _)) => result,
+        Either::Right(_) => Err(ServiceFailure::TimedOut(ms).into()),
+    }
+}
+
+/// A body of at most `longest` bytes.
+pub(super) async fn read<B: ResponseBody>(
+    mut response: HttpResponse<B>,
+    longest: usize,
+) -> Result<Vec<u8>, ServiceFailure> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.body.chunk(longest).await? {
+        if body.len() + chunk.len() > longest {
+            return Err(ServiceFailure::TooLarge(longest));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// The redirect's target, if scheme, host and port stay the same.
+fn same_host(from: &str, location: &str) -> Option<String> {
+    let origin = origin(from)?;
+    if location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\") {
+        return Some(format!("{origin}{location}"));
+    }
+    let there = self::origin(location)?;
+    there.eq_ignore_ascii_case(origin).then(|| location.to_owned())
+}
+
+/// `scheme://authority` of an absolute URL.
+fn origin(url: &str) -> Option<&str> {
+    let authority = url.find("://")? + 3;
+    let length = url.get(authority..)?.find(['/', '?', '#', '\\']);
+    url.get(..length.map_or(url.len(), |length| authority + length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_host;
+
+    #[test]
+    fn a_redirect_is_followed_on_the_same_host_only() {
+        let from = "https://tools.example:8443/a?x=1";
+        for (location, target) in [
+            ("/b", Some("https://tools.example:8443/b")),
+            ("https://tools.example:8443/b", Some("https://tools.example:8443/b")),
+            ("https://TOOLS.example:8443/b", Some("https://TOOLS.example:8443/b")),
+            ("https://tools.example/b", None),
+            ("http://tools.example:8443/b", None),
+            ("//evil.example/b", None),
+            ("/\\evil.example", None),
+            ("https://tools.example:8443@evil.example/b", None),
+            (
+                "https://tools.example:8443\\@evil.example/b",
+                Some("https://tools.example:8443\\@evil.example/b"),
+            ),
+            ("b", None),
+            ("", None),
+        ] {
+            assert_eq!(same_host(from, location).as_deref(), target, "{location}");
+        }
+    }
+}

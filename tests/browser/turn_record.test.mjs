@@ -1,0 +1,59 @@
+// The playground's record of a turn, from the events that a stream may bring (interface §2, Delivery).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const entryPoints = [fileURLToPath(new URL('../../clients/playground/src/store/turn_record.ts', import.meta.url))];
+const { outputFiles } = await build({ entryPoints, bundle: true, format: 'esm', write: false });
+const turns = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
+
+const text = (segment, delta, position = `${segment}.1`) => ({ type: 'text', segment, delta, position });
+const discard = (segment) => ({ type: 'discard', segment });
+const progress = (Kind, more = {}) => ({ type: 'progress', progress: { Kind, ...more } });
+const final = (PrimaryOutputText, more = {}) => ({
+  type: 'result',
+  response: { Kind: 'final', SessionId: 's', TurnId: 't', ModeDisplayName: 'General', PrimaryOutputText, ...more },
+});
+const call = { ToolCallId: 'c', Name: 'read', ArgumentsJson: '{}' };
+const pause = (more = {}) => ({
+  type: 'result',
+  response: { Kind: 'client_tool_continuation', SessionId: 's', TurnId: 't', ModeDisplayName: 'General', ToolCalls: [call], ...more },
+});
+const after = (...events) => events.reduce(turns.after, turns.begun('t', { text: 'Hello', pictures: [], files: [] }, 0));
+const texts = ({ steps }) => steps.filter(({ kind }) => kind === 'text').map((step) => step.text);
+
+test('text is dropped when it was not the answer, however often that is said, and may come again under its number', () => {
+  assert.deepEqual(texts(after(text(0, 'I lo'), text(0, 'ok'), discard(0), discard(0), discard(7))), []);
+  assert.deepEqual(texts(after(text(0, 'I look'), discard(0), text(0, 'Yes'), text(0, '!'))), ['Yes!']);
+  assert.deepEqual(texts(after(text(0, 'I look'), discard(0), text(1, 'Ye'), final('Yes.'))), ['Yes.']);
+});
+
+test('a resumed stream goes on where it was, and a turn that is sent again starts anew', () => {
+  const cut = after(text(0, 'Hel', '0.3'));
+  assert.equal(cut.position, '0.3');
+  const lost = turns.failed(cut, { code: 'connection_lost', message: '' });
+  assert.deepEqual([lost.status, texts(turns.after(lost, text(0, 'lo', '0.5')))], ['lost', ['Hello']]);
+  const anew = turns.anew(lost);
+  assert.deepEqual([texts(anew), 'position' in anew], [[], false]);
+});
+
+test('what is said beside a call is shown once and stays; the same pause that comes again adds nothing', () => {
+  const paused = after(text(0, 'I read it.'), pause({ ToolContinuationMessage: 'I read it.' }), pause({ ToolContinuationMessage: 'I read it.' }));
+  assert.deepEqual([paused.status, texts(paused), turns.unanswered(paused)], ['awaiting_tools', ['I read it.'], [call]]);
+  const result = { ToolCallId: 'c', ExecutionMs: 1, ResultJson: '1' };
+  const answered = turns.answered(paused, result);
+  assert.deepEqual([answered.status, turns.resultsOfPause(answered, [call])], ['running', [result]]);
+  const ended = turns.after(turns.after(answered, text(1, 'Do')), final('Done.'));
+  assert.deepEqual([texts(ended), turns.answerOf(ended)], [['I read it.', 'Done.'], 'Done.']);
+});
+
+test('a server tool is one card from its start to its result', () => {
+  const of = { ToolCallId: 'x', Name: 'look_up' };
+  const { steps } = after(
+    progress('server_tool', { ...of, State: 'started' }),
+    progress('server_tool', { ...of, State: 'finished', Successful: false, ExecutionMs: 3 }),
+    final('It failed.', { ToolResults: [{ ToolCallId: 'x', ExecutionMs: 4, ErrorMessage: 'no' }] }),
+  );
+  assert.deepEqual(steps.map(({ kind, state, ms }) => [kind, state, ms]), [['server_tool', 'failed', 4], ['text', undefined, undefined]]);
+});

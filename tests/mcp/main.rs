@@ -1,0 +1,16 @@
+//! MCP servers (interface §11): both eras of the protocol, lists, calls, and servers that do not keep to it.
+//!
+//! The recorded answers are those of real servers: the SDK's own and `server-everything`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics is a test that fails"
+)]
+
+mod calls;
+mod eras;
+mod lists;
+mod server;
+mod streams;
