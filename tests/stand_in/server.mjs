@@ -43,7 +43,7 @@ export function standIn({ port = 0, wordMs = 32, windowTokens = 32_000, memory =
     let wordsLeft = state?.cutAfter?.(state.found, isNew) ?? Infinity;
     for (const event of events) {
       const isWord = event.type === 'response.output_text.delta';
-      if (isWord && wordsLeft-- === 0) return response.destroy();
+      if (isWord && wordsLeft-- === 0) return response.socket.destroySoon();
       if (streamed && isWord) await pause(wordMs * (state?.pace ?? 1));
       if (response.destroyed) return;
       // Stored before the last event is sent, so that a follow-up cannot come too soon.
