@@ -56,7 +56,10 @@ describe('the playground', { skip: withoutBrowser }, () => {
     await hasStatus(changed, 'completed');
     await changed.getByText('The mode is now DDR Authoring.').waitFor();
     await page.getByRole('button', { name: 'Mode: DDR Authoring' }).click();
-    await page.getByRole('button', { name: 'General For everything else.' }).click();
+    const general = page.getByRole('button', { name: 'General For everything else.' });
+    await general.waitFor();
+    await assertAccessible(page);
+    await general.click();
     await page.getByRole('button', { name: 'Mode: General' }).waitFor();
     await hasStatus(page.locator('.turn').nth(2), 'completed');
 

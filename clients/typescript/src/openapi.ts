@@ -541,7 +541,7 @@ export interface components {
             /** Format: date-time */
             UpdatedAt: string;
             TurnCount: number;
-            /** @description Prompt tokens of the newest model call. */
+            /** @description Prompt tokens of the newest model call that told them, summaries aside. */
             ContextTokens?: number;
             LatestTurn?: components["schemas"]["TurnSummary"];
             LiveTurn?: components["schemas"]["TurnSummary"];

@@ -13,7 +13,8 @@ import { ModeMenu } from './mode_menu.js';
 import { isSidebarOpen, Sidebar, startNew } from './sidebar.js';
 import { TurnView } from './turn_view.js';
 
-/** Below this width the sessions lie over the conversation; below the other one the panel does. */
+/** Below this width the panel takes the place of the sessions; below the other one either covers the conversation. */
+const medium = matching('(max-width: 1180px)');
 const narrow = matching('(max-width: 820px)');
 const isDraggedOver = signal(false);
 
@@ -30,6 +31,7 @@ export function App() {
     return () => document.removeEventListener('keydown', onKey);
   }, []);
   const covered = narrow.value && isSidebarOpen.value;
+  const isMainCovered = covered || (narrow.value && openPanel.value !== undefined);
   const needsKey = access.value === 'asked' || access.value === 'refused';
   return (
     <div class={`app${openPanel.value ? ' with-panel' : ''}`} onDragOver={onDragOver} onDragLeave={() => (isDraggedOver.value = false)} onDrop={onDrop}>
@@ -38,7 +40,7 @@ export function App() {
       </a>
       <Sidebar isHidden={narrow.value && !isSidebarOpen.value} />
       {covered && <div class="veil" onClick={() => (isSidebarOpen.value = false)} />}
-      <main inert={covered}>
+      <main inert={isMainCovered}>
         <Head />
         <Conversation />
         <Composer />
@@ -172,10 +174,11 @@ function onKey(event: KeyboardEvent): void {
   const withControl = event.ctrlKey || event.metaKey;
   if (withControl && event.key.toLowerCase() === 'k') {
     event.preventDefault();
+    if (medium.value) openPanel.value = undefined;
     isSidebarOpen.value = true;
     // The list has to be shown before it can be focused.
     requestAnimationFrame(() => document.getElementById('search')?.focus());
-  } else if (event.altKey && event.key.toLowerCase() === 'n') {
+  } else if (event.altKey && event.code === 'KeyN') {
     event.preventDefault();
     startNew();
   } else if (event.key === 'Escape' && (isSidebarOpen.value || openPanel.value)) {

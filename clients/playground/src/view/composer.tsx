@@ -10,14 +10,16 @@ export const draft = signal('');
 
 const LONGEST_PX = 240;
 
+/** A keyboard on the screen covers half of it, and has no other key that breaks a line. */
+const hasTouchKeyboard = () => matchMedia('(pointer: coarse)').matches;
+
 export function Composer() {
   const box = useRef<HTMLTextAreaElement>(null);
   const turn = liveTurn.value;
   const waits = turn?.record.value.status === 'awaiting_tools';
   const canSend = !turn && (draft.value.trim() !== '' || attachments.value.length > 0);
-  // Where a keyboard would cover half the screen, it waits to be asked for.
   useEffect(() => {
-    if (!matchMedia('(pointer: coarse)').matches) box.current?.focus();
+    if (!hasTouchKeyboard()) box.current?.focus();
   }, [sessionId.value]);
   useLayoutEffect(() => {
     const { style } = box.current!;
@@ -30,7 +32,7 @@ export function Composer() {
     draft.value = '';
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing || hasTouchKeyboard()) return;
     event.preventDefault();
     submit();
   };
@@ -56,7 +58,7 @@ export function Composer() {
           id="message"
           rows={1}
           aria-label="Message"
-          placeholder={turn ? 'Write ahead while the agent works…' : 'Ask the agent…'}
+          placeholder={turn ? 'Write ahead…' : 'Ask the agent…'}
           value={draft.value}
           onInput={(event) => (draft.value = event.currentTarget.value)}
           onKeyDown={onKeyDown}
