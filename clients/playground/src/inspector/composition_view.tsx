@@ -71,7 +71,7 @@ const words = (name: string): string => name.replaceAll('_', ' ');
 
 function Row({ block, shade, share }: { block: Block; shade?: number; share?: number }) {
   const { Block: name, Source, Bytes, LeftOut, DurationMs } = block;
-  const why = LeftOut ?? (DurationMs !== undefined ? `found ${bytes(Bytes)} in ${seconds(DurationMs)}` : undefined);
+  const why = LeftOut ?? (DurationMs !== undefined ? `Found ${bytes(Bytes)} in ${seconds(DurationMs)}.` : undefined);
   return (
     <li class={LeftOut === undefined ? '' : 'left-out'}>
       <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">

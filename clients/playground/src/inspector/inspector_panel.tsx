@@ -89,16 +89,16 @@ function Turns({ turn }: { turn: ShownTurn }) {
 function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
   const { trace } = found;
   const events = turn.events.value;
-  const timeline = timelineOf(found, events, events.at(-1)?.at ?? Date.now());
-  const usage = turn.record.value.usage;
+  const timeline = timelineOf(found, events, (events.at(-1)?.at ?? Date.now()) - turn.record.value.startedAt);
+  const sum = (of: 'PromptTokens' | 'CompletionTokens') => trace.ModelCalls.reduce((all, { Usage }) => all + (Usage?.[of] ?? 0), 0);
   return (
     <section>
       <h3>Timeline</h3>
       <dl class="figures">
         <Figure name="in all" value={seconds(Math.round(timeline.totalMs))} />
         <Figure name="model calls" value={String(trace.ModelCalls.length)} />
-        <Figure name="tokens in" value={usage ? tokens(usage.PromptTokens) : '–'} />
-        <Figure name="tokens out" value={usage ? tokens(usage.CompletionTokens) : '–'} />
+        <Figure name="tokens in" value={tokens(sum('PromptTokens'))} />
+        <Figure name="tokens out" value={tokens(sum('CompletionTokens'))} />
       </dl>
       <TimelineView timeline={timeline} />
       {!isLive(turn.record.value) && (

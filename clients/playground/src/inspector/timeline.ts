@@ -23,7 +23,8 @@ export interface Timeline {
 
 type Seen = readonly { at: number; event: StreamEvent }[];
 
-export function timelineOf({ trace, view }: Inspected, seen: Seen, now: number): Timeline {
+/** `elapsedMs`: how long a turn that has not ended has run, by the clock of this page. */
+export function timelineOf({ trace, view }: Inspected, seen: Seen, elapsedMs: number): Timeline {
   const began = Date.parse(view.StartedAt);
   const at = (time: string) => Math.max(0, Date.parse(time) - began);
   const calls = trace.ModelCalls;
@@ -31,7 +32,7 @@ export function timelineOf({ trace, view }: Inspected, seen: Seen, now: number):
   const firstBytes = firstBytesOf(calls, seen);
   const ended = (view as { EndedAt?: string }).EndedAt;
   const lastEnd = Math.max(0, ...calls.map((call) => at(call.StartedAt) + (call.DurationMs ?? 0)));
-  const totalMs = Math.max(1, ended ? at(ended) : Math.max(lastEnd, now - began), lastEnd);
+  const totalMs = Math.max(1, ended ? at(ended) : Math.max(lastEnd, elapsedMs), lastEnd);
   const rows: Row[] = [compositionRow(trace.Composition, calls.length > 0 ? earliest : totalMs)];
   const ordered = inOrder(calls);
   let compaction = 0;
@@ -99,9 +100,10 @@ function toolRows(calls: readonly TracedCall[], from: number, until: number): Ro
     const spans: Span[] = [];
     const waited = Approval?.WaitedMs ?? (Approval && !Approval.Decision ? until - start : undefined);
     if (waited !== undefined) spans.push({ from: start, to: (start = Math.min(until, start + waited)), look: 'pause' });
-    spans.push({ from: start, to: (start = Math.min(until, start + ExecutionMs)), look: Successful === false ? 'bad' : 'tool' });
+    const hasRun = !Approval || Approval.Decision !== undefined;
+    if (hasRun) spans.push({ from: start, to: (start = Math.min(until, start + ExecutionMs)), look: Successful === false ? 'bad' : 'tool' });
     const asked = waited !== undefined && `${Approval?.Decision ?? 'waits for approval'}${Approval?.Edited ? ' with changes' : ''}, waited ${seconds(waited)}`;
-    rows.push({ name: Name, told: [seconds(ExecutionMs), asked, Successful === false && 'failed'].filter(Boolean).join(' · '), spans });
+    rows.push({ name: Name, told: [hasRun && seconds(ExecutionMs), asked, Successful === false && 'failed'].filter(Boolean).join(' · '), spans });
   }
   const paused = calls.filter(({ RunsOn }) => RunsOn === 'client');
   if (paused.length > 0) {
@@ -130,7 +132,7 @@ function firstBytesOf(calls: readonly ModelCall[], seen: Seen): Map<number, numb
 
 /** What took the turn's time, in ms; only what is told. */
 export function spentOn({ trace, view }: Inspected): { name: string; ms: number }[] {
-  const { rows, totalMs } = timelineOf({ trace, view }, [], Date.parse(view.UpdatedAt));
+  const { rows, totalMs } = timelineOf({ trace, view }, [], Date.parse(view.UpdatedAt) - Date.parse(view.StartedAt));
   const sum = (look: Span['look'][]) => rows.flatMap(({ spans }) => spans).filter((span) => look.includes(span.look)).reduce((ms, { from, to }) => ms + to - from, 0);
   const retrieval = trace.Composition.reduce((ms, { DurationMs = 0 }) => ms + DurationMs, 0);
   const parts = [
