@@ -10,7 +10,7 @@ const REFUSED = [/status of 4\d\d/];
 describe('what is broken by hand', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
-    playground = await Playground.start({ wordMs: 10, vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1500' } });
+    playground = await Playground.start({ wordMs: 15, vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1500' } });
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
@@ -57,11 +57,11 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     const page = await opened();
     const turn = await say(page, 'Give a slow answer.');
     await turn.getByText('This answer').waitFor();
-    await trialOf(page, 'leave').getByLabel('seconds').fill('5');
+    await trialOf(page, 'leave').getByLabel('seconds').fill('7');
     const asked = [];
     page.on('request', (request) => asked.push(request.url()));
     await trialOf(page, 'leave').getByRole('button', { name: 'Try it' }).click();
-    await trialOf(page, 'leave').getByText('Away. Back in 3 s.').waitFor();
+    await trialOf(page, 'leave').getByText('Away. Back in 5 s.').waitFor();
     assert.deepEqual(asked, []);
     await settled(trialOf(page, 'leave'));
     await hasStatus(turn, 'completed');

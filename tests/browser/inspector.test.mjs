@@ -12,10 +12,12 @@ describe('the inspector', { skip: withoutBrowser }, () => {
       wordMs: 5,
       catalog: (catalog, { toolUrl }) => {
         catalog.ServerTools.push(httpTool('weather', toolUrl));
-        for (const mode of catalog.Modes) mode.Tools.push('weather');
+        catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Approval: 'Always' }));
+        for (const mode of catalog.Modes) mode.Tools.push('weather', 'send_mail');
       },
     });
     playground.rig.tools.on('/weather', JSON.stringify({ celsius: 21 }));
+    playground.rig.tools.on('/send_mail', JSON.stringify({ sent: true }));
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
@@ -109,6 +111,21 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     await timeline(page, /Pause for the client/);
     await page.locator('.turn').first().click();
     await timeline(page, /repeated after 503/);
+  });
+
+  test('an approval shows how long a human took, and what was decided', async () => {
+    const page = await opened();
+    const mail = await say(page, 'Call the tool send_mail with the word ann.');
+    await hasStatus(mail, 'awaiting_tools');
+    await timeline(page, /send_mail: waits for approval, waited/);
+    assert.equal(await panel(page).locator('.timeline .span.tool').count(), 0);
+    await mail.getByRole('button', { name: 'Approve' }).click();
+    await hasStatus(mail, 'completed');
+    await timeline(page, /send_mail: .* · approved, waited .*; Model call 2/);
+    const [{ Approval }] = (await traceOf(page, 0)).ToolCalls;
+    await panel(page).getByText('What the time went into').click();
+    const told = await panel(page).locator('.plain-table div').filter({ hasText: 'The client and its user' }).locator('dd').innerText();
+    assert.equal(told, Approval.WaitedMs < 1000 ? `${Approval.WaitedMs} ms` : `${(Approval.WaitedMs / 1000).toFixed(Approval.WaitedMs < 10_000 ? 1 : 0)} s`);
   });
 
   test('raw events have their positions, the request can be sent again as it is written, and requests tell their time', async () => {

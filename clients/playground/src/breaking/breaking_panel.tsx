@@ -43,6 +43,8 @@ function Card({ trial, children }: { trial: Trial; children?: preact.ComponentCh
   const outcome = outcomes.value[trial.id];
   const live = liveTurn.value;
   const isBlocked = running.value !== undefined || (live !== undefined && (trial.needsIdle || live.record.value.status === 'awaiting_tools'));
+  // A button that one has just pressed keeps the focus, so it is not disabled.
+  const isRunning = running.value === trial.id;
   const title = `trial-${trial.id}`;
   return (
     <article class="card trial" data-trial={trial.id} data-state={outcome?.state ?? 'idle'} aria-labelledby={title}>
@@ -51,7 +53,7 @@ function Card({ trial, children }: { trial: Trial; children?: preact.ComponentCh
           <h4 id={title}>{trial.title}</h4>
           <p class="muted">{trial.does}</p>
         </div>
-        <button type="button" disabled={isBlocked} aria-describedby={title} onClick={() => start(trial)}>
+        <button type="button" disabled={isBlocked && !isRunning} aria-disabled={isRunning} aria-label={`Try it: ${trial.title}`} onClick={() => start(trial)}>
           Try it
         </button>
       </header>
