@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { apiKeys } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { assertAccessible, hasStatus, PHONE, Playground } from './playground.mjs';
 
@@ -15,6 +16,8 @@ const FILES = {
   '.git/config': '[core]\n',
   'node_modules/left/index.js': 'pelican();\n',
 };
+
+const KEY = 'key-of-the-panels';
 
 describe('the retrieval page', { skip: withoutBrowser }, () => {
   let playground;
@@ -48,7 +51,7 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     await panel(page).getByLabel('What to search for').fill(words);
     await page.keyboard.press('Enter');
     const found = panel(page).getByRole('list', { name: 'Chunks that were found' });
-    await panel(page).getByText(`chunks for “${words}”`).waitFor();
+    await panel(page).getByText(`chunks for “${words}”, best first`).waitFor();
     return found.locator('.chunk');
   };
 
@@ -130,4 +133,31 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `${overflow} pixels`);
   });
+});
+
+test('with a key the panels work as without one', { skip: withoutBrowser }, async () => {
+  const playground = await Playground.start({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'acme' }) } });
+  try {
+    const page = await playground.page();
+    await page.getByLabel('API key').fill(KEY);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Retrieval' }).click();
+    await page.getByLabel('Choose files').setInputFiles({ name: 'heron.md', mimeType: 'text/markdown', buffer: Buffer.from('A heron.\n') });
+    await page.getByText('1 sent').waitFor();
+    await page.getByLabel('What to search for').fill('heron');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 chunk for “heron”').waitFor();
+    await page.getByRole('button', { name: 'Break it' }).click();
+    await page.getByRole('button', { name: 'Try it: Send the same request' }).click();
+    await page.locator('[data-trial="five"]:is([data-state="held"], [data-state="failed"])').waitFor();
+    assert.equal(await page.locator('[data-trial="five"]').getAttribute('data-state'), 'held');
+    await page.getByRole('button', { name: 'Inspector' }).click();
+    await page.getByText('The request as code').click();
+    const code = page.locator('.fold[open] pre');
+    assert.match(await code.innerText(), /-H "Authorization: Bearer \$APTIX_KEY"/);
+    assert.ok(!(await page.content()).includes(KEY));
+    await playground.closePages();
+  } finally {
+    await playground.stop();
+  }
 });

@@ -69,6 +69,14 @@ test('waits stand before the attempt that succeeded; the first byte is that of t
   assert.deepEqual([rows[1].mark, rows[2].mark], [undefined, 535]);
 });
 
+test('a call that takes the place of a refused one is counted from its own start', () => {
+  const refused = call(1, 10, 30, { Segment: 0, Fault: { ErrorCode: 'upstream_rejected', Message: '' }, Usage: null });
+  const announced = { at: 0, event: { type: 'progress', progress: { Kind: 'model_call', Iteration: 1 } } };
+  const first = { at: 240, event: { type: 'text', segment: 0, delta: 'x', position: '0.1' } };
+  const { rows } = timelineOf(turn({ ModelCalls: [refused, call(2, 200, 100, { Segment: 0 })] }, 300), [announced, first], 0);
+  assert.deepEqual([rows[1].mark, rows[2].mark], [undefined, 250]);
+});
+
 test('a turn that runs is drawn up to now, by the time that this page has counted', () => {
   const { rows, totalMs } = timelineOf(turn({ ModelCalls: [call(1, 20, null)] }), [], 700);
   assert.equal(totalMs, 700);

@@ -124,10 +124,24 @@ function firstBytesOf(calls: readonly ModelCall[], seen: Seen): Map<number, numb
     if (event.type === 'progress' && event.progress.Kind === 'model_call') announced = at;
     if (event.type !== 'text' || announced === undefined) continue;
     const call = calls.findLast(({ Segment, Summary, Fault }) => Segment === event.segment && !Summary && !Fault);
-    if (call && !found.has(call.Number)) found.set(call.Number, at - announced);
+    const ms = call && sinceStart(call, calls, at - announced);
+    if (ms !== undefined) found.set(call!.Number, ms);
     announced = undefined;
   }
   return found;
+}
+
+/**
+ * A call that takes the place of one that was refused is not announced again: what was counted since the announcement
+ * then began with the refused one.
+ */
+function sinceStart(call: ModelCall, calls: readonly ModelCall[], counted: number): number | undefined {
+  const start = ({ StartedAt }: ModelCall) => Date.parse(StartedAt);
+  return calls
+    .filter((each) => each.Segment === call.Segment && !each.Summary && start(each) <= start(call))
+    .sort((a, b) => start(b) - start(a))
+    .map((each) => counted - (start(call) - start(each)))
+    .find((ms) => ms >= 0 && ms <= (call.DurationMs ?? Infinity));
 }
 
 /** What took the turn's time, in ms; only what is told. */
