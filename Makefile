@@ -31,7 +31,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
-dev: build-dev ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service
+dev: build-dev ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service; CATALOG=catalog.json for yours
 	@exec node tests/stand_in/dev.mjs
 
 test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end
@@ -76,9 +76,9 @@ build-dev: setup build-dev/.complete build-playground/index.html ## the Worker a
 
 client: setup $(client)/dist/index.js ## the client in TypeScript, in clients/typescript/dist/
 
-check-catalog: $(if $(ONLINE),setup) ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services
+check-catalog: $(if $(ONLINE),setup) ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services and MCP servers, ONLINE=mcp these alone
 	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
-	@$(if $(ONLINE),echo; node src/bin/check_services.mjs '$(FILE)')
+	@$(if $(ONLINE),echo; node src/bin/check_services.mjs '$(FILE)' '$(ONLINE)')
 
 replay-bundle: ## rebuild every model call of a session's export, and run the session again: FILE=export.json
 	@cargo run --quiet --locked --package replay --bin replay-bundle -- $(if $(FILE),'$(FILE)')

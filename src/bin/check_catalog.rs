@@ -133,6 +133,7 @@ fn summary(file: &str, catalog: &Catalog) -> String {
         line("modes", catalog.modes().iter().map(|mode| mode.key.as_str())),
         format!("  sessions start in {default} where their context names no mode\n"),
         line("server tools", catalog.server_tools().iter().map(|tool| tool.name.as_str())),
+        line("MCP servers", catalog.mcp_servers()),
     ]
     .concat()
 }

@@ -1,11 +1,13 @@
 // `make check-catalog FILE=… ONLINE=1`: asks the model service of each agent context what it can do, and says which
-// settings the catalog needs for it. It runs after check_catalog.rs, which owns the catalog's rules.
+// settings the catalog needs for it; check_mcp_servers.mjs does so for the MCP servers, which `ONLINE=mcp` asks alone. It
+// runs after check_catalog.rs, which owns the catalog's rules.
 //
 // Of each agent context, every model that its conversation contexts name is asked to remember a word over two calls, in
 // both continuations, and to call a tool. Keys come from the environment or .dev.vars by the names in the catalog; none
 // is written. It exits with 0 when every setting suits its service, with 1 when one does not.
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { MCP_COLUMNS, mcpServersOf } from './check_mcp_servers.mjs';
 
 /** The longest wait for a response, in ms. */
 const PATIENCE_MS = 120_000;
@@ -29,11 +31,12 @@ const settings = { ...DEPLOYMENT, ...(existsSync('.dev.vars') ? parseEnv(readFil
 /** The secrets that were used, so that no message of a service shows one. */
 const used = new Set();
 
-async function main(file) {
-  const rows = [COLUMNS];
+async function main(file, scope) {
+  const rows = [];
   const notes = [];
   const advice = [];
-  for (const service of servicesOf(JSON.parse(readFileSync(file, 'utf8')))) {
+  const catalog = JSON.parse(readFileSync(file, 'utf8'));
+  for (const service of scope === 'mcp' ? [] : servicesOf(catalog)) {
     const { fault, ...found } = await explored(service);
     const named = (line) => `${service.id}, ${service.model}: ${line}`;
     const cells = ['streams', 'tools', 'stored', 'replay', 'cacheKey'].map((name) => found[name] ?? '–');
@@ -41,8 +44,11 @@ async function main(file) {
     notes.push(...Object.entries(found).filter(([, told]) => !SHORT.includes(told)).map(([name, told]) => named(`${name}: ${told}`)));
     advice.push(...(fault ? [`does not respond: ${fault}`] : adviceFor(service, found)).map(named));
   }
+  const servers = await mcpServersOf(catalog, { headersOf, shown });
+  advice.push(...servers.advice);
   const verdict = advice.length === 0 ? ['Every setting suits its service.'] : advice;
-  console.log([...table(rows), '', ...notes, ...(notes.length === 0 ? [] : ['']), ...verdict].join('\n'));
+  const parts = [table(COLUMNS, rows), notes, table(MCP_COLUMNS, servers.rows), servers.notes, verdict].filter((lines) => lines.length > 0);
+  console.log(parts.map((lines) => lines.join('\n')).join('\n\n'));
   return advice.length === 0 ? 0 : 1;
 }
 
@@ -224,10 +230,11 @@ function given(environment) {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
 }
 
-/** Lines whose columns stand below each other. */
-function table(rows) {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column])).join('  ').trimEnd());
+/** Lines whose columns stand below each other; none without rows. */
+function table(columns, rows) {
+  if (rows.length === 0) return [];
+  const widths = columns.map((_, column) => Math.max(...[columns, ...rows].map((row) => row[column].length)));
+  return [columns, ...rows].map((row) => row.map((cell, column) => cell.padEnd(widths[column])).join('  ').trimEnd());
 }
 
-process.exitCode = await main(process.argv[2]);
+process.exitCode = await main(process.argv[2], process.argv[3]);

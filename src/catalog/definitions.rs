@@ -51,6 +51,7 @@ pub struct Catalog {
     pub(super) modes: Vec<Mode>,
     pub(super) default_mode: Mode,
     pub(super) server_tools: Vec<ServerTool>,
+    pub(super) mcp_servers: Vec<(String, McpServer)>,
 }
 
 /// Which model service a session talks to, and how.
@@ -202,6 +203,8 @@ pub struct ConversationContext {
     pub mode: Option<String>,
     /// The client tools of sessions whose requests never brought any.
     pub tools: Vec<ClientToolDefinition>,
+    /// Tools of MCP servers that every turn offers, written as in [`Mode::tools`].
+    pub mcp_tools: Vec<String>,
     /// Tools of every turn that the model service runs by itself.
     pub hosted_tools: Vec<HostedTool>,
     /// Parameters of every call; each goes before the agent context's.
@@ -260,7 +263,8 @@ pub struct Mode {
     pub welcome_message: String,
     /// The mode layer of the prompt; may be empty.
     pub instructions: String,
-    /// Names of server tools and built-in tools, each once. `agent_change_mode` need not be named.
+    /// Names of server tools and built-in tools, and tools of MCP servers as `server/tool` or `server/*`, each once.
+    /// `agent_change_mode` need not be named.
     pub tools: Vec<String>,
     /// Tools that the model service runs by itself. Each goes before one of the same kind of the conversation
     /// context.
@@ -288,6 +292,24 @@ pub struct ServerTool {
     pub approval: Option<Approval>,
     /// The service that runs it.
     pub http: HttpService,
+}
+
+/// A server of tools that is asked by the Model Context Protocol (interface §11).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct McpServer {
+    /// https, or http to this machine. Its time limit holds for each call. Default 60000.
+    pub http: HttpService,
+    /// Names of tools, `*` standing for any text: only these are offered. Absent: all.
+    pub allow: Option<Vec<String>>,
+    /// By patterns of names, how a human is asked before a call runs; the first that matches decides.
+    pub approvals: Vec<(String, Option<Approval>)>,
+    /// By the tool's own name, the SHA-256 that its definition must have, in lower-case hex.
+    pub pins: Vec<(String, String)>,
+    /// How a fault of the server affects the turn. Default `ReportToModel`.
+    pub on_error: OnError,
+    /// SHA-256 of its definition as the document writes it: what was learnt of the server under another one does
+    /// not count.
+    pub fingerprint: String,
 }
 
 /// How a server tool's failure affects the turn.
@@ -367,6 +389,16 @@ impl Catalog {
         &self.mode(key).unwrap_or_else(|| self.default_mode()).display_name
     }
 
+    /// The MCP server of that key.
+    pub fn mcp_server(&self, key: &str) -> Option<&McpServer> {
+        Some(&self.mcp_servers.iter().find(|(known, _)| known == key)?.1)
+    }
+
+    /// The keys of all MCP servers.
+    pub fn mcp_servers(&self) -> impl Iterator<Item = &str> {
+        self.mcp_servers.keys().map(String::as_str)
+    }
+
     /// All server tools, in the document's order.
     pub fn server_tools(&self) -> &[ServerTool] {
         &self.server_tools
@@ -375,10 +407,5 @@ impl Catalog {
     /// The server tool of that name; built-in tools are not among them.
     pub fn server_tool(&self, name: &str) -> Option<&ServerTool> {
         self.server_tools.iter().find(|tool| tool.name == name)
-    }
-
-    /// How a human is asked before the server runs a tool, by the name under which the model sees it.
-    pub fn approval(&self, tool: &str) -> Option<&Approval> {
-        self.server_tool(tool)?.approval.as_ref()
     }
 }

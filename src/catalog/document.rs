@@ -9,10 +9,11 @@ use super::agent_context::agent_context;
 use super::definitions::{BuiltInTool, Catalog, ConversationContext, Mode};
 use super::findings::{CatalogFault, Findings, NeededSecret};
 use super::hosted_tools::hosted_tools;
+use super::mcp_servers::mcp_servers;
 use super::model_parameters::model_parameters;
 use super::modes::modes;
 use super::names::is_context_id;
-use super::tools::{client_tools, server_tools};
+use super::tools::{ServerSide, context_tools, server_tools};
 use super::values::{entries, model, reference, stated_prose};
 use crate::json::{
     DEPTH_LIMIT, Malformed, Node, ObjectShape, check, for_each_element, for_each_member,
@@ -21,7 +22,7 @@ use crate::json::{
 const BUILTIN: &str = include_str!("builtin.json");
 
 const CATALOG: ObjectShape = ObjectShape::new(
-    &["$schema", "AgentContexts", "ConversationContexts", "Modes", "ServerTools"],
+    &["$schema", "AgentContexts", "ConversationContexts", "Modes", "ServerTools", "McpServers"],
     &["AgentContexts", "ConversationContexts", "Modes"],
 );
 
@@ -82,6 +83,7 @@ fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Catalog {
         modes: Vec::new(),
         default_mode: Mode::default(),
         server_tools: Vec::new(),
+        mcp_servers: Vec::new(),
     };
     CATALOG.read(document, found, |name, node, found| match name {
         "$schema" => drop(node.text(found)),
@@ -94,8 +96,11 @@ fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Catalog {
             };
             catalog.conversation_contexts = contexts_by_id(node, "conversation", found, read);
         }
-        "Modes" => (catalog.default_mode, catalog.modes) = modes(node, &declared.tools, found),
-        _ => catalog.server_tools = server_tools(node, found),
+        "Modes" => {
+            (catalog.default_mode, catalog.modes) = modes(node, &declared.server_side, found);
+        }
+        "ServerTools" => catalog.server_tools = server_tools(node, found),
+        _ => catalog.mcp_servers = mcp_servers(node, found),
     });
     catalog
 }
@@ -106,16 +111,19 @@ fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Catalog {
 struct Declared<'d> {
     agent_contexts: Vec<Cow<'d, str>>,
     modes: Vec<Cow<'d, str>>,
-    tools: Vec<Cow<'d, str>>,
+    server_side: ServerSide<'d>,
 }
 
 impl<'d> Declared<'d> {
     fn of(document: Node<'d, '_>) -> Self {
         let mut declared = Self::default();
-        if let Some(contexts) = document.find("AgentContexts") {
+        let keys = |object, declared: &mut Vec<Cow<'d, str>>| {
+            let Some(object) = document.find(object) else { return };
             // Anything but an object declares nothing; its reader reports the fault.
-            let _ = for_each_member(contexts.json, |id, _| declared.agent_contexts.push(id));
-        }
+            let _ = for_each_member(object.json, |key, _| declared.push(key));
+        };
+        keys("AgentContexts", &mut declared.agent_contexts);
+        keys("McpServers", &mut declared.server_side.mcp_servers);
         let names = |list, name, declared: &mut Vec<Cow<'d, str>>| {
             let Some(list) = document.find(list) else { return };
             let _ = for_each_element(list.json, |json| {
@@ -124,8 +132,9 @@ impl<'d> Declared<'d> {
             });
         };
         names("Modes", "Key", &mut declared.modes);
-        names("ServerTools", "Name", &mut declared.tools);
-        declared.tools.extend(BuiltInTool::ALL.map(|tool| Cow::from(tool.as_str())));
+        let tools = &mut declared.server_side.tools;
+        names("ServerTools", "Name", tools);
+        tools.extend(BuiltInTool::ALL.map(|tool| Cow::from(tool.as_str())));
         declared
     }
 }
@@ -163,7 +172,9 @@ fn conversation_context(
         "BootPrompt" => context.boot_prompt = stated_prose(node, BOOT_PROMPT_BYTES, found),
         "Model" => context.model = Some(model(node, found)),
         "Mode" => mode = Some(reference(node, "mode", &declared.modes, found)),
-        "Tools" => context.tools = client_tools(node, found),
+        "Tools" => {
+            (context.tools, context.mcp_tools) = context_tools(node, &declared.server_side, found);
+        }
         "HostedTools" => context.hosted_tools = hosted_tools(node, found),
         _ => context.model_parameters = model_parameters(node, found),
     });

@@ -2,7 +2,7 @@
 //!
 //! It owns the document's typed form, its lookups, and [`Catalog::parse`], which checks a whole document
 //! and is the only way to a catalog. It fetches nothing, reads no variable and holds no secret, only
-//! the names of secrets. Of the crate it names only `json`.
+//! the names of secrets. Of the crate it names only `encoding` and `json`.
 
 mod agent_context;
 mod approval;
@@ -11,6 +11,7 @@ mod document;
 mod findings;
 mod hosted_tools;
 mod http_endpoint;
+mod mcp_servers;
 mod model_parameters;
 mod modes;
 mod names;
@@ -23,8 +24,8 @@ pub use approval::{APPROVE_TOOL, Approval};
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
     Continuation, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, HeaderTemplate, HostedTool,
-    HttpService, Mode, ModelParameter, ModelParameters, OnError, Retrieval, RetrievalSource,
-    ServerTool,
+    HttpService, McpServer, Mode, ModelParameter, ModelParameters, OnError, Retrieval,
+    RetrievalSource, ServerTool,
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};

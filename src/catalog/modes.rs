@@ -1,13 +1,12 @@
 //! Reading the modes (interface §6, AGN-011 §4).
 
-use std::borrow::Cow;
-
 use super::definitions::{GENERAL_MODE, Mode};
 use super::findings::{Findings, Seen};
 use super::hosted_tools::hosted_tools;
 use super::model_parameters::model_parameters;
 use super::names::is_mode_key;
-use super::values::{CHOICE_BYTES, flag, is_blank, named, prose, reference, tool_list};
+use super::tools::ServerSide;
+use super::values::{CHOICE_BYTES, flag, is_blank, named, prose, tool_list};
 use crate::json::{Node, ObjectShape};
 
 const MODE: ObjectShape = ObjectShape::new(
@@ -34,7 +33,7 @@ const DISPLAY_NAME_CHARACTERS: usize = 128;
 /// The default mode and all modes. Their tools must be among the `declared` ones.
 pub(super) fn modes(
     node: Node<'_, '_>,
-    declared: &[Cow<'_, str>],
+    declared: &ServerSide<'_>,
     found: &mut Findings,
 ) -> (Mode, Vec<Mode>) {
     let mut modes = Vec::new();
@@ -54,7 +53,7 @@ pub(super) fn modes(
 
 fn mode<'d>(
     node: Node<'d, '_>,
-    declared: &[Cow<'_, str>],
+    declared: &ServerSide<'_>,
     keys: &mut Seen<'d>,
     above: &[Mode],
     found: &mut Findings,
@@ -76,7 +75,7 @@ fn mode<'d>(
             let mut names = Seen::new();
             tool_list(node, found, |node, found| {
                 found.unique(node, "tool", &mut names);
-                mode.tools.push(reference(node, "server tool", declared, found));
+                mode.tools.push(declared.reference(node, found));
             });
         }
         "HostedTools" => mode.hosted_tools = hosted_tools(node, found),

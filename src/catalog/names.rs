@@ -13,6 +13,11 @@ pub(super) fn is_tool_name(text: &str) -> bool {
     is_made_of(text, 64, |byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
+/// `^[A-Za-z0-9_-]{1,32}$`: half of a tool's name, so that the tool's own name mostly fits behind it.
+pub(super) fn is_mcp_server_key(text: &str) -> bool {
+    text.len() <= 32 && is_tool_name(text)
+}
+
 /// `^[A-Za-z0-9._:-]{1,128}$`: the alphabet of the request's other ids.
 pub(super) fn is_context_id(text: &str) -> bool {
     is_made_of(text, 128, |byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))

@@ -1,15 +1,21 @@
-//! Reading tool definitions: server tools (interface §6) and a conversation context's default
-//! client tools, in the model service's own flat shape (interface §2, `ToolsJson`).
+//! Reading tools: definitions of server tools (interface §6) and of a conversation context's default
+//! client tools, in the model service's own flat shape (interface §2, `ToolsJson`), and the names by which
+//! modes and contexts choose tools that the server runs.
 //!
 //! Composition decides which tools a turn offers.
+
+use std::borrow::Cow;
 
 use super::approval::{APPROVE_TOOL, approval};
 use super::definitions::{BuiltInTool, ClientToolDefinition, OnError, ServerTool};
 use super::findings::{Findings, Seen};
 use super::names::{is_tool_name, quoted};
 use super::parameters::parameters;
-use super::values::{CHOICE_BYTES, choice, flag, named, prose, stated_prose, tool_list};
-use crate::json::{Node, ObjectShape};
+use super::values::{
+    CHOICE_BYTES, choice, fitting_text, flag, named, prose, reference, stated_prose, tool_list,
+    undeclared,
+};
+use crate::json::{Kind, Node, ObjectShape};
 
 const SERVER_TOOL: ObjectShape = ObjectShape::new(
     &["Name", "Description", "Parameters", "Strict", "OnError", "Approval", "Http"],
@@ -29,12 +35,58 @@ pub(super) fn server_tools(node: Node<'_, '_>, found: &mut Findings) -> Vec<Serv
     tools
 }
 
-/// `ConversationContext.Tools`: names are unique within the list and not built-in.
-pub(super) fn client_tools(node: Node<'_, '_>, found: &mut Findings) -> Vec<ClientToolDefinition> {
-    let mut tools = Vec::new();
-    let mut names = Seen::new();
-    tool_list(node, found, |node, found| tools.push(client_tool(node, &mut names, found)));
-    tools
+/// The tools that the document declares for the server to run.
+#[derive(Default)]
+pub(super) struct ServerSide<'d> {
+    /// Server tools and built-in tools.
+    pub(super) tools: Vec<Cow<'d, str>>,
+    /// The keys of MCP servers.
+    pub(super) mcp_servers: Vec<Cow<'d, str>>,
+}
+
+impl ServerSide<'_> {
+    /// The name of a tool, or `server/tool` or `server/*`. Only the server itself knows its tools.
+    pub(super) fn reference(&self, node: Node<'_, '_>, found: &mut Findings) -> String {
+        let text = node.as_text();
+        let Some((server, tool)) = text.as_deref().and_then(|text| text.split_once('/')) else {
+            return reference(node, "server tool", &self.tools, found);
+        };
+        fitting_text(node, found, |_| match is_mcp_tool_name(tool) {
+            true => undeclared("MCP server", server, &self.mcp_servers),
+            false => Some("must have * behind its /, or the tool's name".to_owned()),
+        })
+    }
+}
+
+/// Whether an MCP server could have a tool of that name, or of names that match that pattern: 1 to 256 bytes
+/// without control characters.
+pub(super) fn is_mcp_tool_name(name: &str) -> bool {
+    (1..=256).contains(&name.len()) && !name.chars().any(char::is_control)
+}
+
+/// `ConversationContext.Tools`: client tools, whose names are unique within the list and not built-in, and tools of
+/// MCP servers by their names.
+pub(super) fn context_tools(
+    node: Node<'_, '_>,
+    declared: &ServerSide<'_>,
+    found: &mut Findings,
+) -> (Vec<ClientToolDefinition>, Vec<String>) {
+    let (mut client, mut of_servers) = (Vec::new(), Vec::new());
+    let (mut names, mut references) = (Seen::new(), Seen::new());
+    tool_list(node, found, |node, found| {
+        if node.kind() != Kind::String {
+            return client.push(client_tool(node, &mut names, found));
+        }
+        found.unique(node, "tool", &mut references);
+        if node.as_text().is_none_or(|text| text.contains('/')) {
+            of_servers.push(declared.reference(node, found));
+        } else {
+            let problem = "must be a client tool, or \"server/tool\" or \"server/*\" of an MCP server; server \
+                           tools are named by modes";
+            found.fault(node, problem);
+        }
+    });
+    (client, of_servers)
 }
 
 fn server_tool<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, found: &mut Findings) -> ServerTool {

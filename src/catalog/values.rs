@@ -99,17 +99,20 @@ pub(super) fn reference(
 ) -> String {
     fitting_text(node, found, |name| {
         // An empty list of declarations has its own fault.
-        if declared.is_empty() || declared.iter().any(|known| known == name) {
-            return None;
-        }
-        let remedy = match nearest_name(name, declared.iter().map(Cow::as_ref)) {
-            Some(NearestName { name, is_likely: true }) => {
-                format!("did you mean {}?", quoted(name))
-            }
-            _ => "declare it or remove it here".to_owned(),
-        };
-        Some(format!("the catalog has no {kind} {}; {remedy}", quoted(name)))
+        if declared.is_empty() { None } else { undeclared(kind, name, declared) }
     })
+}
+
+/// The fault of a name that is not among those that the document declares.
+pub(super) fn undeclared(kind: &str, name: &str, declared: &[Cow<'_, str>]) -> Option<String> {
+    if declared.iter().any(|known| known == name) {
+        return None;
+    }
+    let remedy = match nearest_name(name, declared.iter().map(Cow::as_ref)) {
+        Some(NearestName { name, is_likely: true }) => format!("did you mean {}?", quoted(name)),
+        _ => "declare it or remove it here".to_owned(),
+    };
+    Some(format!("the catalog has no {kind} {}; {remedy}", quoted(name)))
 }
 
 /// `true` or `false`.

@@ -11,8 +11,10 @@ mod artifact_content;
 mod call_parameters;
 mod content_parts;
 mod context_block;
+mod mcp_tools;
 mod model_request;
 mod retrieved_chunks;
+mod server_tools;
 mod shortened_output;
 mod summary;
 mod tool_definition;
@@ -31,7 +33,7 @@ pub(crate) use summary::{
     StandIn, SummaryRequest, add_to_record, compose_stand_in, compose_summary_request,
     shows_solution_context, summary_in, weighed,
 };
-pub use tool_list::{OfferedTool, ToolList};
+pub use tool_list::{McpTool, OfferedTool, ToolList};
 pub use tool_output::tool_outputs;
 pub(crate) use tool_output::{GivenUp, NoResult, refused_output, stand_in};
 pub use trace::Block;

@@ -32,23 +32,6 @@ pub(super) fn default_tool(tool: &ClientToolDefinition) -> Result<ToolDefinition
     definition(&tool.name, tool.description.as_deref(), &tool.parameters, tool.strict)
 }
 
-/// A mode's server tools, in the mode's order; `agent_change_mode` always, last unless the mode
-/// places it.
-pub(super) fn server_tools(catalog: &Catalog, mode: &Mode) -> Result<Vec<ToolDefinition>, Fault> {
-    let names = mode.tools.iter().map(String::as_str);
-    let change = BuiltInTool::ChangeMode.as_str();
-    let always = (!mode.tools.iter().any(|name| name == change)).then_some(change);
-    let definitions = names.chain(always).filter_map(|name| match BuiltInTool::parse(name) {
-        Some(BuiltInTool::ChangeMode) => Some(change_mode(catalog)),
-        Some(BuiltInTool::ListModes) => Some(list_modes()),
-        // The catalog was checked as a whole: a mode names known tools only.
-        None => catalog
-            .server_tool(name)
-            .map(|tool| definition(name, Some(&tool.description), &tool.parameters, tool.strict)),
-    });
-    definitions.collect()
-}
-
 /// The tools that the model service runs by itself: the conversation context's, then the mode's, which goes
 /// before one of the same kind.
 pub(super) fn hosted_tools(conversation: &ConversationContext, mode: &Mode) -> Vec<ToolDefinition> {
@@ -58,7 +41,8 @@ pub(super) fn hosted_tools(conversation: &ConversationContext, mode: &Mode) -> V
     own.chain(mode).map(|tool| (tool.kind.clone(), tool.json.clone())).collect()
 }
 
-fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
+/// `agent_change_mode`, which tells of every mode.
+pub(super) fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
     let keys: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
     let parameters = json!({
         "type": "object",
@@ -85,13 +69,15 @@ fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
     definition(BuiltInTool::ChangeMode.as_str(), Some(&description), &parameters, false)
 }
 
-fn list_modes() -> Result<ToolDefinition, Fault> {
+/// `agent_list_modes`.
+pub(super) fn list_modes() -> Result<ToolDefinition, Fault> {
     let parameters = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     let description = "Lists the modes of this service: key, display name, and when to use each.";
     definition(BuiltInTool::ListModes.as_str(), Some(description), &parameters, false)
 }
 
-fn definition(
+/// A function, under a name that is one.
+pub(super) fn definition(
     name: &str,
     description: Option<&str>,
     parameters: &impl Serialize,

@@ -1,11 +1,17 @@
 //! The tool list of a turn (AGN-011 §4): merged once, frozen until the turn ends.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::tool_definition::ToolDefinition;
 use crate::catalog::{APPROVE_TOOL, Approval};
 use crate::contract::{Fault, Warning};
+use crate::json::{Node, first_member};
+
+/// The most tools of a request: the model service takes no more.
+const MOST_TOOLS: usize = 128;
 
 /// A tool that a turn offers to the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,8 +26,55 @@ pub struct OfferedTool {
     /// How a human is asked before the server runs it: `{AllowEdit, Message?}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Box<RawValue>>,
+    /// Of a tool that an MCP server runs: `{Server, Tool, Era}`, a [`McpTool`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<Box<RawValue>>,
     /// `{type:"function", name, description?, parameters, strict}`, or a hosted tool as the catalog writes it.
     pub definition: Box<RawValue>,
+}
+
+/// Where a tool of an MCP server is called.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct McpTool<'a> {
+    /// The server's key in the catalog.
+    pub server: Cow<'a, str>,
+    /// The tool's own name.
+    pub tool: Cow<'a, str>,
+    /// The era of the protocol in which the server listed it; empty where it is not known.
+    pub era: Cow<'a, str>,
+}
+
+impl<'a> McpTool<'a> {
+    /// What stands in [`OfferedTool::mcp`].
+    fn read(json: &'a RawValue) -> Option<Self> {
+        let text = |name| Node::root(json.get()).find(name).and_then(|node| node.as_text());
+        Some(Self { server: text("Server")?, tool: text("Tool")?, era: text("Era")? })
+    }
+}
+
+/// What is said of tools that a turn does without.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    pub(super) warnings: Vec<Warning>,
+    pub(super) user_warnings: Vec<String>,
+}
+
+impl LeftOut {
+    /// Tells the user, once.
+    pub(super) fn tell(&mut self, text: String) {
+        if !self.user_warnings.contains(&text) {
+            self.user_warnings.push(text);
+        }
+    }
+
+    /// Tells the client, once.
+    pub(super) fn warn(&mut self, code: &'static str, message: String) {
+        let warning = Warning::new(code, message);
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
 }
 
 /// The tools that a turn offers, in the order in which they are sent.
@@ -36,48 +89,94 @@ impl ToolList {
     }
 }
 
+impl OfferedTool {
+    /// The schema of its arguments, as the model service has it.
+    pub(crate) fn parameters(&self) -> Result<&RawValue, Fault> {
+        let parameters = first_member(self.definition.get().as_bytes(), "parameters");
+        parameters
+            .and_then(|parameters| serde_json::from_str(parameters).ok())
+            .ok_or_else(|| Fault::internal("A tool's stored definition is unreadable."))
+    }
+
+    /// Where it is called, if an MCP server runs it.
+    pub(crate) fn mcp_tool(&self) -> Option<McpTool<'_>> {
+        McpTool::read(self.mcp.as_deref()?)
+    }
+
+    /// A tool that the server runs, and how a human is asked about it.
+    pub(super) fn of_server(
+        definition: ToolDefinition,
+        approval: Option<&Approval>,
+        mcp: Option<&McpTool<'_>>,
+    ) -> Result<Self, Fault> {
+        let approval = approval.map(to_raw_value).transpose();
+        let mcp = mcp.map(to_raw_value).transpose();
+        let (Ok(approval), Ok(mcp)) = (approval, mcp) else {
+            return Err(Fault::unwritable("A tool definition"));
+        };
+        Ok(Self { on_server: true, approval, mcp, ..Self::of_client(definition) })
+    }
+
+    fn of_client((name, definition): ToolDefinition) -> Self {
+        Self { name, on_server: false, hosted: false, approval: None, mcp: None, definition }
+    }
+}
+
 /// Client tools in their order, then server tools, then those that the model service runs. When both have a
-/// tool of one name, the server's is offered, because the operator has approved it. A warning names each
-/// client tool that is left out. `approval_of` tells how a human is asked about a server tool; the turn keeps
-/// to it, whatever becomes of the catalog.
-pub(super) fn merge_tools<'a>(
+/// tool of one name, the server's is offered, because the operator has approved it; an MCP server's tool gives
+/// way to any other that the server runs. What is left out is told.
+pub(super) fn merge_tools(
     client: Vec<ToolDefinition>,
-    server: Vec<ToolDefinition>,
+    server: Vec<OfferedTool>,
     hosted: Vec<ToolDefinition>,
-    approval_of: impl Fn(&str) -> Option<&'a Approval>,
-) -> Result<(ToolList, Vec<Warning>), Fault> {
-    let mut warnings = Vec::new();
+    left_out: &mut LeftOut,
+) -> ToolList {
     let mut list: Vec<OfferedTool> = Vec::with_capacity(client.len() + server.len());
-    let plain = |(name, definition), hosted| OfferedTool {
-        name,
-        on_server: false,
-        hosted,
-        approval: None,
-        definition,
-    };
     for tool in client {
         let name = &tool.0;
         if name == APPROVE_TOOL {
             let message = format!(
                 "The client's tool {name} was left out: by this name the service asks for approval."
             );
-            warnings.push(Warning::new("tool_reserved", message));
-        } else if server.iter().any(|(taken, _)| taken == name) {
+            left_out.warn("tool_reserved", message);
+        } else if server.iter().any(|taken| taken.name == *name) {
             let message = format!(
                 "The client's tool {name} was replaced by the server's tool of the same name."
             );
-            warnings.push(Warning::new("tool_replaced", message));
+            left_out.warn("tool_replaced", message);
         } else {
-            list.push(plain(tool, false));
+            list.push(OfferedTool::of_client(tool));
         }
     }
+    let own = server.iter().filter(|tool| tool.mcp.is_none());
+    let own: Vec<String> = own.map(|tool| tool.name.clone()).collect();
     for tool in server {
-        if !list.iter().any(|known| known.name == tool.0) {
-            let approval = approval_of(&tool.0).map(to_raw_value).transpose();
-            let approval = approval.map_err(|_| Fault::unwritable("A tool definition"))?;
-            list.push(OfferedTool { on_server: true, approval, ..plain(tool, false) });
+        let rival = list.iter().find(|known| known.name == tool.name);
+        let is_own_name = tool.mcp.is_some() && own.contains(&tool.name);
+        let is_named_twice = rival.is_some_and(|rival| {
+            rival.mcp.as_deref().map(RawValue::get) == tool.mcp.as_deref().map(RawValue::get)
+        });
+        if rival.is_none() && !is_own_name {
+            list.push(tool);
+        } else if let Some(mcp) = tool.mcp_tool().filter(|_| !is_named_twice) {
+            let message = format!(
+                "The tool {}/{} was left out: another tool has the name {}.",
+                mcp.server, mcp.tool, tool.name
+            );
+            left_out.warn("tool_left_out", message);
         }
     }
-    list.extend(hosted.into_iter().map(|tool| plain(tool, true)));
-    Ok((ToolList(list), warnings))
+    let mut excess = (list.len() + hosted.len()).saturating_sub(MOST_TOOLS);
+    for place in (0..list.len()).rev() {
+        if excess > 0 && list.get(place).is_some_and(|tool| tool.mcp.is_some()) {
+            list.remove(place);
+            excess -= 1;
+            left_out.tell(format!(
+                "Some tools of MCP servers are missing: a turn has at most {MOST_TOOLS} tools."
+            ));
+        }
+    }
+    let hosted = hosted.into_iter();
+    list.extend(hosted.map(|tool| OfferedTool { hosted: true, ..OfferedTool::of_client(tool) }));
+    ToolList(list)
 }

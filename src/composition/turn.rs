@@ -1,9 +1,8 @@
 //! Everything that is composed when a user turn begins: its messages and its tool list.
 
-use super::tool_definition::{
-    ToolDefinition, client_tool, default_tool, hosted_tools, server_tools,
-};
-use super::tool_list::{ToolList, merge_tools};
+use super::server_tools::server_tools;
+use super::tool_definition::{ToolDefinition, client_tool, default_tool, hosted_tools};
+use super::tool_list::{LeftOut, ToolList, merge_tools};
 use super::turn_material::TurnMaterial;
 use super::user_message::{ComposedMessages, compose_messages};
 use crate::contract::{ErrorCode, Fault, UserTurn, Warning};
@@ -15,7 +14,7 @@ pub struct ComposedTurn {
     pub messages: ComposedMessages,
     /// The tools that it offers, frozen until it ends (AGN-011 §4.4).
     pub tools: ToolList,
-    /// One for each client tool that is not offered.
+    /// One for each tool that is not offered, and why.
     pub warnings: Vec<Warning>,
     /// The client tools of the request, for the session to latch: JSON; `None` when it has none.
     pub received_tools: Option<String>,
@@ -36,17 +35,17 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
     let received = turn.tools.as_ref().map(|_| serde_json::to_string(&client_tools));
     let received_tools =
         received.transpose().map_err(|_| Fault::unwritable("A part of the turn"))?;
-    let (tools, warnings) = merge_tools(
-        client_tools,
-        server_tools(material.catalog, material.mode)?,
-        hosted_tools(material.conversation, material.mode),
-        |name| material.catalog.approval(name),
-    )?;
+    let mut left_out = LeftOut::default();
+    let server = server_tools(material, &mut left_out)?;
+    let hosted = hosted_tools(material.conversation, material.mode);
+    let tools = merge_tools(client_tools, server, hosted, &mut left_out);
     let choice = turn.tool_choice_name.as_deref();
     let unoffered_choice = choice.filter(|name| tools.get(name).is_none()).map(|_| {
         let message = "ToolChoiceName must name an offered tool, and none of that name is offered.";
         Fault::new(ErrorCode::InvalidField, message).at("/ToolChoiceName")
     });
-    let messages = compose_messages(turn, material)?;
+    let LeftOut { warnings, user_warnings } = left_out;
+    let mut messages = compose_messages(turn, material)?;
+    messages.user_warnings.extend(user_warnings);
     Ok(ComposedTurn { messages, tools, warnings, received_tools, unoffered_choice })
 }

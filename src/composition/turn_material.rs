@@ -1,6 +1,7 @@
 //! What a user turn is composed from.
 
 use crate::catalog::{Catalog, ConversationContext, Mode};
+use crate::mcp::ToolLists;
 
 /// What a turn is composed from, besides the request.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +10,8 @@ pub struct TurnMaterial<'a> {
     pub catalog: &'a Catalog,
     /// The session's conversation context.
     pub conversation: &'a ConversationContext,
+    /// The tools of the MCP servers that mode and conversation context name.
+    pub tool_lists: &'a ToolLists,
     /// The session's mode.
     pub mode: &'a Mode,
     /// The turn is the session's first, so its messages begin with the boot prompt.

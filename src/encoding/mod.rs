@@ -1,8 +1,9 @@
 //! Written forms of bytes, texts and points in time: hex, SHA-256, base64, media types, lines, ISO 8601
-//! and HTTP dates, server-sent events, and the `ContentHash` of IDX-016.
+//! and HTTP dates, server-sent events, the authority of an origin, and the `ContentHash` of IDX-016.
 //!
 //! Architecture Invariant: pure functions; this folder names nobody else in the crate.
 
+mod authority;
 mod base64_text;
 mod content_hash;
 mod hex;
@@ -11,6 +12,7 @@ mod media_type;
 mod sse;
 mod time;
 
+pub use authority::{authority_of, is_loopback};
 pub use base64_text::{base64_of, canonical_base64};
 pub use content_hash::{TextHashes, TextHashing, content_hash_of_bytes, content_hash_of_text};
 pub use hex::{RunningSha256, hex, is_sha256, sha256_from_hex, sha256_hex};

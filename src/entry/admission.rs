@@ -9,7 +9,7 @@ use serde_json::json;
 use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
 use super::tool_results::{conflict, match_results, not_awaiting, pending_calls};
-use crate::catalog::{DEFAULT_CONTEXT, GENERAL_MODE};
+use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, Mode};
 use crate::contract::{
     ErrorCode, Fault, SessionId, ToolContinuation, TurnId, TurnStatus, UserTurn,
 };
@@ -173,6 +173,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             ordinal,
             catalog,
             conversation,
+            tool_lists: &self.context.tool_lists,
             origin: &self.context.origin,
             now_ms: self.platform.now_ms(),
         };
@@ -206,12 +207,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             updated_at: now,
             agent_context: agent_id.to_owned(),
             conversation_context: conversation_id.to_owned(),
-            mode: match &conversation.mode {
-                Some(mode) => mode.clone(),
-                None => {
-                    catalog.mode(GENERAL_MODE).unwrap_or_else(|| catalog.default_mode()).key.clone()
-                }
-            },
+            mode: starting_mode(catalog, conversation).key.clone(),
             client_tools: None,
             solution_context: None,
             solution_context_sent: None,
@@ -252,6 +248,15 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             "The session has had as many turns as the deployment permits. Begin a new session.";
         Err(Fault::new(ErrorCode::Forbidden, message).with("MaxTurns", most))
     }
+}
+
+/// The mode in which a session of this conversation context starts.
+pub(super) fn starting_mode<'a>(
+    catalog: &'a Catalog,
+    conversation: &ConversationContext,
+) -> &'a Mode {
+    let key = conversation.mode.as_deref().unwrap_or(GENERAL_MODE);
+    catalog.mode(key).unwrap_or_else(|| catalog.default_mode())
 }
 
 /// The faults of contexts that differ from those of the session's first turn.

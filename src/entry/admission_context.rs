@@ -3,9 +3,11 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
+use super::known_lists::KnownLists;
 use crate::catalog::{Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_hex;
+use crate::mcp::ToolLists;
 use crate::persistence::Session;
 use crate::ports::{Deployment, KeptCatalog, Platform};
 
@@ -23,6 +25,8 @@ pub struct AdmissionContext {
     /// Where links to files begin: `PUBLIC_URL`, else scheme and authority under which the client
     /// reached the deployment; empty for an alarm.
     pub origin: String,
+    /// The tools of the MCP servers that the request's turn names, where it begins one.
+    pub tool_lists: ToolLists,
 }
 
 impl AdmissionContext {
@@ -54,6 +58,7 @@ impl AdmissionContext {
 /// The settings and the catalog as they were last read. All objects of an isolate share one.
 #[derive(Debug, Default)]
 pub struct ContextSource {
+    pub(super) tool_lists: KnownLists,
     deployment: OnceCell<Rc<Deployment>>,
     catalog: RefCell<Option<ReadCatalog>>,
 }
@@ -79,7 +84,12 @@ impl ContextSource {
         let deployment = self.deployment(platform)?;
         // The client chooses the header `Host`, and so the origin of its request.
         let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
-        Ok(AdmissionContext { catalog: self.catalog(platform).await, deployment, origin })
+        Ok(AdmissionContext {
+            catalog: self.catalog(platform).await,
+            deployment,
+            origin,
+            tool_lists: ToolLists::new(),
+        })
     }
 
     /// The deployment's settings; `internal` when a variable is malformed. Variables never change within

@@ -51,6 +51,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.alarm.ensure(self.platform.as_ref(), context.deployment.turn_alarm_ms)?;
                 let receipt = self.store.erase(&session, files, at_service, now)?;
                 self.epoch.set(self.epoch.get().stored());
+                self.connections.take();
                 receipt
             }
             None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,

@@ -97,7 +97,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let route = Route::find(head.method, head.target())?;
         let streams = matches!(route, Route::Execute | Route::Session(_, SessionRoute::Stream(_)));
         let progress = streams && asks_for_progress(head.target())?;
-        let context = source.context(self.platform.as_ref(), head.origin()).await?;
+        let mut context = source.context(self.platform.as_ref(), head.origin()).await?;
         let mut since = self.platform.now_ms();
         let reply = match route {
             Route::Execute => {
@@ -117,6 +117,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 };
                 self.make_way(bytes).await;
                 let received = Received { epoch, at_ms: self.received_at(head) };
+                context.tool_lists = self.tool_lists(source, &context, &submission).await;
                 let delivery = self.execute(&context, submission, asked, received);
                 delivery.map(Shown::Turn).map_err(|faults| order.sorted(faults))
             }

@@ -16,7 +16,7 @@ use super::epoch::Epoch;
 use crate::contract::{Fault, SessionId, TurnId};
 use crate::persistence::{ErasureReceipt, Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
-use crate::reasoner::{LiveText, Reasoner};
+use crate::reasoner::{Connections, LiveText, Reasoner};
 
 /// The object that owns a session.
 #[derive(Debug)]
@@ -31,6 +31,7 @@ pub struct SessionHost<P, D> {
     /// What a submission was received before is not to bring back.
     pub(super) epoch: Cell<Epoch>,
     pub(super) alarm: Alarm,
+    pub(super) connections: Rc<Connections>,
     /// The receipt that the latest deletions at the model service led to.
     pub(super) settled: RefCell<Option<ErasureReceipt>>,
 }
@@ -54,6 +55,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             erasures: Rc::default(),
             epoch: Cell::default(),
             alarm: Alarm::default(),
+            connections: Rc::default(),
             settled: RefCell::default(),
         })
     }
@@ -74,7 +76,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.runs.set(self.runs.get() + 1);
         let host = Rc::clone(self);
         let (platform, store) = (Rc::clone(&self.platform), Rc::clone(&self.store));
-        let reasoner = Reasoner::new(platform, store, catalog, Rc::clone(&context.deployment));
+        let (deployment, connections) =
+            (Rc::clone(&context.deployment), Rc::clone(&self.connections));
+        let reasoner = Reasoner::new(platform, store, catalog, deployment, connections);
         let turn_id = turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {

@@ -153,6 +153,12 @@ struct TracedCall {
     /// Whether the tool returned a result rather than an error; absent while the call is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     successful: Option<bool>,
+    /// The length of the result, or of the error; absent while the call is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_bytes: Option<usize>,
+    /// Of a tool of an MCP server: `Server`, `Tool`, and `Era`, that of the protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mcp: Option<Box<RawValue>>,
 }
 
 #[derive(Serialize)]
@@ -254,6 +260,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             progress,
             since: timestamp(since_ms),
         });
+        let calls = self.store.turn_calls(turn.ordinal)?;
+        let mcp_tools = match calls.is_empty() {
+            true => Vec::new(),
+            false => self.store.mcp_tools(&turn)?,
+        };
+        let traced = |call: Call| {
+            let mcp = mcp_tools.iter().find(|(name, _)| *name == call.name);
+            let mcp = mcp.map(|(_, mcp)| mcp.clone());
+            traced(call, mcp)
+        };
         Ok(TraceView {
             session_id: session.session_id,
             turn_id: turn.turn_id,
@@ -261,7 +277,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             attempts: turn.attempts,
             composition: self.store.composition(turn.ordinal)?,
             model_calls: self.store.model_calls(turn.ordinal)?,
-            tool_calls: self.store.turn_calls(turn.ordinal)?.into_iter().map(traced).collect(),
+            tool_calls: calls.into_iter().map(traced).collect(),
             mode_changes,
             compactions: turn.progress.compactions,
             running,
@@ -287,7 +303,7 @@ fn display_name(context: &AdmissionContext, session: &Session) -> String {
     catalog.map_or(session.mode.as_str(), |catalog| catalog.display_name(&session.mode)).to_owned()
 }
 
-fn traced(call: Call) -> TracedCall {
+fn traced(call: Call, mcp: Option<Box<RawValue>>) -> TracedCall {
     let result = call.result.as_ref();
     TracedCall {
         model_call: call.model_call,
@@ -302,5 +318,9 @@ fn traced(call: Call) -> TracedCall {
         }),
         execution_ms: result.map(|result| result.execution_ms),
         successful: result.map(|result| matches!(result.outcome, ToolOutcome::Result(_))),
+        result_bytes: result.map(|result| match &result.outcome {
+            ToolOutcome::Result(text) | ToolOutcome::Error(text) => text.len(),
+        }),
+        mcp,
     }
 }

@@ -1,9 +1,11 @@
-//! The object that owns a workspace's index: documents in, chunks out (the interface, section 7).
+//! The object that owns a workspace's index: documents in, chunks out (the interface, section 7). Objects of the
+//! same class, with names of another form, keep the tools of MCP servers (section 11).
 
 use std::collections::BTreeMap;
 use std::future::Future;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::admission_context::ContextSource;
 use super::front_door::object_failed;
@@ -15,12 +17,9 @@ use crate::contract::{
     ComparisonReading, ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits,
     parse_documents, parse_search,
 };
-use crate::ports::{CHUNK_BYTES, Database, HttpFault, Platform};
+use crate::mcp::ListKeeper;
+use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
 use crate::retrieval::{Chunk, ChunkIndex, Pace, Question, Search, retrieve};
-
-/// Where a session's object asks for a search of the index itself. It is no endpoint, so that no
-/// client comes here.
-pub const INDEX_SEARCH: &str = "/index/search";
 
 /// The bytes of a long list that are looked through in a microsecond, and the work of a step that reads it.
 const BYTES_SCANNED: usize = 400;
@@ -30,12 +29,14 @@ const READING_WORK: usize = 800;
 #[derive(Debug)]
 pub struct WorkspaceHost<D> {
     index: ChunkIndex<D>,
+    /// Of an object that keeps the tools of an MCP server instead of documents.
+    list: ListKeeper,
 }
 
 impl<D: Database> WorkspaceHost<D> {
     /// A host over a workspace's storage. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { index: ChunkIndex::new(database) }
+        Self { index: ChunkIndex::new(database), list: ListKeeper::default() }
     }
 
     /// Responds to a request. `body` is waited for only by the endpoints that have one.
@@ -62,7 +63,11 @@ impl<D: Database> WorkspaceHost<D> {
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<InvokeResult, Vec<Fault>> {
-        if head.target() == INDEX_SEARCH {
+        if head.target() == ObjectQuestion::Tools.path() {
+            let question = body.await.map_err(|_| object_failed())?;
+            return self.tools(platform, &*source.catalog(platform).await?, &question).await;
+        }
+        if head.target() == ObjectQuestion::Search.path() {
             let search = parse_search(&body.await.map_err(|_| object_failed())?)?;
             // The turn that asks keeps its own bound in bytes.
             let limit = search.limit.unwrap_or(limits::CHUNKS);
@@ -108,6 +113,22 @@ impl<D: Database> WorkspaceHost<D> {
                 Ok(shown(&erased))
             }
         }
+    }
+
+    /// The tools of an MCP server, whose key in the catalog is the question.
+    async fn tools<P: Platform>(
+        &self,
+        platform: &P,
+        catalog: &Catalog,
+        question: &[u8],
+    ) -> Result<InvokeResult, Vec<Fault>> {
+        let key = str::from_utf8(question).unwrap_or_default();
+        // An object of a later deployment may ask before this one has read the catalog again.
+        let unknown = || Fault::internal("The catalog has no such MCP server yet.");
+        let server = catalog.mcp_server(key).ok_or_else(unknown)?;
+        let told = self.list.tools(platform, self.index.database(), key, server).await?;
+        // It is JSON, so this never is the default.
+        Ok(shown(&RawValue::from_string(told.written()).unwrap_or_default()))
     }
 
     /// `POST …/compare`: what a client has to send, and what it does not list.

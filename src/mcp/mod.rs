@@ -1,5 +1,6 @@
 //! MCP servers of the operator's, as a client over Streamable HTTP in both eras of the protocol (interface §11):
-//! their tools, and calls of them.
+//! their tools, and calls of them. [`ListKeeper`] keeps a server's list for all sessions of a tenant,
+//! [`ServerTools`] is what the catalog lets a turn offer of it.
 //!
 //! Source: the Model Context Protocol, revisions 2025-03-26 to 2026-07-28. A server is sent the arguments of its
 //! calls and nothing else of a session. Of what it says, `instructions` are never read, links are never followed,
@@ -8,16 +9,17 @@
 //! Architecture Invariant: it knows neither sessions nor the model service; requests leave by `outbound`.
 
 mod answer_body;
+mod canonical_json;
 mod client;
 mod connection;
 mod failure;
+mod list_keeper;
 mod message;
 mod parameter_headers;
 mod remedy;
+mod server_tools;
 mod tool_answer;
 mod tool_list;
-
-use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
@@ -33,6 +35,8 @@ use remedy::HEADER_MISMATCH;
 
 pub use connection::{Connection, Era};
 pub use failure::McpFailure;
+pub use list_keeper::{ListKeeper, RETRY_MS, ToolsAnswer};
+pub use server_tools::{Reach, ServerTools, ToolLists};
 pub use tool_list::{ListedTool, Listing};
 
 /// The longest list, in bytes, and the most pages of it.
@@ -94,7 +98,7 @@ pub async fn call_tool<P: Platform>(
 async fn list<P: Platform>(client: &mut Client<'_, P>) -> Result<Listing, McpFailure> {
     let mut listing = Listing::new();
     let (mut params, mut left) = (String::new(), LIST_BYTES);
-    let mut cursors = BTreeSet::new();
+    let mut cursors = Vec::new();
     for _ in 0..MOST_PAGES {
         let page = client.request(&Call::new("tools/list", params), left).await;
         let page = page.map_err(|failure| match failure {
@@ -106,8 +110,9 @@ async fn list<P: Platform>(client: &mut Client<'_, P>) -> Result<Listing, McpFai
         left = left.saturating_sub(page.len());
         match listing.add(&page)? {
             // A server that gives a cursor again would go on for ever.
-            Some(cursor) if cursors.insert(cursor.clone()) => {
+            Some(cursor) if !cursors.contains(&cursor) => {
                 params = format!(r#""cursor":{cursor}"#);
+                cursors.push(cursor);
             }
             _ => break,
         }

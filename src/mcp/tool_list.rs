@@ -1,8 +1,6 @@
 //! A server's tools, page by page. What a model or a model service could not take is left out; the rest of a list
 //! is used.
 
-use std::collections::BTreeSet;
-
 use serde_json::value::RawValue;
 
 use super::failure::McpFailure;
@@ -42,7 +40,6 @@ pub struct Listing {
     pub ttl_ms: u64,
     /// Whether the list may be another one with other credentials; so unless the server says that it is `public`.
     pub is_private: bool,
-    names: BTreeSet<String>,
 }
 
 impl Listing {
@@ -68,7 +65,8 @@ impl Listing {
         let name = text_of(json, "name").filter(|name| (1..=NAME_BYTES).contains(&name.len()));
         let Some(name) = name.filter(|_| self.tools.len() < MOST_TOOLS) else { return };
         let name = name.into_owned();
-        if !self.names.insert(name.clone()) {
+        let known = self.tools.iter().map(|tool| &tool.name);
+        if known.chain(self.left_out.iter().map(|(name, _)| name)).any(|known| *known == name) {
             return;
         }
         match input_schema(json) {

@@ -85,6 +85,9 @@ struct ExportedTool {
     /// How a human is asked before the server runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     approval: Option<Box<RawValue>>,
+    /// Where a tool of an MCP server is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mcp: Option<Box<RawValue>>,
     /// As the model service takes it.
     definition: Box<RawValue>,
 }
@@ -122,6 +125,12 @@ impl ExportedTurn {
 }
 
 impl<D: Database> SessionStore<D> {
+    /// Where the turn's tools of MCP servers are called, by the names under which the model sees them: JSON.
+    pub(crate) fn mcp_tools(&self, turn: &Turn) -> Result<Vec<(String, Box<RawValue>)>, Fault> {
+        let tools: Vec<ExportedTool> = from_json("tools", &self.text(&turn.tools)?)?;
+        Ok(tools.into_iter().filter_map(|tool| Some((tool.name, tool.mcp?))).collect())
+    }
+
     /// The session's own part of its export.
     pub(crate) fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
         let text = |hash: Option<String>| hash.map(|hash| self.text(&hash)).transpose();

@@ -18,10 +18,9 @@ use super::object_storage::RowCount;
 use super::promise::settled;
 use super::variables::variable;
 use crate::contract::Fault;
-use crate::entry::INDEX_SEARCH;
 use crate::ports::{
-    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectClass, ObjectRequest,
-    Platform, RequestBody, storage_failed,
+    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectClass, ObjectQuestion,
+    ObjectRequest, Platform, RequestBody, storage_failed,
 };
 
 pub(super) struct Runtime {
@@ -76,23 +75,22 @@ impl Platform for Runtime {
         fetch(HttpRequest { method, url, headers, body: &body as &dyn RequestBody, reads }).await
     }
 
-    async fn search_workspace(
+    async fn ask_object(
         &self,
-        workspace_id: &str,
-        search: String,
+        name: &str,
+        question: ObjectQuestion,
+        body: String,
     ) -> Result<String, HttpFault> {
-        let no_name = || HttpFault("The object has no name.".to_owned());
-        let tenant = self.tenant().ok_or_else(no_name)?;
         let request = ObjectRequest {
             class: ObjectClass::Workspace,
-            name: format!("{tenant}/{workspace_id}"),
+            name: name.to_owned(),
             method: "POST",
-            url: &format!("https://object{INDEX_SEARCH}"),
+            url: &format!("https://object{}", question.path()),
             last_event_id: None,
             received_at: self.now_ms(),
             key_id: "",
         };
-        let response = ask(&self.env, &request, Some(search)).await?;
+        let response = ask(&self.env, &request, Some(body)).await?;
         let text = response.text()?;
         let text = settled(&text).await?;
         text.as_string().ok_or_else(|| HttpFault("The response is no text.".to_owned()))

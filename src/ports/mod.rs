@@ -15,7 +15,7 @@ pub use deployment::Deployment;
 pub use gateway::{Gateway, KEY_ID, ObjectClass, ObjectRequest, RECEIVED_AT, Upload};
 pub use platform::{
     CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
-    Platform, ResponseBody,
+    ObjectQuestion, Platform, ResponseBody,
 };
 pub use request_body::RequestBody;
 pub use secret::as_repeated;

@@ -33,11 +33,12 @@ pub trait Platform: 'static {
         request: HttpRequest<impl RequestBody>,
     ) -> impl Future<Output = Result<HttpResponse<Self::Body>, HttpFault>>;
 
-    /// Posts a search to the index of one of the tenant's workspaces and returns the response body.
-    fn search_workspace(
+    /// Posts a question to another object of the class of workspaces, by its name, and returns the response body.
+    fn ask_object(
         &self,
-        workspace_id: &str,
-        search: String,
+        name: &str,
+        question: ObjectQuestion,
+        body: String,
     ) -> impl Future<Output = Result<String, HttpFault>>;
 
     /// The tenant whose object it is; `None` where the machine does not know the object's name.
@@ -82,6 +83,25 @@ pub trait Platform: 'static {
 
     /// Writes one structured line to the operator's log. Never content, never a secret.
     fn log(&self, line: serde_json::Value);
+}
+
+/// What an object asks of another one. No client can ask it: its path is no endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectQuestion {
+    /// A search of a workspace's index. The object's name is `{tenant}/{WorkspaceId}`.
+    Search,
+    /// The tools of an MCP server, its key being the body. The object's name is `mcp:{tenant}:{server}`, which no client can name.
+    Tools,
+}
+
+impl ObjectQuestion {
+    /// The path of its URL.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Search => "/index/search",
+            Self::Tools => "/mcp/tools",
+        }
+    }
 }
 
 /// The operator's own catalog.

@@ -41,4 +41,5 @@ pub(crate) use settlement::{abort, turn_aborted};
 pub use text_cursor::Position;
 pub(crate) use text_cursor::TextCursor;
 pub(crate) use turn_beginning::{NewUserTurn, begin_continuation, prepare_turn, resume_turn};
+pub(crate) use turn_loop::Connections;
 pub use turn_loop::Reasoner;

@@ -7,9 +7,10 @@ use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::contract::{ErrorCode, Fault, Progress, ToolOutcome, ToolState, Warning};
 use crate::files::FileLinks;
+use crate::mcp::{Connection, ToolRef};
 use crate::persistence::{Call, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
-use crate::server_tools::{self, RequestedMode, ToolInvocation};
+use crate::server_tools::{self, McpCall, RequestedMode, ToolInvocation, ToolRun};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Runs the server's open calls in the model's order, and stores each result before the next call
@@ -37,8 +38,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 arguments: call.arguments_to_run(),
             };
             self.tool_step(running, call, None);
-            let run =
-                server_tools::run(self.platform.as_ref(), &self.catalog, links, invocation).await;
+            let run = self.run_call(running, links, invocation).await;
             let duration_ms = self.since(started_at);
             self.report.borrow_mut().timings.tools += duration_ms;
             let successful =
@@ -67,6 +67,36 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
         self.store.hand_back(&mut running.session, open, &outputs_of(&calls)?)?;
         Ok(None)
+    }
+
+    async fn run_call(
+        &self,
+        running: &RunningTurn<'_>,
+        links: FileLinks<'_>,
+        invocation: ToolInvocation<'_>,
+    ) -> Result<ToolRun, Fault> {
+        let (platform, catalog) = (self.platform.as_ref(), &self.catalog);
+        let offered = running.tools.get(invocation.name);
+        let Some((offered, mcp)) = offered.and_then(|tool| Some((tool, tool.mcp_tool()?))) else {
+            return server_tools::run(platform, catalog, links, invocation, None).await;
+        };
+        let server = catalog.mcp_server(&mcp.server);
+        // What was learnt under another definition of the server does not count.
+        let known = server.map_or("", |server| &server.fingerprint);
+        let mut connection = self.connection(known, &mcp.era);
+        let tool = ToolRef { name: &mcp.tool, input_schema: offered.parameters()? };
+        let call = McpCall { server, tool, connection: &mut connection };
+        let run = server_tools::run(platform, catalog, links, invocation, Some(call)).await;
+        self.connections.borrow_mut().push((known.to_owned(), connection));
+        run
+    }
+
+    /// Takes a connection of the session out of its memory, or begins one with a server of that era.
+    fn connection(&self, known: &str, era: &str) -> Connection {
+        let mut connections = self.connections.borrow_mut();
+        let place = connections.iter().position(|(name, _)| name == known);
+        let connection = place.map(|place| connections.swap_remove(place).1);
+        connection.unwrap_or_else(|| Connection::read(era))
     }
 
     /// Shows that a server tool begins or, with success and milliseconds, has ended. Clients see of the

@@ -13,6 +13,7 @@ use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{ComposedTurn, GivenUp, TurnMaterial, compose_turn};
 use crate::contract::{Fault, UserTurn};
 use crate::encoding::sha256_hex;
+use crate::mcp::ToolLists;
 use crate::persistence::{
     Call, EntryKind, NewMode, NewTurn, Session, SessionStore, Turn, TurnProgress,
 };
@@ -31,6 +32,8 @@ pub(crate) struct NewUserTurn<'a> {
     pub(crate) ordinal: u64,
     pub(crate) catalog: &'a Catalog,
     pub(crate) conversation: &'a ConversationContext,
+    /// The tools of the MCP servers that the turn names.
+    pub(crate) tool_lists: &'a ToolLists,
     /// Where the client reached the deployment, scheme and authority.
     pub(crate) origin: &'a str,
     pub(crate) now_ms: u64,
@@ -69,6 +72,7 @@ pub(crate) fn prepare_turn<'a, D: Database>(
     let material = TurnMaterial {
         catalog: new.catalog,
         conversation: new.conversation,
+        tool_lists: new.tool_lists,
         mode,
         is_first: new.ordinal == 1,
         latched_tools: latched_tools.as_deref(),

@@ -13,8 +13,13 @@ use super::transcript::Transcript;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::{ToolList, prompt_cache_key};
 use crate::contract::{ErrorCode, Fault, Progress};
+use crate::mcp::Connection;
 use crate::persistence::{Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
+
+/// The session's connections to MCP servers, by the fingerprints of the servers' definitions. They are in memory
+/// alone: without, a server is only greeted once more.
+pub(crate) type Connections = RefCell<Vec<(String, Connection)>>;
 
 /// Runs the turns of one session (AGN-027 E).
 #[derive(Debug)]
@@ -23,6 +28,7 @@ pub struct Reasoner<P, D> {
     pub(super) store: Rc<SessionStore<D>>,
     pub(super) catalog: Rc<Catalog>,
     pub(super) deployment: Rc<Deployment>,
+    pub(super) connections: Rc<Connections>,
     pub(crate) report: RefCell<RunReport>,
     /// The model call that is under way; it outlives a run that is cut off.
     pub(super) under_way: RefCell<Option<Transcript>>,
@@ -65,9 +71,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         store: Rc<SessionStore<D>>,
         catalog: Rc<Catalog>,
         deployment: Rc<Deployment>,
+        connections: Rc<Connections>,
     ) -> Self {
         let (report, under_way, newest_call) = Default::default();
-        Self { platform, store, catalog, deployment, report, under_way, newest_call }
+        Self { platform, store, catalog, deployment, connections, report, under_way, newest_call }
     }
 
     /// Runs a turn that is stored as `running` until it ends or waits for its client, and stores the

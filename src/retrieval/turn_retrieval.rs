@@ -11,7 +11,7 @@ use crate::catalog::{Retrieval, RetrievalSource};
 use crate::contract::validation::artifact_path::relative_path_problem;
 use crate::contract::{RagScope, UserTurn};
 use crate::outbound::post;
-use crate::ports::Platform;
+use crate::ports::{ObjectQuestion, Platform};
 
 /// The longest response of a retrieval service, in bytes.
 const MAX_RESPONSE_BYTES: usize = 1_000_000;
@@ -100,7 +100,9 @@ async fn found<P: Platform>(
         RetrievalSource::Index => {
             let question = Question { repo: None, language: None, ..question };
             let body = serde_json::to_string(&question).ok()?;
-            chunks_of_index(&platform.search_workspace(workspace, body).await.ok()?)
+            let name = format!("{}/{workspace}", platform.tenant()?);
+            let asked = platform.ask_object(&name, ObjectQuestion::Search, body);
+            chunks_of_index(&asked.await.ok()?)
         }
         RetrievalSource::Http(service) => {
             let question = Question { workspace_id: Some(workspace), ..question };

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use crate::catalog::ServerTool;
 use crate::contract::{SessionId, TurnId};
 use crate::files::FileFailure;
+use crate::mcp::McpFailure;
 use crate::outbound::{ServiceFailure, post};
 use crate::ports::Platform;
 
@@ -35,13 +36,21 @@ pub struct ToolInvocation<'a> {
 /// Why a tool gave no result. Clients and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ToolFailure {
-    /// The model wrote the call wrong; the tool itself did not fail.
     #[error("its arguments are not valid JSON")]
     Arguments,
     #[error(transparent)]
     Service(#[from] ServiceFailure),
     #[error(transparent)]
     Files(#[from] FileFailure),
+    #[error(transparent)]
+    Mcp(#[from] McpFailure),
+}
+
+impl ToolFailure {
+    /// Whether the model wrote the call wrong, and the tool itself did not fail.
+    pub(super) fn is_of_the_model(&self) -> bool {
+        matches!(self, Self::Arguments | Self::Mcp(McpFailure::Arguments))
+    }
 }
 
 /// Calls the tool and returns the JSON text of its response.

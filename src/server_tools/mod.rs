@@ -7,9 +7,10 @@
 mod http_tool;
 mod mode_tools;
 
-use crate::catalog::{BuiltInTool, Catalog, OnError, ServerTool};
+use crate::catalog::{BuiltInTool, Catalog, McpServer, OnError, ServerTool};
 use crate::contract::{ErrorCode, Fault, ToolOutcome, ToolResult};
 use crate::files::{FileLinks, OutputFile, keep_files};
+use crate::mcp::{Connection, ToolRef, call_tool};
 use crate::outbound::ServiceFailure;
 use crate::ports::Platform;
 use http_tool::ToolFailure;
@@ -19,6 +20,17 @@ pub use mode_tools::RequestedMode;
 
 /// The largest result, in bytes; the model's input and the transcript hold it.
 const MAX_RESULT_BYTES: usize = 1_000_000;
+
+/// A tool of an MCP server, for a call.
+#[derive(Debug)]
+pub struct McpCall<'a> {
+    /// `None` when the catalog no longer has it.
+    pub server: Option<&'a McpServer>,
+    /// As the server lists it.
+    pub tool: ToolRef<'a>,
+    /// The session's own.
+    pub connection: &'a mut Connection,
+}
 
 /// The result of a call, and its effects beside the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +43,7 @@ pub struct ToolRun {
     pub new_mode: Option<RequestedMode>,
 }
 
-/// Runs one server tool.
+/// Runs one server tool. `mcp` is given for a tool of an MCP server.
 ///
 /// # Errors
 /// `server_tool_failed` when the tool failed and its definition says that this fails the turn.
@@ -40,35 +52,47 @@ pub async fn run<P: Platform>(
     catalog: &Catalog,
     links: FileLinks<'_>,
     invocation: ToolInvocation<'_>,
+    mcp: Option<McpCall<'_>>,
 ) -> Result<ToolRun, Fault> {
     let started = platform.now_ms();
     let name = invocation.name;
-    let mut files = Vec::new();
-    let (outcome, new_mode) = match (BuiltInTool::parse(name), catalog.server_tool(name)) {
-        (Some(BuiltInTool::ChangeMode), _) => {
-            mode_tools::change_mode(catalog, invocation.arguments)
+    let (mut files, mut new_mode) = (Vec::new(), None);
+    let gone = || Ok(ToolOutcome::Error(format!("The tool {name} is no longer available.")));
+    let (outcome, on_error) = match (mcp, BuiltInTool::parse(name), catalog.server_tool(name)) {
+        (Some(McpCall { server: Some(server), tool, connection }), ..) => {
+            let arguments = invocation.arguments;
+            let called = call_tool(platform, &server.http, connection, tool, arguments).await;
+            (called.map(|answer| answer.outcome).map_err(ToolFailure::from), server.on_error)
         }
-        (Some(BuiltInTool::ListModes), _) => (mode_tools::list_modes(catalog), None),
-        (None, None) => {
-            (ToolOutcome::Error(format!("The tool {name} is no longer available.")), None)
+        (None, Some(BuiltInTool::ChangeMode), _) => {
+            let (outcome, requested) = mode_tools::change_mode(catalog, invocation.arguments);
+            new_mode = requested;
+            (Ok(outcome), OnError::FailTurn)
         }
-        (None, Some(tool)) => match call_http_tool(platform, tool, links, invocation).await {
-            Ok((result, made)) => {
+        (None, Some(BuiltInTool::ListModes), _) => {
+            (Ok(mode_tools::list_modes(catalog)), OnError::FailTurn)
+        }
+        (None, None, Some(tool)) => {
+            let called = call_http_tool(platform, tool, links, invocation).await;
+            let outcome = called.map(|(result, made)| {
                 files = made;
-                (ToolOutcome::Result(result), None)
-            }
-            Err(failure)
-                if tool.on_error == OnError::ReportToModel || failure == ToolFailure::Arguments =>
-            {
-                (ToolOutcome::Error(failure.to_string()), None)
-            }
-            Err(failure) => {
-                let message = format!("The server tool {name} failed: {failure}");
-                return Err(Fault::new(ErrorCode::ServerToolFailed, message)
-                    .with("ToolName", name)
-                    .with("ToolCallId", invocation.tool_call_id));
-            }
-        },
+                ToolOutcome::Result(result)
+            });
+            (outcome, tool.on_error)
+        }
+        _ => (gone(), OnError::FailTurn),
+    };
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(failure) if on_error == OnError::ReportToModel || failure.is_of_the_model() => {
+            ToolOutcome::Error(failure.to_string())
+        }
+        Err(failure) => {
+            let message = format!("The server tool {name} failed: {failure}");
+            return Err(Fault::new(ErrorCode::ServerToolFailed, message)
+                .with("ToolName", name)
+                .with("ToolCallId", invocation.tool_call_id));
+        }
     };
     let execution_ms = platform.now_ms().saturating_sub(started);
     let tool_call_id = invocation.tool_call_id.to_owned();

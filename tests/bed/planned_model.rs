@@ -11,7 +11,7 @@ use super::reply::{Item, Reply, call, say, says};
 /// Follows `[plan: step, step]` in the latest user message. Each step is one model output; the last
 /// output is the text `Answer to <the message's first word>.` Steps: `server`, `client`,
 /// `two-servers`, `mixed` (server, client, server, client), `mode:<key>`, `modes` (three changes),
-/// `unoffered`, `fragile`, `gated` (`fragile` for Ann, server, client, `fragile` for Bob).
+/// `unoffered`, `fragile`, `mcp` (`docs__search`), `gated` (`fragile` for Ann, server, client, `fragile` for Bob).
 pub fn planned(conversation: &Conversation) -> Reply {
     let said = conversation.said();
     let latest = said.iter().rposition(|said| matches!(said, Said::User(_))).expect("a user spoke");
@@ -57,6 +57,7 @@ pub fn planned(conversation: &Conversation) -> Reply {
         "unoffered" => vec![call("nowhere", json!({}))],
         "gated" => vec![fragile("ann"), server(), client(), fragile("bob")],
         "fragile" => vec![call("fragile", json!({}))],
+        "mcp" => vec![call("docs__search", json!({ "q": "x" }))],
         other => match other.strip_prefix("mode:") {
             Some(key) => vec![mode(key)],
             None => panic!("there is no step {other}"),

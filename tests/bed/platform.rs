@@ -6,17 +6,16 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::rc::Rc;
 
-use aptix_edge::entry::{
-    Body, ContextSource, INDEX_SEARCH, PlainResponse, RequestHead, WorkspaceHost,
-};
+use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead, WorkspaceHost};
 use aptix_edge::ports::{
-    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, Platform,
-    RequestBody, ResponseBody, storage_failed,
+    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, ObjectQuestion,
+    Platform, RequestBody, ResponseBody, storage_failed,
 };
 
 use super::database::{Disk, SqliteDatabase};
 use super::executor::{Executor, Random};
 use super::instance::Instance;
+use super::mcp_service::McpService;
 use super::model_service::ModelService;
 use super::planned_model::planned;
 use super::reply::{Connection, Reply};
@@ -40,6 +39,10 @@ pub struct World {
     /// Each request to the model service, deletions included.
     pub model_calls: RefCell<Vec<RequestLine>>,
     pub tools: ToolService,
+    /// The server behind every URL with the path `/mcp`.
+    pub mcp: McpService,
+    /// The tenant of the session.
+    pub tenant: Cell<&'static str>,
     /// The files of server tools, by key.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
     /// The files of the playground's page, by path.
@@ -136,6 +139,8 @@ impl World {
             model: ModelService::new(Box::new(planned)),
             model_calls: RefCell::default(),
             tools: ToolService::default(),
+            mcp: McpService::default(),
+            tenant: Cell::new("local"),
             files: RefCell::default(),
             page_files: RefCell::default(),
             file_fault: Cell::new(None),
@@ -357,6 +362,13 @@ impl Platform for TestPlatform {
             return Ok(self.http_response(service.take(request)?, None).await);
         }
         let path = request.url.split('?').next().unwrap_or_default();
+        if path.ends_with("/mcp") {
+            self.pause().await;
+            return match self.world.mcp.take(&request) {
+                Some(reply) => Ok(self.http_response(reply, None).await),
+                None => std::future::pending().await,
+            };
+        }
         if !path.contains("/responses") {
             return self.ask_tool(&request.body).await;
         }
@@ -368,13 +380,18 @@ impl Platform for TestPlatform {
         }
     }
 
-    async fn search_workspace(&self, id: &str, search: String) -> Result<String, HttpFault> {
+    async fn ask_object(
+        &self,
+        name: &str,
+        question: ObjectQuestion,
+        search: String,
+    ) -> Result<String, HttpFault> {
         self.pause().await;
         if self.world.workspaces_fail.get() {
             return Err(HttpFault("there is no workspace".to_owned()));
         }
-        let workspace = self.world.workspace(&format!("local/{id}"));
-        let url = format!("https://object{INDEX_SEARCH}");
+        let workspace = self.world.workspace(name);
+        let url = format!("https://object{}", question.path());
         let head = RequestHead { method: "POST", url: &url, header: &|_| None };
         let (source, body) = (ContextSource::default(), ready(Ok(search.into_bytes())));
         let response: Pin<Box<dyn Future<Output = PlainResponse> + '_>> =
@@ -386,7 +403,7 @@ impl Platform for TestPlatform {
     }
 
     fn tenant(&self) -> Option<&str> {
-        Some("local")
+        Some(self.world.tenant.get())
     }
 
     fn object_id(&self) -> String {

@@ -48,7 +48,7 @@ pub(crate) fn full() -> Value {
                             } ] }
                         }
                     }
-                } ],
+                }, "crm/find_customer" ],
                 "HostedTools": [
                     { "type": "web_search", "filters": { "allowed_domains": [] } },
                     { "type": "mcp", "server_label": "d", "require_approval": "never" }
@@ -66,7 +66,7 @@ pub(crate) fn full() -> Value {
             {
                 "Key": "ddr", "DisplayName": "DDR ✍", "WhenToUse": "DDRs.",
                 "WelcomeMessage": "Welcome.", "Instructions": "Write.",
-                "Tools": ["lookup", "agent_list_modes"],
+                "Tools": ["lookup", "agent_list_modes", "docs/*"],
                 "HostedTools": [ { "type": "shell", "environment": { "type": "container_auto" } } ],
                 "ModelParameters": { "max_output_tokens": 4000, "x-own": null },
                 "IsDefault": true
@@ -84,7 +84,16 @@ pub(crate) fn full() -> Value {
                 "Headers": { "X-Org": "acme", "Authorization": "Bearer ${LOOKUP_KEY}" },
                 "TimeoutMs": 900_000
             }
-        } ]
+        } ],
+        "McpServers": {
+            "docs": {
+                "Url": "https://docs.example.com/mcp?v=1", "Headers": { "X-Docs": "${DOCS_KEY}" },
+                "TimeoutMs": 5000, "Allow": ["search", "read_*"], "Pins": { "search": "0a".repeat(32) },
+                "Approval": { "read_*": "Never", "*": { "When": "Always", "AllowEdit": true } },
+                "OnError": "FailTurn"
+            },
+            "crm": { "Url": "http://127.0.0.1:3000/mcp" }
+        }
     })
 }
 

@@ -19,9 +19,10 @@ use std::sync::LazyLock;
 use aptix_edge::catalog::{
     AgentContext, Approval, Budget, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition,
     Compaction, CompactionBy, Continuation, ConversationContext, HeaderTemplate, HostedTool,
-    HttpService, Mode, ModelParameter, ModelParameters, NeededSecret, OnError, Retrieval,
-    RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
+    HttpService, McpServer, Mode, ModelParameter, ModelParameters, NeededSecret, OnError,
+    Retrieval, RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
 };
+use aptix_edge::encoding::sha256_hex;
 use documents::{full, least, with, without};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -138,6 +139,7 @@ fn a_full_document_is_read_member_by_member() {
                 parameters: map(parameters.unwrap()),
                 strict: true,
             }],
+            mcp_tools: vec!["crm/find_customer".into()],
             hosted_tools: vec![
                 hosted(r#"{"filters":{"allowed_domains":[]},"type":"web_search"}"#, None),
                 hosted(
@@ -159,7 +161,7 @@ fn a_full_document_is_read_member_by_member() {
         when_to_use: "DDRs.".into(),
         welcome_message: "Welcome.".into(),
         instructions: "Write.".into(),
-        tools: vec!["lookup".into(), "agent_list_modes".into()],
+        tools: vec!["lookup".into(), "agent_list_modes".into(), "docs/*".into()],
         hosted_tools: vec![hosted(
             r#"{"environment":{"type":"container_auto"},"type":"shell"}"#,
             None,
@@ -195,6 +197,77 @@ fn a_full_document_is_read_member_by_member() {
         })
     );
     assert_eq!(catalog.server_tool(BuiltInTool::ChangeMode.as_str()), None);
+
+    let fingerprint = |key: &str| sha256_hex(full()["McpServers"][key].to_string().as_bytes());
+    assert_eq!(
+        catalog.mcp_server("docs"),
+        Some(&McpServer {
+            http: HttpService {
+                url: "https://docs.example.com/mcp?v=1".into(),
+                headers: vec![header("X-Docs", "${DOCS_KEY}")],
+                timeout_ms: 5000,
+            },
+            allow: Some(vec!["search".into(), "read_*".into()]),
+            approvals: vec![
+                ("*".into(), Some(Approval { allow_edit: true, message: None })),
+                ("read_*".into(), None),
+            ],
+            pins: vec![("search".into(), "0a".repeat(32))],
+            on_error: OnError::FailTurn,
+            fingerprint: fingerprint("docs"),
+        })
+    );
+    assert_eq!(
+        catalog.mcp_server("crm"),
+        Some(&McpServer {
+            http: HttpService {
+                url: "http://127.0.0.1:3000/mcp".into(),
+                headers: vec![],
+                timeout_ms: 60_000,
+            },
+            allow: None,
+            approvals: vec![],
+            pins: vec![],
+            on_error: OnError::ReportToModel,
+            fingerprint: fingerprint("crm"),
+        })
+    );
+}
+
+#[test]
+fn patterns_say_which_tools_of_a_server_are_offered_and_which_are_asked_about() {
+    let mut document = full();
+    let server = &mut document["McpServers"]["docs"];
+    server["Allow"] = json!(["search", "read_*", "*_b*c", "x**"]);
+    // As text, because the first pattern that matches decides.
+    let text = document.to_string().replace(
+        &server_approvals(&document),
+        r#"{"read_*":"Never","*_a":{"When":"Always","Message":"Sure?"},"read_a":"Always","s*":"Always"}"#,
+    );
+    let catalog = Catalog::parse(&text).unwrap();
+    let server = catalog.mcp_server("docs").unwrap();
+    for (tool, allowed, asked) in [
+        ("search", true, Some(None)),
+        ("searches", false, Some(None)),
+        ("read_", true, None),
+        ("read_a", true, None),
+        ("write_a", false, Some(Some("Sure?"))),
+        ("a_bc", true, None),
+        ("a_bcbc", true, None),
+        ("a_bcb", false, None),
+        ("x", true, None),
+        ("", false, None),
+        ("Search", false, None),
+    ] {
+        assert_eq!(server.allows(tool), allowed, "{tool}");
+        let approval = server.approval(tool);
+        assert_eq!(approval.map(|approval| approval.message.as_deref()), asked, "{tool}");
+    }
+    assert!(catalog.mcp_server("crm").unwrap().allows("anything"));
+}
+
+fn server_approvals(document: &Value) -> String {
+    document["McpServers"]["docs"]["Approval"].to_string()
 }
 
 #[test]
@@ -267,6 +340,7 @@ fn absent_members_have_the_documented_defaults() {
                 parameters: takes_nothing.clone(),
                 strict: false,
             }],
+            mcp_tools: vec![],
             hosted_tools: vec![],
             model_parameters: ModelParameters::default(),
         })
@@ -422,7 +496,7 @@ fn all_faults_are_named_at_once_in_document_order() {
             fault(
                 "/Extra",
                 "unknown member \"Extra\"; the members here are $schema, AgentContexts, \
-                 ConversationContexts, Modes, ServerTools"
+                 ConversationContexts, Modes, ServerTools, McpServers"
             ),
         ]
     );
@@ -520,6 +594,7 @@ fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
         "/AgentContexts/default/ApiKeySecret OPENAI_API_KEY",
         "/AgentContexts/default/Headers/X-Gateway GATEWAY_KEY",
         "/AgentContexts/default/Retrieval/Http/Headers/X-Key FIND_KEY",
+        "/McpServers/docs/Headers/X-Docs DOCS_KEY",
         "/ServerTools/0/Http/Headers/Authorization LOOKUP_KEY",
     ];
     assert_eq!(listed(&full().to_string()), right);
@@ -527,8 +602,8 @@ fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
     wrong["Modes"] = json!("none");
     wrong["AgentContexts"]["default"]["Retrieval"]["Http"]["Headers"]["X-Key"] = json!("${");
     wrong["AgentContexts"]["plain"]["ApiKeySecret"] = json!("sk-live-1");
-    let rest =
-        ["/ServerTools/0/Http/Headers/A~1b ONE", "/ServerTools/0/Http/Headers/A~1b TWO", right[3]];
+    let added = ["/ServerTools/0/Http/Headers/A~1b ONE", "/ServerTools/0/Http/Headers/A~1b TWO"];
+    let rest = [right[3], added[0], added[1], right[4]];
     assert_eq!(listed(&wrong.to_string()), [&right[..2], &rest[..]].concat());
     for text in ["", "[", "7", "{}", r#"{"AgentContexts":[],"ServerTools":{}}"#] {
         assert_eq!(listed(text), [""; 0], "{text}");

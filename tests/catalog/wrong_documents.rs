@@ -284,6 +284,38 @@ pub(crate) fn all() -> Vec<Wrong> {
         ]),
         hidden("/ServerTools/0/Http/Headers/X-Org", json!("${}"), "the placeholder at byte 0 does not hold a secret's name (letters, digits and _, not starting with a digit); write it as ${SECRET_NAME}"),
     ];
+    let tool = "must be a tool's name: 1 to 256 bytes without control characters";
+    all.extend([
+        missing("/McpServers/crm/Url"),
+        replaced("/McpServers/a.b", json!({"Url": "https://x"}), "the key must be 1 to 32 of A-Z a-z 0-9 _ -"),
+        hidden("/McpServers/crm/Url", json!("HTTP://crm.example/localhost"), "must begin with https://, unless the server is on this machine"),
+        hidden("/McpServers/crm/Headers", json!({"A": "${OPENAI_API_KEY}"}), "").with_faults(vec![
+            fault("/McpServers/crm/Headers/A", model_key),
+        ]),
+        replaced("/McpServers/crm/TimeoutMs", json!(0), timeout),
+        replaced("/McpServers/crm/Allow", json!([]), "would leave no tool; name one, or leave \"Allow\" out to offer all"),
+        replaced("/McpServers/crm/Allow", json!(["a", "", "a"]), "").with_faults(vec![
+            fault("/McpServers/crm/Allow/1", tool),
+            fault("/McpServers/crm/Allow/2", "the pattern \"a\" is already taken above"),
+        ]),
+        replaced("/McpServers/crm/Pins", json!({"a": "0A".repeat(32), "b\n": "0a".repeat(32)}), "").with_faults(vec![
+            fault("/McpServers/crm/Pins/a", "must be a SHA-256: 64 digits of lower-case hex"),
+            fault("/McpServers/crm/Pins/b\n", tool),
+        ]),
+        replaced("/McpServers/crm/Approval", json!({"a": "always", "": "Always"}), "").with_faults(vec![
+            fault("/McpServers/crm/Approval/", tool),
+            fault("/McpServers/crm/Approval/a", "must be \"Never\" or \"Always\""),
+        ]),
+        replaced("/McpServers/crm/OnError", json!("Report"), "must be \"FailTurn\" or \"ReportToModel\""),
+        hidden("/Modes/1/Tools/2", json!("docz/search"), "the catalog has no MCP server \"docz\"; did you mean \"docs\"?"),
+        hidden("/Modes/1/Tools/2", json!("docs/"), "must have * behind its /, or the tool's name"),
+        hidden(&at(conversation, "Tools/1"), json!("x/y"), "the catalog has no MCP server \"x\"; declare it or remove it here"),
+        replaced(&at(conversation, "Tools/1"), json!("lookup"), "must be a client tool, or \"server/tool\" or \"server/*\" of an MCP server; server tools are named by modes"),
+        hidden("/McpServers", json!({}), "").with_faults(vec![
+            fault(&at(conversation, "Tools/1"), "the catalog has no MCP server \"crm\"; declare it or remove it here"),
+            fault("/Modes/1/Tools/2", "the catalog has no MCP server \"docs\"; declare it or remove it here"),
+        ]),
+    ]);
     for (name, remedy) in [
         ("model", "name the model in \"Model\""),
         ("input", "it is the conversation"),

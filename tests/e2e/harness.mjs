@@ -150,13 +150,25 @@ export class Rig {
 
   /** The tables in the storage of all objects of a class, each as `{object, table}`; what the runtime keeps is left out. */
   async tablesOf(className) {
+    const tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'";
+    const found = await this.#inEach(className, true, (database, object) => database.prepare(tables).all().map(({ name }) => ({ object, table: name })));
+    return found.flat();
+  }
+
+  /** Alters a table in the storage of all objects of a class that have it, none of which may be in memory. */
+  async alter(className, table, statement) {
+    await this.#inEach(className, false, (database) => {
+      if (database.prepare('SELECT 1 FROM sqlite_master WHERE name = ?').get(table)) database.exec(statement);
+    });
+  }
+
+  async #inEach(className, readOnly, use) {
     const folder = path.join(this.#folder, 'objects', `worker-${className}`);
     const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.sqlite') && file !== 'metadata.sqlite');
-    return files.flatMap((file) => {
-      const database = new DatabaseSync(path.join(folder, file), { readOnly: true });
+    return files.map((file) => {
+      const database = new DatabaseSync(path.join(folder, file), { readOnly });
       try {
-        const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'").all();
-        return names.map(({ name }) => ({ object: file, table: name }));
+        return use(database, file);
       } finally {
         database.close();
       }

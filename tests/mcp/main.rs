@@ -11,6 +11,7 @@
 
 mod calls;
 mod eras;
+mod keeper;
 mod lists;
 mod server;
 mod streams;

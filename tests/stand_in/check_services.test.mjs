@@ -1,6 +1,7 @@
-// `make check-catalog ONLINE=1` against services that remember, forget, refuse and fail.
+// `make check-catalog ONLINE=1` against services that remember, forget, refuse and fail, and against MCP servers.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,6 +9,9 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { answerJson, listen } from '../model_service/http_service.mjs';
 import { unknown } from '../model_service/refusal.mjs';
+import { pinOf } from '../../src/bin/check_mcp_servers.mjs';
+import { dualServer } from '../mcp_servers/dual.mjs';
+import { HostileServers } from '../mcp_servers/hostile.mjs';
 import { standIn } from './server.mjs';
 
 const SCRIPT = fileURLToPath(new URL('../../src/bin/check_services.mjs', import.meta.url));
@@ -23,13 +27,13 @@ after(async () => {
 });
 
 /** The lines and the exit code for a catalog of these agent contexts. */
-async function check(AgentContexts, { ConversationContexts = {}, vars = {} } = {}) {
+async function check(AgentContexts, { ConversationContexts = {}, vars = {}, scope = '1', ...more } = {}) {
   const file = path.join(folder, 'catalog.json');
-  writeFileSync(file, JSON.stringify({ AgentContexts, ConversationContexts }));
+  writeFileSync(file, JSON.stringify({ AgentContexts, ConversationContexts, ...more }));
   writeFileSync(path.join(folder, '.dev.vars'), `OPENAI_API_KEY="${SECRET}"\n`);
   const env = { PATH: process.env.PATH, ...vars };
   return new Promise((resolve) => {
-    execFile(process.execPath, [SCRIPT, file], { cwd: folder, env }, (error, stdout, stderr) => {
+    execFile(process.execPath, [SCRIPT, file, scope], { cwd: folder, env }, (error, stdout, stderr) => {
       assert.equal(stderr, '');
       assert.ok(!stdout.includes(SECRET), stdout);
       resolve({ code: error?.code ?? 0, lines: stdout.trimEnd().split('\n'), said: stdout });
@@ -118,4 +122,87 @@ test('each model that an agent context is used with is asked once; what the cata
   assert.deepEqual(lines.slice(1, 3).map((line) => cells(line)[1]), ['o', 'n']);
   assert.equal(lines.length, 5);
   assert.equal(code, 0);
+});
+
+test('MCP servers of both eras: each tool with its pin, what the catalog leaves out, and what a mode offers', async () => {
+  const [dual, servers] = [await dualServer({ legacy: 'reject' }), await HostileServers.start()];
+  try {
+    const { code, lines, said } = await check({ unasked: { BaseUrl: 'http://127.0.0.1:1' } }, {
+      scope: 'mcp',
+      McpServers: {
+        docs: { Url: dual.url, Allow: ['a*', 'fail'], Pins: { fail: '0'.repeat(64) } },
+        old: { Url: servers.url('legacy'), Headers: { Authorization: 'Bearer ${OPENAI_API_KEY}' } },
+        moved: { Url: servers.url('redirect_same') },
+      },
+      Modes: [
+        { Key: 'general', Tools: ['http_tool', 'docs/*', 'old/look'] },
+        { Key: 'other', Tools: ['docs/ad', 'moved/*'] },
+        { Key: 'plain' },
+      ],
+      ConversationContexts: { chat: { AgentContextId: 'none', Tools: [{ type: 'function', name: 'x' }, 'old/*'] } },
+    });
+    const rows = lines.map(cells);
+    const pin = (name) => rows.find((row) => row[2] === name).at(-1);
+    assert.deepEqual(rows.slice(0, 10), [
+      ['MCP server', 'era', 'tool', 'offered', 'pin'],
+      ['docs', '2026-07-28', 'add', 'yes', pin('add')],
+      ['docs', '2026-07-28', 'delete_row', 'no: not in Allow', pin('delete_row')],
+      ['docs', '2026-07-28', 'fail', 'no: not what was pinned', pin('fail')],
+      ['docs', '2026-07-28', 'draw', 'no: not in Allow', pin('draw')],
+      ['docs', '2026-07-28', 'attach', 'yes', pin('attach')],
+      ['old', '2025-11-25', 'look', 'yes', pin('look')],
+      ['moved', '2026-07-28', 'look', 'yes', pin('look')],
+      [''],
+      ['mode general offers docs/add, docs/attach, old/look'],
+    ]);
+    assert.deepEqual(lines.slice(10), [
+      'mode other offers moved/look',
+      'conversation context chat offers old/look',
+      '',
+      'docs: fail is not what was pinned; read it again before its new pin goes into the catalog',
+      'mode other: names docs/ad, which is not offered',
+    ]);
+    assert.equal(code, 1, said);
+    assert.ok(servers.of('legacy').every(({ headers }) => headers.authorization === `Bearer ${SECRET}`));
+    assert.equal(servers.of('legacy').at(-1).method, 'DELETE');
+  } finally {
+    await Promise.all([dual.close(), servers.close()]);
+  }
+});
+
+test('an MCP server that gives no list says why, without its secrets, and nothing follows it elsewhere', async () => {
+  const servers = await HostileServers.start();
+  try {
+    const of = (name) => ({ Url: servers.url(name), Headers: { Authorization: 'Bearer ${OPENAI_API_KEY}' } });
+    servers.change('good', { list: (exchange) => exchange.error(-32603, `Wrong: ${exchange.headers.authorization}`) });
+    const { code, lines } = await check({}, {
+      McpServers: {
+        dead: { Url: 'http://127.0.0.1:1/mcp' }, unset: { Url: servers.url('good'), Headers: { 'x-key': '${NOT_SET}' } },
+        quoting: of('good'), unauthorised: of('unauthorised'), broken: of('broken'), away: of('redirect_other'), circle: of('redirect_self'),
+      },
+      Modes: [{ Key: 'general', Tools: ['dead/*'] }],
+    });
+    assert.match(lines.at(-7), /^dead: gives no list: connect ECONNREFUSED|^dead: gives no list: bad port/);
+    const redirected = 'gives no list: is redirected; give the catalog the address where the server is';
+    assert.deepEqual([code, ...lines.slice(-6)], [
+      1,
+      'unset: gives no list: the secret NOT_SET is in neither the environment nor .dev.vars',
+      'quoting: gives no list: 200 Wrong: Bearer ***',
+      'unauthorised: gives no list: 401 and no answer of the protocol',
+      'broken: gives no list: 503 and no answer of the protocol',
+      `away: ${redirected}`,
+      `circle: ${redirected}`,
+    ]);
+    assert.equal(servers.of('good').length, 1);
+  } finally {
+    await servers.close();
+  }
+});
+
+test('a pin is the hash of what the model is told, however it is spelt', () => {
+  // The form of RFC 8785: members sorted by UTF-16, so that a surrogate pair comes before U+FB33.
+  const form = '{"description":"€","inputSchema":{"type":"object","\u{1f600}":[1e+21,1,1e-7],"\ufb33":null},"name":"look"}';
+  const tool = { title: 'Look', name: 'look', inputSchema: JSON.parse('{"\\ufb33":null,"type":"object","\\ud83d\\ude00":[1E21,1.0,0.0000001]}'), description: '\u20ac' };
+  assert.equal(pinOf(tool), createHash('sha256').update(form).digest('hex'));
+  assert.notEqual(pinOf({ ...tool, description: undefined }), pinOf({ ...tool, description: '' }));
 });

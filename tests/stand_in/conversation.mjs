@@ -59,7 +59,8 @@ function toolAsked(instruction, tools) {
   const [, name] = /\bcall the tool [`'"“]?([\w-]+)/i.exec(instruction) ?? [];
   const tool = tools.find((each) => each.name === name);
   if (tool === undefined) return null;
-  const [member = 'word'] = Object.keys(tool.parameters?.properties ?? {});
+  const { required = [], properties = {} } = tool.parameters ?? {};
+  const [member = 'word'] = [...required, ...Object.keys(properties)];
   return call(name, { [member]: wordIn(instruction) ?? instruction });
 }
 

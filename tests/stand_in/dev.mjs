@@ -1,26 +1,27 @@
 // Serves the Worker for local work (`make dev`): runs wrangler dev and, where no model service is configured, a
 // stand-in for it. Owns starting and ending both together.
 //
-// PORT is the port on 127.0.0.1 (8787). The Worker's secrets and variables come from the environment, then from
+// PORT is the port on 127.0.0.1 (8787). CATALOG names a file with a catalog of your own, which is read again when it
+// changes. The Worker's secrets and variables come from the environment, then from
 // .dev.vars; they reach the Worker through a file that only this user can read, never through a command line.
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, watchFile, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseEnv } from 'node:util';
+import { parseEnv, promisify } from 'node:util';
 import { demoCatalog } from './demo_catalog.mjs';
 import { standIn } from './server.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The build to serve: the name of its folder and of its make target. */
 const BUILD = 'build-dev';
-/** wrangler.toml with a namespace for the demo catalog; in the project's folder, since its paths count from there. */
-const WITH_CATALOG = path.join(ROOT, '.wrangler.dev.toml');
+/** wrangler.toml with a catalog bound; in the project's folder, since its paths count from there. */
+const WITH_CATALOG = path.join(ROOT, `.wrangler.${process.pid}.toml`);
 const WRANGLER = path.join(ROOT, 'node_modules/.bin/wrangler');
-/** wrangler's environment: it asks nobody anything. */
-const QUIET = { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' };
+/** wrangler sends nothing about its use, and asks nothing. */
+const ALONE = { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' };
 /** The time that a process gets to end after a signal. */
 const GRACE_MS = 5000;
 /** The secrets and variables that configure the Worker. */
@@ -79,37 +80,21 @@ async function main() {
   // A fixed key keeps earlier links valid after a restart.
   settings.FILE_LINK_KEY ||= 'for local work only';
   if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request from this machine is let in');
-  return wranglerDev(port, settings, await withDemoCatalog());
+  const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/` : '';
+  return wranglerDev(port, ['--env-file', settingsFile(settings), ...(await catalogOptions(process.env.CATALOG))], shown);
 }
 
-/** The arguments that bind the demo catalog; none where wrangler.toml binds a catalog of one's own. */
-async function withDemoCatalog() {
-  const declared = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
-  if (/^\[\[kv_namespaces\]\]/m.test(declared)) return [];
-  writeFileSync(WITH_CATALOG, `${declared}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "demo"\n`);
-  const file = path.join(scratch, 'catalog.json');
-  writeFileSync(file, (await demoCatalog()).catalog);
-  const put = ['kv', 'key', 'put', '--local', '--config', WITH_CATALOG, '--binding', 'CATALOG', 'catalog', '--path', file];
-  const { status, stderr } = spawnSync(WRANGLER, put, { cwd: ROOT, env: QUIET, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`the demo catalog could not be kept: ${stderr}`);
-  return ['--config', WITH_CATALOG];
-}
-
-/** Runs wrangler dev until it ends or a signal ends it; resolves to the exit code. */
-function wranglerDev(port, settings, more) {
+/** Runs wrangler dev until it ends or a signal ends it; resolves to the exit code. `shown` is said when it serves. */
+function wranglerDev(port, options, shown) {
   // In a process group of its own: Ctrl-C then reaches this process alone, which ends the whole group, that is
   // wrangler, workerd and a build that may be running.
-  const wrangler = spawn(
-    WRANGLER,
-    ['dev', `${BUILD}/index.js`, '--ip', '127.0.0.1', '--port', String(port), '--env-file', settingsFile(settings), ...more],
-    {
-      cwd: ROOT,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...QUIET, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), APTIX_BUILD: BUILD },
-    },
-  );
-  wrangler.stdout.on('data', withLastLine(`make dev: the playground is at http://127.0.0.1:${port}/`, settings.PLAYGROUND === 'on'));
+  const wrangler = spawn(WRANGLER, ['dev', `${BUILD}/index.js`, '--ip', '127.0.0.1', '--port', String(port), ...options], {
+    cwd: ROOT,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...ALONE, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), APTIX_BUILD: BUILD },
+  });
+  wrangler.stdout.on('data', withLastLine(shown));
   const signalGroup = (signal) => {
     try {
       process.kill(-wrangler.pid, signal);
@@ -135,15 +120,16 @@ function wranglerDev(port, settings, more) {
   });
 }
 
-/** Passes on what wrangler says; `line` follows when it has begun to serve, the first time. */
-function withLastLine(line, isWanted) {
+/** Passes on what wrangler says; `line` follows once, when it has begun to serve. */
+function withLastLine(line) {
   let said = '';
+  let isDue = line !== '';
   return (chunk) => {
     process.stdout.write(chunk);
-    if (!isWanted) return;
+    if (!isDue) return;
     said += chunk;
     if (!/Ready on .*\n/.test(said)) return;
-    isWanted = false;
+    isDue = false;
     console.log(line);
   };
 }
@@ -154,6 +140,26 @@ function settingsOf(environment) {
   const settings = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
   for (const name of SETTINGS) if (environment[name]) settings[name] = environment[name];
   return settings;
+}
+
+/** wrangler's options for a catalog: one's own in a file, else the demo's, unless wrangler.toml binds one itself. */
+async function catalogOptions(own) {
+  if (own && !existsSync(own)) throw new Error(`there is no file CATALOG=${own}`);
+  const toml = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
+  const isBound = /^binding = "CATALOG"/m.test(toml);
+  if (!own && isBound) return [];
+  const file = own || path.join(scratch, 'catalog.json');
+  if (!own) writeFileSync(file, (await demoCatalog()).catalog);
+  writeFileSync(WITH_CATALOG, isBound ? toml : `${toml}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`);
+  const options = ['--config', WITH_CATALOG];
+  const put = () =>
+    promisify(execFile)(WRANGLER, ['kv', 'key', 'put', 'catalog', '--path', path.resolve(file), '--local', '--binding', 'CATALOG', ...options], { cwd: ROOT, env: ALONE });
+  await put();
+  if (own) {
+    console.log(`make dev: the catalog is ${file}; a change takes effect within a minute`);
+    watchFile(file, { interval: 1000 }, () => put().catch((error) => console.error(`make dev: ${file} was not read: ${error.message}`)));
+  }
+  return options;
 }
 
 /** Writes `settings` to a file that only this user can read; returns its path. */

@@ -23,6 +23,7 @@ mod hosted_tools;
 mod interleavings;
 mod life_cycle;
 mod long_conversations;
+mod mcp;
 mod migration;
 mod model_parameters;
 mod modes;

@@ -3,6 +3,7 @@
 import type { Aptix } from "./client.js";
 import type { Session, TurnRequest } from "./session.js";
 import { type Chunk, ChunkWriter, type Before } from "./ai-sdk/chunks.js";
+import { earlierParts } from "./ai-sdk/earlier.js";
 import { type ChatMessage, answerId, answers, asked, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
 import { type Tool, toolsJson } from "./tools.js";
 import type { TurnEvent } from "./types.js";
@@ -17,7 +18,10 @@ export interface AptixChatTransportOptions {
   tools?: Omit<Tool, "run">[] | (() => Omit<Tool, "run">[]);
   /** Members of every turn, such as `WorkspaceId`; the `body` of a message goes before them. */
   request?: TurnRequest | (() => TurnRequest);
-  /** What the page shows: a turn whose whole answer is among it is not shown once more when the page is loaded. */
+  /**
+   * What the page showed when it was left: the whole answer of a turn is not fetched once more, and what stands before a
+   * turn's last pause is kept.
+   */
   shown?(): readonly ChatMessage[];
   /** `stop()` also cancels the turn. Without it the turn runs on, and can be resumed. */
   cancelOnStop?: boolean;
@@ -69,10 +73,11 @@ export class AptixChatTransport {
     });
     const turn = view?.LiveTurn ?? view?.LatestTurn;
     if (!turn || turn.Status === "failed" || turn.Status === "aborted") return null;
-    const { TurnId: turnId } = turn;
-    const isWhole = ({ id, metadata }: ChatMessage) => id === answerId(turnId) && metadata?.Status === "completed";
-    if (this.options.shown?.().some(isWhole)) return null;
-    return this.#stream(this.#chunks({ turnId }, session.attach(turnId, this.#watching(abortSignal))));
+    const { TurnId: turnId, ToolCalls = [] } = turn;
+    const message = this.options.shown?.().find(({ id }) => id === answerId(turnId));
+    if (message?.metadata?.Status === "completed") return null;
+    const parts = message && earlierParts(message, ToolCalls.map(({ ToolCallId }) => ToolCallId));
+    return this.#stream(this.#chunks({ turnId, parts, rewritten: true }, session.attach(turnId, this.#watching(abortSignal))));
   }
 
   /** Ends the turn that runs or waits, which `stop()` alone does not. */
@@ -112,9 +117,8 @@ export class AptixChatTransport {
     const ToolResults = answers(message);
     if (turnId === undefined || !ToolResults) throw new TypeError("The last message waits for answers that it does not have.");
     const refused = asked(message).filter(({ approval }) => approval?.approved === false);
-    const toolCallIds = message.parts.flatMap((part) => part.toolCallId ?? []);
     const events = this.options.client.stream({ SessionId: session.sessionId, TurnId: turnId, ToolResults }, this.#watching(signal));
-    return this.#stream(this.#chunks({ turnId, toolCallIds, denied: refused.map((part) => part.toolCallId) }, events));
+    return this.#stream(this.#chunks({ turnId, parts: message.parts, denied: refused.map((part) => part.toolCallId) }, events));
   }
 
   async *#chunks(before: Before, events: AsyncIterable<TurnEvent>): AsyncGenerator<Chunk, void, void> {

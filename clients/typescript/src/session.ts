@@ -1,4 +1,5 @@
 // A session: its turns, what it waits for, and what is kept of it.
+import type { AptixError } from "./errors.js";
 import { type Call, type HttpOptions, request } from "./http.js";
 import { type Submission, followed, posted, sessionPath, turnPath } from "./submission.js";
 import { type Store, ToolRunner, toolsJson } from "./tools.js";
@@ -56,7 +57,10 @@ export class Session {
 
   /** The turn that waits for results, and its calls. */
   async pending(): Promise<{ turnId: string; ToolCalls: ToolCall[] } | undefined> {
-    const { LiveTurn } = await this.get();
+    const { LiveTurn } = await this.get().catch((error: AptixError): Partial<SessionView> => {
+      if (error.code !== "session_not_found") throw error;
+      return {};
+    });
     return LiveTurn?.ToolCalls && { turnId: LiveTurn.TurnId, ToolCalls: LiveTurn.ToolCalls };
   }
 

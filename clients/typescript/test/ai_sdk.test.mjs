@@ -193,6 +193,25 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
     assert.deepEqual(shape(reloaded.messages[1]), ['|', 'I look.', '|', 'read:output-available', '|', 'Read.']);
   });
 
+  test(`AI SDK ${version}: a page that is reloaded after a pause keeps what was before it, and runs no tool again`, async () => {
+    const gate = new Gate();
+    const chat = newChat(ai);
+    said(text('I look.'), call('read', { path: 'a' }));
+    said(text('It is ', gate, 'read.'));
+    void chat.sendMessage({ text: 'Read a.' });
+    await eventually(() => rig.model.requests.length === 2, 'the page has run its tool');
+    await eventually(() => shape(chat.messages[1]).includes('read:output-available'), 'and shows it');
+    const shown = structuredClone(chat.messages);
+    let runs = 0;
+    const reloaded = newChat(ai, { id: chat.id, messages: shown, transport: { shown: () => shown }, onToolCall: () => void (runs += 1) });
+    const resumed = reloaded.resumeStream();
+    gate.open();
+    await resumed;
+    assert.deepEqual(shape(reloaded.messages[1]), ['|', 'I look.', '|', 'read:output-available', '|', 'It is read.']);
+    assert.deepEqual([runs, reloaded.messages.length, reloaded.error], [0, 2, undefined]);
+    await done(chat);
+  });
+
   test(`AI SDK ${version}: a lost connection is one that can be resumed, a failure keeps its code`, async () => {
     const chat = newChat(ai, { client: { baseUrl: proxy.url, maxReconnects: 0 } });
     proxy.fault = () => ({ cutAfter: 100, cut: 'reset' });

@@ -45,6 +45,7 @@ test('a session shows its turns, its modes and all that is kept of it, and is er
 
 test('what a session waits for can be looked at, refused, cancelled, or left to another', async () => {
   const session = newSession();
+  assert.equal(await session.pending(), undefined, 'there is no session yet');
   said(call('read'));
   const paused = session.turn({ Instruction: 'x', ToolsJson: JSON.stringify([clientTool('read')]) }, { turnId: 'a' });
   const events = await Array.fromAsync(paused);

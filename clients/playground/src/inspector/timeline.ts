@@ -89,7 +89,7 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
     call.Rebuilt && 'the whole conversation, since the chain was lost',
     call.Fault && `failed: ${call.Fault.ErrorCode}`,
   ];
-  return { name, told: told.filter(Boolean).join(' · '), spans, ...(firstByte !== undefined && { mark: from + firstByte }) };
+  return { name, told: told.filter(Boolean).join(' · '), spans, ...(firstByte !== undefined && { mark: Math.min(to, from + firstByte) }) };
 }
 
 /** The service's own tools run one after the other; then the turn pauses for those of the client. */
@@ -124,8 +124,7 @@ function firstBytesOf(calls: readonly ModelCall[], seen: Seen): Map<number, numb
     if (event.type === 'progress' && event.progress.Kind === 'model_call') announced = at;
     if (event.type !== 'text' || announced === undefined) continue;
     const call = calls.findLast(({ Segment, Summary, Fault }) => Segment === event.segment && !Summary && !Fault);
-    const ms = call && sinceStart(call, calls, at - announced);
-    if (ms !== undefined) found.set(call!.Number, ms);
+    if (call) found.set(call.Number, sinceStart(call, calls, at - announced));
     announced = undefined;
   }
   return found;
@@ -135,13 +134,15 @@ function firstBytesOf(calls: readonly ModelCall[], seen: Seen): Map<number, numb
  * A call that takes the place of one that was refused is not announced again: what was counted since the announcement
  * then began with the refused one.
  */
-function sinceStart(call: ModelCall, calls: readonly ModelCall[], counted: number): number | undefined {
+function sinceStart(call: ModelCall, calls: readonly ModelCall[], counted: number): number {
   const start = ({ StartedAt }: ModelCall) => Date.parse(StartedAt);
-  return calls
+  const fitting = calls
     .filter((each) => each.Segment === call.Segment && !each.Summary && start(each) <= start(call))
     .sort((a, b) => start(b) - start(a))
     .map((each) => counted - (start(call) - start(each)))
     .find((ms) => ms >= 0 && ms <= (call.DurationMs ?? Infinity));
+  // On a slow line the first byte comes to the page when the call has long ended.
+  return fitting ?? counted;
 }
 
 /** What took the turn's time, in ms; only what is told. */

@@ -2,6 +2,7 @@
 // `reset-step` takes back that segment and nothing else.
 import { APPROVAL, type ApprovalRequest } from "../tools.js";
 import type { AgentExecuteResponse, Progress, TurnEvent } from "../types.js";
+import { earlierChunks } from "./earlier.js";
 import { answerId } from "./messages.js";
 
 /** The chunks that are written, each one of the AI SDK's `UIMessageChunk`. */
@@ -30,8 +31,10 @@ export type Chunk =
 /** What a message was before these events: a continuation goes on with it. */
 export interface Before {
   turnId: string;
-  /** The calls that the message has parts of. */
-  toolCallIds?: string[];
+  /** Its parts so far: calls among them can have their outcome told. */
+  parts?: readonly any[];
+  /** The parts are lost, and are to be written once more. */
+  rewritten?: boolean;
   /** The calls that the user has just refused. */
   denied?: string[];
   /** Text is written when it is known to be kept, for an AI SDK without `reset-step`. */
@@ -53,11 +56,12 @@ export class ChunkWriter {
   readonly #known: Set<string>;
 
   constructor(private readonly before: Before) {
-    this.#known = new Set(before.toolCallIds);
+    this.#known = new Set(before.parts?.flatMap((part) => part.toolCallId ?? []));
   }
 
   *start(): Generator<Chunk> {
     yield { type: "start", messageId: answerId(this.before.turnId) };
+    if (this.before.rewritten) yield* earlierChunks(this.before.parts ?? []);
     for (const toolCallId of this.before.denied ?? []) yield { type: "tool-output-denied", toolCallId };
   }
 

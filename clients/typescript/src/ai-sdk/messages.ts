@@ -46,9 +46,12 @@ export function turnOf(message: ChatMessage): TurnRequest {
 /** The tool parts of the message's last step that the client or its user has to answer. */
 export function asked(message: ChatMessage): any[] {
   const lastStep = message.parts.slice(message.parts.findLastIndex(({ type }) => type === "step-start") + 1);
-  const isTool = ({ type }: { type: string }) => type === "dynamic-tool" || type.startsWith("tool-");
-  return lastStep.filter((part) => isTool(part) && (part.approval || !part.providerExecuted));
+  return lastStep.filter(isAsked);
 }
+
+/** Whether the part is a call that the client or its user answers, rather than one of the service's own. */
+export const isAsked = ({ type, approval, providerExecuted }: any): boolean =>
+  (type === "dynamic-tool" || type.startsWith("tool-")) && Boolean(approval || !providerExecuted);
 
 /** The answers to a pause, in the calls' order; `undefined` while one is missing. */
 export function answers(message: ChatMessage): SubmittedToolResult[] | undefined {

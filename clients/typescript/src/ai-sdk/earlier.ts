@@ -1,0 +1,37 @@
+// What a message shows of its turn before the submission that is replayed, as chunks: a replay begins with an empty
+// message, and the service tells of the newest submission only.
+import type { Chunk } from "./chunks.js";
+import { type ChatMessage, isAsked } from "./messages.js";
+
+/** The parts up to the last pause that has been answered; calls that still wait (`pending`) come with the replay. */
+export function earlierParts({ parts }: ChatMessage, pending: readonly string[]): readonly any[] {
+  const isAnswered = (part: any) => isAsked(part) && !pending.includes(part.approval?.id ?? part.toolCallId);
+  const last = parts.findLastIndex(isAnswered);
+  const next = parts.findIndex(({ type }, at) => at > last && type === "step-start");
+  return last < 0 ? [] : parts.slice(0, next < 0 ? parts.length : next);
+}
+
+export function* earlierChunks(parts: readonly any[]): Generator<Chunk> {
+  for (const [at, part] of parts.entries()) {
+    const { type, state, toolCallId } = part;
+    const id = `earlier-${at}`;
+    if (type === "step-start") {
+      if (at > 0) yield { type: "finish-step" };
+      yield { type: "start-step" };
+    } else if (type === "text" || type === "reasoning") {
+      const kind: "text" | "reasoning" = type;
+      yield { type: `${kind}-start`, id };
+      yield { type: `${kind}-delta`, id, delta: part.text };
+      yield { type: `${kind}-end`, id };
+    } else if (type === "file") yield { type, url: part.url, mediaType: part.mediaType };
+    else if (type === "dynamic-tool") {
+      // As if somebody else had run it: the page is not to run it again.
+      const of = { toolCallId, dynamic: true, providerExecuted: true } as const;
+      yield { type: "tool-input-available", ...of, toolName: part.toolName, input: part.input };
+      if (state === "output-available") yield { type: "tool-output-available", ...of, output: part.output };
+      else if (state === "output-error") yield { type: "tool-output-error", ...of, errorText: part.errorText };
+      else if (state === "output-denied") yield { type: "tool-output-denied", toolCallId };
+    }
+  }
+  if (parts.length > 0) yield { type: "finish-step" };
+}

@@ -1,0 +1,135 @@
+//! Reading `McpServers` (interface §11).
+
+use super::approval::{Approval, approval};
+use super::definitions::{HttpService, McpServer, OnError};
+use super::findings::{Findings, Seen};
+use super::names::is_mcp_server_key;
+use super::tools::is_mcp_tool_name;
+use super::values::{choice, entries, named};
+use crate::encoding::{authority_of, is_loopback, is_sha256, sha256_hex};
+use crate::json::{Node, ObjectShape};
+
+const MCP_SERVER: ObjectShape = ObjectShape::new(
+    &["Url", "Headers", "TimeoutMs", "Allow", "Approval", "Pins", "OnError"],
+    &["Url"],
+);
+
+/// For a call, in milliseconds. It is the default of the protocol's own clients.
+const TIMEOUT_MS: u64 = 60_000;
+
+const NAME: &str = "must be a tool's name: 1 to 256 bytes without control characters";
+
+/// `McpServers`, by their keys.
+pub(super) fn mcp_servers(node: Node<'_, '_>, found: &mut Findings) -> Vec<(String, McpServer)> {
+    let mut servers = Vec::new();
+    entries(node, found, |key, node, found| {
+        if !is_mcp_server_key(key) {
+            found.fault(node, "the key must be 1 to 32 of A-Z a-z 0-9 _ -");
+        }
+        servers.push((key.to_owned(), mcp_server(node, found)));
+    });
+    servers
+}
+
+fn mcp_server(node: Node<'_, '_>, found: &mut Findings) -> McpServer {
+    let http = HttpService { timeout_ms: TIMEOUT_MS, ..HttpService::default() };
+    let mut server = McpServer {
+        http,
+        on_error: OnError::ReportToModel,
+        fingerprint: sha256_hex(node.json.as_bytes()),
+        ..McpServer::default()
+    };
+    MCP_SERVER.read(node, found, |member, node, found| match member {
+        "Allow" => server.allow = Some(patterns(node, found)),
+        "Approval" => {
+            entries(node, found, |pattern, node, found| {
+                check_name(pattern, node, found);
+                server.approvals.push((pattern.to_owned(), approval(node, found)));
+            });
+        }
+        "Pins" => server.pins = pins(node, found),
+        "OnError" => {
+            let choices =
+                [("FailTurn", OnError::FailTurn), ("ReportToModel", OnError::ReportToModel)];
+            server.on_error = choice(node, choices, found);
+        }
+        "Url" => {
+            server.http.take(member, node, found);
+            if is_sent_openly(&server.http.url) {
+                found.fault(node, "must begin with https://, unless the server is on this machine");
+            }
+        }
+        _ => server.http.take(member, node, found),
+    });
+    server
+}
+
+impl McpServer {
+    /// Whether the catalog lets a tool of that name be offered.
+    pub fn allows(&self, tool: &str) -> bool {
+        let allow = self.allow.as_ref();
+        allow.is_none_or(|patterns| patterns.iter().any(|pattern| matches(pattern, tool)))
+    }
+
+    /// The hash that the definition of the tool of that name must have.
+    pub fn pin(&self, tool: &str) -> Option<&str> {
+        let pinned = self.pins.iter().find(|(name, _)| name == tool);
+        pinned.map(|(_, hash)| hash.as_str())
+    }
+
+    /// How a human is asked before the tool of that name runs; `None` when it runs unasked.
+    pub fn approval(&self, tool: &str) -> Option<&Approval> {
+        let mut approvals = self.approvals.iter();
+        approvals.find(|(pattern, _)| matches(pattern, tool))?.1.as_ref()
+    }
+}
+
+/// Whether a name is the pattern with some text in the place of each `*`.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(head) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let tail = parts.pop().unwrap_or_default();
+    // Each part where it stands first leaves the most room for those behind it.
+    for part in parts {
+        let Some((_, behind)) = name.split_once(part) else { return false };
+        name = behind;
+    }
+    name.ends_with(tail)
+}
+
+/// Whether calls of this URL cross a network without encryption.
+fn is_sent_openly(url: &str) -> bool {
+    let origin = url.find("://").and_then(|at| url.get(..at + 3));
+    let is_http = origin.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
+    let authority = authority_of(url).and_then(|rest| rest.split(['/', '?']).next());
+    is_http && !authority.is_some_and(is_loopback)
+}
+
+fn patterns(node: Node<'_, '_>, found: &mut Findings) -> Vec<String> {
+    let (mut patterns, mut seen) = (Vec::new(), Seen::new());
+    let count = node.elements(found, |node, found| {
+        found.unique(node, "pattern", &mut seen);
+        patterns.push(named(node, is_mcp_tool_name, NAME, found));
+    });
+    if count == Some(0) {
+        found.fault(node, "would leave no tool; name one, or leave \"Allow\" out to offer all");
+    }
+    patterns
+}
+
+fn check_name(name: &str, node: Node<'_, '_>, found: &mut Findings) {
+    if !is_mcp_tool_name(name) {
+        found.fault(node, NAME);
+    }
+}
+
+fn pins(node: Node<'_, '_>, found: &mut Findings) -> Vec<(String, String)> {
+    let mut pins = Vec::new();
+    entries(node, found, |tool, node, found| {
+        check_name(tool, node, found);
+        let remedy = "must be a SHA-256: 64 digits of lower-case hex";
+        pins.push((tool.to_owned(), named(node, is_sha256, remedy, found)));
+    });
+    pins
+}

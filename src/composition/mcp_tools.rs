@@ -1,0 +1,115 @@
+//! The tools of MCP servers that modes and conversation contexts name as `server/tool` or `server/*`
+//! (interface §11): the names by which the model sees them, and what has to be said of those that are left_out.
+
+use super::tool_definition::definition;
+use super::tool_list::{LeftOut, McpTool, OfferedTool};
+use crate::catalog::McpServer;
+use crate::contract::Fault;
+use crate::encoding::sha256_hex;
+use crate::mcp::{Reach, ServerTools, ToolLists};
+
+/// The longest name of a function, in bytes.
+const NAME_BYTES: usize = 64;
+
+/// The part of a hash that tells names apart which begin alike.
+const HASH_DIGITS: usize = 8;
+
+/// The tools that `{key}/{wanted}` means.
+pub(super) fn mcp_tools(
+    key: &str,
+    wanted: &str,
+    server: &McpServer,
+    lists: &ToolLists,
+    left_out: &mut LeftOut,
+) -> Result<Vec<OfferedTool>, Fault> {
+    let unreachable = ServerTools::default();
+    let list = lists.iter().find(|(known, _)| known == key);
+    let list = list.map_or(&unreachable, |(_, list)| list.as_ref());
+    match list.reach {
+        Reach::Unreachable => {
+            left_out.tell(format!(
+                "The tools of {key} are missing: their server could not be reached."
+            ));
+            return Ok(Vec::new());
+        }
+        Reach::Stale => left_out.warn(
+            "tool_list_stale",
+            format!("The tools of {key} are those of before: the server could not be reached."),
+        ),
+        Reach::Reached => {}
+    }
+    let is_wanted = |name: &str| wanted == "*" || wanted == name;
+    for (name, _) in list.changed.iter().filter(|(name, _)| is_wanted(name)) {
+        let text = format!(
+            "The tool {key}/{name} was left out: its server has changed it since it was approved."
+        );
+        left_out.warn("tool_changed", text);
+    }
+    let mut offered = Vec::new();
+    for tool in list.tools.iter().filter(|tool| is_wanted(&tool.name)) {
+        let name = name_of(key, &tool.name);
+        let description = tool.description.as_deref();
+        let definition = definition(&name, description, &tool.input_schema, false)?;
+        let (server_key, name, era) =
+            (key.into(), tool.name.as_str().into(), list.era.as_str().into());
+        let mcp = McpTool { server: server_key, tool: name, era };
+        let approval = server.approval(&tool.name);
+        offered.push(OfferedTool::of_server(definition, approval, Some(&mcp))?);
+    }
+    let is_changed = || list.changed.iter().any(|(name, _)| name == wanted);
+    if wanted != "*" && offered.is_empty() && !is_changed() {
+        left_out.tell(format!("The tool {key}/{wanted} is missing: its server does not offer it."));
+    }
+    Ok(offered)
+}
+
+/// The name by which the model sees a tool: `{server}__{tool}`. Where that would not be a function's name, or where
+/// another server's key and tool would give the same, it ends with a part of the hash of the whole name.
+fn name_of(server: &str, tool: &str) -> String {
+    let plain = format!("{server}__{tool}");
+    let is_of_names =
+        |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
+    let is_name = plain.len() <= NAME_BYTES && plain.chars().all(is_of_names);
+    if is_name && plain.split_once("__") == Some((server, tool)) {
+        return plain;
+    }
+    let of_names =
+        plain.chars().map(|character| if is_of_names(character) { character } else { '_' });
+    let beginning: String = of_names.take(NAME_BYTES - HASH_DIGITS - 1).collect();
+    let hash = sha256_hex(format!("{server}/{tool}").as_bytes());
+    format!("{beginning}_{}", hash.get(..HASH_DIGITS).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_plain_where_it_can_be_and_no_two_are_the_same() {
+        let long = "a".repeat(60);
+        let mut names = BTreeSet::new();
+        for (server, tool, name) in [
+            ("docs", "search", "docs__search"),
+            ("docs", "read-file_2", "docs__read-file_2"),
+            ("docs", "a__b", "docs__a__b"),
+            ("docs__a", "b", "docs__a__b_"),
+            ("docs_", "b", "docs___b_"),
+            ("docs", "_b", "docs___b"),
+            ("docs", "a.b", "docs__a_b_"),
+            ("docs", "a/b", "docs__a_b_"),
+            ("docs", "a_b", "docs__a_b"),
+            ("docs", "s\u{fc}\u{1f600}", "docs__s___"),
+            ("docs", &"a".repeat(58), &format!("docs__{}", "a".repeat(58))),
+            ("docs", &long, &format!("docs__{}_", "a".repeat(49))),
+            ("docs", &format!("{long}b"), &format!("docs__{}_", "a".repeat(49))),
+        ] {
+            let made = name_of(server, tool);
+            assert!(made.starts_with(name), "{made}");
+            let hashed = made.len() - name.len();
+            assert!(hashed == if name.ends_with('_') { HASH_DIGITS } else { 0 }, "{made}");
+            assert!(made.len() <= 64 && names.insert(made), "{server}/{tool}");
+        }
+    }
+}

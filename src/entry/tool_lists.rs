@@ -1,0 +1,60 @@
+//! The tools of MCP servers for a turn that is about to begin (interface §11).
+
+use super::admission::starting_mode;
+use super::admission_context::{AdmissionContext, ContextSource};
+use super::session_host::SessionHost;
+use crate::catalog::{Catalog, DEFAULT_CONTEXT};
+use crate::contract::{ExecuteRequest, Fault, UserTurn};
+use crate::mcp::ToolLists;
+use crate::ports::{Database, Platform};
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// The tools of the MCP servers that a submission's turn names, where it begins one. They are asked for before
+    /// the turn is admitted, since admission waits for nothing.
+    pub(super) async fn tool_lists(
+        &self,
+        source: &ContextSource,
+        context: &AdmissionContext,
+        request: &ExecuteRequest,
+    ) -> ToolLists {
+        let mut lists = ToolLists::new();
+        let (ExecuteRequest::UserTurn(turn), Ok(catalog)) = (request, &context.catalog) else {
+            return lists;
+        };
+        // Another turn may change the mode meanwhile.
+        loop {
+            // Admission reports a fault of the storage.
+            let keys = self.servers_of(catalog, turn).unwrap_or_default();
+            if keys.iter().all(|key| lists.iter().any(|(known, _)| known == key)) {
+                return lists;
+            }
+            lists = source.tool_lists.of(self.platform.as_ref(), catalog, &keys).await;
+        }
+    }
+
+    /// The keys of the MCP servers whose tools a new turn names; none for a turn that is not new, or must wait.
+    fn servers_of(&self, catalog: &Catalog, turn: &UserTurn) -> Result<Vec<String>, Fault> {
+        let session = self.store.session()?;
+        let named = turn.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
+        let named = session.as_ref().map_or(named, |session| &session.conversation_context);
+        let Some(conversation) = catalog.conversation_context(named) else { return Ok(Vec::new()) };
+        let mode = match &session {
+            Some(session) => catalog.mode(&session.mode).unwrap_or_else(|| catalog.default_mode()),
+            None => starting_mode(catalog, conversation),
+        };
+        let names = mode.tools.iter().chain(&conversation.mcp_tools);
+        let mut keys: Vec<String> = Vec::new();
+        for (key, _) in names.filter_map(|name| name.split_once('/')) {
+            if !keys.iter().any(|known| known == key) {
+                keys.push(key.to_owned());
+            }
+        }
+        if let Some(session) = session.filter(|_| !keys.is_empty()) {
+            let waits = session.live_turn.is_some();
+            if waits || self.store.turn(&turn.turn_id)?.is_some() {
+                keys.clear();
+            }
+        }
+        Ok(keys)
+    }
+}
