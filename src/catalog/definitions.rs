@@ -394,9 +394,9 @@ impl Catalog {
         Some(&self.mcp_servers.iter().find(|(known, _)| known == key)?.1)
     }
 
-    /// The keys of all MCP servers.
+    /// The keys of all MCP servers, in the order of the document.
     pub fn mcp_servers(&self) -> impl Iterator<Item = &str> {
-        self.mcp_servers.keys().map(String::as_str)
+        self.mcp_servers.iter().map(|(key, _)| key.as_str())
     }
 
     /// All server tools, in the document's order.

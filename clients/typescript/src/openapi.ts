@@ -625,6 +625,18 @@ export interface components {
         };
         /** @enum {string} */
         Decision: "approved" | "refused";
+        /** @description Where a tool of an MCP server is called. */
+        McpTool: {
+            /** @description Its key in the catalog. */
+            Server: string;
+            /** @description The tool's own name. */
+            Tool: string;
+            /**
+             * @description Of the protocol.
+             * @enum {string}
+             */
+            Era: "modern" | "legacy" | "";
+        };
         TracedCall: {
             ModelCall: number;
             ToolCallId: string;
@@ -641,6 +653,9 @@ export interface components {
             };
             ExecutionMs?: number;
             Successful?: boolean;
+            /** @description Of the result, or of the error. */
+            ResultBytes?: number;
+            Mcp?: components["schemas"]["McpTool"];
         };
         Export: {
             SessionId: components["schemas"]["Identifier"];
@@ -701,6 +716,7 @@ export interface components {
                     AllowEdit: boolean;
                     Message?: string;
                 };
+                Mcp?: components["schemas"]["McpTool"];
                 /** @description As the model service takes it. */
                 Definition: Record<string, never>;
             }[];
