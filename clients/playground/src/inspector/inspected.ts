@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { failureOf, sessionId, shownTurns, type ShownTurn } from '../store/conversation.js';
 import { aptix } from '../store/service.js';
-import { isLive } from '../store/turn_record.js';
+import { isLive, type TurnRecord } from '../store/turn_record.js';
 import type { Inspected, ModelCall, Modes, Trace } from './trace.js';
 
 export const inspected = signal<Inspected | undefined>(undefined);
@@ -43,19 +43,21 @@ export const fillings = signal<readonly Filling[]>([]);
 /** The turns that are looked at, newest last. */
 const MOST_TURNS = 40;
 const AT_ONCE = 4;
-/** Traces of turns that have ended: they change no more. */
+/** Traces of turns that have ended: they change no more, unless a failed one is sent again. */
 const ended = new Map<string, Trace>();
+const hasEnded = ({ status }: TurnRecord): boolean => status === 'completed' || status === 'failed' || status === 'aborted';
 
 export async function fill(): Promise<void> {
   const session = sessionId.peek();
   const turns = shownTurns.peek().filter(isAccepted).slice(-MOST_TURNS).map(({ record }) => record.peek());
+  for (const record of turns) if (!hasEnded(record)) ended.delete(`${session} ${record.turnId}`);
   const missing = turns.filter(({ turnId }) => !ended.has(`${session} ${turnId}`));
   const found = new Map<string, Trace>();
   const fetchNext = async (): Promise<void> => {
     for (let record; (record = missing.shift()); ) {
       const trace = (await aptix.session(session).trace(record.turnId)) as unknown as Trace;
       found.set(record.turnId, trace);
-      if (!isLive(record)) ended.set(`${session} ${record.turnId}`, trace);
+      if (hasEnded(record)) ended.set(`${session} ${record.turnId}`, trace);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, () => fetchNext().catch(() => {})));

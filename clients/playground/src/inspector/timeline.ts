@@ -1,7 +1,7 @@
 // What happened in a turn and when, as rows of spans. Pure: a trace and what this page saw go in, rows come out.
 import type { StreamEvent } from '../../../typescript/src/index.js';
 import { seconds } from '../store/turn_record.js';
-import { tokens, type Inspected, type ModelCall, type TracedCall } from './trace.js';
+import { bytes, tokens, type Inspected, type ModelCall, type TracedCall } from './trace.js';
 
 /** Milliseconds from the beginning of the turn. */
 export interface Span {
@@ -96,14 +96,14 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
 function toolRows(calls: readonly TracedCall[], from: number, until: number): Row[] {
   const rows: Row[] = [];
   let start = from;
-  for (const { Name, ExecutionMs = 0, Successful, Approval } of calls.filter(({ RunsOn }) => RunsOn === 'server')) {
+  for (const { Name, ExecutionMs = 0, Successful, ResultBytes, Mcp, Approval } of calls.filter(({ RunsOn }) => RunsOn === 'server')) {
     const spans: Span[] = [];
     const waited = Approval?.WaitedMs ?? (Approval && !Approval.Decision ? until - start : undefined);
     if (waited !== undefined) spans.push({ from: start, to: (start = Math.min(until, start + waited)), look: 'pause' });
     const hasRun = !Approval || Approval.Decision !== undefined;
     if (hasRun) spans.push({ from: start, to: (start = Math.min(until, start + ExecutionMs)), look: Successful === false ? 'bad' : 'tool' });
     const asked = waited !== undefined && `${Approval?.Decision ?? 'waits for approval'}${Approval?.Edited ? ' with changes' : ''}, waited ${seconds(waited)}`;
-    rows.push({ name: Name, told: [hasRun && seconds(ExecutionMs), asked, Successful === false && 'failed'].filter(Boolean).join(' · '), spans });
+    rows.push({ name: Name, told: [hasRun && seconds(ExecutionMs), ResultBytes !== undefined && `result of ${bytes(ResultBytes)}`, Mcp && `by MCP server ${Mcp.Server}`, asked, Successful === false && 'failed'].filter(Boolean).join(' · '), spans });
   }
   const paused = calls.filter(({ RunsOn }) => RunsOn === 'client');
   if (paused.length > 0) {

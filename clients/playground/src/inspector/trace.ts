@@ -36,6 +36,10 @@ export interface TracedCall {
   RunsOn: 'server' | 'client' | 'nobody';
   ExecutionMs?: number;
   Successful?: boolean;
+  /** Of the result, or of the error. */
+  ResultBytes?: number;
+  /** The MCP server that ran it. */
+  Mcp?: { Server: string };
   Approval?: { Decision?: string; WaitedMs?: number; Edited?: boolean };
 }
 
