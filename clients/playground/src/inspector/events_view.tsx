@@ -62,9 +62,12 @@ export function EventsView({ turn }: { turn: ShownTurn }) {
 
 const MOST_DATA = 160;
 function dataOf(event: StreamEvent): string {
-  const data = event.type === 'text' ? JSON.stringify(event.delta) : event.type === 'progress' ? JSON.stringify(event.progress) : event.type === 'discard' ? `segment ${event.segment}` : JSON.stringify(event.response);
+  const data = event.type === 'discard' ? `segment ${event.segment}` : JSON.stringify(contentsOf(event));
   return data.length > MOST_DATA ? `${data.slice(0, MOST_DATA)}…` : data;
 }
+
+const contentsOf = (event: Exclude<StreamEvent, { type: 'discard' }>): unknown =>
+  event.type === 'text' ? event.delta : event.type === 'progress' ? event.progress : event.response;
 
 const isOfStream = (event: TurnEvent): event is StreamEvent => event.type !== 'tool_calls' && event.type !== 'tool_results';
 

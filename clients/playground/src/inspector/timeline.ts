@@ -103,7 +103,14 @@ function toolRows(calls: readonly TracedCall[], from: number, until: number): Ro
     const hasRun = !Approval || Approval.Decision !== undefined;
     if (hasRun) spans.push({ from: start, to: (start = Math.min(until, start + ExecutionMs)), look: Successful === false ? 'bad' : 'tool' });
     const asked = waited !== undefined && `${Approval?.Decision ?? 'waits for approval'}${Approval?.Edited ? ' with changes' : ''}, waited ${seconds(waited)}`;
-    rows.push({ name: Name, told: [hasRun && seconds(ExecutionMs), ResultBytes !== undefined && `result of ${bytes(ResultBytes)}`, Mcp && `by MCP server ${Mcp.Server}`, asked, Successful === false && 'failed'].filter(Boolean).join(' · '), spans });
+    const told = [
+      hasRun && seconds(ExecutionMs),
+      ResultBytes !== undefined && `result of ${bytes(ResultBytes)}`,
+      Mcp && `by MCP server ${Mcp.Server}`,
+      asked,
+      Successful === false && 'failed',
+    ];
+    rows.push({ name: Name, told: told.filter(Boolean).join(' · '), spans });
   }
   const paused = calls.filter(({ RunsOn }) => RunsOn === 'client');
   if (paused.length > 0) {

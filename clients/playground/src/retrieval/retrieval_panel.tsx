@@ -150,7 +150,7 @@ function Search() {
       )}
       {found && (
         <>
-          <p class="muted" role="status">{found.chunks.length === 0 ? 'Nothing has any of these words.' : `${found.chunks.length} ${found.chunks.length === 1 ? 'chunk' : 'chunks'} for “${found.query}”, best first, in ${seconds(found.ms)}.`}</p>
+          <p class="muted" role="status">{toldOf(found)}</p>
           <ol class="chunks" aria-label="Chunks that were found">
             {found.chunks.map((chunk, at) => (
               <ChunkView key={`${chunk.Path} ${chunk.StartLine}`} chunk={chunk} rank={at + 1} query={found.query} best={found.chunks[0]!.Score} />
@@ -165,6 +165,11 @@ function Search() {
       )}
     </section>
   );
+}
+
+function toldOf({ chunks, query: words, ms }: NonNullable<typeof results.value>): string {
+  if (chunks.length === 0) return 'Nothing has any of these words.';
+  return `${chunks.length} ${chunks.length === 1 ? 'chunk' : 'chunks'} for “${words}”, best first, in ${seconds(ms)}.`;
 }
 
 function Documents() {
