@@ -110,6 +110,19 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     assert.equal(await page.getByText('Drop files to attach them').count(), 0);
   });
 
+  test('a folder is dropped with all that is in it', async () => {
+    const page = await opened();
+    const { x, y, width, height } = await panel(page).locator('.take').boundingBox();
+    const at = { x: x + width / 2, y: y + height / 2 };
+    const browser = await page.context().newCDPSession(page);
+    const data = { items: [], files: [zoo], dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop']) await browser.send('Input.dispatchDragEvent', { type, ...at, data });
+    await panel(page).getByText('3 sent · passed over: ').waitFor();
+    await panel(page).getByRole('button', { name: 'src/feeding.rs' }).waitFor();
+    assert.equal(await panel(page).getByLabel('Workspace').inputValue(), 'zoo');
+    assert.equal(await panel(page).getByRole('button', { name: 'node_modules' }).count(), 0);
+  });
+
   test('where the service explains a score, the terms, their fields and the sum are shown', async () => {
     const page = await opened({ viewport: PHONE });
     const Explain = { Chunk: 3.5, Document: 1.25, Place: 1, Terms: [{ Term: 'pelican', Score: 2.5, Fields: ['Text', 'Path'] }] };
