@@ -1,6 +1,5 @@
-//! Tools as the model service takes them (AGN-003 §5): flat, `strict` always explicit. The client's,
-//! the operator's, the two that are built in, and those that
-//! the model service runs by itself, which are written as the catalog has them.
+//! Tools as the model service takes them (AGN-003 §5): flat, `strict` always explicit. Those that the model service
+//! runs by itself are written as the catalog has them.
 
 use serde::Serialize;
 use serde_json::json;

@@ -164,9 +164,7 @@ impl FrontDoor {
             return Err(no_such_endpoint());
         }
         let path = page_path(head.target());
-        let found = gateway.page_file(head.method, path).await;
-        let file = found.map_err(|_| Fault::internal("The page could not be read. Load it again."));
-        let file = file?.ok_or_else(no_such_endpoint)?;
+        let file = gateway.page_file(path).await.ok_or_else(no_such_endpoint)?;
         Ok(FrontResponse::OfObject(file, page_headers(path)))
     }
 

@@ -30,7 +30,6 @@ pub(super) fn page_headers(path: &str) -> Vec<Header> {
     [
         ("Cache-Control", caching),
         ("Content-Security-Policy", POLICY),
-        ("Cross-Origin-Opener-Policy", "same-origin"),
         ("Referrer-Policy", "no-referrer"),
         ("X-Content-Type-Options", "nosniff"),
     ]

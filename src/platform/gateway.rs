@@ -65,8 +65,8 @@ impl Gateway for WorkerGateway<'_> {
         contents_of(self.env, key, offset, length).await
     }
 
-    async fn page_file(&self, method: &str, path: &str) -> Result<Option<Response>, HttpFault> {
-        page_file(self.env, method, path).await
+    async fn page_file(&self, path: &str) -> Option<Response> {
+        page_file(self.env, self.request, path).await
     }
 
     fn secret(&self, name: &str) -> Option<String> {

@@ -2,24 +2,17 @@
 
 use worker::Env;
 use worker::wasm_bindgen::JsCast;
-use worker::web_sys::{RequestInit, Response};
+use worker::web_sys::{Request, Response};
 
 use super::bindings::stub::Stub;
 use super::promise::settled;
 use super::variables::binding;
-use crate::ports::HttpFault;
 
-/// The response to a request for a file; `None` where it has none, or the deployment no files at all.
-pub(super) async fn page_file(
-    env: &Env,
-    method: &str,
-    path: &str,
-) -> Result<Option<Response>, HttpFault> {
-    let Some(assets) = binding(env, "ASSETS") else { return Ok(None) };
-    let init = RequestInit::new();
-    init.set_method(method);
-    // Only the path counts.
-    let sent = assets.unchecked_into::<Stub>().fetch(&format!("https://page{path}"), &init)?;
-    let response: Response = settled(&sent).await?.unchecked_into();
-    Ok(response.ok().then_some(response))
+/// The response to a request with a file; `None` where there is none, or the deployment has no files at all.
+pub(super) async fn page_file(env: &Env, request: &Request, path: &str) -> Option<Response> {
+    let assets = binding(env, "ASSETS")?.unchecked_into::<Stub>();
+    // Of the address only the path counts; method and headers are the request's own.
+    let sent = assets.fetch(&["https://page", path].concat(), request.unchecked_ref()).ok()?;
+    let response: Response = settled(&sent).await.ok()?.unchecked_into();
+    (response.status() != 404).then_some(response)
 }

@@ -107,13 +107,9 @@ pub trait Gateway {
         length: u64,
     ) -> impl Future<Output = Result<Option<Self::Contents>, FileFault>>;
 
-    /// The response to GET or HEAD for a file of the playground's page, by its path among them; `None` where
-    /// there is no such file.
-    fn page_file(
-        &self,
-        method: &str,
-        path: &str,
-    ) -> impl Future<Output = Result<Option<Self::ObjectResponse>, HttpFault>>;
+    /// The response to this request, GET or HEAD, with a file of the playground's page, by its path among
+    /// them; `None` where there is no such file.
+    fn page_file(&self, path: &str) -> impl Future<Output = Option<Self::ObjectResponse>>;
 
     /// The value of a secret or variable of the deployment.
     fn secret(&self, name: &str) -> Option<String>;

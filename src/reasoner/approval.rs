@@ -12,7 +12,7 @@ use super::turn_loop::{Reasoner, RunningTurn, tools_of};
 use crate::catalog::APPROVE_TOOL;
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};
-use crate::json::{first_member, for_each_member, violation};
+use crate::json::{for_each_member, violation};
 use crate::persistence::{Call, CallApproval, Decision, RunsOn, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::responses_api::FunctionCall;
@@ -127,8 +127,8 @@ impl<'a> Answering<'a> {
             return Ok(());
         };
         let schema = |tool: &str| {
-            let definition = self.tools.get(tool)?.definition.get();
-            serde_json::from_str(first_member(definition.as_bytes(), "parameters")?).ok()
+            let parameters = self.tools.get(tool)?.parameters().ok()?;
+            serde_json::from_str(parameters.get()).ok()
         };
         match answer(&given.outcome, approval.allow_edit, || schema(&call.name))? {
             Answer::Approved(arguments) => {

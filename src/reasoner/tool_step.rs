@@ -69,6 +69,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         Ok(None)
     }
 
+    /// Runs one call; that of an MCP server's tool over the session's own connection.
     async fn run_call(
         &self,
         running: &RunningTurn<'_>,

@@ -389,6 +389,8 @@ test('the page and its files are served to GET and HEAD, and without PLAYGROUND 
       assert.deepEqual(page.answer, [200, 'text/html', 'no-cache'], method);
       assert.match(page.headers.get('content-security-policy'), /^default-src 'none'; /);
       assert.equal(page.text, method === 'GET' ? readFileSync(path.join(PAGE, 'index.html'), 'utf8') : '');
+      const again = await fetch(new URL('/', playground.rig.url), { method, headers: { 'if-none-match': page.headers.get('etag') } });
+      assert.deepEqual([again.status, await again.text()], [304, '']);
       const file = await headOf(playground, script, method);
       assert.deepEqual(file.answer, [200, 'text/javascript', 'public, max-age=31536000, immutable'], method);
     }

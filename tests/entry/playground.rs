@@ -24,7 +24,7 @@ fn the_page_and_its_files_are_served_where_the_playground_is_on_and_nowhere_else
     for (method, target, text) in [
         ("GET", "/", "<!doctype html>"),
         ("GET", "/?session=s", "<!doctype html>"),
-        ("HEAD", "/", ""),
+        ("HEAD", "/", "<!doctype html>"),
         ("GET", "/playground/page-1A2B.js", "run()"),
     ] {
         let heard = bed.asked(method, target, "");

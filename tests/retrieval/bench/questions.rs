@@ -55,7 +55,7 @@ pub(crate) const OWN: &[Question] = &[
             ("tests/e2e/turns.test.mjs", "a second turn while one runs is refused"),
         ],
     ),
-    ("parsing of server-sent events from the byte stream", &[("src/responses_api/sse.rs", "")]),
+    ("parsing of server-sent events from the byte stream", &[("src/encoding/sse.rs", "")]),
     (
         "How are binary artifacts recognised, so that images and PDFs are treated differently from text?",
         &[
@@ -121,11 +121,11 @@ pub(crate) const OWN: &[Question] = &[
     (
         "does an HTTP tool follow redirects to another host? security review",
         &[
-            ("src/outbound/json_service.rs", "to the same host only"),
-            ("src/outbound/json_service.rs", "another host, which is not followed"),
-            ("src/outbound/json_service.rs", "ok_or(ServiceFailure::RedirectedAway)"),
-            ("src/outbound/json_service.rs", "fn same_host"),
-            ("src/outbound/json_service.rs", "fn a_redirect_is_followed_on_the_same_host_only"),
+            ("src/outbound/service.rs", "to the same host only"),
+            ("src/outbound/service.rs", "another host, which is not followed"),
+            ("src/outbound/service.rs", "ok_or(ServiceFailure::RedirectedAway)"),
+            ("src/outbound/service.rs", "fn same_host"),
+            ("src/outbound/service.rs", "fn a_redirect_is_followed_on_the_same_host_only"),
             (PROMISE, "Redirects are followed to the same host only"),
             ("tests/server_tools/http_tool.rs", "fn a_redirect_to_elsewhere"),
             ("tests/e2e/server_tools.test.mjs", "a redirect to another host is refused"),
