@@ -61,6 +61,12 @@ for (const AgentContextId of ['default', 'replay']) {
     assert.equal(told(await say('Which word was it?')), 'walrus.');
   });
 
+  test(`a refused call fails its turn, a cut answer is made again where nobody has seen it: ${AgentContextId}`, async () => {
+    const say = session();
+    assert.deepEqual(refusalOf((await say('Refuse this call.')).answer), [502, 'upstream_rejected']);
+    assert.match(told(await say('Cut the answer after 5 words.')), / whole, as you can see from its end\.$/);
+  });
+
   test(`a silent service is given up, and the next turn works: ${AgentContextId}`, async () => {
     const say = session();
     assert.deepEqual(refusalOf((await say('Be silent.')).answer), [504, 'upstream_timeout']);

@@ -69,6 +69,8 @@ async function main() {
   if (!settings.OPENAI_API_KEY && !settings.OPENAI_BASE_URL) {
     settings.OPENAI_BASE_URL = (await standIn()).url;
     settings.OPENAI_API_KEY = 'stand-in';
+    // Nobody wants to wait two minutes for a silence that was asked for.
+    settings.UPSTREAM_IDLE_TIMEOUT_MS ||= '10000';
     console.log(`make dev: no OPENAI_API_KEY, so a stand-in answers for the model service at ${settings.OPENAI_BASE_URL}`);
   } else {
     console.log(`make dev: the model service is ${settings.OPENAI_BASE_URL ?? 'the one the catalog names'}`);

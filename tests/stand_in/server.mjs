@@ -22,7 +22,7 @@ const MEMORIES = ['full', 'none', 'refuses'];
 /** Listens until closed; resolves to `{ url, close }`. */
 export function standIn({ port = 0, wordMs = 32, windowTokens = 32_000, memory = 'full' } = {}) {
   const chain = new Chain();
-  const refusedOnce = new Set();
+  const seenOnce = new Set();
   const take = async (request, response, given) => {
     const owner = keyOf(request);
     checkRequest(given);
@@ -31,7 +31,8 @@ export function standIn({ port = 0, wordMs = 32, windowTokens = 32_000, memory =
     const conversation = chain.conversation(owner, body);
     checkWindow(conversation, windowTokens);
     const state = stateOf(conversation);
-    const refused = state?.refused?.(isFirst(refusedOnce, JSON.stringify([owner, given])));
+    const isNew = (state?.refused || state?.cutAfter) && isFirst(seenOnce, JSON.stringify([owner, given]));
+    const refused = state?.refused?.(isNew);
     if (refused) throw refused;
     if (state?.isSilent) return;
     const answer = newResponse(body);
@@ -39,8 +40,11 @@ export function standIn({ port = 0, wordMs = 32, windowTokens = 32_000, memory =
     const events = responseEvents(answer, items, { usage: (output) => usageOf(conversation, output) });
     const streamed = body.stream === true;
     if (streamed) openStream(response);
+    let wordsLeft = state?.cutAfter?.(state.found, isNew) ?? Infinity;
     for (const event of events) {
-      if (streamed && event.type === 'response.output_text.delta') await pause(wordMs * (state?.pace ?? 1));
+      const isWord = event.type === 'response.output_text.delta';
+      if (isWord && wordsLeft-- === 0) return response.socket.destroySoon();
+      if (streamed && isWord) await pause(wordMs * (state?.pace ?? 1));
       if (response.destroyed) return;
       // Stored before the last event is sent, so that a follow-up cannot come too soon.
       if (answer.status === 'completed') chain.keep(owner, body, conversation, answer);

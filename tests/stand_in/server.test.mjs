@@ -156,8 +156,8 @@ test('a plain answer lists the states that can be asked for, and each is underst
   const { output } = await ended({ input: said('What can you do?') });
   const listed = [...output[0].content[0].text.matchAll(/^- “(.+)”: (.+)$/gm)].map(([, ask, shows]) => [ask, shows]);
   assert.deepEqual(listed.map(([ask]) => ask), [
-    'Think aloud.', 'Reason about it.', 'Give a slow answer.', 'Be overloaded once.', 'Be overloaded.', 'Fill the window.',
-    'Search the web for pelicans.', 'Lose the chain.', 'Be silent.',
+    'Think aloud.', 'Reason about it.', 'Give a slow answer.', 'Be overloaded once.', 'Be overloaded.',
+    'Refuse this call.', 'Cut the answer after 5 words.', 'Fill the window.', 'Search the web for pelicans.', 'Lose the chain.', 'Be silent.',
   ]);
   for (const [ask, shows] of listed) assert.equal(stateAsked(ask)?.shows, shows);
   assert.equal(stateAsked('Say that again, slowly.'), null);
@@ -193,6 +193,22 @@ test('an overloaded service refuses every call, or only the first of two equal o
       assert.deepEqual([answer.status, error?.code], [status, status === 503 ? 'server_is_overloaded' : undefined]);
     }
   }
+});
+
+test('a call is refused for good, and an answer cut after its words, the first of two times', async () => {
+  const refused = await post({ input: said('Refuse this call.') });
+  assert.deepEqual([refused.status, (await refused.json()).error.code], [400, 'invalid_value']);
+
+  const cut = await post({ input: said('Cut the answer after 3 words.'), stream: true });
+  const told = [];
+  const reading = (async () => {
+    for await (const piece of cut.body.pipeThrough(new TextDecoderStream())) told.push(piece);
+  })();
+  await assert.rejects(reading, { message: 'terminated' });
+  const words = [...told.join('').matchAll(/"delta":"([^"]*)"/g)].map(([, delta]) => delta);
+  assert.equal(words.join(''), 'The first time');
+  const whole = await ended({ input: said('Cut the answer after 3 words.') });
+  assert.match(whole.output[0].content[0].text, /^The first time this answer was cut after 3 words\..* end\.$/);
 });
 
 test('the window is counted: a full one refuses what comes next, and a summary tells of the instructions', async () => {

@@ -12,8 +12,8 @@ const PARAGRAPH = 2000;
 /**
  * `ask`: what to say; `asked`: how that is recognised; `shows`: what is then seen. Besides, each as far as it applies,
  * `items({ found, windowTokens, words })`: the output items; `pace`: a factor of the pauses between words;
- * `refused(isFirst)`: the refusal of an attempt, or `null`; `isSilent`: nothing is sent; `forgets`: no response is
- * remembered any longer.
+ * `refused(isFirst)`: the refusal of an attempt, or `null`; `cutAfter(found, isFirst)`: the deltas after which the
+ * connection is broken, or `null`; `isSilent`: nothing is sent; `forgets`: no response is remembered any longer.
  */
 const STATES = [
   {
@@ -53,6 +53,19 @@ const STATES = [
     asked: /\boverloaded\b/i,
     shows: 'a service that refuses every call of the turn',
     refused: () => overloaded(),
+  },
+  {
+    ask: 'Refuse this call.',
+    asked: /\brefuse (?:this|the) call\b/i,
+    shows: 'a service that refuses the call for good',
+    refused: () => new Refusal('This call is refused, as it was asked to be.', { code: 'invalid_value', param: 'input' }),
+  },
+  {
+    ask: 'Cut the answer after 5 words.',
+    asked: /\bcut the answer after (\d{1,4}) words?\b/i,
+    shows: 'a connection that breaks in the middle of an answer, and the whole answer when the turn is sent again',
+    cutAfter: ([, count], isFirst) => (isFirst ? Number(count) : null),
+    items: ({ found: [, count], words }) => [words(`The first time this answer was cut after ${count} words. This time it is whole, as you can see from its end.`)],
   },
   {
     ask: 'Fill the window.',

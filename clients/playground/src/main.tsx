@@ -3,6 +3,9 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { loadFault, newId, open, shownTurns } from './store/conversation.js';
 import { access, knock } from './store/service.js';
+import { byClient, reportWhole } from './breaking/by_client.js';
+import { afterReload } from './breaking/reload.js';
+import { openPanel } from './panels.js';
 import './style/page.css';
 import { App } from './view/app.js';
 
@@ -19,3 +22,4 @@ effect(() => {
   const isLetIn = access.value === 'open' || access.value === 'given';
   if (isLetIn && shownTurns.peek().length === 0) queueMicrotask(openNamed);
 });
+afterReload(byClient.find(({ id }) => id === 'reload')!, reportWhole, () => (openPanel.value = 'breaking'));

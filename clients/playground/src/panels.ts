@@ -3,6 +3,9 @@
 // store/service.ts.
 import { computed, signal } from '@preact/signals';
 import type { FunctionComponent } from 'preact';
+import { BreakingPanel } from './breaking/breaking_panel.js';
+import { InspectorPanel } from './inspector/inspector_panel.js';
+import { RetrievalPanel } from './retrieval/retrieval_panel.js';
 import { ContextPanel } from './view/context_panel.js';
 import type { IconName } from './view/icon.js';
 
@@ -15,7 +18,12 @@ export interface Panel {
   isOfTurn?: boolean;
 }
 
-export const panels: readonly Panel[] = [{ id: 'context', title: 'Context', icon: 'sliders', View: ContextPanel }];
+export const panels: readonly Panel[] = [
+  { id: 'context', title: 'Context', icon: 'sliders', View: ContextPanel },
+  { id: 'inspector', title: 'Inspector', icon: 'timeline', View: InspectorPanel, isOfTurn: true },
+  { id: 'breaking', title: 'Break it', icon: 'bolt', View: BreakingPanel },
+  { id: 'retrieval', title: 'Retrieval', icon: 'book', View: RetrievalPanel },
+];
 
 /** The id of the panel that is open. */
 export const openPanel = signal<string | undefined>(undefined);

@@ -92,8 +92,8 @@ function leave(): void {
   for (const { watching } of shownTurns.value) watching?.abort();
 }
 
-/** Sends the user's words with everything that goes with them. */
-export function send(words: string): void {
+/** Sends the user's words with everything that goes with them; `more` goes before what the panels say. */
+export function send(words: string, more: TurnRequest = {}): ShownTurn {
   const held = attachments.value;
   const pictures = held.flatMap((each) => (each.kind === 'picture' ? [each.image] : []));
   const files = held.flatMap((each) => (each.kind === 'file' ? [each.artifact] : []));
@@ -111,6 +111,7 @@ export function send(words: string): void {
     ...(tools !== undefined && { ToolsJson: tools }),
     ...(isFirst && settings.agentContext.value && { AgentContextId: settings.agentContext.value }),
     ...(isFirst && settings.conversationContext.value && { ConversationContextId: settings.conversationContext.value }),
+    ...more,
   };
   const asked = { text: words, pictures: pictures.map(addressOf), files: files.map(({ FileName }) => FileName) };
   const turn = shown(turns.begun(newId(), asked), request);
@@ -124,6 +125,7 @@ export function send(words: string): void {
   used(sessionId.value, words || held.map(({ name }) => name).join(', '));
   history.replaceState(null, '', `#${sessionId.value}`);
   begin(turn);
+  return turn;
 }
 
 /** Sends a turn, for the first time or once more: the same request is the same turn. */

@@ -1,6 +1,7 @@
 // The service that this page talks to: its own origin. Owns the key, which lives in this module's memory alone.
 import { signal } from '@preact/signals';
 import { Aptix, type LogEntry } from '../../../typescript/src/index.js';
+import { onTheLine } from '../breaking/line.js';
 
 /** Whether the service asks for a key, and whether this page holds one. `refused`: the one that was given. */
 export const access = signal<'unknown' | 'open' | 'asked' | 'refused' | 'given'>('unknown');
@@ -15,6 +16,7 @@ const KEPT_ATTEMPTS = 500;
 export const aptix = new Aptix({
   baseUrl: location.origin,
   apiKey: () => key,
+  fetch: onTheLine,
   onLog: (entry) => (attempts.value = [...attempts.value.slice(1 - KEPT_ATTEMPTS), { ...entry, at: Date.now() }]),
 });
 

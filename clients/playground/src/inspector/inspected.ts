@@ -1,0 +1,70 @@
+// What the inspector shows, fetched as turns change. Owns that an answer which comes late replaces no newer one.
+import { signal } from '@preact/signals';
+import { failureOf, sessionId, shownTurns, type ShownTurn } from '../store/conversation.js';
+import { aptix } from '../store/service.js';
+import { isLive, type TurnRecord } from '../store/turn_record.js';
+import type { Inspected, ModelCall, Modes, Trace } from './trace.js';
+
+export const inspected = signal<Inspected | undefined>(undefined);
+export const modes = signal<Modes | undefined>(undefined);
+export const fault = signal('');
+
+/** A turn that has just been sent is known to the service once it has told anything. */
+const isAccepted = ({ record, events, request }: ShownTurn): boolean => request === undefined || events.peek().length > 0 || !isLive(record.peek());
+
+let newest = 0;
+
+export async function inspect(turn: ShownTurn): Promise<void> {
+  const asked = ++newest;
+  if (!isAccepted(turn)) return;
+  const { turnId } = turn.record.peek();
+  if (inspected.peek()?.trace.TurnId !== turnId) inspected.value = undefined;
+  try {
+    const session = aptix.session(sessionId.peek());
+    const [trace, view, history] = await Promise.all([session.trace(turnId), session.getTurn(turnId), session.modes()]);
+    if (asked !== newest) return;
+    inspected.value = { trace: trace as unknown as Trace, view };
+    modes.value = history;
+    fault.value = '';
+  } catch (error) {
+    if (asked === newest) fault.value = failureOf(error).message;
+  }
+}
+
+/** A model call of the session, for the picture of its context window. */
+export interface Filling {
+  turnId: string;
+  call: ModelCall;
+  /** Earlier turns were summarised or left out before it. */
+  isCompacted: boolean;
+}
+export const fillings = signal<readonly Filling[]>([]);
+
+/** The turns that are looked at, newest last. */
+const MOST_TURNS = 40;
+const AT_ONCE = 4;
+/** Traces of turns that have ended: they change no more, unless a failed one is sent again. */
+const ended = new Map<string, Trace>();
+const hasEnded = ({ status }: TurnRecord): boolean => status === 'completed' || status === 'failed' || status === 'aborted';
+
+export async function fill(): Promise<void> {
+  const session = sessionId.peek();
+  const turns = shownTurns.peek().filter(isAccepted).slice(-MOST_TURNS).map(({ record }) => record.peek());
+  for (const record of turns) if (!hasEnded(record)) ended.delete(`${session} ${record.turnId}`);
+  const missing = turns.filter(({ turnId }) => !ended.has(`${session} ${turnId}`));
+  const found = new Map<string, Trace>();
+  const fetchNext = async (): Promise<void> => {
+    for (let record; (record = missing.shift()); ) {
+      const trace = (await aptix.session(session).trace(record.turnId)) as unknown as Trace;
+      found.set(record.turnId, trace);
+      if (hasEnded(record)) ended.set(`${session} ${record.turnId}`, trace);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, () => fetchNext().catch(() => {})));
+  if (session !== sessionId.peek()) return;
+  fillings.value = turns.flatMap(({ turnId }) => {
+    const trace = ended.get(`${session} ${turnId}`) ?? found.get(turnId);
+    const calls = trace?.ModelCalls.filter(({ Summary, Usage }) => !Summary && Usage) ?? [];
+    return calls.map((call, at) => ({ turnId, call, isCompacted: at === 0 && (trace?.Compactions.length ?? 0) > 0 }));
+  });
+}

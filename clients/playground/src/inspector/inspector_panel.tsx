@@ -1,0 +1,172 @@
+// A turn from the inside: its time, what it was made of, the session's context window and modes, events and requests.
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { chosenTurn, lookedAt, sessionId, shownTurns, type ShownTurn } from '../store/conversation.js';
+import { isLive, seconds } from '../store/turn_record.js';
+import { Icon } from '../view/icon.js';
+import { CompositionView } from './composition_view.js';
+import { EventsView } from './events_view.js';
+import { fault, fill, inspect, inspected, modes } from './inspected.js';
+import { RequestView } from './request_view.js';
+import { RequestsView } from './requests_view.js';
+import { spentOn, timelineOf } from './timeline.js';
+import { TimelineView } from './timeline_view.js';
+import { tokens, type Inspected } from './trace.js';
+import { WindowView } from './window_view.js';
+
+export function InspectorPanel() {
+  const turn = lookedAt.value;
+  return <div class="inspector wide">{turn ? <Turn key={turn} turn={turn} /> : <p class="muted">A turn is inspected here as soon as there is one.</p>}</div>;
+}
+
+function Turn({ turn }: { turn: ShownTurn }) {
+  const record = turn.record.value;
+  const steps = turn.events.value.filter(({ event }) => event.type === 'progress').length;
+  useEffect(() => void inspect(turn), [turn, record.status, steps]);
+  useEffect(() => void fill(), [sessionId.value, shownTurns.value.length, record.status]);
+  const found = inspected.value?.trace.TurnId === record.turnId ? inspected.value : undefined;
+  return (
+    <>
+      <header class="of-turn">
+        <p class="words">{record.asked.text || 'A turn without words'}</p>
+        <Turns turn={turn} />
+      </header>
+      {fault.value && <p class="fault">{fault.value}</p>}
+      {!found && !fault.value && <p class="muted">Asking for its trace…</p>}
+      {found && (
+        <>
+          <Time found={found} turn={turn} />
+          <section>
+            <h3>Composition</h3>
+            <CompositionView trace={found.trace} />
+          </section>
+          <section>
+            <h3>Context window over the session</h3>
+            <WindowView turnId={record.turnId} />
+          </section>
+          <ModeHistory />
+        </>
+      )}
+      <Folded title="Raw events">
+        <EventsView turn={turn} />
+      </Folded>
+      <Folded title="The request as code">
+        <RequestView turn={turn} />
+      </Folded>
+      <Folded title="HTTP requests of this page">
+        <RequestsView record={record} />
+      </Folded>
+      <dl class="ids">
+        <dt>Turn</dt>
+        <dd><code>{record.turnId}</code></dd>
+        <dt>Session</dt>
+        <dd><code>{sessionId.value}</code></dd>
+      </dl>
+    </>
+  );
+}
+
+/** Goes from turn to turn by the keyboard; a click on a turn does the same. */
+function Turns({ turn }: { turn: ShownTurn }) {
+  const all = shownTurns.value;
+  const at = all.indexOf(turn);
+  const go = (to: number) => (chosenTurn.value = all[to]);
+  return (
+    <div class="turns-of">
+      <button type="button" class="small" disabled={at <= 0} onClick={() => go(at - 1)}>
+        <Icon name="chevron" />
+        <span class="hidden">Earlier turn</span>
+      </button>
+      <span>{`Turn ${at + 1} of ${all.length} · ${turn.record.value.status.replace('_', ' ')}`}</span>
+      <button type="button" class="small" disabled={at >= all.length - 1} onClick={() => go(at + 1)}>
+        <Icon name="chevron" />
+        <span class="hidden">Later turn</span>
+      </button>
+    </div>
+  );
+}
+
+function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
+  const { trace } = found;
+  const events = turn.events.value;
+  const timeline = timelineOf(found, events, (events.at(-1)?.at ?? Date.now()) - turn.record.value.startedAt);
+  const sum = (of: 'PromptTokens' | 'CompletionTokens') => trace.ModelCalls.reduce((all, { Usage }) => all + (Usage?.[of] ?? 0), 0);
+  return (
+    <section>
+      <h3>Timeline</h3>
+      <dl class="figures">
+        <Figure name="in all" value={seconds(Math.round(timeline.totalMs))} />
+        <Figure name="model calls" value={String(trace.ModelCalls.length)} />
+        <Figure name="tokens in" value={tokens(sum('PromptTokens'))} />
+        <Figure name="tokens out" value={tokens(sum('CompletionTokens'))} />
+      </dl>
+      <TimelineView timeline={timeline} />
+      {!isLive(turn.record.value) && (
+        <details class="plain-table">
+          <summary>
+            What the time went into <Icon name="chevron" />
+          </summary>
+          <dl>
+            {spentOn(found).map(({ name, ms }) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{seconds(Math.round(ms))}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
+      {trace.Running && <p class="muted">{`Now: ${trace.Running.Kind.replaceAll('_', ' ')}`}</p>}
+    </section>
+  );
+}
+
+const Figure = ({ name, value }: { name: string; value: string }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+  </div>
+);
+
+function ModeHistory() {
+  const told = modes.value;
+  if (!told) return null;
+  return (
+    <section>
+      <h3>Mode</h3>
+      <p>
+        Now <strong>{told.ModeDisplayName}</strong>{told.History.length === 0 && ', as from the start'}.
+      </p>
+      {told.History.length > 0 && (
+        <ol class="mode-history">
+          {told.History.map(({ PreviousMode, NewMode, Timestamp, Reason, TurnId }) => {
+            const at = shownTurns.value.findIndex(({ record }) => record.value.turnId === TurnId);
+            return (
+              <li key={`${Timestamp} ${NewMode}`}>
+                <span>
+                  <code>{PreviousMode}</code> → <code>{NewMode}</code>
+                </span>
+                <small>{`${new Date(Timestamp).toLocaleTimeString()} · ${Reason}`}</small>
+                {at >= 0 && (
+                  <button type="button" class="plain" onClick={() => (chosenTurn.value = shownTurns.value[at])}>
+                    {`Turn ${at + 1}`}
+                  </button>
+                )}
+              </li>
+            );
+          })}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+const Folded = ({ title, children }: { title: string; children: ComponentChildren }) => (
+  <details class="fold">
+    <summary>
+      <h3>{title}</h3>
+      <Icon name="chevron" />
+    </summary>
+    <div class="fold-body">{children}</div>
+  </details>
+);

@@ -1,0 +1,169 @@
+// What happened in a turn and when, as rows of spans. Pure: a trace and what this page saw go in, rows come out.
+import type { StreamEvent } from '../../../typescript/src/index.js';
+import { seconds } from '../store/turn_record.js';
+import { bytes, tokens, type Inspected, type ModelCall, type TracedCall } from './trace.js';
+
+/** Milliseconds from the beginning of the turn. */
+export interface Span {
+  from: number;
+  to: number;
+  look: 'work' | 'model' | 'wait' | 'tool' | 'pause' | 'bad';
+}
+export interface Row {
+  name: string;
+  told: string;
+  spans: Span[];
+  /** The first byte, where this page saw it. */
+  mark?: number;
+}
+export interface Timeline {
+  rows: Row[];
+  totalMs: number;
+}
+
+type Seen = readonly { at: number; event: StreamEvent }[];
+
+/** `elapsedMs`: how long a turn that has not ended has run, by the clock of this page. */
+export function timelineOf({ trace, view }: Inspected, seen: Seen, elapsedMs: number): Timeline {
+  const began = Date.parse(view.StartedAt);
+  const at = (time: string) => Math.max(0, Date.parse(time) - began);
+  const calls = trace.ModelCalls;
+  const earliest = Math.min(...calls.map((call) => at(call.StartedAt)));
+  const firstBytes = firstBytesOf(calls, seen);
+  const ended = (view as { EndedAt?: string }).EndedAt;
+  const lastEnd = Math.max(0, ...calls.map((call) => at(call.StartedAt) + (call.DurationMs ?? 0)));
+  const totalMs = Math.max(1, ended ? at(ended) : Math.max(lastEnd, elapsedMs), lastEnd);
+  const rows: Row[] = [compositionRow(trace.Composition, calls.length > 0 ? earliest : totalMs)];
+  const ordered = inOrder(calls);
+  let compaction = 0;
+  ordered.forEach(({ call, index, name }, place) => {
+    const from = at(call.StartedAt);
+    const to = call.DurationMs == null ? totalMs : from + call.DurationMs;
+    const next = ordered[place + 1]?.call;
+    if (call.Summary && !ordered[place - 1]?.call.Summary) rows.push(compactionRow(trace.Compactions[compaction++], from));
+    rows.push(callRow(call, name, from, to, firstBytes.get(call.Number)));
+    const asked = trace.ToolCalls.filter(({ ModelCall }) => ModelCall === index);
+    rows.push(...toolRows(asked, to, next ? at(next.StartedAt) : totalMs));
+  });
+  // Those that needed no summary have no time of their own.
+  for (const rest of trace.Compactions.slice(compaction)) rows.splice(1, 0, compactionRow(rest, rows[0]!.spans[0]!.to));
+  return { rows, totalMs };
+}
+
+/** The calls as they were made, with their names; `index` is the one that tool calls refer to. */
+export function inOrder(calls: readonly ModelCall[]): { call: ModelCall; index: number; name: string }[] {
+  const ordered = calls.map((call, index) => ({ call, index })).sort((a, b) => Date.parse(a.call.StartedAt) - Date.parse(b.call.StartedAt) || a.index - b.index);
+  let number = 0;
+  return ordered.map((each) => ({ ...each, name: each.call.Summary ? 'Summary of earlier turns' : `Model call ${++number}` }));
+}
+
+function compactionRow(compaction: Inspected['trace']['Compactions'][number] | undefined, at: number): Row {
+  if (!compaction) return { name: 'Compaction', told: 'under way', spans: [{ from: at, to: at, look: 'wait' }] };
+  const { Reason, ItemsBefore, ItemsAfter, TurnsLeftOut, SummaryBytes } = compaction;
+  const why = { threshold: 'the threshold was reached', refused: 'the service refused the length', service: 'done by the service' }[Reason];
+  const left = TurnsLeftOut > 0 ? ` · turns left out: ${TurnsLeftOut}` : '';
+  return { name: 'Compaction', told: `${why} · items: ${ItemsBefore}, then ${ItemsAfter} · summary: ${SummaryBytes} bytes${left}`, spans: [{ from: at, to: at, look: 'wait' }] };
+}
+
+function compositionRow(blocks: Inspected['trace']['Composition'], until: number): Row {
+  const retrieval = blocks.find(({ DurationMs }) => DurationMs !== undefined)?.DurationMs;
+  const told = retrieval === undefined ? seconds(until) : `${seconds(until)}, of it retrieval ${seconds(retrieval)}`;
+  return { name: 'Composition', told, spans: [{ from: 0, to: until, look: 'work' }] };
+}
+
+function callRow(call: ModelCall, name: string, from: number, to: number, firstByte: number | undefined): Row {
+  const waited = call.Retries.map(({ WaitedMs }) => WaitedMs);
+  const spans: Span[] = [];
+  let start = from;
+  for (const ms of waited) {
+    spans.push({ from: start, to: Math.min(to, start + ms), look: 'wait' });
+    start = Math.min(to, start + ms);
+  }
+  spans.push({ from: start, to, look: call.Fault ? 'bad' : 'model' });
+  const statuses = call.Retries.map(({ HttpStatus }) => HttpStatus ?? 'no answer').join(', ');
+  const told = [
+    seconds(to - from),
+    firstByte !== undefined && `first byte after ${seconds(firstByte)}`,
+    call.Usage && `${tokens(call.Usage.PromptTokens)} in, ${tokens(call.Usage.CompletionTokens)} out`,
+    waited.length > 0 && `repeated after ${statuses}, waited ${seconds(waited.reduce((a, b) => a + b, 0))}`,
+    call.Rebuilt && 'the whole conversation, since the chain was lost',
+    call.Fault && `failed: ${call.Fault.ErrorCode}`,
+  ];
+  return { name, told: told.filter(Boolean).join(' · '), spans, ...(firstByte !== undefined && { mark: Math.min(to, from + firstByte) }) };
+}
+
+/** The service's own tools run one after the other; then the turn pauses for those of the client. */
+function toolRows(calls: readonly TracedCall[], from: number, until: number): Row[] {
+  const rows: Row[] = [];
+  let start = from;
+  for (const { Name, ExecutionMs = 0, Successful, ResultBytes, Mcp, Approval } of calls.filter(({ RunsOn }) => RunsOn === 'server')) {
+    const spans: Span[] = [];
+    const waited = Approval?.WaitedMs ?? (Approval && !Approval.Decision ? until - start : undefined);
+    if (waited !== undefined) spans.push({ from: start, to: (start = Math.min(until, start + waited)), look: 'pause' });
+    const hasRun = !Approval || Approval.Decision !== undefined;
+    if (hasRun) spans.push({ from: start, to: (start = Math.min(until, start + ExecutionMs)), look: Successful === false ? 'bad' : 'tool' });
+    const asked = waited !== undefined && `${Approval?.Decision ?? 'waits for approval'}${Approval?.Edited ? ' with changes' : ''}, waited ${seconds(waited)}`;
+    const told = [
+      hasRun && seconds(ExecutionMs),
+      ResultBytes !== undefined && `result of ${bytes(ResultBytes)}`,
+      Mcp && `by MCP server ${Mcp.Server}`,
+      asked,
+      Successful === false && 'failed',
+    ];
+    rows.push({ name: Name, told: told.filter(Boolean).join(' · '), spans });
+  }
+  const paused = calls.filter(({ RunsOn }) => RunsOn === 'client');
+  if (paused.length > 0) {
+    const names = paused.map(({ Name, ExecutionMs }) => (ExecutionMs === undefined ? Name : `${Name} ${seconds(ExecutionMs)}`)).join(', ');
+    rows.push({ name: 'Pause for the client', told: `${seconds(Math.max(0, until - start))} · ${names}`, spans: [{ from: start, to: until, look: 'pause' }] });
+  }
+  return rows;
+}
+
+/**
+ * When the first text of each call came to this page, in ms from the call's start, by the call's number. The trace does
+ * not tell it. The page's clock is another one, so both ends are taken from that: a call is announced as it is made.
+ */
+function firstBytesOf(calls: readonly ModelCall[], seen: Seen): Map<number, number> {
+  const found = new Map<number, number>();
+  let announced: number | undefined;
+  for (const { at, event } of seen) {
+    if (event.type === 'progress' && event.progress.Kind === 'model_call') announced = at;
+    if (event.type !== 'text' || announced === undefined) continue;
+    const call = calls.findLast(({ Segment, Summary, Fault }) => Segment === event.segment && !Summary && !Fault);
+    if (call) found.set(call.Number, sinceStart(call, calls, at - announced));
+    announced = undefined;
+  }
+  return found;
+}
+
+/**
+ * A call that takes the place of one that was refused is not announced again: what was counted since the announcement
+ * then began with the refused one.
+ */
+function sinceStart(call: ModelCall, calls: readonly ModelCall[], counted: number): number {
+  const start = ({ StartedAt }: ModelCall) => Date.parse(StartedAt);
+  const fitting = calls
+    .filter((each) => each.Segment === call.Segment && !each.Summary && start(each) <= start(call))
+    .sort((a, b) => start(b) - start(a))
+    .map((each) => counted - (start(call) - start(each)))
+    .find((ms) => ms >= 0 && ms <= (call.DurationMs ?? Infinity));
+  // On a slow line the first byte comes to the page when the call has long ended.
+  return fitting ?? counted;
+}
+
+/** What took the turn's time, in ms; only what is told. */
+export function spentOn({ trace, view }: Inspected): { name: string; ms: number }[] {
+  const { rows, totalMs } = timelineOf({ trace, view }, [], Date.parse(view.UpdatedAt) - Date.parse(view.StartedAt));
+  const sum = (look: Span['look'][]) => rows.flatMap(({ spans }) => spans).filter((span) => look.includes(span.look)).reduce((ms, { from, to }) => ms + to - from, 0);
+  const retrieval = trace.Composition.reduce((ms, { DurationMs = 0 }) => ms + DurationMs, 0);
+  const parts = [
+    { name: 'Retrieval', ms: retrieval },
+    { name: 'The model', ms: sum(['model', 'bad']) },
+    { name: 'Waits before repetitions', ms: sum(['wait']) },
+    { name: 'Tools of the service', ms: sum(['tool']) },
+    { name: 'The client and its user', ms: sum(['pause']) },
+  ];
+  const rest = totalMs - parts.reduce((ms, part) => ms + part.ms, 0);
+  return [...parts.filter(({ ms }) => ms > 0), { name: 'The service itself', ms: Math.max(0, rest) }];
+}

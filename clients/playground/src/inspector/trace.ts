@@ -1,0 +1,60 @@
+// The trace of a turn as the service sends it, and what is fetched for the inspector.
+import type { Modes, Trace as SentTrace, TurnEntry, TurnView, Usage } from '../../../typescript/src/index.js';
+
+/** A part of a request: its size, where it came from, or why it was left out. */
+export interface Block {
+  Block: string;
+  Source: string;
+  Bytes: number;
+  LeftOut?: string;
+  DurationMs?: number;
+}
+
+export interface ModelCall {
+  Number: number;
+  StartedAt: string;
+  DurationMs?: number | null;
+  BodyBytes: number;
+  Composition: Block[];
+  Mode: string;
+  Segment: number;
+  Usage?: Usage | null;
+  Retries: { HttpStatus?: number; WaitedMs: number }[];
+  Fault?: { ErrorCode: string; Message: string } | null;
+  /** It wrote a summary of earlier turns. */
+  Summary?: boolean;
+  /** The chain was lost, so the whole conversation was sent. */
+  Rebuilt?: boolean;
+  PreviousResponseId?: string | null;
+}
+
+export interface TracedCall {
+  /** The index of its call in `ModelCalls`. */
+  ModelCall: number;
+  ToolCallId: string;
+  Name: string;
+  RunsOn: 'server' | 'client' | 'nobody';
+  ExecutionMs?: number;
+  Successful?: boolean;
+  /** Of the result, or of the error. */
+  ResultBytes?: number;
+  /** The MCP server that ran it. */
+  Mcp?: { Server: string };
+  Approval?: { Decision?: string; WaitedMs?: number; Edited?: boolean };
+}
+
+export type Trace = Omit<SentTrace, 'Composition' | 'ModelCalls' | 'ToolCalls'> & {
+  Composition: Block[];
+  ModelCalls: ModelCall[];
+  ToolCalls: TracedCall[];
+};
+
+export interface Inspected {
+  trace: Trace;
+  view: TurnView;
+}
+
+export type { Modes, TurnEntry };
+
+export const bytes = (count: number): string => (count < 1000 ? `${count} B` : `${(count / 1000).toFixed(count < 10_000 ? 1 : 0)} KB`);
+export const tokens = (count: number): string => count.toLocaleString('en');

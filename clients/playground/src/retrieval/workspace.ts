@@ -1,0 +1,99 @@
+// The workspace that is looked at: what it holds, what is being uploaded, what was found.
+import { signal } from '@preact/signals';
+import type { Comparison, Found, SearchRequest, WorkspaceCounts } from '../../../typescript/src/index.js';
+import { failureOf } from '../store/conversation.js';
+import { aptix, bearer } from '../store/service.js';
+import { ragScope, workspace } from '../store/settings.js';
+import type { Folder } from './folder.js';
+
+/** What made the score of a chunk (interface §7). */
+export interface Explanation {
+  Chunk: number;
+  Document: number;
+  Place: number;
+  Terms: { Term: string; Score: number; Fields: string[] }[];
+}
+export type Chunk = Found['Chunks'][number] & { Score?: number; Explain?: Explanation };
+
+export const counts = signal<WorkspaceCounts | undefined>(undefined);
+/** The paths of its documents. */
+export const paths = signal<readonly string[]>([]);
+export const upload = signal<{ done: number; all: number } | undefined>(undefined);
+export const told = signal('');
+export const fault = signal('');
+
+export const results = signal<{ query: string; chunks: readonly Chunk[]; ms: number } | undefined>(undefined);
+/** The chunks of the document that is open. */
+export const opened = signal<{ path: string; chunks: readonly Chunk[] } | undefined>(undefined);
+
+/** A path that no document has: who compares with it is told all that there are. */
+const NO_DOCUMENT = { Path: 'no document of this name', Sha256: '0'.repeat(64) };
+const MOST_CHUNKS = 100;
+
+/** Runs it, and shows why it failed. */
+export async function tried(run: () => Promise<void>): Promise<void> {
+  fault.value = '';
+  try {
+    await run();
+  } catch (error) {
+    fault.value = failureOf(error).message;
+  }
+}
+
+export async function look(): Promise<void> {
+  const id = workspace.peek();
+  opened.value = undefined;
+  if (!id) return void ((counts.value = undefined), (paths.value = []));
+  const [held, { Extra }] = await Promise.all([aptix.workspace(id).get(), post<Comparison>('compare', { Documents: [NO_DOCUMENT] })]);
+  if (id !== workspace.peek()) return;
+  counts.value = held;
+  paths.value = Extra;
+}
+
+/** Makes the workspace hold what the folder does; `isWhole`: and nothing else. */
+export async function take({ name, documents, skipped }: Folder, isWhole: boolean): Promise<void> {
+  workspace.value ||= name.replace(/[^\w.:-]+/g, '-').slice(0, 100) || 'playground';
+  upload.value = { done: 0, all: documents.length };
+  try {
+    const onProgress = (done: number, all: number) => (upload.value = { done, all });
+    const { sent, removed } = await aptix.workspace(workspace.value).sync(documents, { remove: isWhole, onProgress });
+    const same = documents.length - sent.length;
+    const passed = [...skipped].map(([why, count]) => `${count} ${why}`).join(', ');
+    told.value = [`${sent.length} sent`, same > 0 && `${same} unchanged`, removed.length > 0 && `${removed.length} removed`, passed && `passed over: ${passed}`].filter(Boolean).join(' · ');
+  } finally {
+    upload.value = undefined;
+  }
+  await look();
+}
+
+export async function search(query: string, limit: number, isScoped: boolean): Promise<void> {
+  const scope = isScoped ? ragScope() : undefined;
+  const began = performance.now();
+  const { Chunks } = await post<Found>('search', { Query: query, Limit: limit, ...(scope && { RagScope: scope }) });
+  results.value = { query, chunks: Chunks, ms: Math.round(performance.now() - began) };
+}
+
+/** The chunks of one document, in its order: a search for the words of its path finds each. */
+export async function open(path: string): Promise<void> {
+  const RagScope: SearchRequest['RagScope'] = { Conditions: [{ Key: 'Path', Operator: '==', Values: [path] }] };
+  const { Chunks } = await post<Found>('search', { Query: path, Limit: MOST_CHUNKS, RagScope });
+  opened.value = { path, chunks: Chunks.toSorted((a, b) => a.StartLine - b.StartLine) };
+}
+
+export async function erase(): Promise<void> {
+  await aptix.workspace(workspace.peek()).erase();
+  told.value = '';
+  results.value = undefined;
+  await look();
+}
+
+/** What the client has no method for: comparing alone, and searching with an explanation. */
+async function post<T>(what: 'compare' | 'search', body: object): Promise<T> {
+  const key = bearer();
+  const headers = { 'Content-Type': 'application/json', ...(key && { Authorization: `Bearer ${key}` }) };
+  const query = what === 'search' ? '?Explain=true' : '';
+  const response = await fetch(`/workspaces/${encodeURIComponent(workspace.peek())}/${what}${query}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const { Successful, Result, Errors } = await response.json();
+  if (!Successful) throw new Error(Errors[0].Message);
+  return Result;
+}

@@ -1,0 +1,95 @@
+// Every button of "Break it" in a real Chromium: what it does is done, and what it claims is found to be true.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { withoutBrowser } from './chromium.mjs';
+import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+
+/** Refusals that a trial asks for; the browser logs each. */
+const REFUSED = [/status of 4\d\d/];
+
+describe('what is broken by hand', { skip: withoutBrowser }, () => {
+  let playground;
+  before(async () => {
+    playground = await Playground.start({ wordMs: 15, vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1500' } });
+  });
+  afterEach(() => playground.closePages());
+  after(() => playground?.stop());
+
+  const trialOf = (page, id) => page.locator(`[data-trial="${id}"]`);
+  const opened = async (options) => {
+    const page = await playground.page({ expected: REFUSED, ...options });
+    await page.getByRole('button', { name: 'Break it' }).click();
+    return page;
+  };
+  /** Presses the button, and fails with everything that the card shows unless all its claims hold. */
+  const holds = async (page, id) => {
+    const trial = trialOf(page, id);
+    await trial.getByRole('button', { name: 'Try it' }).click();
+    await settled(trial);
+  };
+  const settled = async (trial) => {
+    await trial.and(trial.page().locator(':is([data-state="held"], [data-state="failed"])')).waitFor({ timeout: 60_000 });
+    assert.equal(await trial.getAttribute('data-state'), 'held', await trial.innerText());
+    assert.equal(await trial.locator('li:not(.holds)').count(), 0);
+  };
+
+  for (const id of ['cut', 'five', 'mismatch', 'cancel', 'refuse', 'overload', 'words', 'silence', 'chain', 'window']) {
+    test(`${id}: what it claims is true`, async () => {
+      const page = await opened();
+      await holds(page, id);
+      await page.shot(`desktop-light-breaking-${id}`);
+      if (id === 'words') await assertAccessible(page);
+    });
+  }
+
+  test('a reload ends the page, not the trial: the next page finds the turn and looks', async () => {
+    const page = await opened();
+    const trial = trialOf(page, 'reload');
+    const loaded = page.waitForEvent('load');
+    await trial.getByRole('button', { name: 'Try it' }).click();
+    await loaded;
+    await settled(trial);
+    assert.equal(await page.locator('.turn').count(), 1);
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  });
+
+  test('whoever leaves for a while finds the turn ended; a running turn is taken as it is', async () => {
+    const page = await opened();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    await trialOf(page, 'leave').getByLabel('seconds').fill('7');
+    const asked = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await trialOf(page, 'leave').getByRole('button', { name: 'Try it' }).click();
+    await trialOf(page, 'leave').getByText('Away. Back in 5 s.').waitFor();
+    assert.deepEqual(asked, []);
+    await settled(trialOf(page, 'leave'));
+    await hasStatus(turn, 'completed');
+    assert.equal(await page.locator('.turn').count(), 1);
+  });
+
+  test('a claim that is not true is shown as broken: a model that is no stand-in refuses nothing', async () => {
+    const page = await opened();
+    await page.route(/\/execute/, (route) => {
+      const body = route.request().postData().replace('Refuse this call.', 'What can you do?');
+      return route.continue({ postData: body });
+    });
+    const trial = trialOf(page, 'refuse');
+    await trial.getByRole('button', { name: 'Try it' }).click();
+    await trial.and(page.locator('[data-state="failed"]')).waitFor();
+    await trial.getByText('It did not hold.').waitFor();
+    assert.match(await trial.locator('li.broken').innerText(), /Not true:\s+The turn fails with upstream_rejected[^]*The turn is completed/);
+    assert.equal(await trial.locator('li.holds').count(), 1);
+    await assertAccessible(page);
+  });
+
+  test('on a phone, in the dark, nothing is cut off', async () => {
+    const page = await opened({ viewport: PHONE, colorScheme: 'dark' });
+    await holds(page, 'cut');
+    await trialOf(page, 'cut').scrollIntoViewIfNeeded();
+    await page.shot('phone-dark-breaking');
+    await assertAccessible(page);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `${overflow} pixels`);
+  });
+});

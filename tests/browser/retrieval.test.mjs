@@ -1,0 +1,176 @@
+// The retrieval page in a real Chromium: a folder goes in as it is, and what is found is what a turn is given.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { apiKeys } from '../e2e/harness.mjs';
+import { withoutBrowser } from './chromium.mjs';
+import { assertAccessible, hasStatus, PHONE, Playground } from './playground.mjs';
+
+const FILES = {
+  'README.md': '# The zoo\n\nPelicans are fed at noon.\n',
+  'src/feeding.rs': `${'// Who is fed, and when.\n'.repeat(3)}fn feed_pelican(fish: u32) -> u32 {\n    fish - 1\n}\n`,
+  'src/long.rs': 'fn walk() {}\n'.repeat(200),
+  'logo.png': Buffer.from([0x89, 0x50, 0, 0, 1]),
+  '.git/config': '[core]\n',
+  'node_modules/left/index.js': 'pelican();\n',
+};
+
+const KEY = 'key-of-the-panels';
+
+describe('the retrieval page', { skip: withoutBrowser }, () => {
+  let playground;
+  let zoo;
+  before(async () => {
+    playground = await Playground.start();
+    zoo = path.join(mkdtempSync(path.join(os.tmpdir(), 'retrieval-page-')), 'zoo');
+    for (const [name, contents] of Object.entries(FILES)) {
+      mkdirSync(path.dirname(path.join(zoo, name)), { recursive: true });
+      writeFileSync(path.join(zoo, name), contents);
+    }
+  });
+  afterEach(() => playground.closePages());
+  after(async () => {
+    await playground?.stop();
+    if (zoo) rmSync(path.dirname(zoo), { recursive: true });
+  });
+
+  const panel = (page) => page.getByRole('complementary', { name: 'Retrieval' });
+  const opened = async (options) => {
+    const page = await playground.page(options);
+    await page.getByRole('button', { name: 'Retrieval' }).click();
+    await assertAccessible(page);
+    return page;
+  };
+  const upload = async (page, told) => {
+    await panel(page).getByLabel('Choose a folder').setInputFiles(zoo);
+    await panel(page).getByText(told).waitFor();
+  };
+  const search = async (page, words) => {
+    await panel(page).getByLabel('What to search for').fill(words);
+    await page.keyboard.press('Enter');
+    const found = panel(page).getByRole('list', { name: 'Chunks that were found' });
+    await panel(page).getByText(`chunks for “${words}”, best first`).waitFor();
+    return found.locator('.chunk');
+  };
+
+  test('a folder is uploaded, its chunks seen, searched and given to a turn; again, only what has changed is sent', async () => {
+    const page = await opened();
+    await upload(page, '3 sent');
+    const told = await panel(page).getByText('3 sent').innerText();
+    for (const why of ['1 no text', '1 hidden', '1 made by tools']) assert.ok(told.includes(why), told);
+    assert.equal(await panel(page).getByLabel('Workspace').inputValue(), 'zoo');
+    const figures = await panel(page).locator('.figures dd').allInnerTexts();
+    assert.deepEqual(figures, ['3', '5', String(Object.values(FILES).slice(0, 3).reduce((sum, { length }) => sum + length, 0).toLocaleString('en'))]);
+
+    await panel(page).getByRole('button', { name: 'src/long.rs' }).click();
+    const chunks = panel(page).getByRole('list', { name: 'Chunks of src/long.rs' });
+    await chunks.getByText('Lines 161 to 200').waitFor();
+    assert.equal(await chunks.locator('.chunk').count(), 3);
+    await assertAccessible(page);
+    await panel(page).getByRole('button', { name: 'src/long.rs' }).click();
+
+    const found = await search(page, 'When is the pelican fed?');
+    assert.equal(await found.count(), 2);
+    assert.deepEqual((await found.locator('.place strong').allInnerTexts()).toSorted(), ['README.md', 'src/feeding.rs']);
+    assert.ok((await found.locator('mark').allInnerTexts()).includes('pelican'));
+    await assertAccessible(page);
+    await page.shot('desktop-light-retrieval');
+    await panel(page).getByRole('button', { name: 'Ask the agent this' }).click();
+    const turn = page.locator('.turn');
+    await hasStatus(turn, 'completed');
+    await turn.getByText(/Context: .*src\/feeding\.rs/).waitFor();
+    assert.match(await turn.getByText(/Context: /).innerText(), /README\.md/);
+
+    writeFileSync(path.join(zoo, 'src/walking.rs'), 'fn walk_llama() {}\n');
+    rmSync(path.join(zoo, 'src/long.rs'));
+    await panel(page).getByLabel('Remove what the folder does not have').check();
+    await upload(page, '1 sent · 2 unchanged · 1 removed');
+    await panel(page).getByRole('button', { name: 'src/walking.rs' }).waitFor();
+    assert.equal(await panel(page).getByRole('button', { name: 'src/long.rs' }).count(), 0);
+    page.once('dialog', (dialog) => dialog.accept());
+    await panel(page).getByRole('button', { name: 'Erase the workspace' }).click();
+    await panel(page).getByRole('heading', { name: 'Documents' }).waitFor({ state: 'detached' });
+  });
+
+  test('files are dropped beside the message box, and are documents, not attachments', async () => {
+    const page = await opened({ colorScheme: 'dark' });
+    await panel(page).getByLabel('Workspace').fill('dropped');
+    await panel(page).getByLabel('Workspace').press('Tab');
+    const data = await page.evaluateHandle(() => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File(['A heron stands still.\n'], 'heron.md', { type: 'text/markdown' }));
+      return transfer;
+    });
+    for (const type of ['dragover', 'drop']) await panel(page).locator('.take').dispatchEvent(type, { dataTransfer: data });
+    await panel(page).getByText('1 sent').waitFor();
+    await panel(page).getByRole('button', { name: 'heron.md' }).waitFor();
+    assert.equal(await page.getByRole('list', { name: 'Attachments' }).count(), 0);
+    assert.equal(await page.getByText('Drop files to attach them').count(), 0);
+  });
+
+  test('a folder is dropped with all that is in it', async () => {
+    const page = await opened();
+    const { x, y, width, height } = await panel(page).locator('.take').boundingBox();
+    const at = { x: x + width / 2, y: y + height / 2 };
+    const browser = await page.context().newCDPSession(page);
+    const data = { items: [], files: [zoo], dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop']) await browser.send('Input.dispatchDragEvent', { type, ...at, data });
+    await panel(page).getByText('3 sent · passed over: ').waitFor();
+    await panel(page).getByRole('button', { name: 'src/feeding.rs' }).waitFor();
+    assert.equal(await panel(page).getByLabel('Workspace').inputValue(), 'zoo');
+    assert.equal(await panel(page).getByRole('button', { name: 'node_modules' }).count(), 0);
+  });
+
+  test('where the service explains a score, the terms, their fields and the sum are shown', async () => {
+    const page = await opened({ viewport: PHONE });
+    const Explain = { Chunk: 3.5, Document: 1.25, Place: 1, Terms: [{ Term: 'pelican', Score: 2.5, Fields: ['Text', 'Path'] }] };
+    const asked = [];
+    await page.route(/\/search\?/, async (route) => {
+      asked.push(new URL(route.request().url()).search);
+      const response = await route.fetch();
+      const json = await response.json();
+      for (const chunk of json.Result.Chunks) Object.assign(chunk, { Score: 1.1875, Explain });
+      await route.fulfill({ response, json });
+    });
+    await upload(page, 'sent');
+    const found = (await search(page, 'pelican')).first();
+    assert.deepEqual(asked, ['?Explain=true']);
+    assert.equal(await found.locator('.why li').innerText(), 'pelican 2.50 text, path');
+    await found.getByText('3.50 for its own text and 1.25 for its document, divided by 4: better chunks of this document: 1').waitFor();
+    await found.getByRole('meter', { name: 'Score 1.19 of at best 1.19' }).waitFor();
+    await assertAccessible(page);
+    await found.scrollIntoViewIfNeeded();
+    await page.shot('phone-light-retrieval');
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `${overflow} pixels`);
+  });
+});
+
+test('with a key the panels work as without one', { skip: withoutBrowser }, async () => {
+  const playground = await Playground.start({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'acme' }) } });
+  try {
+    const page = await playground.page();
+    await page.getByLabel('API key').fill(KEY);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Retrieval' }).click();
+    await page.getByLabel('Choose files').setInputFiles({ name: 'heron.md', mimeType: 'text/markdown', buffer: Buffer.from('A heron.\n') });
+    await page.getByText('1 sent').waitFor();
+    await page.getByLabel('What to search for').fill('heron');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 chunk for “heron”').waitFor();
+    await page.getByRole('button', { name: 'Break it' }).click();
+    await page.getByRole('button', { name: 'Try it: Send the same request' }).click();
+    await page.locator('[data-trial="five"]:is([data-state="held"], [data-state="failed"])').waitFor();
+    assert.equal(await page.locator('[data-trial="five"]').getAttribute('data-state'), 'held');
+    await page.getByRole('button', { name: 'Inspector' }).click();
+    await page.getByText('The request as code').click();
+    const code = page.locator('.fold[open] pre');
+    assert.match(await code.innerText(), /-H "Authorization: Bearer \$APTIX_KEY"/);
+    assert.ok(!(await page.content()).includes(KEY));
+    await playground.closePages();
+  } finally {
+    await playground.stop();
+  }
+});

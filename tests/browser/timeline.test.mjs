@@ -1,0 +1,84 @@
+// The inspector's timeline, from traces as the service sends them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const entryPoints = [fileURLToPath(new URL('../../clients/playground/src/inspector/timeline.ts', import.meta.url))];
+const { outputFiles } = await build({ entryPoints, bundle: true, format: 'esm', write: false });
+const { timelineOf, spentOn } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
+
+const BEGAN = Date.parse('2026-01-01T00:00:00.000Z');
+const time = (ms) => new Date(BEGAN + ms).toISOString();
+const call = (Number, from, DurationMs, more = {}) => ({
+  Number, StartedAt: time(from), DurationMs, BodyBytes: 1, Composition: [], Mode: 'general', Segment: Number - 1, Retries: [], Fault: null,
+  Usage: { PromptTokens: 1000 * Number, CompletionTokens: 10, CachedTokens: 0, ReasoningTokens: 0, TotalTokens: 1000 * Number + 10 }, ...more,
+});
+const turn = (trace, endedAt) => ({
+  trace: { Composition: [], ModelCalls: [], ToolCalls: [], ModeChanges: [], Compactions: [], ...trace },
+  view: { StartedAt: time(0), UpdatedAt: time(endedAt ?? 0), ...(endedAt !== undefined && { EndedAt: time(endedAt) }) },
+});
+const spans = ({ rows }) => rows.map(({ name, spans }) => [name, ...spans.map(({ from, to, look }) => `${look} ${from}-${to}`)]);
+
+test('tools of the service follow their call one after the other, and the pause for the client lasts to the next call', () => {
+  const tool = (Name, RunsOn, ExecutionMs) => ({ ModelCall: 0, ToolCallId: Name, Name, RunsOn, ExecutionMs, Successful: true });
+  const ToolCalls = [tool('a', 'server', 50), tool('mine', 'client', 7), tool('b', 'server', 30)];
+  const inspected = turn({ ModelCalls: [call(1, 20, 100), call(2, 900, 100)], ToolCalls }, 1010);
+  assert.deepEqual(spans(timelineOf(inspected, [], 0)), [
+    ['Composition', 'work 0-20'],
+    ['Model call 1', 'model 20-120'],
+    ['a', 'tool 120-170'],
+    ['b', 'tool 170-200'],
+    ['Pause for the client', 'pause 200-900'],
+    ['Model call 2', 'model 900-1000'],
+  ]);
+  assert.deepEqual(spentOn(inspected).map(({ name, ms }) => [name, ms]), [
+    ['The model', 200], ['Tools of the service', 80], ['The client and its user', 700], ['The service itself', 30],
+  ]);
+});
+
+test('a call that was refused for length stands before the compaction that followed, however the trace orders them', () => {
+  const ModelCalls = [
+    call(2, 50, 40, { Summary: true }),
+    call(1, 10, 30, { Fault: { ErrorCode: 'context_window_exceeded', Message: '' }, Usage: null }),
+    call(3, 100, 60, { Rebuilt: true }),
+  ];
+  const Compactions = [{ Reason: 'refused', ItemsBefore: 9, ItemsAfter: 3, TurnsLeftOut: 1, SummaryBytes: 120 }];
+  const timeline = timelineOf(turn({ ModelCalls, Compactions }, 160), [], 0);
+  assert.deepEqual(spans(timeline).slice(1), [
+    ['Model call 1', 'bad 10-40'],
+    ['Compaction', 'wait 50-50'],
+    ['Summary of earlier turns', 'model 50-90'],
+    ['Model call 2', 'model 100-160'],
+  ]);
+  assert.equal(timeline.rows[2].told, 'the service refused the length · items: 9, then 3 · summary: 120 bytes · turns left out: 1');
+  // One without a summary has no time of its own, and is told all the same.
+  const without = timelineOf(turn({ ModelCalls: [call(1, 10, 30)], Compactions }, 50), [], 0);
+  assert.deepEqual(spans(without).map(([name]) => name), ['Composition', 'Compaction', 'Model call 1']);
+});
+
+test('waits stand before the attempt that succeeded; the first byte is that of the call whose text it is, by the clock of the page', () => {
+  const ModelCalls = [call(1, 10, 400, { Retries: [{ HttpStatus: 503, WaitedMs: 100 }, { WaitedMs: 200 }] }), call(2, 500, 100)];
+  const at = (ms, event) => ({ at: 5_000_000 + ms, event });
+  const announced = { type: 'progress', progress: { Kind: 'model_call', Iteration: 1 } };
+  const text = (segment) => ({ type: 'text', segment, delta: 'x', position: `${segment}.1` });
+  const seen = [at(0, announced), at(90, announced), at(125, text(1)), at(130, text(1))];
+  const { rows } = timelineOf(turn({ ModelCalls }, 600), seen, 0);
+  assert.deepEqual(rows[1].spans.map(({ from, to, look }) => `${look} ${from}-${to}`), ['wait 10-110', 'wait 110-310', 'model 310-410']);
+  assert.match(rows[1].told, /repeated after 503, no answer, waited 300 ms/);
+  assert.deepEqual([rows[1].mark, rows[2].mark], [undefined, 535]);
+});
+
+test('a call that takes the place of a refused one is counted from its own start', () => {
+  const refused = call(1, 10, 30, { Segment: 0, Fault: { ErrorCode: 'upstream_rejected', Message: '' }, Usage: null });
+  const announced = { at: 0, event: { type: 'progress', progress: { Kind: 'model_call', Iteration: 1 } } };
+  const first = { at: 240, event: { type: 'text', segment: 0, delta: 'x', position: '0.1' } };
+  const { rows } = timelineOf(turn({ ModelCalls: [refused, call(2, 200, 100, { Segment: 0 })] }, 300), [announced, first], 0);
+  assert.deepEqual([rows[1].mark, rows[2].mark], [undefined, 250]);
+});
+
+test('a turn that runs is drawn up to now, by the time that this page has counted', () => {
+  const { rows, totalMs } = timelineOf(turn({ ModelCalls: [call(1, 20, null)] }), [], 700);
+  assert.equal(totalMs, 700);
+  assert.deepEqual(rows[1].spans, [{ from: 20, to: 700, look: 'model' }]);
+});
