@@ -47,6 +47,22 @@ impl Spans {
         *self = Self::of(both);
     }
 
+    /// The number of documents.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The documents, some at a time.
+    pub(super) fn pages(&self, size: usize) -> impl Iterator<Item = &[Span]> {
+        self.0.chunks(size)
+    }
+
+    /// The first id from `from` up to `end` that the set covers, and the id behind the last one.
+    pub(super) fn bounds(&self, from: u64, end: u64) -> Option<(u64, u64)> {
+        let (covered, _) = self.between(from, end);
+        Some((covered.first()?[0], covered.last()?[1] + 1))
+    }
+
     /// The ids from `from` up to `end` that the set covers: spans as long as possible, and their length
     /// in all.
     pub(super) fn between(&self, from: u64, end: u64) -> (Vec<Span>, u64) {

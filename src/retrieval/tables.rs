@@ -11,6 +11,12 @@ use super::spans::{Span, Spans};
 use crate::contract::Fault;
 use crate::ports::{Database, Row, Value, storage_failed, unreadable};
 
+/// The most chunks that one step writes, and the most that it deletes.
+pub(super) const STEP_CHUNKS: usize = 128;
+
+/// The work of a chunk that is written or deleted.
+pub(super) const CHUNK_WORK: usize = 100;
+
 /// The documents that one step describes, after their workspace was brought to its present form.
 const STEP_DOCUMENTS: usize = 16;
 

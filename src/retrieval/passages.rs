@@ -1,0 +1,110 @@
+//! From the chunks that match to the passages that are given (interface §7).
+//!
+//! A document is found by all its chunks, so each of them lends the best its weight. Eight passages are
+//! to show eight places, so a document's second passage stands far behind its first, and neighbours are
+//! one passage. A test repeats the words of what it tests, so it counts less unless tests were asked for.
+//!
+//! The ranking of the chunks may be any: this file reads their scores only.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::chunking::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES};
+use super::terms::speaks_of_tests;
+
+/// A chunk that matches.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) id: u64,
+    pub(super) path: String,
+    pub(super) start_line: usize,
+    pub(super) end_line: usize,
+    pub(super) bytes: usize,
+    /// In billionths, as all scores.
+    pub(super) score: i64,
+}
+
+/// Neighbouring chunks of a document, with the parts of their score.
+#[derive(Debug)]
+pub(super) struct Passage {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    /// The best of its chunks, and the score of that chunk alone.
+    pub(super) best: u64,
+    pub(super) chunk: i64,
+    /// What all chunks of the document lend: the best one's score, half of the second's, and so on.
+    pub(super) document: i64,
+    /// How many passages of the document are better.
+    pub(super) place: u32,
+    path: String,
+}
+
+impl Passage {
+    /// The score: a quarter for each better passage of the same document.
+    pub(super) fn score(&self) -> i64 {
+        (self.chunk + self.document).checked_shr(self.place.saturating_mul(2)).unwrap_or_default()
+    }
+}
+
+/// The passages of the candidates, best first. Path and line order equal scores, so the same chunks
+/// always make the same passages.
+pub(super) fn passages(mut candidates: Vec<Candidate>, about_tests: bool) -> Vec<Passage> {
+    for candidate in &mut candidates {
+        candidate.score = weighed(candidate.score, &candidate.path, about_tests);
+    }
+    candidates.sort_unstable_by(|a, b| {
+        (&a.path, Reverse(a.score), a.id).cmp(&(&b.path, Reverse(b.score), b.id))
+    });
+    let documents = candidates.chunk_by(|a, b| a.path == b.path);
+    let mut passages: Vec<Passage> = documents.flat_map(of_document).collect();
+    passages.sort_by(|a, b| {
+        (Reverse(a.score()), &a.path, a.place).cmp(&(Reverse(b.score()), &b.path, b.place))
+    });
+    passages
+}
+
+/// The score of a chunk or of one of its terms in the document at `path`.
+pub(super) fn weighed(score: i64, path: &str, about_tests: bool) -> i64 {
+    if about_tests || !speaks_of_tests(path) { score } else { score - score / 5 }
+}
+
+/// The passages of a document, whose candidates stand best first.
+fn of_document(candidates: &[Candidate]) -> Vec<Passage> {
+    let lent = |(place, candidate): (u32, &Candidate)| {
+        candidate.score.checked_shr(place).unwrap_or_default()
+    };
+    let document = (0..).zip(candidates).map(lent).sum();
+    let mut free: BTreeMap<u64, &Candidate> =
+        candidates.iter().map(|candidate| (candidate.id, candidate)).collect();
+    let mut passages: Vec<Passage> = Vec::new();
+    for best in candidates {
+        if free.remove(&best.id).is_none() {
+            continue;
+        }
+        let (mut first, mut last, mut bytes) = (best, best, best.bytes);
+        loop {
+            let above = first.id.checked_sub(1).and_then(|id| free.get(&id)).copied();
+            let below = free.get(&(last.id + 1)).copied();
+            let fits = |next: &&Candidate| {
+                let start = first.start_line.min(next.start_line);
+                bytes + next.bytes <= HARD_LIMIT_BYTES
+                    && last.end_line.max(next.end_line) < start + HARD_LIMIT_LINES
+            };
+            let next = above.into_iter().chain(below).filter(fits).max_by_key(|next| next.score);
+            let Some(next) = next else { break };
+            free.remove(&next.id);
+            bytes += next.bytes;
+            *(if next.id < first.id { &mut first } else { &mut last }) = next;
+        }
+        passages.push(Passage {
+            first: first.id,
+            last: last.id,
+            best: best.id,
+            chunk: best.score,
+            document,
+            place: u32::try_from(passages.len()).unwrap_or(u32::MAX),
+            path: best.path.clone(),
+        });
+    }
+    passages
+}
