@@ -5,7 +5,6 @@
 //! gone is left out at the end: a search shows documents as they are when it ends.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use serde_json::json;
 
@@ -216,7 +215,7 @@ impl<'t, D: Database> Ranking<'t, D> {
         let mut passages = passages(candidates, about_tests);
         passages.truncate(search.limit);
         let mut room = search.max_bytes;
-        let mut chunks = self.texts(&passages)?;
+        let mut chunks = self.read(&passages)?;
         for (chunk, passage) in chunks.iter_mut().zip(&passages) {
             chunk.score = Some(shown(passage.score()));
         }
@@ -232,7 +231,7 @@ impl<'t, D: Database> Ranking<'t, D> {
     }
 
     /// The passages as clients see them.
-    fn texts(&self, passages: &[Passage]) -> Result<Vec<Chunk>, Fault> {
+    fn read(&self, passages: &[Passage]) -> Result<Vec<Chunk>, Fault> {
         let ids: Vec<_> = passages.iter().map(|passage| [passage.first, passage.last]).collect();
         let ids = serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A search"))?;
         let rows = self.tables.database.query(
@@ -279,27 +278,25 @@ impl<'t, D: Database> Ranking<'t, D> {
             FROM terms WHERE terms MATCH ? AND +terms.rowid IN (SELECT value FROM json_each(?))",
             weighted()
         );
-        let mut terms: BTreeMap<u64, Vec<(i64, &str, Vec<&str>)>> = BTreeMap::new();
+        let mut found = Vec::new();
         for term in self.terms.split(" OR ") {
             let parameters = [term.into(), ids.as_str().into()];
             for row in &self.tables.database.query(&statement, &parameters)? {
-                let score = row.get("score")?;
                 let mut fields = Vec::new();
                 for (field, _) in FIELDS {
                     fields.extend((row.get::<u8>(field)? == 1).then_some(field));
                 }
-                terms.entry(row.get("id")?).or_default().push((score, term, fields));
+                found.push((row.get::<u64>("id")?, row.get::<i64>("score")?, term, fields));
             }
         }
+        found.sort_by_key(|(_, score, ..)| Reverse(*score));
         for (chunk, passage) in chunks.iter_mut().zip(passages) {
-            let mut terms = terms.remove(&passage.best).unwrap_or_default();
-            terms.sort_by_key(|(score, ..)| Reverse(*score));
+            let terms = found.iter().filter(|(id, ..)| *id == passage.best);
             let terms: Vec<_> = terms
-                .into_iter()
-                .map(|(score, term, fields)| {
+                .map(|(_, score, term, fields)| {
                     json!({
                         "Term": term.trim_matches('"'),
-                        "Score": shown(weighed(score, &chunk.path, about_tests)),
+                        "Score": shown(weighed(*score, &chunk.path, about_tests)),
                         "Fields": fields,
                     })
                 })
