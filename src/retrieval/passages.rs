@@ -7,7 +7,6 @@
 //! The ranking of the chunks may be any: this file reads their scores only.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::chunking::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES};
 use super::terms::speaks_of_tests;
@@ -25,7 +24,7 @@ pub(super) struct Candidate {
 }
 
 /// Neighbouring chunks of a document, with the parts of their score.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
     pub(super) first: u64,
     pub(super) last: u64,
@@ -36,7 +35,6 @@ pub(super) struct Passage {
     pub(super) document: i64,
     /// How many passages of the document are better.
     pub(super) place: u32,
-    path: String,
 }
 
 impl Passage {
@@ -46,21 +44,15 @@ impl Passage {
     }
 }
 
-/// The passages of the candidates, best first. Path and line order equal scores, so the same chunks
-/// always make the same passages.
-pub(super) fn passages(mut candidates: Vec<Candidate>, about_tests: bool) -> Vec<Passage> {
-    for candidate in &mut candidates {
-        candidate.score = weighed(candidate.score, &candidate.path, about_tests);
-    }
-    candidates.sort_unstable_by(|a, b| {
-        (&a.path, Reverse(a.score), a.id).cmp(&(&b.path, Reverse(b.score), b.id))
-    });
+/// The best passages of the candidates, which stand document by document, in each the best first. Path
+/// and line order equal scores, so the same chunks always make the same passages.
+pub(super) fn passages(candidates: &[Candidate], about_tests: bool, limit: usize) -> Vec<Passage> {
     let documents = candidates.chunk_by(|a, b| a.path == b.path);
-    let mut passages: Vec<Passage> = documents.flat_map(of_document).collect();
-    passages.sort_by(|a, b| {
-        (Reverse(a.score()), &a.path, a.place).cmp(&(Reverse(b.score()), &b.path, b.place))
-    });
-    passages
+    let all: Vec<Passage> = documents.flat_map(|chunks| of_document(chunks, about_tests)).collect();
+    let mut order: Vec<_> =
+        (0_u64..).zip(&all).map(|(at, passage)| (Reverse(passage.score()), at)).collect();
+    order.sort_unstable();
+    order.iter().take(limit).filter_map(|(_, at)| all.get(*at as usize).copied()).collect()
 }
 
 /// The score of a chunk or of one of its terms in the document at `path`.
@@ -68,31 +60,25 @@ pub(super) fn weighed(score: i64, path: &str, about_tests: bool) -> i64 {
     if about_tests || !speaks_of_tests(path) { score } else { score - score / 5 }
 }
 
-/// The passages of a document, whose candidates stand best first.
-fn of_document(candidates: &[Candidate]) -> Vec<Passage> {
-    let lent = |(place, candidate): (u32, &Candidate)| {
-        candidate.score.checked_shr(place).unwrap_or_default()
-    };
+/// The passages of a document.
+fn of_document(candidates: &[Candidate], about_tests: bool) -> Vec<Passage> {
+    let weighed = |chunk: &Candidate| weighed(chunk.score, &chunk.path, about_tests);
+    let lent = |(place, chunk)| weighed(chunk).checked_shr(place).unwrap_or_default();
     let document = (0..).zip(candidates).map(lent).sum();
-    let mut free: BTreeMap<u64, &Candidate> =
-        candidates.iter().map(|candidate| (candidate.id, candidate)).collect();
+    let mut free: Vec<&Candidate> = candidates.iter().collect();
     let mut passages: Vec<Passage> = Vec::new();
     for best in candidates {
-        if free.remove(&best.id).is_none() {
-            continue;
-        }
+        let Some(at) = free.iter().position(|chunk| chunk.id == best.id) else { continue };
+        free.remove(at);
         let (mut first, mut last, mut bytes) = (best, best, best.bytes);
-        loop {
-            let above = first.id.checked_sub(1).and_then(|id| free.get(&id)).copied();
-            let below = free.get(&(last.id + 1)).copied();
-            let fits = |next: &&Candidate| {
-                let start = first.start_line.min(next.start_line);
-                bytes + next.bytes <= HARD_LIMIT_BYTES
-                    && last.end_line.max(next.end_line) < start + HARD_LIMIT_LINES
-            };
-            let next = above.into_iter().chain(below).filter(fits).max_by_key(|next| next.score);
-            let Some(next) = next else { break };
-            free.remove(&next.id);
+        // The better one of the neighbours that fit, as long as there is one.
+        while let Some(at) = free.iter().position(|next| {
+            let start = first.start_line.min(next.start_line);
+            (next.id + 1 == first.id || next.id == last.id + 1)
+                && bytes + next.bytes <= HARD_LIMIT_BYTES
+                && last.end_line.max(next.end_line) < start + HARD_LIMIT_LINES
+        }) {
+            let next = free.remove(at);
             bytes += next.bytes;
             *(if next.id < first.id { &mut first } else { &mut last }) = next;
         }
@@ -100,10 +86,9 @@ fn of_document(candidates: &[Candidate]) -> Vec<Passage> {
             first: first.id,
             last: last.id,
             best: best.id,
-            chunk: best.score,
+            chunk: weighed(best),
             document,
             place: u32::try_from(passages.len()).unwrap_or(u32::MAX),
-            path: best.path.clone(),
         });
     }
     passages

@@ -16,9 +16,6 @@ const PAGE: usize = 2_000;
 /// The work of one statement apart from its rows.
 const STATEMENT_WORK: usize = 50;
 
-/// The most selected documents of which each is looked at, rather than the values of all documents.
-const FEW: usize = 1_000;
-
 /// Looking for a text in a value takes at most this many nanoseconds for each byte of it, and for as
 /// many more as [`LEAST_BYTES`].
 const BYTE_NS: usize = 50;
@@ -54,11 +51,14 @@ impl Selection {
             if selection.is_empty() {
                 break;
             }
-            let fitting = match &selection.within {
-                Some(within) if within.len() <= FEW && column(&condition.key).is_some() => {
-                    holding_among(tables, pace, condition, within).await?
+            let wanted = Wanted::of(condition)?;
+            let fitting = match (&selection.within, column(&condition.key)) {
+                // One slice compares all documents that are left.
+                (Some(within), Some(column)) if within.len() <= wanted.rows => {
+                    pace.before(wanted.work).await;
+                    holding_among(tables, &wanted, column, within)?
                 }
-                _ => holding(tables, pace, condition, floor).await?,
+                _ => holding(tables, pace, condition, &wanted, floor).await?,
             };
             selection.apply(condition.operator, fitting);
         }
@@ -128,40 +128,41 @@ fn column(key: &str) -> Option<&'static str> {
     }
 }
 
-/// The texts of a condition, as JSON, and how many values are looked through for them in one slice.
-fn wanted_of(condition: &RagCondition) -> Result<(String, usize, usize), Fault> {
-    let wanted =
-        serde_json::to_string(&condition.values).map_err(|_| Fault::unwritable("A scope"))?;
-    let bytes = |value: &String| LEAST_BYTES + value.len();
-    let row_ns = condition.values.iter().map(bytes).sum::<usize>() * BYTE_NS;
-    let rows = (SLICE * 1_000 / row_ns.max(1)).clamp(1, PAGE);
-    Ok((wanted, rows, STATEMENT_WORK + rows * row_ns / 1_000))
+/// The texts of a condition.
+struct Wanted {
+    json: String,
+    /// The values that one slice looks through for them, and the work of that.
+    rows: usize,
+    work: usize,
 }
 
-/// Those of some documents whose path or language contains one of the condition's values.
-async fn holding_among<D: Database, F: AsyncFn()>(
+impl Wanted {
+    fn of(condition: &RagCondition) -> Result<Self, Fault> {
+        let json =
+            serde_json::to_string(&condition.values).map_err(|_| Fault::unwritable("A scope"))?;
+        let bytes = |value: &String| LEAST_BYTES + value.len();
+        let row_ns = condition.values.iter().map(bytes).sum::<usize>() * BYTE_NS;
+        let rows = (SLICE * 1_000 / row_ns.max(1)).clamp(1, PAGE);
+        Ok(Self { json, rows, work: STATEMENT_WORK + rows * row_ns / 1_000 })
+    }
+}
+
+/// Those of some documents whose path or language contains one of the texts.
+fn holding_among<D: Database>(
     tables: &Tables<D>,
-    pace: &mut Pace<F>,
-    condition: &RagCondition,
+    wanted: &Wanted,
+    column: &str,
     among: &Spans,
 ) -> Result<Spans, Fault> {
-    let (wanted, rows, work) = wanted_of(condition)?;
     let statement = format!(
         "WITH wanted AS MATERIALIZED (SELECT value AS part FROM json_each(?))
         SELECT json_group_array(json_array(d.first_chunk, d.first_chunk + d.chunks - 1)) AS fitting
         FROM json_each(?) AS span CROSS JOIN chunks AS c ON c.id = span.value ->> 0
         CROSS JOIN documents AS d ON d.path = c.path
-        WHERE EXISTS (SELECT 1 FROM wanted WHERE instr(d.{}, part) > 0)",
-        column(&condition.key).unwrap_or("path")
+        WHERE EXISTS (SELECT 1 FROM wanted WHERE instr(d.{column}, part) > 0)"
     );
-    let mut fitting = Vec::new();
-    for page in among.pages(rows) {
-        pace.before(work).await;
-        let page = serde_json::to_string(page).map_err(|_| Fault::unwritable("A scope"))?;
-        let row = tables.row(&statement, &[wanted.as_str().into(), page.into()])?;
-        fitting.append(&mut spans(&row, "fitting")?);
-    }
-    Ok(Spans::of(fitting))
+    let row = tables.row(&statement, &[wanted.json.as_str().into(), among.json()?.into()])?;
+    Ok(Spans::of(spans(&row, "fitting")?))
 }
 
 /// The documents of which a value contains one of the condition's.
@@ -169,23 +170,23 @@ async fn holding<D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
     pace: &mut Pace<F>,
     condition: &RagCondition,
+    wanted: &Wanted,
     floor: u64,
 ) -> Result<Spans, Fault> {
-    let (wanted, rows, work) = wanted_of(condition)?;
     let mut fitting = Vec::new();
     // The row behind which the next page begins. No value is less than the empty one.
     let mut above: [Value; 2] = ["".into(), Value::Integer(-1)];
     loop {
-        pace.before(work).await;
+        pace.before(wanted.work).await;
         let key = || Value::from(condition.key.as_str());
         let [value, first] = above.clone();
         let end = tables.database.first(
             "SELECT value, first_chunk FROM properties
             WHERE key = ? AND (value, first_chunk) > (?, ?)
             ORDER BY value, first_chunk LIMIT 1 OFFSET ?",
-            &[key(), value.clone(), first.clone(), (rows - 1).into()],
+            &[key(), value.clone(), first.clone(), (wanted.rows - 1).into()],
         )?;
-        let mut parameters = vec![wanted.as_str().into(), key(), value, first, floor.into()];
+        let mut parameters = vec![wanted.json.as_str().into(), key(), value, first, floor.into()];
         let mut page = "";
         if let Some(end) = &end {
             above = [end.get::<String>("value")?.into(), end.get::<u64>("first_chunk")?.into()];

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use serde_json::json;
 
 use super::Chunk;
-use super::fields::FIELDS;
+use super::fields::{FIELDS, RANK};
 use super::pace::{Pace, SLICE};
 use super::passages::{Candidate, Passage, passages, weighed};
 use super::scope::Selection;
@@ -172,9 +172,8 @@ impl<'t, D: Database> Ranking<'t, D> {
         parameters.push(self.candidates.into());
         let rows = self.tables.database.query(
             &format!(
-                "SELECT rowid AS id, CAST({} * -1000000000 AS INTEGER) AS score
-                FROM terms WHERE {MATCHING} {filter} ORDER BY score DESC, id LIMIT ?",
-                weighted()
+                "SELECT rowid AS id, {RANK} AS score FROM terms WHERE {MATCHING} {filter}
+                ORDER BY score DESC, id LIMIT ?"
             ),
             &parameters,
         )?;
@@ -197,7 +196,8 @@ impl<'t, D: Database> Ranking<'t, D> {
                 length(CAST(c.text AS BLOB)) AS bytes
             FROM json_each(?) AS hit CROSS JOIN chunks AS c ON c.id = hit.value ->> 0
             CROSS JOIN documents AS d ON d.path = c.path
-            WHERE c.id >= d.first_chunk AND c.id < d.first_chunk + d.chunks",
+            WHERE c.id >= d.first_chunk AND c.id < d.first_chunk + d.chunks
+            ORDER BY c.path, hit.key",
             &[best.into()],
         )?;
         let candidate = |row: &Row| {
@@ -210,10 +210,9 @@ impl<'t, D: Database> Ranking<'t, D> {
                 score: row.get("score")?,
             })
         };
-        let candidates = rows.iter().map(candidate).collect::<Result<_, _>>()?;
+        let candidates: Vec<_> = rows.iter().map(candidate).collect::<Result<_, _>>()?;
         let about_tests = speaks_of_tests(&self.terms);
-        let mut passages = passages(candidates, about_tests);
-        passages.truncate(search.limit);
+        let passages = passages(&candidates, about_tests, search.limit);
         let mut room = search.max_bytes;
         let mut chunks = self.read(&passages)?;
         for (chunk, passage) in chunks.iter_mut().zip(&passages) {
@@ -273,23 +272,21 @@ impl<'t, D: Database> Ranking<'t, D> {
         let ids: Vec<u64> = passages.iter().map(|passage| passage.best).collect();
         let ids = serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A search"))?;
         let statement = format!(
-            "SELECT rowid AS id, CAST({} * -1000000000 AS INTEGER) AS score, bm25(terms, 1, 0, 0) < 0 AS Text,
+            "SELECT rowid AS id, {RANK} AS score, bm25(terms, 1, 0, 0) < 0 AS Text,
                 bm25(terms, 0, 1, 0) < 0 AS Comments, bm25(terms, 0, 0, 1) < 0 AS Path
-            FROM terms WHERE terms MATCH ? AND +terms.rowid IN (SELECT value FROM json_each(?))",
-            weighted()
+            FROM terms WHERE terms MATCH ? AND +terms.rowid IN (SELECT value FROM json_each(?))"
         );
         let mut found = Vec::new();
         for term in self.terms.split(" OR ") {
             let parameters = [term.into(), ids.as_str().into()];
             for row in &self.tables.database.query(&statement, &parameters)? {
                 let mut fields = Vec::new();
-                for (field, _) in FIELDS {
+                for field in FIELDS {
                     fields.extend((row.get::<u8>(field)? == 1).then_some(field));
                 }
                 found.push((row.get::<u64>("id")?, row.get::<i64>("score")?, term, fields));
             }
         }
-        found.sort_by_key(|(_, score, ..)| Reverse(*score));
         for (chunk, passage) in chunks.iter_mut().zip(passages) {
             let terms = found.iter().filter(|(id, ..)| *id == passage.best);
             let terms: Vec<_> = terms
@@ -315,12 +312,6 @@ impl<'t, D: Database> Ranking<'t, D> {
 /// A score in billionths as clients see it.
 fn shown(score: i64) -> f64 {
     score as f64 / 1e9
-}
-
-/// The rank of a match, the less the better.
-fn weighted() -> String {
-    let [(_, text), (_, comments), (_, path)] = FIELDS;
-    format!("bm25(terms, {text}, {comments}, {path})")
 }
 
 /// The matches of a slice. The casts are for the object's storage, which binds numbers as doubles, for

@@ -3,6 +3,8 @@
 //! A document's chunks have consecutive ids that are never used again, so its span names it: two spans
 //! are equal or have no id in common.
 
+use crate::contract::Fault;
+
 /// The first and the last chunk of a document.
 pub(super) type Span = [u64; 2];
 
@@ -52,9 +54,9 @@ impl Spans {
         self.0.len()
     }
 
-    /// The documents, some at a time.
-    pub(super) fn pages(&self, size: usize) -> impl Iterator<Item = &[Span]> {
-        self.0.chunks(size)
+    /// The set as a JSON array.
+    pub(super) fn json(&self) -> Result<String, Fault> {
+        serde_json::to_string(&self.0).map_err(|_| Fault::unwritable("A scope"))
     }
 
     /// The first id from `from` up to `end` that the set covers, and the id behind the last one.
