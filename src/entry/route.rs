@@ -208,19 +208,19 @@ pub(super) fn no_such_endpoint() -> Fault {
     Fault::new(ErrorCode::NotFound, message)
 }
 
-/// Whether the query of a stream's target asks for progress events.
+/// Whether the query of a target has `true` for a member: `Progress` of a stream, `Explain` of a search.
 ///
 /// # Errors
 /// `invalid_field` for a value that is neither `true` nor `false`.
-pub(super) fn asks_for_progress(target: &str) -> Result<bool, Fault> {
+pub(super) fn asks_for(name: &str, target: &str) -> Result<bool, Fault> {
     let query = target.split_once('?').map_or("", |(_, query)| query);
-    let value = query.split('&').find_map(|member| member.strip_prefix("Progress="));
+    let value = query.split('&').find_map(|member| member.strip_prefix(name)?.strip_prefix('='));
     match value.map(decoded).transpose()?.as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
         Some(_) => {
-            let message = "Progress must be true or false.";
-            Err(Fault::new(ErrorCode::InvalidField, message).at("/Progress"))
+            let message = format!("{name} must be true or false.");
+            Err(Fault::new(ErrorCode::InvalidField, message).at(format!("/{name}")))
         }
     }
 }

@@ -14,7 +14,7 @@ use super::export::Export;
 use super::front_door::object_failed;
 use super::request::RequestHead;
 use super::response::{JSON, Response, refusal_line};
-use super::route::{Route, SessionRoute, asks_for_progress};
+use super::route::{Route, SessionRoute, asks_for};
 use super::session_host::SessionHost;
 use super::submission::{Asked, Delivery};
 use crate::contract::event_frames::END;
@@ -96,7 +96,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let epoch = self.epoch.get();
         let route = Route::find(head.method, head.target())?;
         let streams = matches!(route, Route::Execute | Route::Session(_, SessionRoute::Stream(_)));
-        let progress = streams && asks_for_progress(head.target())?;
+        let progress = streams && asks_for("Progress", head.target())?;
         let mut context = source.context(self.platform.as_ref(), head.origin()).await?;
         let mut since = self.platform.now_ms();
         let reply = match route {

@@ -11,7 +11,7 @@ use super::admission_context::ContextSource;
 use super::front_door::object_failed;
 use super::request::RequestHead;
 use super::response::{PlainResponse, Response, refusal_line};
-use super::route::{Route, WorkspaceRoute};
+use super::route::{Route, WorkspaceRoute, asks_for};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
     ComparisonReading, ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits,
@@ -71,7 +71,7 @@ impl<D: Database> WorkspaceHost<D> {
             let search = parse_search(&body.await.map_err(|_| object_failed())?)?;
             // The turn that asks keeps its own bound in bytes.
             let limit = search.limit.unwrap_or(limits::CHUNKS);
-            let found = self.found(platform, &search, limit, usize::MAX).await?;
+            let found = self.found(platform, &search, (limit, usize::MAX), false).await?;
             return Ok(shown(&BTreeMap::from([("Chunks", found)])));
         }
         let Route::Workspace(workspace, route) = Route::find(head.method, head.target())? else {
@@ -100,7 +100,8 @@ impl<D: Database> WorkspaceHost<D> {
             }
             WorkspaceRoute::Search => {
                 let catalog = source.catalog(platform).await?;
-                self.search(platform, &catalog, &workspace, &body).await
+                let explain = asks_for("Explain", head.target())?;
+                self.search(platform, &catalog, &workspace, (&body, explain)).await
             }
             WorkspaceRoute::Compare => self.compare(pace, &body).await,
             WorkspaceRoute::Counts => Ok(shown(&self.index.counts(pace).await?)),
@@ -163,7 +164,7 @@ impl<D: Database> WorkspaceHost<D> {
         platform: &P,
         catalog: &Catalog,
         workspace_id: &str,
-        body: &[u8],
+        (body, explain): (&[u8], bool),
     ) -> Result<InvokeResult, Vec<Fault>> {
         let search = parse_search(body)?;
         let agent = catalog
@@ -172,7 +173,8 @@ impl<D: Database> WorkspaceHost<D> {
         let retrieval = agent.map(|agent| agent.retrieval.clone()).unwrap_or_default();
         if retrieval.source == RetrievalSource::Index {
             let limit = search.limit.unwrap_or(retrieval.limit as usize);
-            let found = self.found(platform, &search, limit, retrieval.max_bytes as usize).await?;
+            let bounds = (limit, retrieval.max_bytes as usize);
+            let found = self.found(platform, &search, bounds, explain).await?;
             return Ok(shown(&BTreeMap::from([("Chunks", found)])));
         }
         let question = Question {
@@ -196,12 +198,13 @@ impl<D: Database> WorkspaceHost<D> {
         &self,
         platform: &P,
         search: &SearchRequest,
-        limit: usize,
-        max_bytes: usize,
+        (limit, max_bytes): (usize, usize),
+        explain: bool,
     ) -> Result<Vec<Chunk>, Fault> {
         let pace = &mut Pace::new(async || platform.idle().await);
         let scope = search.rag_scope.as_ref();
-        self.index.search(pace, Search { query: &search.query, scope, limit, max_bytes }).await
+        let search = Search { query: &search.query, scope, limit, max_bytes, explain };
+        self.index.search(pace, search).await
     }
 }
 

@@ -1,10 +1,11 @@
 //! A chunk (AGN-002, AGN-003 §3): what retrieval finds and composition shows.
 
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// A piece of text that the model may read and cite, as clients see it and retrieval services send
 /// it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Chunk {
     /// Path relative to the workspace's root.
@@ -18,6 +19,13 @@ pub struct Chunk {
     pub language: String,
     /// The text.
     pub text: String,
+    /// How well it answers, where a workspace's own index says so; the more, the better.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// What made the score, where that was asked for:
+    /// `{"Chunk","Document","Place","Terms":[{"Term","Score","Fields"}]}`.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub explain: Option<Value>,
 }
 
 fn empty_for_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

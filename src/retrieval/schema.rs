@@ -3,7 +3,7 @@
 //! Architecture Invariant: a version once published is never edited; a change is a new entry.
 
 /// `VERSIONS[n]` brings a database from version n to version n + 1.
-pub(super) const VERSIONS: &[&[&str]] = &[FIRST, SECOND, THIRD, FOURTH];
+pub(super) const VERSIONS: &[&[&str]] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 const FIRST: &[&str] = &[
     // One row.
@@ -71,17 +71,31 @@ const THIRD: &[&str] = &[
 /// `sha256` is the hash of the contents as they were sent; empty for those of an older version.
 const FOURTH: &[&str] = &["ALTER TABLE documents ADD COLUMN sha256 TEXT NOT NULL DEFAULT ''"];
 
+const FIFTH: &[&str] = &[
+    // The search index has comments and headings apart from the other lines.
+    "DROP TABLE terms",
+    "CREATE VIRTUAL TABLE terms USING fts5 (
+        text, comments, path,
+        content = '', contentless_delete = 1,
+        tokenize = 'porter unicode61 remove_diacritics 2'
+    )",
+    // `terms` lacks the chunks up to this id; 0 when it has all.
+    "ALTER TABLE index_state ADD COLUMN unindexed INTEGER NOT NULL DEFAULT 0",
+    "UPDATE index_state SET unindexed = next_chunk - 1",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published version, runs of white space as one space.
-    const PUBLISHED: [&str; 4] = [
+    const PUBLISHED: [&str; 5] = [
         "0a8b1431d5b0c13fe636b3e7c62d1a0e087ce55015f936454d76275e320cd44a",
         "db696beab74ed1ce61d375fce5f012d9eaabadfbcff75b2975d58bc70cce590d",
         "6f9e3a37c1269a9cb550c7c9ed6ff9372a7b27d8d439c9a2c927b2a9f81eddd1",
         "eba34971e02f7ca3dfdc3113473aaecca398dd4cd60e680c97d001d10f4d116a",
+        "90ecd5a0eb72caee5a53eadff58e42d84a3103f67f78de53246f4bdc91381c36",
     ];
 
     #[test]

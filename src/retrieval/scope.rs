@@ -51,7 +51,15 @@ impl Selection {
             if selection.is_empty() {
                 break;
             }
-            let fitting = holding(tables, pace, condition, floor).await?;
+            let wanted = Wanted::of(condition)?;
+            let fitting = match (&selection.within, column(&condition.key)) {
+                // One slice compares all documents that are left.
+                (Some(within), Some(column)) if within.len() <= wanted.rows => {
+                    pace.before(wanted.work).await;
+                    holding_among(tables, &wanted, column, within)?
+                }
+                _ => holding(tables, pace, condition, &wanted, floor).await?,
+            };
             selection.apply(condition.operator, fitting);
         }
         Ok(selection)
@@ -111,32 +119,74 @@ async fn equal_to<D: Database, F: AsyncFn()>(
     Ok(Spans::of(fitting))
 }
 
+/// The column of `documents` for a key of which each has one value.
+fn column(key: &str) -> Option<&'static str> {
+    match key {
+        "Path" => Some("path"),
+        "Language" => Some("language"),
+        _ => None,
+    }
+}
+
+/// The texts of a condition.
+struct Wanted {
+    json: String,
+    /// The values that one slice looks through for them, and the work of that.
+    rows: usize,
+    work: usize,
+}
+
+impl Wanted {
+    fn of(condition: &RagCondition) -> Result<Self, Fault> {
+        let json =
+            serde_json::to_string(&condition.values).map_err(|_| Fault::unwritable("A scope"))?;
+        let bytes = |value: &String| LEAST_BYTES + value.len();
+        let row_ns = condition.values.iter().map(bytes).sum::<usize>() * BYTE_NS;
+        let rows = (SLICE * 1_000 / row_ns.max(1)).clamp(1, PAGE);
+        Ok(Self { json, rows, work: STATEMENT_WORK + rows * row_ns / 1_000 })
+    }
+}
+
+/// Those of some documents whose path or language contains one of the texts.
+fn holding_among<D: Database>(
+    tables: &Tables<D>,
+    wanted: &Wanted,
+    column: &str,
+    among: &Spans,
+) -> Result<Spans, Fault> {
+    let statement = format!(
+        "WITH wanted AS MATERIALIZED (SELECT value AS part FROM json_each(?))
+        SELECT json_group_array(json_array(d.first_chunk, d.first_chunk + d.chunks - 1)) AS fitting
+        FROM json_each(?) AS span CROSS JOIN chunks AS c ON c.id = span.value ->> 0
+        CROSS JOIN documents AS d ON d.path = c.path
+        WHERE EXISTS (SELECT 1 FROM wanted WHERE instr(d.{column}, part) > 0)"
+    );
+    let row = tables.row(&statement, &[wanted.json.as_str().into(), among.json()?.into()])?;
+    Ok(Spans::of(spans(&row, "fitting")?))
+}
+
 /// The documents of which a value contains one of the condition's.
 async fn holding<D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
     pace: &mut Pace<F>,
     condition: &RagCondition,
+    wanted: &Wanted,
     floor: u64,
 ) -> Result<Spans, Fault> {
-    let wanted =
-        serde_json::to_string(&condition.values).map_err(|_| Fault::unwritable("A scope"))?;
-    let bytes = |value: &String| LEAST_BYTES + value.len();
-    let row_ns = condition.values.iter().map(bytes).sum::<usize>() * BYTE_NS;
-    let rows = (SLICE * 1_000 / row_ns.max(1)).clamp(1, PAGE);
     let mut fitting = Vec::new();
     // The row behind which the next page begins. No value is less than the empty one.
     let mut above: [Value; 2] = ["".into(), Value::Integer(-1)];
     loop {
-        pace.before(STATEMENT_WORK + rows * row_ns / 1_000).await;
+        pace.before(wanted.work).await;
         let key = || Value::from(condition.key.as_str());
         let [value, first] = above.clone();
         let end = tables.database.first(
             "SELECT value, first_chunk FROM properties
             WHERE key = ? AND (value, first_chunk) > (?, ?)
             ORDER BY value, first_chunk LIMIT 1 OFFSET ?",
-            &[key(), value.clone(), first.clone(), (rows - 1).into()],
+            &[key(), value.clone(), first.clone(), (wanted.rows - 1).into()],
         )?;
-        let mut parameters = vec![wanted.as_str().into(), key(), value, first, floor.into()];
+        let mut parameters = vec![wanted.json.as_str().into(), key(), value, first, floor.into()];
         let mut page = "";
         if let Some(end) = &end {
             above = [end.get::<String>("value")?.into(), end.get::<u64>("first_chunk")?.into()];

@@ -6,19 +6,28 @@
 
 use std::cmp::Reverse;
 
+use serde_json::json;
+
 use super::Chunk;
+use super::fields::{FIELDS, RANK};
 use super::pace::{Pace, SLICE};
+use super::passages::{Candidate, Passage, passages, weighed};
 use super::scope::Selection;
 use super::spans::Spans;
 use super::tables::{State, Tables};
-use super::terms::match_expression;
+use super::terms::{match_expression, speaks_of_tests};
 use crate::contract::{Fault, RagScope};
-use crate::ports::{Database, Value};
+use crate::ports::{Database, Row, Value};
 
 /// The nanoseconds that ranking a match takes for each term of the query, and besides as many as
 /// [`MATCH_TERMS`].
 const TERM_NS: usize = 200;
 const MATCH_TERMS: usize = 5;
+
+/// The chunks that are looked at for each that is wanted, and the least number that counts as wanted: the
+/// best chunk is the same, however many are asked for.
+const CANDIDATES: usize = 16;
+const LEAST_LIMIT: usize = 8;
 
 /// What to search for.
 #[derive(Clone, Copy, Debug)]
@@ -31,16 +40,8 @@ pub struct Search<'a> {
     pub limit: usize,
     /// The most bytes of text in all.
     pub max_bytes: usize,
-}
-
-/// A chunk that was found, in rank order. Path and line order equal scores, so the same index always
-/// gives the same chunks.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Hit {
-    score: Reverse<i64>,
-    path: String,
-    start_line: u64,
-    id: u64,
+    /// Whether each chunk is to say what made its score.
+    pub explain: bool,
 }
 
 /// The best chunks, best first. A chunk that does not fit into what is left of `max_bytes` is passed
@@ -55,10 +56,12 @@ pub(super) async fn found<D: Database, F: AsyncFn()>(
         return Ok(Vec::new());
     }
     let conditions = search.scope.map_or(&[][..], |scope| &scope.conditions);
+    tables.index_all(pace).await?;
     if !conditions.is_empty() {
         tables.describe_all(pace).await?;
     }
-    let mut ranking = Ranking::new(tables, terms, search.limit);
+    let candidates = search.limit.max(LEAST_LIMIT).saturating_mul(CANDIDATES);
+    let mut ranking = Ranking::new(tables, terms, candidates);
     let (mut ranked, mut passed_over) = (0, Spans::default());
     loop {
         let State { next_chunk: end, hidden } = tables.state()?;
@@ -66,7 +69,7 @@ pub(super) async fn found<D: Database, F: AsyncFn()>(
         passed_over.leave_out(&hidden);
         let from = passed_over.first().unwrap_or(ranked);
         if from >= end {
-            return ranking.chunks(search.max_bytes);
+            return ranking.chunks(search);
         }
         let mut selection = Selection::of(tables, pace, conditions, from).await?;
         selection.leave_out(&hidden);
@@ -82,14 +85,16 @@ struct Ranking<'t, D> {
     terms: String,
     /// The nanoseconds that ranking a match takes.
     match_ns: usize,
-    limit: usize,
-    best: Vec<Hit>,
+    candidates: usize,
+    /// Their scores, in billionths, and their ids, best first. Equal ones stand in the order in which they
+    /// were written.
+    best: Vec<(Reverse<i64>, u64)>,
 }
 
 impl<'t, D: Database> Ranking<'t, D> {
-    fn new(tables: &'t Tables<D>, terms: String, limit: usize) -> Self {
+    fn new(tables: &'t Tables<D>, terms: String, candidates: usize) -> Self {
         let match_ns = TERM_NS * (MATCH_TERMS + 1 + terms.matches(" OR ").count());
-        Self { tables, terms, match_ns, limit, best: Vec::new() }
+        Self { tables, terms, match_ns, candidates, best: Vec::new() }
     }
 
     /// The most matches that one slice ranks.
@@ -107,6 +112,15 @@ impl<'t, D: Database> Ranking<'t, D> {
     ) -> Result<(), Fault> {
         let mut from = floor;
         while from < end {
+            // A scope is searched from its first chunk to its last.
+            let (begin, end) = match &selection.within {
+                Some(within) => match within.bounds(from, end) {
+                    Some(bounds) => bounds,
+                    None => break,
+                },
+                None => (from, end),
+            };
+            from = begin;
             let matches = self.most_matches().min(end - from) as usize;
             pace.before(matches * self.match_ns / 1_000).await;
             let to = self.slice_end(from, end)?;
@@ -155,62 +169,149 @@ impl<'t, D: Database> Ranking<'t, D> {
     ) -> Result<(), Fault> {
         let mut parameters = vec![self.terms.as_str().into(), from.into(), to.into()];
         parameters.extend(ids);
-        parameters.push(self.limit.into());
+        parameters.push(self.candidates.into());
         let rows = self.tables.database.query(
             &format!(
-                "SELECT c.id AS id, c.path AS path, c.start_line AS start_line,
-                    CAST(bm25(terms) * -1000000 AS INTEGER) AS score
-                FROM terms CROSS JOIN chunks AS c ON c.id = terms.rowid
-                WHERE {MATCHING} {filter}
-                ORDER BY score DESC, c.path, c.start_line LIMIT ?"
+                "SELECT rowid AS id, {RANK} AS score FROM terms WHERE {MATCHING} {filter}
+                ORDER BY score DESC, id LIMIT ?"
             ),
             &parameters,
         )?;
         // A slice that is ranked again replaces what it gave.
-        self.best.retain(|hit| hit.id < from || hit.id >= to);
+        self.best.retain(|(_, id)| *id < from || *id >= to);
         for row in &rows {
-            self.best.push(Hit {
-                score: Reverse(row.get("score")?),
-                path: row.get("path")?,
-                start_line: row.get("start_line")?,
-                id: row.get("id")?,
-            });
+            self.best.push((Reverse(row.get("score")?), row.get("id")?));
         }
         self.best.sort_unstable();
-        self.best.truncate(self.limit);
+        self.best.truncate(self.candidates);
         Ok(())
     }
 
-    /// The best chunks of those that their documents still have.
-    fn chunks(&self, max_bytes: usize) -> Result<Vec<Chunk>, Fault> {
-        let ids: Vec<u64> = self.best.iter().map(|hit| hit.id).collect();
-        let ids = serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A search"))?;
+    /// The best passages of the chunks that their documents still have.
+    fn chunks(&self, search: Search<'_>) -> Result<Vec<Chunk>, Fault> {
+        let best: Vec<_> = self.best.iter().map(|(score, id)| (id, score.0)).collect();
+        let best = serde_json::to_string(&best).map_err(|_| Fault::unwritable("A search"))?;
         let rows = self.tables.database.query(
-            "SELECT c.path, c.start_line, c.end_line, c.text, d.language
-            FROM json_each(?) AS hit CROSS JOIN chunks AS c ON c.id = hit.value
+            "SELECT c.id, c.path, c.start_line, c.end_line, hit.value ->> 1 AS score,
+                length(CAST(c.text AS BLOB)) AS bytes
+            FROM json_each(?) AS hit CROSS JOIN chunks AS c ON c.id = hit.value ->> 0
             CROSS JOIN documents AS d ON d.path = c.path
             WHERE c.id >= d.first_chunk AND c.id < d.first_chunk + d.chunks
-            ORDER BY hit.key",
-            &[ids.into()],
+            ORDER BY c.path, hit.key",
+            &[best.into()],
         )?;
-        let mut room = max_bytes;
-        let mut chunks = Vec::new();
-        for row in &rows {
-            let text: String = row.get("text")?;
-            if text.len() > room {
-                continue;
-            }
-            room -= text.len();
-            chunks.push(Chunk {
+        let candidate = |row: &Row| {
+            Ok::<_, Fault>(Candidate {
+                id: row.get("id")?,
                 path: row.get("path")?,
                 start_line: row.get("start_line")?,
                 end_line: row.get("end_line")?,
+                bytes: row.get("bytes")?,
+                score: row.get("score")?,
+            })
+        };
+        let candidates: Vec<_> = rows.iter().map(candidate).collect::<Result<_, _>>()?;
+        let about_tests = speaks_of_tests(&self.terms);
+        let passages = passages(&candidates, about_tests, search.limit);
+        let mut room = search.max_bytes;
+        let mut chunks = self.read(&passages)?;
+        for (chunk, passage) in chunks.iter_mut().zip(&passages) {
+            chunk.score = Some(shown(passage.score()));
+        }
+        if search.explain {
+            self.explain(&passages, &mut chunks, about_tests)?;
+        }
+        chunks.retain(|chunk| {
+            let left = room.checked_sub(chunk.text.len());
+            room = left.unwrap_or(room);
+            left.is_some()
+        });
+        Ok(chunks)
+    }
+
+    /// The passages as clients see them.
+    fn read(&self, passages: &[Passage]) -> Result<Vec<Chunk>, Fault> {
+        let ids: Vec<_> = passages.iter().map(|passage| [passage.first, passage.last]).collect();
+        let ids = serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A search"))?;
+        let rows = self.tables.database.query(
+            "SELECT c.path, c.start_line, c.end_line, c.text, d.language, hit.value ->> 0 < c.id AS more
+            FROM json_each(?) AS hit CROSS JOIN chunks AS c
+                ON c.id BETWEEN hit.value ->> 0 AND hit.value ->> 1
+            CROSS JOIN documents AS d ON d.path = c.path
+            ORDER BY hit.key, c.id",
+            &[ids.into()],
+        )?;
+        let mut chunks: Vec<Chunk> = Vec::new();
+        for row in &rows {
+            let (end_line, text) = (row.get("end_line")?, row.get::<String>("text")?);
+            let goes_on = row.get::<u8>("more")? == 1;
+            if let Some(chunk) = chunks.last_mut().filter(|_| goes_on) {
+                chunk.end_line = end_line;
+                chunk.text.push_str(&text);
+                continue;
+            }
+            chunks.push(Chunk {
+                path: row.get("path")?,
+                start_line: row.get("start_line")?,
+                end_line,
                 language: row.get("language")?,
                 text,
+                ..Chunk::default()
             });
         }
         Ok(chunks)
     }
+
+    /// Says of each passage what made its score: the terms of its best chunk, and its document.
+    fn explain(
+        &self,
+        passages: &[Passage],
+        chunks: &mut [Chunk],
+        about_tests: bool,
+    ) -> Result<(), Fault> {
+        let ids: Vec<u64> = passages.iter().map(|passage| passage.best).collect();
+        let ids = serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A search"))?;
+        let statement = format!(
+            "SELECT rowid AS id, {RANK} AS score, bm25(terms, 1, 0, 0) < 0 AS Text,
+                bm25(terms, 0, 1, 0) < 0 AS Comments, bm25(terms, 0, 0, 1) < 0 AS Path
+            FROM terms WHERE terms MATCH ? AND +terms.rowid IN (SELECT value FROM json_each(?))"
+        );
+        let mut found = Vec::new();
+        for term in self.terms.split(" OR ") {
+            let parameters = [term.into(), ids.as_str().into()];
+            for row in &self.tables.database.query(&statement, &parameters)? {
+                let mut fields = Vec::new();
+                for field in FIELDS {
+                    fields.extend((row.get::<u8>(field)? == 1).then_some(field));
+                }
+                found.push((row.get::<u64>("id")?, row.get::<i64>("score")?, term, fields));
+            }
+        }
+        for (chunk, passage) in chunks.iter_mut().zip(passages) {
+            let terms = found.iter().filter(|(id, ..)| *id == passage.best);
+            let terms: Vec<_> = terms
+                .map(|(_, score, term, fields)| {
+                    json!({
+                        "Term": term.trim_matches('"'),
+                        "Score": shown(weighed(*score, &chunk.path, about_tests)),
+                        "Fields": fields,
+                    })
+                })
+                .collect();
+            chunk.explain = Some(json!({
+                "Chunk": shown(passage.chunk),
+                "Document": shown(passage.document),
+                "Place": passage.place,
+                "Terms": terms,
+            }));
+        }
+        Ok(())
+    }
+}
+
+/// A score in billionths as clients see it.
+fn shown(score: i64) -> f64 {
+    score as f64 / 1e9
 }
 
 /// The matches of a slice. The casts are for the object's storage, which binds numbers as doubles, for
@@ -220,10 +321,11 @@ const MATCHING: &str =
 
 /// Limits a slice to the chunks of the bound spans. The unary `+` keeps SQLite from a query of FTS5 for
 /// each id.
-const WITHIN: &str = "AND +c.id IN (SELECT p.id FROM json_each(?) AS span CROSS JOIN chunks AS p
+const WITHIN: &str =
+    "AND +terms.rowid IN (SELECT p.id FROM json_each(?) AS span CROSS JOIN chunks AS p
     ON p.id BETWEEN span.value ->> 0 AND span.value ->> 1)";
 
 /// The same, for all chunks but these.
 const WITHOUT: &str =
-    "AND +c.id NOT IN (SELECT p.id FROM json_each(?) AS span CROSS JOIN chunks AS p
+    "AND +terms.rowid NOT IN (SELECT p.id FROM json_each(?) AS span CROSS JOIN chunks AS p
     ON p.id BETWEEN span.value ->> 0 AND span.value ->> 1)";

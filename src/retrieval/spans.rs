@@ -3,6 +3,8 @@
 //! A document's chunks have consecutive ids that are never used again, so its span names it: two spans
 //! are equal or have no id in common.
 
+use crate::contract::Fault;
+
 /// The first and the last chunk of a document.
 pub(super) type Span = [u64; 2];
 
@@ -45,6 +47,22 @@ impl Spans {
         let mut both = std::mem::take(&mut self.0);
         both.extend(other.0);
         *self = Self::of(both);
+    }
+
+    /// The number of documents.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The set as a JSON array.
+    pub(super) fn json(&self) -> Result<String, Fault> {
+        serde_json::to_string(&self.0).map_err(|_| Fault::unwritable("A scope"))
+    }
+
+    /// The first id from `from` up to `end` that the set covers, and the id behind the last one.
+    pub(super) fn bounds(&self, from: u64, end: u64) -> Option<(u64, u64)> {
+        let (covered, _) = self.between(from, end);
+        Some((covered.first()?[0], covered.last()?[1] + 1))
     }
 
     /// The ids from `from` up to `end` that the set covers: spans as long as possible, and their length

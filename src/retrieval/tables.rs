@@ -5,11 +5,19 @@
 
 use std::cell::Cell;
 
+use super::fields::text_and_comments;
 use super::pace::Pace;
 use super::schema::VERSIONS;
 use super::spans::{Span, Spans};
+use super::terms::searchable;
 use crate::contract::Fault;
 use crate::ports::{Database, Row, Value, storage_failed, unreadable};
+
+/// The most chunks that one step writes, and the most that it deletes.
+pub(super) const STEP_CHUNKS: usize = 128;
+
+/// The work of a chunk that is written or deleted.
+pub(super) const CHUNK_WORK: usize = 100;
 
 /// The documents that one step describes, after their workspace was brought to its present form.
 const STEP_DOCUMENTS: usize = 16;
@@ -173,6 +181,46 @@ impl<D: Database> Tables<D> {
             WHERE (key, value, first_chunk) IN (SELECT key, value, first_chunk FROM held)"
         );
         self.database.execute(&statement, &[path.into()])
+    }
+
+    /// Writes the terms of a chunk, whose document's path is `searchable` already.
+    pub(super) fn index_chunk(&self, id: u64, text: &str, path: &str) -> Result<(), Fault> {
+        let (text, comments) = text_and_comments(text);
+        self.database.execute(
+            "INSERT INTO terms (rowid, text, comments, path) VALUES (?, ?, ?, ?)",
+            &[id.into(), text.into(), comments.into(), path.into()],
+        )
+    }
+
+    /// Indexes the chunks that an older version wrote, the last ones first. A search looks for terms;
+    /// whatever else an index does, it does without.
+    pub(super) async fn index_all<F: AsyncFn()>(&self, pace: &mut Pace<F>) -> Result<(), Fault> {
+        let era = self.era();
+        loop {
+            let row = self.row("SELECT unindexed FROM index_state", &[])?;
+            let last: u64 = row.get("unindexed")?;
+            if last == 0 {
+                return Ok(());
+            }
+            pace.before(STEP_CHUNKS * CHUNK_WORK).await;
+            self.step(era, || {
+                let bounds: [Value; 2] = [last.into(), STEP_CHUNKS.into()];
+                // FTS5 writes down what it has before an id that is less than the one above.
+                let rows = self.database.query(
+                    "SELECT * FROM (SELECT id, path, text FROM chunks WHERE id <= ?
+                        ORDER BY id DESC LIMIT ?) ORDER BY id",
+                    &bounds,
+                )?;
+                let first = rows.first().map(|row| row.get::<u64>("id")).transpose()?;
+                for row in &rows {
+                    let (text, path): (String, String) = (row.get("text")?, row.get("path")?);
+                    self.index_chunk(row.get("id")?, &text, &searchable(&path))?;
+                }
+                let statement = "UPDATE index_state SET unindexed = ?";
+                let left = first.map_or(0, |first| first.saturating_sub(1));
+                self.database.execute(statement, &[left.into()])
+            })?;
+        }
     }
 
     /// Deletes the tables.

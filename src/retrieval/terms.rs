@@ -39,6 +39,12 @@ const STOP_WORDS: &[&str] = &[
 /// A text with spaces between the words of its identifiers, as FTS5 indexes it.
 pub fn searchable(text: &str) -> String {
     let mut parted = String::with_capacity(text.len() + text.len() / 8);
+    add_searchable(text, &mut parted);
+    parted
+}
+
+/// Writes a text behind another one, with spaces between the words of its identifiers.
+pub(super) fn add_searchable(text: &str, parted: &mut String) {
     let mut rest = text.chars();
     let mut last = ' ';
     while let Some(c) = rest.next() {
@@ -48,7 +54,14 @@ pub fn searchable(text: &str) -> String {
         parted.push(c);
         last = c;
     }
-    parted
+}
+
+/// Whether a path or an expression has a word for tests.
+pub(super) fn speaks_of_tests(text: &str) -> bool {
+    let words = ["test", "tests", "tested", "testing"];
+    let parted = searchable(text);
+    let mut all = parted.split(|c: char| !is_letter_or_digit(c));
+    all.any(|word| words.iter().any(|test| word.eq_ignore_ascii_case(test)))
 }
 
 /// The FTS5 expression for a query; `None` when the query has no terms.

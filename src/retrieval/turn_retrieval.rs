@@ -166,6 +166,7 @@ mod tests {
             end_line: 2,
             language: String::new(),
             text: "x".repeat(bytes),
+            ..Chunk::default()
         }
     }
 

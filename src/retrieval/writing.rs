@@ -14,7 +14,7 @@ use super::chunking::{HARD_LIMIT_BYTES, Piece, pieces};
 use super::language_of;
 use super::pace::Pace;
 use super::spans::Span;
-use super::tables::Tables;
+use super::tables::{CHUNK_WORK, STEP_CHUNKS, Tables};
 use super::terms::searchable;
 use crate::contract::{Document, Fault};
 use crate::encoding::{TextHashes, TextHashing};
@@ -24,14 +24,8 @@ use crate::ports::{Database, Value};
 /// when it is sent again.
 pub(super) const RULES: u32 = 1;
 
-/// The most chunks that one step writes, and the most that it deletes.
-const STEP_CHUNKS: usize = 128;
-
 /// The most documents that one step removes.
 const STEP_DOCUMENTS: usize = 32;
-
-/// The work of a chunk that is written or deleted.
-const CHUNK_WORK: usize = 100;
 
 /// The values of properties whose writing costs as much as that of a chunk.
 const CHUNK_VALUES: usize = 16;
@@ -314,10 +308,7 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
                     piece.text.into(),
                 ],
             )?;
-            self.tables.database.execute(
-                "INSERT INTO terms (rowid, text, path) VALUES (?, ?, ?)",
-                &[id.into(), searchable(piece.text).into(), path_terms.as_str().into()],
-            )?;
+            self.tables.index_chunk(id, piece.text, &path_terms)?;
         }
         Ok(())
     }

@@ -389,6 +389,7 @@ fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
             end_line: 41,
             language: "rust".to_owned(),
             text: "/// ```\n/// x".to_owned(),
+            ..Chunk::default()
         },
         Chunk {
             path: "src/main.cs".to_owned(),
@@ -396,6 +397,7 @@ fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
             end_line: 7,
             language: "csharp".to_owned(),
             text: "}".to_owned(),
+            ..Chunk::default()
         },
     ];
     let retrieved = Retrieved { chunks, ..Retrieved::default() };
@@ -436,6 +438,7 @@ fn a_retrieved_chunk_is_shown_as_if_the_request_had_brought_it() {
         end_line: lines,
         language: "markdown".to_owned(),
         text: text.to_owned(),
+        ..Chunk::default()
     };
     let both = [chunk("docs/a.md", 2, "# A \"quoted\"\n\tone\n"), chunk("docs/b.md", 1, "B\n")];
     let material = TurnMaterial { solution_context: Some("S"), ..later() };

@@ -46,6 +46,24 @@ fn documents_are_put_found_counted_and_removed() {
 }
 
 #[test]
+fn a_search_says_how_well_each_chunk_answers_and_why() {
+    let bed = Bed::new();
+    put(&bed, json!([{ "Path": "src/invoice.rs", "Contents": "pub struct InvoiceManager;\n" }]));
+    let asked = |query: &str| {
+        let target = format!("/workspaces/w/search{query}");
+        bed.asked("POST", &target, r#"{"Query":"invoices"}"#)
+    };
+    let chunk = |query: &str| asked(query).result()["Chunks"][0].clone();
+    let (plain, explained) = (chunk(""), chunk("?Explain=true"));
+    assert!(plain["Score"].as_f64().unwrap() > 0.0);
+    assert_eq!((&plain["Explain"], &plain["Score"]), (&Value::Null, &explained["Score"]));
+    let term = &explained["Explain"]["Terms"][0];
+    assert_eq!((&term["Term"], &term["Fields"]), (&json!("invoices"), &json!(["Text", "Path"])));
+    assert_eq!(chunk("?Explain=false"), plain);
+    assert_eq!(asked("?Explain=1").failure(), (400, "invalid_field"));
+}
+
+#[test]
 fn a_client_sends_what_a_comparison_needs() {
     let bed = Bed::new();
     let compared = |list: &[(&str, &Value)]| {

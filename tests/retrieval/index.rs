@@ -76,11 +76,12 @@ fn what_a_long_line_holds_at_its_end_is_indexed_again_when_it_changes() {
 }
 
 /// The same index in the form of each published version, oldest first.
-const VERSIONS: [&str; 4] = [
+const VERSIONS: [&str; 5] = [
     include_str!("../fixtures/storage/index_version_1.sql"),
     include_str!("../fixtures/storage/index_version_2.sql"),
     include_str!("../fixtures/storage/index_version_3.sql"),
     include_str!("../fixtures/storage/index_version_4.sql"),
+    include_str!("../fixtures/storage/index_version_5.sql"),
 ];
 
 /// Every column of every table.
@@ -126,6 +127,8 @@ fn an_index_of_any_version_is_brought_to_the_present_one() {
         assert_eq!(index.counts().unwrap(), counts);
         assert_eq!(paths(&index, "invoice manager"), ["docs/ddr.md", "src/bill.rs", "src/bill.rs"]);
         assert_eq!(columns(&storage), columns(&new), "version {version}");
+        let all = |storage| Index::new(storage).search("an invoice bills", None, 8, usize::MAX);
+        assert_eq!(all(&storage).unwrap(), all(&new).unwrap(), "version {version}");
         // The index over the properties is complete when a scope first asks for it.
         let of_kind = super::scope::scope(&[("Kind", RagOperator::Equal, &["ddr"])]);
         let found = index.search("invoice", Some(&of_kind), 8, usize::MAX).unwrap();

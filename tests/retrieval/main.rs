@@ -15,6 +15,7 @@ mod bodies;
 mod chunking;
 mod comparing;
 mod index;
+mod ranking;
 mod scope;
 mod search;
 mod slices;
@@ -61,7 +62,7 @@ impl<D: Database> Index<D> {
         limit: usize,
         max_bytes: usize,
     ) -> Result<Vec<Chunk>, Fault> {
-        let search = Search { query, scope, limit, max_bytes };
+        let search = Search { query, scope, limit, max_bytes, explain: false };
         done(self.0.search(&mut Pace::new(async || ()), search))
     }
 }

@@ -30,7 +30,7 @@ fn a_chunk_comes_with_its_place_language_and_text() {
     let index = index_of(&[document("notes.md", &text)]);
     let found = index.search("needle", None, 8, usize::MAX).unwrap();
     assert_eq!(found.len(), 1);
-    let Chunk { path, start_line, end_line, language, text: chunk } = &found[0];
+    let Chunk { path, start_line, end_line, language, text: chunk, .. } = &found[0];
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     assert_eq!((path.as_str(), language.as_str()), ("notes.md", "markdown"));
     assert_eq!(*chunk, lines[start_line - 1..*end_line].concat());

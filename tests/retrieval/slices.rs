@@ -57,7 +57,7 @@ impl<'s> Slices<'s> {
 const WORST: Duration = Duration::from_secs(2);
 
 fn all(scope: Option<&RagScope>) -> Search<'_> {
-    Search { query: "alpha", scope, limit: 100, max_bytes: usize::MAX }
+    Search { query: "alpha", scope, limit: 100, max_bytes: usize::MAX, explain: false }
 }
 
 fn searched(index: &ChunkIndex<&Storage>, slices: &Slices<'_>, search: Search<'_>) -> Vec<Chunk> {
@@ -128,6 +128,31 @@ fn the_widest_scope_over_ten_thousand_documents_is_looked_up_in_short_slices() {
     let removed = done(index.0.remove(&mut Pace::new(async || slices.cut()), "src/")).unwrap();
     assert_eq!((removed.documents, index.counts().unwrap()), (10_000, Counts::default()));
     slices.assert_short(100);
+}
+
+#[test]
+fn what_a_scope_leaves_is_all_that_is_looked_at() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    let documents: Vec<Document> = (0..5_000)
+        .map(|n| Document {
+            properties: vec![("team".to_owned(), vec![format!("t{}", n / 2)])],
+            ..document(&format!("src/folder/{n:05}.rs"), "alpha\n")
+        })
+        .collect();
+    for batch in documents.chunks(100) {
+        index.upsert(batch).unwrap();
+    }
+    let mut scope = widest("Path", RagOperator::DoesNotContain, "nowhere");
+    scope.conditions.truncate(2);
+    scope.conditions.extend(scope_of_team().conditions);
+    let slices = Slices::of(&storage);
+    assert_eq!(searched(&index.0, &slices, all(Some(&scope))).len(), 2);
+    assert!(slices.number.get() < 5, "{} slices", slices.number.get());
+}
+
+fn scope_of_team() -> RagScope {
+    scope(&[("team", RagOperator::Equal, &["t1234"]), ("Path", RagOperator::Contains, &["src/"])])
 }
 
 #[test]
@@ -355,7 +380,7 @@ fn a_long_document_that_comes_while_a_search_runs_is_held_to_its_scope() {
         let search = Search { limit: 5_000, ..all(Some(&scope)) };
         let has_come = Cell::new(false);
         let meanwhile = |at: usize| {
-            while at == 3 && !has_come.get() {
+            while at == 1 && !has_come.get() {
                 has_come.set(go_on().is_ready());
             }
         };

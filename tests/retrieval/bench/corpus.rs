@@ -113,7 +113,7 @@ pub(crate) fn scope_of_one_folder() -> RagScope {
     RagScope { conditions: vec![condition] }
 }
 
-fn document(path: String, contents: String) -> Document {
+pub(crate) fn document(path: String, contents: String) -> Document {
     Document { path, contents, language: None, properties: Vec::new() }
 }
 

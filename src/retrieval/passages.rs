@@ -1,0 +1,95 @@
+//! From the chunks that match to the passages that are given (interface §7).
+//!
+//! A document is found by all its chunks, so each of them lends the best its weight. Eight passages are
+//! to show eight places, so a document's second passage stands far behind its first, and neighbours are
+//! one passage. A test repeats the words of what it tests, so it counts less unless tests were asked for.
+//!
+//! The ranking of the chunks may be any: this file reads their scores only.
+
+use std::cmp::Reverse;
+
+use super::chunking::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES};
+use super::terms::speaks_of_tests;
+
+/// A chunk that matches.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) id: u64,
+    pub(super) path: String,
+    pub(super) start_line: usize,
+    pub(super) end_line: usize,
+    pub(super) bytes: usize,
+    /// In billionths, as all scores.
+    pub(super) score: i64,
+}
+
+/// Neighbouring chunks of a document, with the parts of their score.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passage {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    /// The best of its chunks, and the score of that chunk alone.
+    pub(super) best: u64,
+    pub(super) chunk: i64,
+    /// What all chunks of the document lend: the best one's score, half of the second's, and so on.
+    pub(super) document: i64,
+    /// How many passages of the document are better.
+    pub(super) place: u32,
+}
+
+impl Passage {
+    /// The score: a quarter for each better passage of the same document.
+    pub(super) fn score(&self) -> i64 {
+        (self.chunk + self.document).checked_shr(self.place.saturating_mul(2)).unwrap_or_default()
+    }
+}
+
+/// The best passages of the candidates, which stand document by document, in each the best first. Path
+/// and line order equal scores, so the same chunks always make the same passages.
+pub(super) fn passages(candidates: &[Candidate], about_tests: bool, limit: usize) -> Vec<Passage> {
+    let documents = candidates.chunk_by(|a, b| a.path == b.path);
+    let all: Vec<Passage> = documents.flat_map(|chunks| of_document(chunks, about_tests)).collect();
+    let mut order: Vec<_> =
+        (0_u64..).zip(&all).map(|(at, passage)| (Reverse(passage.score()), at)).collect();
+    order.sort_unstable();
+    order.iter().take(limit).filter_map(|(_, at)| all.get(*at as usize).copied()).collect()
+}
+
+/// The score of a chunk or of one of its terms in the document at `path`.
+pub(super) fn weighed(score: i64, path: &str, about_tests: bool) -> i64 {
+    if about_tests || !speaks_of_tests(path) { score } else { score - score / 5 }
+}
+
+/// The passages of a document.
+fn of_document(candidates: &[Candidate], about_tests: bool) -> Vec<Passage> {
+    let weighed = |chunk: &Candidate| weighed(chunk.score, &chunk.path, about_tests);
+    let lent = |(place, chunk)| weighed(chunk).checked_shr(place).unwrap_or_default();
+    let document = (0..).zip(candidates).map(lent).sum();
+    let mut free: Vec<&Candidate> = candidates.iter().collect();
+    let mut passages: Vec<Passage> = Vec::new();
+    for best in candidates {
+        let Some(at) = free.iter().position(|chunk| chunk.id == best.id) else { continue };
+        free.remove(at);
+        let (mut first, mut last, mut bytes) = (best, best, best.bytes);
+        // The better one of the neighbours that fit, as long as there is one.
+        while let Some(at) = free.iter().position(|next| {
+            let start = first.start_line.min(next.start_line);
+            (next.id + 1 == first.id || next.id == last.id + 1)
+                && bytes + next.bytes <= HARD_LIMIT_BYTES
+                && last.end_line.max(next.end_line) < start + HARD_LIMIT_LINES
+        }) {
+            let next = free.remove(at);
+            bytes += next.bytes;
+            *(if next.id < first.id { &mut first } else { &mut last }) = next;
+        }
+        passages.push(Passage {
+            first: first.id,
+            last: last.id,
+            best: best.id,
+            chunk: weighed(best),
+            document,
+            place: u32::try_from(passages.len()).unwrap_or(u32::MAX),
+        });
+    }
+    passages
+}
