@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::json::from_str;
+
 /// The longest members of a part that the model service takes, in characters.
 const MAX_TEXT: usize = 10_485_760;
 const MAX_IMAGE_URL: usize = 20_971_520;
@@ -17,11 +19,11 @@ pub(super) fn content_parts(result: &str) -> Option<&RawValue> {
     if !result.trim_start().starts_with('[') {
         return None;
     }
-    let parts: Vec<Part<'_>> = serde_json::from_str(result).ok()?;
+    let parts: Vec<Part<'_>> = from_str(result).ok()?;
     if parts.is_empty() || !parts.iter().all(Part::is_valid) {
         return None;
     }
-    serde_json::from_str(result).ok()
+    from_str(result).ok()
 }
 
 /// The members of all three types. The text of one that is long is never copied unless it holds escapes.

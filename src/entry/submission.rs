@@ -10,6 +10,7 @@ use super::epoch::Received;
 use super::session_host::SessionHost;
 use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
+use crate::json::from_str;
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{LiveText, Outcome, Position, TextCursor, Timings, abort, turn_aborted};
@@ -160,7 +161,7 @@ fn ended_text(outcome: StoredOutcome) -> Result<LiveText, Fault> {
     }
     let kept = match outcome.kept_segment {
         None => None,
-        Some(segment) => serde_json::from_str::<Stored>(&outcome.body)
+        Some(segment) => from_str::<Stored>(&outcome.body)
             .map_err(|_| unreadable_outcome())?
             .result
             .and_then(|texts| texts.primary_output_text.or(texts.tool_continuation_message))

@@ -9,6 +9,7 @@ use crate::contract::{
     Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
 };
 use crate::files::OutputFile;
+use crate::json::from_str;
 use crate::ports::unreadable;
 
 /// The session's one row.
@@ -395,7 +396,7 @@ pub struct ModeChange {
 
 /// Reads a column's JSON.
 pub(super) fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, Fault> {
-    serde_json::from_str(text).map_err(|_| unreadable(column))
+    from_str(text).map_err(|_| unreadable(column))
 }
 
 /// Writes JSON for a column.

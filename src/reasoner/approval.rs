@@ -12,7 +12,7 @@ use super::turn_loop::{Reasoner, RunningTurn, tools_of};
 use crate::catalog::APPROVE_TOOL;
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};
-use crate::json::{for_each_member, violation};
+use crate::json::{for_each_member, from_str, violation};
 use crate::persistence::{Call, CallApproval, Decision, RunsOn, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::responses_api::FunctionCall;
@@ -64,7 +64,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
 /// The question that a call has to wait for, as its tool was frozen.
 pub(super) fn question(asked: &RawValue) -> Result<CallApproval, Fault> {
-    let read = serde_json::from_str(asked.get());
+    let read = from_str(asked.get());
     read.map_err(|_| Fault::internal("The turn's tool list is unreadable."))
 }
 

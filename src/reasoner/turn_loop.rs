@@ -13,6 +13,7 @@ use super::transcript::Transcript;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::{ToolList, prompt_cache_key};
 use crate::contract::{ErrorCode, Fault, Progress};
+use crate::json::from_str;
 use crate::mcp::Connection;
 use crate::persistence::{Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
@@ -175,6 +176,6 @@ pub(super) fn tools_of<D: Database>(
     store: &SessionStore<D>,
     turn: &Turn,
 ) -> Result<ToolList, Fault> {
-    serde_json::from_str(&store.text(&turn.tools)?)
+    from_str(&store.text(&turn.tools)?)
         .map_err(|_| Fault::internal("The turn's tool list is unreadable."))
 }

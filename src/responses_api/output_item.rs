@@ -11,6 +11,8 @@ use serde_json::value::RawValue;
 
 use super::StreamFault;
 
+use crate::json::from_str;
+
 /// A function call of the model. Its serialized form is the call's input item, without the type.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct FunctionCall {
@@ -159,9 +161,7 @@ fn message_parts(content: &RawValue) -> Result<Vec<MessagePart<'_>>, StreamFault
 fn arguments_text<'a, D: Deserializer<'a>>(member: D) -> Result<String, D::Error> {
     match Option::<&RawValue>::deserialize(member)?.map(RawValue::get) {
         None => Ok(String::new()),
-        Some(text) if text.starts_with('"') => {
-            serde_json::from_str(text).map_err(serde::de::Error::custom)
-        }
+        Some(text) if text.starts_with('"') => from_str(text).map_err(serde::de::Error::custom),
         Some(json) => Ok(json.to_owned()),
     }
 }
@@ -169,7 +169,7 @@ fn arguments_text<'a, D: Deserializer<'a>>(member: D) -> Result<String, D::Error
 /// A phase of another shape is none: it must not cost the reader a good output.
 fn phase<'a, D: Deserializer<'a>>(member: D) -> Result<Option<Phase>, D::Error> {
     let raw = Option::<&RawValue>::deserialize(member)?;
-    Ok(raw.and_then(|raw| serde_json::from_str(raw.get()).ok()))
+    Ok(raw.and_then(|raw| from_str(raw.get()).ok()))
 }
 
 fn is_incomplete<'a, D: Deserializer<'a>>(status: D) -> Result<bool, D::Error> {
@@ -177,7 +177,7 @@ fn is_incomplete<'a, D: Deserializer<'a>>(status: D) -> Result<bool, D::Error> {
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue, what: &'static str) -> Result<T, StreamFault> {
-    serde_json::from_str(raw.get()).map_err(|_| StreamFault::Malformed(what))
+    from_str(raw.get()).map_err(|_| StreamFault::Malformed(what))
 }
 
 #[cfg(test)]

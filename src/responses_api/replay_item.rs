@@ -13,6 +13,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::output_item::{FunctionCall, ItemHead, ItemKind, OutputItem, Phase};
 
+use crate::json::from_str;
+
 /// The input item for an output item, or `None` where there is none: for cut calls, for reasoning
 /// without its encrypted content, for tools that ran in state which the service does not keep, and for items
 /// that cannot be read.
@@ -33,7 +35,7 @@ pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
         OutputItem::FunctionCall(call) if call.cut => return None,
         OutputItem::FunctionCall(call) => InputItem::Own(OwnItem::FunctionCall(call)),
         OutputItem::Other if ItemHead::read(item).ok()?.kind == ItemKind::Reasoning => {
-            let reasoning: Reasoning = serde_json::from_str(item.get()).ok()?;
+            let reasoning: Reasoning = from_str(item.get()).ok()?;
             if reasoning.encrypted_content.is_empty() {
                 return None;
             }

@@ -16,6 +16,8 @@ use super::output_item::{FunctionCall, OutputItem, Phase};
 use super::reported::Reported;
 use super::token_counts::{TokenCounts, token_counts};
 
+use crate::json::from_str;
+
 /// The end of a model call.
 #[derive(Debug)]
 pub enum ResponseEnd {
@@ -118,7 +120,7 @@ struct IncompleteDetails {
 impl<'a> ResponseView<'a> {
     /// Reads a response object, and notes what it says about itself.
     pub(super) fn read(raw: &'a RawValue, reported: &mut Reported) -> Result<Self, StreamFault> {
-        let Ok(view) = serde_json::from_str::<Self>(raw.get()) else {
+        let Ok(view) = from_str::<Self>(raw.get()) else {
             reported.take_in(raw.get());
             return Err(StreamFault::Malformed("a response object"));
         };

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::json::from_str;
+
 /// Tokens of one model call. A count that the service left out is 0, except `total`, which
 /// is then the sum of input and output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +43,7 @@ struct OutputDetails {
 /// Reads the token counts of a response. Counts that cannot be read count as not reported: they must not cost the
 /// reader a good output.
 pub(super) fn token_counts(raw: &RawValue) -> Option<TokenCounts> {
-    let view: UsageView = serde_json::from_str(raw.get()).ok()?;
+    let view: UsageView = from_str(raw.get()).ok()?;
     let input = view.input_tokens.unwrap_or(0);
     let output = view.output_tokens.unwrap_or(0);
     let reasoning = view.output_tokens_details.and_then(|details| details.reasoning_tokens);

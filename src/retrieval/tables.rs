@@ -11,6 +11,7 @@ use super::schema::VERSIONS;
 use super::spans::{Span, Spans};
 use super::terms::searchable;
 use crate::contract::Fault;
+use crate::json::from_str;
 use crate::ports::{Database, Row, Value, storage_failed, unreadable};
 
 /// The most chunks that one step writes, and the most that it deletes.
@@ -244,5 +245,5 @@ impl<D: Database> Tables<D> {
 
 /// The spans in a column that holds them as a JSON array.
 pub(super) fn spans(row: &Row, column: &str) -> Result<Vec<Span>, Fault> {
-    serde_json::from_str(&row.get::<String>(column)?).map_err(|_| unreadable(column))
+    from_str(&row.get::<String>(column)?).map_err(|_| unreadable(column))
 }

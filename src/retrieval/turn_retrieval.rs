@@ -10,6 +10,7 @@ use super::language_of;
 use crate::catalog::{Retrieval, RetrievalSource};
 use crate::contract::validation::artifact_path::relative_path_problem;
 use crate::contract::{RagScope, UserTurn};
+use crate::json::from_str;
 use crate::outbound::post;
 use crate::ports::{ObjectQuestion, Platform};
 
@@ -142,7 +143,7 @@ struct Found {
 }
 
 fn chunks_of_service(response: &str) -> Option<Vec<Chunk>> {
-    serde_json::from_str::<Found>(response).ok().map(|found| found.chunks)
+    from_str::<Found>(response).ok().map(|found| found.chunks)
 }
 
 /// The chunks in an index's `InvokeResult`; `None` when it was not successful.
@@ -152,7 +153,7 @@ fn chunks_of_index(response: &str) -> Option<Vec<Chunk>> {
     struct Successful {
         result: Found,
     }
-    serde_json::from_str::<Successful>(response).ok().map(|successful| successful.result.chunks)
+    from_str::<Successful>(response).ok().map(|successful| successful.result.chunks)
 }
 
 #[cfg(test)]
