@@ -831,6 +831,19 @@ export interface components {
                 EndLine: number;
                 Language: string;
                 Text: string;
+                /** @description Absent from what a retrieval service found. */
+                Score?: number;
+                /** @description Score is Chunk plus Document, and a quarter of that for each better chunk of the same document. */
+                Explain?: {
+                    Chunk: number;
+                    Document: number;
+                    Place: number;
+                    Terms: {
+                        Term: string;
+                        Score: number;
+                        Fields: ("Text" | "Comments" | "Path")[];
+                    }[];
+                };
             }[];
         };
         WorkspaceCounts: {
@@ -1283,7 +1296,10 @@ export interface operations {
     };
     searchWorkspace: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description true: each chunk of the index also says what made its score. */
+                Explain?: boolean;
+            };
             header?: never;
             path: {
                 WorkspaceId: components["parameters"]["WorkspaceId"];
