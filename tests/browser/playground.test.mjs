@@ -160,7 +160,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
     const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
     await hand('paste', 'dot.png', 'image/png', dot);
     await hand('drop', 'notes.md', 'text/markdown', Buffer.from('# Of pelicans\n').toString('base64'));
-    await page.getByRole('list', { name: 'Attachments' }).getByText('notes.md').waitFor();
+    for (const name of ['dot.png', 'notes.md']) await page.getByRole('list', { name: 'Attachments' }).getByText(name).waitFor();
     await page.getByRole('button', { name: 'Context' }).click();
     await page.getByLabel('Text about the whole solution').fill('A zoo in Rust.');
     await page.getByLabel('Workspace').fill('zoo');

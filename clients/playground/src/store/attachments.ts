@@ -8,6 +8,8 @@ export type Attachment =
   | { kind: 'file'; name: string; artifact: InputArtifact };
 
 export const attachments = signal<readonly Attachment[]>([]);
+/** How many files are still being read: nothing is sent without them. */
+export const filesBeingRead = signal(0);
 /** What could not be attached, for the user. */
 export const refusedFiles = signal('');
 
@@ -16,10 +18,19 @@ const PICTURES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 const LONGEST_BYTES = 4 << 20;
 
 export async function attach(files: Iterable<File>): Promise<void> {
-  const refused: string[] = [];
-  for (const file of files) {
-    if (file.size > LONGEST_BYTES) refused.push(`${file.name} is larger than 4 MB.`);
-    else attachments.value = [...attachments.value, await attachment(file)];
+  const all = [...files];
+  const refused = all.filter(({ size }) => size > LONGEST_BYTES).map(({ name }) => `${name} is larger than 4 MB.`);
+  for (const file of all.filter(({ size }) => size <= LONGEST_BYTES)) {
+    filesBeingRead.value += 1;
+    try {
+      // Others may be attached while this one is read, so the list is taken afterwards.
+      const read = await attachment(file);
+      attachments.value = [...attachments.value, read];
+    } catch {
+      refused.push(`${file.name} could not be read.`);
+    } finally {
+      filesBeingRead.value -= 1;
+    }
   }
   refusedFiles.value = refused.join(' ');
 }

@@ -1,7 +1,7 @@
 // Where the user writes: words, pasted pictures, dropped files.
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { addressOf, attach, attachments, detach, refusedFiles, type Attachment } from '../store/attachments.js';
+import { addressOf, attach, attachments, detach, filesBeingRead, refusedFiles, type Attachment } from '../store/attachments.js';
 import { cancel, liveTurn, send, sessionId } from '../store/conversation.js';
 import { Icon } from './icon.js';
 
@@ -17,7 +17,7 @@ export function Composer() {
   const box = useRef<HTMLTextAreaElement>(null);
   const turn = liveTurn.value;
   const waits = turn?.record.value.status === 'awaiting_tools';
-  const canSend = !turn && (draft.value.trim() !== '' || attachments.value.length > 0);
+  const canSend = !turn && filesBeingRead.value === 0 && (draft.value.trim() !== '' || attachments.value.length > 0);
   useEffect(() => {
     if (!hasTouchKeyboard()) box.current?.focus();
   }, [sessionId.value]);
