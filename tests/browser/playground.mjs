@@ -51,7 +51,7 @@ export class Playground {
     const page = await context.newPage();
     page.faults = [];
     const take = (fault) => expected.some((known) => known.test(fault)) || page.faults.push(fault);
-    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && take(`${message.type()}: ${message.text()}`));
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && take(`${message.type()}: ${message.text()} (${message.location().url})`));
     page.on('pageerror', (error) => take(`thrown: ${error.stack}`));
     await page.addInitScript(() => addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
     page.shot = (name) => (mkdirSync(SHOTS, { recursive: true }), page.screenshot({ path: path.join(SHOTS, `${name}.png`) }));

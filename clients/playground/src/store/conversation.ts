@@ -21,6 +21,8 @@ import type { TurnRecord } from './turn_record.js';
 
 /** A turn on this page. `events` is everything that came, in its order, with its time. */
 export interface ShownTurn {
+  /** Its own session: the page may show another one by the time that something is asked about the turn. */
+  readonly session: string;
   readonly record: Signal<TurnRecord>;
   readonly events: Signal<readonly { at: number; event: StreamEvent }[]>;
   /** What was sent; absent for turns from before this page was loaded. */
@@ -51,6 +53,7 @@ export const mode = computed(() => shownTurns.value.findLast(({ record }) => rec
 let sentSolution = '';
 
 const shown = (record: TurnRecord, request?: TurnRequest): ShownTurn => ({
+  session: sessionId.value,
   record: signal(record),
   events: signal([]),
   ...(request && { request }),
@@ -268,7 +271,7 @@ export function failureOf(error: unknown): turns.Failure {
 /** Fetches the arguments of a turn's server calls, which only the session's export tells. */
 export async function fetchArguments(turn: ShownTurn): Promise<void> {
   const { turnId } = turn.record.value;
-  const { Turns } = await aptix.session(sessionId.value).export();
+  const { Turns } = await aptix.session(turn.session).export();
   const calls = Turns.find(({ TurnId }) => TurnId === turnId)?.ToolCalls ?? [];
   const known = new Map(calls.map((call) => [call.ToolCallId, call]));
   const steps = turn.record.value.steps.map((step) => {
