@@ -27,6 +27,11 @@ impl AnswerBody {
         Self { longest, read: 0, form: Form::Unknown }
     }
 
+    /// The body in which the rest of a stream that was cut will come: the bounds are those of both together.
+    pub(super) fn resumed(self) -> Self {
+        Self { form: Form::Unknown, ..self }
+    }
+
     /// Takes the next bytes.
     pub(super) fn push(&mut self, mut chunk: &[u8]) -> Result<(), ServiceFailure> {
         self.read = self.read.saturating_add(chunk.len());

@@ -140,7 +140,7 @@ impl<'a, P: Platform> Client<'a, P> {
             asides += 1;
             self.platform.sleep(retry_ms.unwrap_or(RETRY_MS).max(SHORTEST_RETRY_MS)).await;
             response = self.resumed(last_id).await?;
-            body = AnswerBody::new(longest);
+            body = body.resumed();
         }
     }
 

@@ -20,6 +20,9 @@ const LEAST_MS: u64 = 60_000;
 /// The longest one.
 const MOST_MS: u64 = 24 * 60 * 60 * 1000;
 
+/// The most tools of a list whose fault is logged.
+const MOST_LOGGED: usize = 20;
+
 /// How long a server that failed is left alone, in milliseconds.
 pub const RETRY_MS: u64 = 10_000;
 
@@ -145,7 +148,7 @@ impl ListKeeper {
         if platform.now_ms() >= self.retry_at.get() {
             match list_tools(platform, &server.http, &mut kept.connection).await {
                 Ok(listing) => {
-                    for (tool, why) in &listing.left_out {
+                    for (tool, why) in listing.left_out.iter().take(MOST_LOGGED) {
                         platform.log(json!({
                             "event": "tool_unusable", "level": "warn", "server": key, "tool": tool, "why": why,
                         }));

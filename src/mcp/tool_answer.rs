@@ -35,7 +35,9 @@ pub(super) fn outcome(result: &str) -> Result<ToolOutcome, McpFailure> {
     if member("isError") == Some("true") {
         let said = Some(text.as_str()).filter(|text| !text.trim().is_empty()).or(structured);
         let said = said.unwrap_or("The tool failed and gave no reason.");
-        return bounded(said.to_owned()).map(ToolOutcome::Error);
+        // As JSON it may be six times as long.
+        bounded(quoted(said))?;
+        return Ok(ToolOutcome::Error(said.to_owned()));
     }
     let said = structured.unwrap_or(&text);
     let result = match structured {

@@ -8,8 +8,11 @@ use super::message::{number, text_of};
 use super::parameter_headers::parameter_headers;
 use crate::json::{Node, first_member, for_each_element};
 
-/// The most tools that are listed.
+/// The most tools that are read, those that are left out included.
 const MOST_TOOLS: usize = 1_000;
+
+/// The longest description and schema of a tool together, in bytes: a turn sends them with every call.
+const DEFINITION_BYTES: usize = 65_536;
 
 /// The longest name of a tool, in bytes.
 const NAME_BYTES: usize = 256;
@@ -58,22 +61,31 @@ impl Listing {
         let tools = member("tools").ok_or(McpFailure::NoAnswer)?;
         for_each_element(tools, |tool| self.add_tool(tool)).map_err(|_| McpFailure::NoAnswer)?;
         let cursor = member("nextCursor").filter(|cursor| cursor.starts_with('"'));
-        Ok(cursor.filter(|_| self.tools.len() < MOST_TOOLS).map(str::to_owned))
+        Ok(cursor.filter(|_| !self.is_full()).map(str::to_owned))
+    }
+
+    fn is_full(&self) -> bool {
+        self.tools.len() + self.left_out.len() >= MOST_TOOLS
     }
 
     fn add_tool(&mut self, json: &str) {
+        if self.is_full() {
+            return;
+        }
         let name = text_of(json, "name").filter(|name| (1..=NAME_BYTES).contains(&name.len()));
-        let Some(name) = name.filter(|_| self.tools.len() < MOST_TOOLS) else { return };
+        let Some(name) = name else { return };
         let name = name.into_owned();
         let known = self.tools.iter().map(|tool| &tool.name);
         if known.chain(self.left_out.iter().map(|(name, _)| name)).any(|known| *known == name) {
             return;
         }
+        let description = text_of(json, "description").map(|text| text.into_owned());
+        let described = description.as_ref().map_or(0, String::len);
         match input_schema(json) {
-            Ok(input_schema) => {
-                let description = text_of(json, "description").map(|text| text.into_owned());
-                self.tools.push(ListedTool { name, description, input_schema });
+            Ok(schema) if described + schema.get().len() > DEFINITION_BYTES => {
+                self.left_out.push((name, "its description and schema are too long"));
             }
+            Ok(input_schema) => self.tools.push(ListedTool { name, description, input_schema }),
             Err(reason) => self.left_out.push((name, reason)),
         }
     }

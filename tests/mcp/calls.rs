@@ -124,6 +124,8 @@ fn a_result_may_be_as_large_as_a_server_tool_s_and_no_larger() {
     assert_eq!(outcome(json!({ "content": [of_text(&format!("{fits}x"))] })), too_large);
     let error = json!({ "content": [of_text(&"x".repeat(1_000_001))], "isError": true });
     assert_eq!(outcome(error), too_large);
+    let escaped = json!({ "content": [of_text(&"\u{1}".repeat(200_000))], "isError": true });
+    assert_eq!(outcome(escaped), too_large, "as JSON it is six times as long");
 }
 
 #[test]

@@ -43,6 +43,9 @@ fn a_server_that_never_comes_to_an_end_is_stopped() {
     let mut server = Server::known("modern", (0..99).map(|at| answered(empty(at))));
     assert!(server.list().unwrap().tools.is_empty());
     assert_eq!(server.sent().len(), 64);
+    let unusable: Vec<Value> = (0..5_000).map(|n| json!({ "name": format!("t{n}") })).collect();
+    let listing = listed([json!({ "tools": unusable, "nextCursor": "next" })]).unwrap();
+    assert_eq!(listing.left_out.len(), 1_000, "those that are left out are counted, too");
     let wide = |at: usize| {
         let mut tool = tool(&format!("t{at}"));
         tool["description"] = "x".repeat(900_000).into();
@@ -101,6 +104,11 @@ fn tools_that_no_model_service_could_take_are_left_out_and_the_others_stay() {
             r#"{"type":"object","properties":{"a":{"type":"array","x-mcp-header":"A"}}}"#
                 .to_owned(),
             "its input schema marks headers in a way that is not permitted",
+        ),
+        (
+            "long",
+            format!(r#"{{"type":"object","title":"{}"}}"#, "x".repeat(65_536)),
+            "its description and schema are too long",
         ),
         ("good", nested(64), ""),
         ("braces", r#"{"type":"object","title":"\"{[{[\\"}"#.to_owned(), ""),

@@ -139,6 +139,12 @@ fn a_legacy_stream_that_was_closed_after_an_event_with_an_id_is_gone_on_with() {
     let resumed = &server.sent()[1];
     assert_eq!((resumed.method, resumed.body.as_str()), (HttpMethod::Get, ""));
 
+    let part =
+        stream(&format!("id: 1\nretry: 1\n\n{}", format!(": {}\n", "x".repeat(999)).repeat(9_000)));
+    let mut server = Server::known("legacy 2025-11-25 s", vec![part; 9]);
+    assert_eq!(server.call("{}"), Err(ServiceFailure::TooLarge(16_000_000).into()));
+    assert_eq!(server.sent().len(), 2, "its parts are bounded together");
+
     for known in ["legacy 2025-11-25 s", "modern"] {
         let cut = stream("id: 1\ndata\n\n");
         let mut server =
