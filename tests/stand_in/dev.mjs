@@ -81,7 +81,9 @@ async function main() {
   settings.FILE_LINK_KEY ||= 'for local work only';
   if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request from this machine is let in');
   const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/` : '';
-  return wranglerDev(port, ['--env-file', settingsFile(settings), ...(await catalogOptions(process.env.CATALOG))], shown);
+  // Two that run at once must not share what they keep.
+  const kept = port === 8787 ? [] : ['--persist-to', `.wrangler/state-${port}`];
+  return wranglerDev(port, ['--env-file', settingsFile(settings), ...kept, ...(await catalogOptions(process.env.CATALOG, kept))], shown);
 }
 
 /** Runs wrangler dev until it ends or a signal ends it; resolves to the exit code. `shown` is said when it serves. */
@@ -143,7 +145,7 @@ function settingsOf(environment) {
 }
 
 /** wrangler's options for a catalog: one's own in a file, else the demo's, unless wrangler.toml binds one itself. */
-async function catalogOptions(own) {
+async function catalogOptions(own, kept) {
   if (own && !existsSync(own)) throw new Error(`there is no file CATALOG=${own}`);
   const toml = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
   const isBound = /^binding = "CATALOG"/m.test(toml);
@@ -153,7 +155,7 @@ async function catalogOptions(own) {
   writeFileSync(WITH_CATALOG, isBound ? toml : `${toml}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`);
   const options = ['--config', WITH_CATALOG];
   const put = () =>
-    promisify(execFile)(WRANGLER, ['kv', 'key', 'put', 'catalog', '--path', path.resolve(file), '--local', '--binding', 'CATALOG', ...options], { cwd: ROOT, env: ALONE });
+    promisify(execFile)(WRANGLER, ['kv', 'key', 'put', 'catalog', '--path', path.resolve(file), '--local', '--binding', 'CATALOG', ...kept, ...options], { cwd: ROOT, env: ALONE });
   await put();
   if (own) {
     console.log(`make dev: the catalog is ${file}; a change takes effect within a minute`);
