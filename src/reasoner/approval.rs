@@ -51,14 +51,15 @@ pub(crate) struct Answering<'a> {
 }
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// The calls of the turn that a human refused; none where the turn asks about no tool.
-    pub(super) fn refused_calls(&self, running: &RunningTurn<'_>) -> Result<Vec<Call>, Fault> {
+    /// Names and arguments of the calls that a human refused; none where the turn asks about no tool.
+    pub(super) fn refused_calls(
+        &self,
+        running: &RunningTurn<'_>,
+    ) -> Result<Vec<(String, String)>, Fault> {
         if running.tools.0.iter().all(|tool| tool.approval.is_none()) {
             return Ok(Vec::new());
         }
-        let mut calls = self.store.turn_calls(running.turn.ordinal)?;
-        calls.retain(Call::is_refused);
-        Ok(calls)
+        self.store.refused_calls(running.turn.ordinal)
     }
 }
 
@@ -69,10 +70,10 @@ pub(super) fn question(asked: &RawValue) -> Result<CallApproval, Fault> {
 }
 
 /// Whether the model makes a call again: the same tool, and equal arguments as JSON.
-pub(super) fn is_the_same(call: &Call, made: &FunctionCall) -> bool {
+pub(super) fn is_the_same((name, known): &(String, String), made: &FunctionCall) -> bool {
     let read = |arguments| serde_json::from_str::<Value>(stated(arguments)).ok();
-    let (known, again) = (call.arguments.as_str(), made.arguments.as_str());
-    call.name == made.name
+    let again = &made.arguments;
+    *name == made.name
         && (known == again || read(known).is_some_and(|known| Some(known) == read(again)))
 }
 
