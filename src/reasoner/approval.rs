@@ -12,7 +12,7 @@ use super::turn_loop::{Reasoner, RunningTurn, tools_of};
 use crate::catalog::APPROVE_TOOL;
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};
-use crate::json::{for_each_member, from_str, violation};
+use crate::json::{for_each_member, from_str, is_ambiguous, violation};
 use crate::persistence::{Call, CallApproval, Decision, RunsOn, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::responses_api::FunctionCall;
@@ -192,8 +192,9 @@ fn answer(
 
 /// Checks a human's arguments against the tool's schema, as far as [`violation`] knows schemas.
 fn check(arguments: &str, schema: Option<Value>) -> Result<(), String> {
-    let read = serde_json::from_str::<Value>(arguments).ok().filter(Value::is_object);
-    let arguments = read.ok_or("must hold Arguments as an object, less than 128 levels deep and with no number out of range")?;
+    let read = serde_json::from_str::<Value>(arguments).ok();
+    let read = read.filter(|read| read.is_object() && !is_ambiguous(arguments));
+    let arguments = read.ok_or("must hold Arguments as an object, less than 128 levels deep, with no number out of range and no member named twice")?;
     match schema.and_then(|schema| violation(&arguments, &schema, "Arguments")) {
         Some(problem) => Err(format!("does not fit the tool: {problem}; change it, or refuse")),
         None => Ok(()),
@@ -241,7 +242,14 @@ mod tests {
         let edited = r#"{"Approved":true,"Arguments":{"n": 1e0, "m": 0.10}}"#;
         assert_eq!(heard(edited, true).as_deref(), Some(r#"{"n": 1e0, "m": 0.10}"#));
         assert_eq!(heard(edited, false), None);
-        for arguments in [r#"{"n":"1"}"#, "[]", "7", &"[".repeat(200), "{\"n\":1e999}"] {
+        for arguments in [
+            r#"{"n":"1"}"#,
+            "[]",
+            "7",
+            &"[".repeat(200),
+            "{\"n\":1e999}",
+            r#"{"m":[{"o":1,"o":1}]}"#,
+        ] {
             let json = format!(r#"{{"Approved":true,"Arguments":{arguments}}}"#);
             assert_eq!(heard(&json, true), None, "{arguments}");
         }
