@@ -40,7 +40,8 @@ pub(crate) fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
     ToolOutcome::Error(match missing {
         NoResult::UnknownTool(name) => format!("There is no tool {name}. Use an offered one."),
         NoResult::MalformedArguments => {
-            "The arguments are not valid JSON. Write the call again.".to_owned()
+            "The arguments are not valid JSON, or name a member twice. Write the call again."
+                .to_owned()
         }
         NoResult::GivenUp { may_have_run, why } => {
             let what = match may_have_run {

@@ -5,13 +5,23 @@
 //! strings, arrays and objects, and `$ref` into the same schema. Whatever else a schema says holds for any
 //! value. What cannot be decided within [`MOST_WORK`] and [`DEPTH_LIMIT`] does not fit.
 
+use std::fmt::{self, Write};
+
 use serde_json::{Map, Value};
 
 use super::place::Place;
 use super::well_formed::DEPTH_LIMIT;
 
-/// Comparisons for one value; a schema can be written so that it takes exponentially many.
+/// Units of work for one value; a schema can be written so that it takes exponentially many.
 const MOST_WORK: usize = 200_000;
+
+/// The bytes, names or keywords that one unit pays for: long values are not compared for nothing.
+const UNIT: usize = 32;
+
+/// The longest rule in a message, in bytes.
+const RULE_LIMIT: usize = 200;
+
+const TOO_LONG: &str = "takes too long to check";
 
 /// The longest name in a place.
 const NAME_LIMIT: usize = 64;
@@ -19,7 +29,7 @@ const NAME_LIMIT: usize = 64;
 /// The first rule that a value does not keep to, in words that begin with the place; `label` is the place of
 /// the value itself. `None` when it keeps to all that are known.
 pub fn violation(value: &Value, schema: &Value, label: &'static str) -> Option<String> {
-    let mut check = Check { root: schema, work_left: MOST_WORK };
+    let mut check = Check { root: schema, work_left: MOST_WORK, is_trying: false };
     let place = Place::Embedded(&Place::Root, label);
     check.schema(value, schema, &place, DEPTH_LIMIT).err()
 }
@@ -27,6 +37,8 @@ pub fn violation(value: &Value, schema: &Value, label: &'static str) -> Option<S
 struct Check<'s> {
     root: &'s Value,
     work_left: usize,
+    /// One of several schemas is tried, and nobody reads why it does not fit: no message is written.
+    is_trying: bool,
 }
 
 /// One member of a schema, with the members beside it.
@@ -37,17 +49,17 @@ struct Rule<'s> {
     schema: &'s Map<String, Value>,
 }
 
-/// The error names the place and the rule.
+/// The error names the place and the rule, unless a schema is only tried.
 type Kept = Result<(), String>;
 
 impl<'s> Check<'s> {
     fn schema(&mut self, value: &Value, schema: &'s Value, at: &Place<'_>, depth: usize) -> Kept {
-        let Some(depth) = depth.checked_sub(1).filter(|_| self.work_left > 0) else {
-            return broken(at, "takes too long to check");
+        let size = schema.as_object().map_or(0, Map::len);
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.spend(size)) else {
+            return self.broken(at, || TOO_LONG.to_owned());
         };
-        self.work_left -= 1;
         match schema {
-            Value::Bool(false) => broken(at, "is not permitted"),
+            Value::Bool(false) => self.broken(at, || "is not permitted".to_owned()),
             Value::Object(schema) => schema.iter().try_for_each(|(keyword, rule)| {
                 self.rule(value, Rule { keyword, rule, schema }, at, depth)
             }),
@@ -58,6 +70,7 @@ impl<'s> Check<'s> {
     fn rule(&mut self, value: &Value, rule: Rule<'s>, at: &Place<'_>, depth: usize) -> Kept {
         let fits = match (rule.keyword, rule.rule) {
             ("$ref", Value::String(target)) => {
+                self.spend(target.len());
                 let root = self.root;
                 let found = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
                 return found.map_or(Ok(()), |found| self.schema(value, found, at, depth));
@@ -66,33 +79,42 @@ impl<'s> Check<'s> {
                 return schemas.iter().try_for_each(|one| self.schema(value, one, at, depth));
             }
             ("anyOf" | "oneOf", Value::Array(schemas)) => {
-                schemas.iter().any(|one| self.schema(value, one, at, depth).is_ok())
+                let was_trying = std::mem::replace(&mut self.is_trying, true);
+                let fits = schemas.iter().any(|one| self.schema(value, one, at, depth).is_ok());
+                self.is_trying = was_trying;
+                fits
             }
             ("type", Value::String(kind)) => is_of_type(value, kind),
             ("type", Value::Array(kinds)) => {
-                kinds.iter().filter_map(Value::as_str).any(|kind| is_of_type(value, kind))
+                self.spend(kinds.len())
+                    && kinds.iter().filter_map(Value::as_str).any(|kind| is_of_type(value, kind))
             }
-            ("const", known) => is_equal(value, known),
+            ("const", known) => self.is_equal(value, known),
             ("enum", Value::Array(values)) => {
-                self.spend(values.len());
-                values.iter().any(|known| is_equal(value, known))
+                values.iter().any(|known| self.is_equal(value, known))
             }
             ("required", Value::Array(names)) => {
-                self.spend(names.len());
-                let mut names = names.iter().filter_map(Value::as_str);
-                value.as_object().is_none_or(|members| names.all(|name| members.contains_key(name)))
+                let names = || names.iter().filter_map(Value::as_str);
+                value.as_object().is_none_or(|members| {
+                    names().all(|name| self.spend(name.len()) && members.contains_key(name))
+                })
             }
             (keyword, bound) => match (value, bound.as_f64()) {
                 (Value::Object(members), None) => return self.members(members, rule, at, depth),
                 (Value::Array(elements), None) => return self.elements(elements, rule, at, depth),
-                (_, Some(bound)) => is_within(value, keyword, bound),
+                (_, Some(bound)) => {
+                    // The characters of a text are counted.
+                    value.as_str().is_none_or(|text| self.spend(text.len()))
+                        && is_within(value, keyword, bound)
+                }
                 _ => true,
             },
         };
         if fits {
-            return Ok(());
+            Ok(())
+        } else {
+            self.broken(at, || format!("must keep to {:?}: {}", rule.keyword, brief(rule.rule)))
         }
-        broken(at, &format!("must keep to {:?}: {}", rule.keyword, brief(rule.rule)))
     }
 
     fn members(
@@ -108,9 +130,11 @@ impl<'s> Check<'s> {
             "additionalProperties" => !schema.contains_key("patternProperties"),
             _ => return Ok(()),
         };
-        self.spend(members.len());
         let named = schema.get("properties").and_then(Value::as_object);
         members.iter().try_for_each(|(name, member)| {
+            if !self.spend(name.len()) {
+                return self.broken(at, || TOO_LONG.to_owned());
+            }
             let own = named.and_then(|named| named.get(name));
             match if is_of_others { own.is_none().then_some(rule) } else { own } {
                 Some(schema) => self.schema(member, schema, &Place::Member(at, name), depth),
@@ -133,25 +157,57 @@ impl<'s> Check<'s> {
             _ => return Ok(()),
         };
         let before = schema.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
-        elements.iter().enumerate().try_for_each(|(index, element)| {
-            let own = match listed {
-                Some(schemas) => schemas.get(index),
-                None => (index >= before).then_some(rule),
-            };
-            match own {
-                Some(schema) => self.schema(element, schema, &Place::Element(at, index), depth),
-                None => Ok(()),
+        let first = if listed.is_some() { 0 } else { before };
+        for (index, element) in elements.iter().enumerate().skip(first) {
+            let own = listed.map_or(Some(rule), |schemas| schemas.get(index));
+            let Some(schema) = own else { break };
+            self.schema(element, schema, &Place::Element(at, index), depth)?;
+        }
+        Ok(())
+    }
+
+    /// Equality of JSON Schema, for which 1 and 1.0 are the same number.
+    fn is_equal(&mut self, value: &Value, known: &Value) -> bool {
+        match (value, known) {
+            (Value::String(text), Value::String(known)) => {
+                text.len() == known.len() && self.spend(text.len()) && text == known
             }
-        })
+            (Value::Array(elements), Value::Array(known)) => {
+                elements.len() == known.len()
+                    && elements.iter().zip(known).all(|(one, known)| self.is_equal(one, known))
+            }
+            (Value::Object(members), Value::Object(known)) => {
+                members.len() == known.len()
+                    && members.iter().all(|(name, member)| {
+                        self.spend(name.len())
+                            && known.get(name).is_some_and(|known| self.is_equal(member, known))
+                    })
+            }
+            _ => {
+                self.spend(0)
+                    && (value == known || value.is_number() && value.as_f64() == known.as_f64())
+            }
+        }
     }
 
-    fn spend(&mut self, work: usize) {
-        self.work_left = self.work_left.saturating_sub(work);
+    /// Pays for a step of this many bytes or keywords; false when that is more than what is left.
+    fn spend(&mut self, size: usize) -> bool {
+        let left = self.work_left.checked_sub(1 + size / UNIT);
+        self.work_left = left.unwrap_or(0);
+        left.is_some()
     }
-}
 
-fn broken(at: &Place<'_>, problem: &str) -> Kept {
-    Err(format!("{} {problem}", at.written(NAME_LIMIT).label))
+    /// A check that ran out of work is broken for that reason, whatever the rule.
+    fn broken(&self, at: &Place<'_>, problem: impl FnOnce() -> String) -> Kept {
+        if self.is_trying {
+            return Err(String::new());
+        }
+        let problem = match self.work_left {
+            0 => TOO_LONG.to_owned(),
+            _ => problem(),
+        };
+        Err(format!("{} {problem}", at.written(NAME_LIMIT).label))
+    }
 }
 
 /// Whether a number, or a length, is within the bound that a keyword sets. Other keywords set none.
@@ -188,19 +244,25 @@ fn is_of_type(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// Equality of JSON Schema, for which 1 and 1.0 are the same number.
-fn is_equal(value: &Value, known: &Value) -> bool {
-    value == known || value.is_number() && value.as_f64() == known.as_f64()
+/// The first [`RULE_LIMIT`] bytes of what is written. The rest is an error, which ends the writing.
+struct Brief(String);
+
+impl Write for Brief {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = RULE_LIMIT.saturating_sub(self.0.len());
+        let cut = text.floor_char_boundary(room);
+        self.0.push_str(text.get(..cut).unwrap_or_default());
+        if cut == text.len() { Ok(()) } else { Err(fmt::Error) }
+    }
 }
 
 /// A value of the schema, short enough for a message.
 fn brief(value: &Value) -> String {
-    let mut text = value.to_string();
-    if text.len() > 200 {
-        text.truncate(text.floor_char_boundary(200));
-        text.push('…');
+    let mut brief = Brief(String::new());
+    if write!(brief, "{value}").is_err() {
+        brief.0.push('…');
     }
-    text
+    brief.0
 }
 
 #[cfg(test)]
@@ -269,5 +331,49 @@ mod tests {
         assert_eq!(found(nulls.clone(), values(MOST_WORK - 1)), None);
         let last = format!("Arguments[{}] takes too long to check", MOST_WORK - 1);
         assert_eq!(found(nulls, values(MOST_WORK)), Some(last));
+    }
+
+    #[test]
+    fn work_is_paid_by_the_bytes_that_are_compared() {
+        let long = |end: &str| format!("{}{end}", "a".repeat(1_000_000));
+        let schema = |count: usize, rule: Value| {
+            let mut tried = vec![json!({ "$ref": "#/$defs/b" }); count];
+            tried.push(json!(true));
+            json!({ "anyOf": tried, "$defs": { "b": rule } })
+        };
+        let too_long = Some("Arguments takes too long to check".to_owned());
+        let names = |end: &str| json!({ long(end): 1 });
+        for (rule, value) in [
+            (json!({ "const": long("b") }), json!(long("c"))),
+            (json!({ "enum": [[long("b")]] }), json!([long("c")])),
+            (json!({ "const": names("b") }), names("c")),
+            (json!({ "maxLength": 1 }), json!(long("c"))),
+            (json!({ "required": [long("b")] }), names("c")),
+            (json!({ "properties": { long("c"): false } }), names("c")),
+        ] {
+            assert_eq!(found(schema(4, rule.clone()), value.clone()), None);
+            assert_eq!(found(schema(48_000, rule), value), too_long);
+        }
+        // What differs in length is told apart for nothing, and the message stops where it is cut.
+        let unequal = json!({ "enum": vec![long("bb"); 9] });
+        let problem = found(unequal, json!(long("c"))).unwrap();
+        assert!(problem.ends_with("aaa…") && problem.len() < 250, "{problem}");
+        let mut brief = Brief(String::new());
+        assert!(brief.write_str(&"é".repeat(150)).is_err());
+        assert_eq!(brief.0, "é".repeat(100));
+    }
+
+    #[test]
+    fn no_message_is_written_for_a_schema_that_is_only_tried() {
+        let schema = json!({ "const": "b" });
+        let mut check = Check { root: &schema, work_left: MOST_WORK, is_trying: true };
+        let tried = check.schema(&json!("a"), &schema, &Place::Root, DEPTH_LIMIT);
+        assert_eq!(tried, Err(String::new()));
+        let either = json!({ "anyOf": [{ "const": "b" }], "type": "null" });
+        let problem = Some(r#"Arguments must keep to "anyOf": [{"const":"b"}]"#.to_owned());
+        assert_eq!(found(either, json!("a")), problem);
+        let after = json!({ "allOf": [{ "anyOf": [false, true] }, { "type": "null" }] });
+        let problem = Some(r#"Arguments must keep to "type": "null""#.to_owned());
+        assert_eq!(found(after, json!("a")), problem);
     }
 }

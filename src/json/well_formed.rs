@@ -1,7 +1,12 @@
 //! Whether a text is JSON at all. No JSON Pointer exists at this stage, so messages give line and
 //! column; they never repeat content.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use serde::de::IgnoredAny;
+
+use super::string_text::text_of;
 
 /// How deep arrays and objects may nest, the outermost included.
 pub const DEPTH_LIMIT: usize = 128;
@@ -29,6 +34,48 @@ pub fn check(text: &str) -> Result<(), Malformed> {
         return Err(Malformed::TooDeep { line, column });
     }
     serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(Malformed::NotJson)
+}
+
+/// Whether two readers may take a JSON text for different values: an object, at any depth, names a member
+/// twice, of which some take the first and some the last, or by a name that is no valid Unicode, or objects
+/// nest deeper than [`DEPTH_LIMIT`].
+pub fn is_ambiguous(json: &str) -> bool {
+    let mut objects: Vec<BTreeSet<Cow<'_, str>>> = Vec::new();
+    let mut rest = json;
+    while let Some((_, found)) = rest.find(['{', '}', '"']).and_then(|at| rest.split_at_checked(at))
+    {
+        let length = if found.starts_with('"') { string_length(found) } else { 1 };
+        let Some((token, after)) = found.split_at_checked(length) else { return true };
+        rest = after;
+        match token {
+            "{" => objects.push(BTreeSet::new()),
+            "}" => drop(objects.pop()),
+            name if after.trim_ascii_start().starts_with(':') => {
+                let names = objects.last_mut();
+                if !names.zip(text_of(name)).is_some_and(|(names, name)| names.insert(name)) {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        if objects.len() > DEPTH_LIMIT {
+            return true;
+        }
+    }
+    false
+}
+
+/// The bytes of the string that a text begins with, its quotes included.
+fn string_length(text: &str) -> usize {
+    let mut bytes = text.bytes().enumerate().skip(1);
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => drop(bytes.next()),
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// Where and why a text is not JSON, without repeating any of it.
@@ -78,4 +125,30 @@ fn too_deep_at(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_ambiguous_where_an_object_names_a_member_twice() {
+        for json in [
+            r#"{"a":1,"b":{"a":1},"c":[{"a":"{\"a\":1,\"a\":2}"},{"a":2}],"d":"a"}"#,
+            r#"{"a\\":1,"a\"":2,"a":["a","a"],"":{}}"#,
+            "[1]",
+            "",
+        ] {
+            assert!(!is_ambiguous(json), "{json}");
+        }
+        for json in [
+            r#"{"a":1,"a":1}"#,
+            "[{\"b\":{},\"a\":[{\"c\" : 1 , \"d\":\"}\", \"c\"\n:2}]}]",
+            r#"{"a":{"b":1},"\u0061":2}"#,
+            r#"{"\ud800":1}"#,
+            &"{\"a\":".repeat(DEPTH_LIMIT + 1),
+        ] {
+            assert!(is_ambiguous(json), "{json}");
+        }
+    }
 }

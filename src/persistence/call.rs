@@ -114,12 +114,6 @@ impl Call {
         self.is_undecided() || self.runs_on == RunsOn::Client && self.result.is_none()
     }
 
-    /// Whether a human refused it.
-    pub fn is_refused(&self) -> bool {
-        let decision = self.approval.as_ref().and_then(|approval| approval.decision);
-        decision == Some(Decision::Refused)
-    }
-
     /// The id under which the client is or was asked for it; `None` where it never was.
     pub fn asked_id(&self) -> Option<String> {
         match &self.approval {

@@ -25,6 +25,15 @@ impl<D: Database> SessionStore<D> {
         self.calls_by(statement, &[turn.into()])
     }
 
+    /// Names and arguments of the calls of a turn that a human refused: only a refusal gives a call with a
+    /// question to nobody. No result is read, since every model step may ask.
+    pub fn refused_calls(&self, turn: u64) -> Result<Vec<(String, String)>, Fault> {
+        let statement = "SELECT name, arguments FROM calls
+            WHERE turn = ? AND runs_on = 'nobody' AND approval IS NOT NULL";
+        let rows = self.rows_of_calls(statement, &[turn.into()])?;
+        rows.iter().map(|row| Ok((row.get("name")?, self.json(row, "arguments")?))).collect()
+    }
+
     /// The ids by which clients and tools know the calls of a turn.
     pub fn tool_call_ids(&self, turn: u64) -> Result<Vec<String>, Fault> {
         let statement = "SELECT tool_call_id FROM calls WHERE turn = ?";

@@ -12,7 +12,7 @@ use super::turn_loop::{Reasoner, RunningTurn, tools_of};
 use crate::catalog::APPROVE_TOOL;
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};
-use crate::json::{for_each_member, from_str, violation};
+use crate::json::{for_each_member, from_str, is_ambiguous, violation};
 use crate::persistence::{Call, CallApproval, Decision, RunsOn, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::responses_api::FunctionCall;
@@ -51,14 +51,15 @@ pub(crate) struct Answering<'a> {
 }
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// The calls of the turn that a human refused; none where the turn asks about no tool.
-    pub(super) fn refused_calls(&self, running: &RunningTurn<'_>) -> Result<Vec<Call>, Fault> {
+    /// Names and arguments of the calls that a human refused; none where the turn asks about no tool.
+    pub(super) fn refused_calls(
+        &self,
+        running: &RunningTurn<'_>,
+    ) -> Result<Vec<(String, String)>, Fault> {
         if running.tools.0.iter().all(|tool| tool.approval.is_none()) {
             return Ok(Vec::new());
         }
-        let mut calls = self.store.turn_calls(running.turn.ordinal)?;
-        calls.retain(Call::is_refused);
-        Ok(calls)
+        self.store.refused_calls(running.turn.ordinal)
     }
 }
 
@@ -69,10 +70,10 @@ pub(super) fn question(asked: &RawValue) -> Result<CallApproval, Fault> {
 }
 
 /// Whether the model makes a call again: the same tool, and equal arguments as JSON.
-pub(super) fn is_the_same(call: &Call, made: &FunctionCall) -> bool {
+pub(super) fn is_the_same((name, known): &(String, String), made: &FunctionCall) -> bool {
     let read = |arguments| serde_json::from_str::<Value>(stated(arguments)).ok();
-    let (known, again) = (call.arguments.as_str(), made.arguments.as_str());
-    call.name == made.name
+    let again = &made.arguments;
+    *name == made.name
         && (known == again || read(known).is_some_and(|known| Some(known) == read(again)))
 }
 
@@ -191,8 +192,9 @@ fn answer(
 
 /// Checks a human's arguments against the tool's schema, as far as [`violation`] knows schemas.
 fn check(arguments: &str, schema: Option<Value>) -> Result<(), String> {
-    let read = serde_json::from_str::<Value>(arguments).ok().filter(Value::is_object);
-    let arguments = read.ok_or("must hold Arguments as an object, less than 128 levels deep and with no number out of range")?;
+    let read = serde_json::from_str::<Value>(arguments).ok();
+    let read = read.filter(|read| read.is_object() && !is_ambiguous(arguments));
+    let arguments = read.ok_or("must hold Arguments as an object, less than 128 levels deep, with no number out of range and no member named twice")?;
     match schema.and_then(|schema| violation(&arguments, &schema, "Arguments")) {
         Some(problem) => Err(format!("does not fit the tool: {problem}; change it, or refuse")),
         None => Ok(()),
@@ -240,7 +242,14 @@ mod tests {
         let edited = r#"{"Approved":true,"Arguments":{"n": 1e0, "m": 0.10}}"#;
         assert_eq!(heard(edited, true).as_deref(), Some(r#"{"n": 1e0, "m": 0.10}"#));
         assert_eq!(heard(edited, false), None);
-        for arguments in [r#"{"n":"1"}"#, "[]", "7", &"[".repeat(200), "{\"n\":1e999}"] {
+        for arguments in [
+            r#"{"n":"1"}"#,
+            "[]",
+            "7",
+            &"[".repeat(200),
+            "{\"n\":1e999}",
+            r#"{"m":[{"o":1,"o":1}]}"#,
+        ] {
             let json = format!(r#"{{"Approved":true,"Arguments":{arguments}}}"#);
             assert_eq!(heard(&json, true), None, "{arguments}");
         }

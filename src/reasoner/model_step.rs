@@ -14,6 +14,7 @@ use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
 use crate::contract::{ErrorCode, Fault, Progress};
+use crate::json::is_ambiguous;
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
@@ -141,7 +142,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let (runs_on, why) = match tool {
                 None => (RunsOn::Nobody, Some(NoResult::UnknownTool(&made.name))),
                 Some(tool) if tool.on_server && asked.is_none() => (RunsOn::Server, None),
-                Some(_) if !are_readable(&made.arguments) => {
+                Some(_) if !are_readable(&made.arguments, asked.is_some()) => {
                     (RunsOn::Nobody, Some(NoResult::MalformedArguments))
                 }
                 Some(_) if refused.iter().any(|call| is_the_same(call, made)) => {
@@ -197,9 +198,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 }
 
-/// Whether a client can read the arguments: JSON, or none at all.
-fn are_readable(arguments: &str) -> bool {
-    arguments.trim().is_empty() || serde_json::from_str::<&RawValue>(arguments).is_ok()
+/// Whether a client can read the arguments: JSON, or none at all. Where a human is asked, who must see what the
+/// tool will take them for, they have one reading.
+fn are_readable(arguments: &str, is_asked: bool) -> bool {
+    arguments.trim().is_empty()
+        || serde_json::from_str::<&RawValue>(arguments).is_ok()
+            && !(is_asked && is_ambiguous(arguments))
 }
 
 fn warn_of_flaws(progress: &mut TurnProgress, output: &ModelOutput, cut_off: Option<&str>) {

@@ -228,6 +228,14 @@ fn edited_arguments_run_in_place_of_the_model_s_where_the_tool_permits_it() {
         let message = heard.body["Errors"][0]["Message"].as_str().unwrap();
         assert!(message.contains(problem), "{message}");
     }
+    let twice = r#"{"Approved":true,"Arguments":{"to":"eve","to":"bob"}}"#;
+    let mut request = edited(json!({}));
+    request["ToolResults"][0]["ResultJson"] = json!(twice);
+    let heard = bed.post(&request);
+    assert_eq!(heard.failure(), (400, "invalid_field"));
+    let error = &heard.body["Errors"][0];
+    assert_eq!(error["Path"], "/ToolResults/0/ResultJson");
+    assert!(error["Message"].as_str().unwrap().contains("no member named twice"), "{error}");
     bed.restart();
     // The schema is the one that the model was shown.
     bed.configure(|_| ());
@@ -280,6 +288,14 @@ fn a_call_that_nobody_can_read_goes_back_to_the_model_unasked() {
     assert_eq!(ran(&bed), []);
     assert!(told(&bed)[0].contains("not valid JSON"), "{:?}", told(&bed));
     assert_eq!(trace(&bed)[0].get("Approval"), None);
+    // Readers differ in which of two members of one name they take.
+    for arguments in [r#"{"to":"eve","to":"ann"}"#, r#"{"to":"a","n":[{"m":1,"\u006d":2}]}"#] {
+        let twice = Item::Call { name: "fragile".into(), arguments: arguments.into() };
+        script(&bed, [vec![twice]]);
+        bed.post(&turn(&format!("t{}", arguments.len()), "Mail")).final_text();
+        assert_eq!(ran(&bed), []);
+        assert!(told(&bed).last().unwrap().contains("name a member twice"), "{:?}", told(&bed));
+    }
     // A call without any is readable.
     let none = Item::Call { name: "fragile".into(), arguments: String::new() };
     script(&bed, [vec![none]]);

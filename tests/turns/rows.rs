@@ -97,6 +97,26 @@ fn a_turn_that_retrieves_writes_two_rows_more() {
 }
 
 #[test]
+fn a_step_of_a_turn_that_asks_reads_the_refused_calls_alone() {
+    let bed = Bed::new();
+    bed.configure(|catalog| catalog["ServerTools"][1]["Approval"] = json!("Always"));
+    let ran = || says(vec![call("lookup", json!({}))]).into();
+    let gated = says(vec![call("fragile", json!({}))]).into();
+    bed.world.model.script([ran(), ran(), ran(), gated, ran(), ran()]);
+    let id = bed.post(&turn("t1", "Look")).calls().remove(0);
+    bed.disk.watch();
+    bed.post(&results("t1", &[(&id, json!({ "Approved": false }))])).final_text();
+    let statements = bed.disk.statements();
+    let refused = statements.iter().filter(|(text, _)| text.contains("approval IS NOT NULL"));
+    // Two steps with calls, and the one refusal for each to read.
+    assert_eq!(refused.map(|(_, seen)| (seen.runs, seen.most_rows)).collect::<Vec<_>>(), [(2, 1)]);
+    // A step reads the calls of the last one; those of the whole turn are for its end, and for answers.
+    let whole =
+        statements.iter().filter(|(text, _)| text.contains("* FROM calls WHERE turn = ? ORDER"));
+    assert!(whole.map(|(_, seen)| seen.runs).sum::<u64>() <= 2, "{statements:?}");
+}
+
+#[test]
 fn keeping_the_ids_of_responses_writes_one_row_for_each() {
     let bed = Bed::new();
     bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
