@@ -29,6 +29,15 @@ pub enum ToolOutcome {
     Error(String),
 }
 
+impl ToolOutcome {
+    /// The result's JSON text, or the reason.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Result(text) | Self::Error(text) => text,
+        }
+    }
+}
+
 /// The stored members, before the rule is checked.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]

@@ -318,9 +318,7 @@ fn traced(call: Call, mcp: Option<Box<RawValue>>) -> TracedCall {
         }),
         execution_ms: result.map(|result| result.execution_ms),
         successful: result.map(|result| matches!(result.outcome, ToolOutcome::Result(_))),
-        result_bytes: result.map(|result| match &result.outcome {
-            ToolOutcome::Result(text) | ToolOutcome::Error(text) => text.len(),
-        }),
+        result_bytes: result.map(|result| result.outcome.text().len()),
         mcp,
     }
 }

@@ -51,6 +51,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                     .with("ToolName", call.name.as_str())
                     .with("ToolCallId", call.tool_call_id.as_str()));
             }
+            running.turn.progress.result_bytes += run.result.outcome.text().len();
             call.result = Some(run.result);
             let new_mode = run.new_mode.and_then(|requested| self.change_mode(running, requested));
             let now = self.platform.now_ms();
@@ -77,9 +78,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         invocation: ToolInvocation<'_>,
     ) -> Result<ToolRun, Fault> {
         let (platform, catalog) = (self.platform.as_ref(), &self.catalog);
+        let given = running.turn.progress.result_bytes;
         let offered = running.tools.get(invocation.name);
         let Some((offered, mcp)) = offered.and_then(|tool| Some((tool, tool.mcp_tool()?))) else {
-            return server_tools::run(platform, catalog, links, invocation, None).await;
+            return server_tools::run(platform, catalog, links, given, invocation, None).await;
         };
         let server = catalog.mcp_server(&mcp.server);
         // What was learnt under another definition of the server does not count.
@@ -87,7 +89,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let mut connection = self.connection(known, &mcp.era);
         let tool = ToolRef { name: &mcp.tool, input_schema: offered.parameters()? };
         let call = McpCall { server, tool, connection: &mut connection };
-        let run = server_tools::run(platform, catalog, links, invocation, Some(call)).await;
+        let run = server_tools::run(platform, catalog, links, given, invocation, Some(call)).await;
         self.connections.borrow_mut().push((known.to_owned(), connection));
         run
     }

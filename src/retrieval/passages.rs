@@ -35,6 +35,9 @@ pub(super) struct Passage {
     pub(super) document: i64,
     /// How many passages of the document are better.
     pub(super) place: u32,
+    /// The bytes of its text, and those of its best chunk.
+    pub(super) bytes: usize,
+    pub(super) best_bytes: usize,
 }
 
 impl Passage {
@@ -42,17 +45,38 @@ impl Passage {
     pub(super) fn score(&self) -> i64 {
         (self.chunk + self.document).checked_shr(self.place.saturating_mul(2)).unwrap_or_default()
     }
+
+    fn best_alone(self) -> Self {
+        Self { first: self.best, last: self.best, bytes: self.best_bytes, ..self }
+    }
 }
 
 /// The best passages of the candidates, which stand document by document, in each the best first. Path
 /// and line order equal scores, so the same chunks always make the same passages.
-pub(super) fn passages(candidates: &[Candidate], about_tests: bool, limit: usize) -> Vec<Passage> {
+///
+/// Their text has at most `max_bytes` in all. Of a passage that does not fit into what is left its best
+/// chunk is given alone, and what does not fit either is passed over.
+pub(super) fn passages(
+    candidates: &[Candidate],
+    about_tests: bool,
+    limit: usize,
+    max_bytes: usize,
+) -> Vec<Passage> {
+    let longest = HARD_LIMIT_BYTES.min(max_bytes);
     let documents = candidates.chunk_by(|a, b| a.path == b.path);
-    let all: Vec<Passage> = documents.flat_map(|chunks| of_document(chunks, about_tests)).collect();
+    let all: Vec<Passage> =
+        documents.flat_map(|chunks| of_document(chunks, about_tests, longest)).collect();
     let mut order: Vec<_> =
         (0_u64..).zip(&all).map(|(at, passage)| (Reverse(passage.score()), at)).collect();
     order.sort_unstable();
-    order.iter().take(limit).filter_map(|(_, at)| all.get(*at as usize).copied()).collect()
+    let best = order.iter().take(limit).filter_map(|(_, at)| all.get(*at as usize).copied());
+    let mut room = max_bytes;
+    let fitting = best.filter_map(|passage| {
+        let passage = if passage.bytes > room { passage.best_alone() } else { passage };
+        room = room.checked_sub(passage.bytes)?;
+        Some(passage)
+    });
+    fitting.collect()
 }
 
 /// The score of a chunk or of one of its terms in the document at `path`.
@@ -60,8 +84,8 @@ pub(super) fn weighed(score: i64, path: &str, about_tests: bool) -> i64 {
     if about_tests || !speaks_of_tests(path) { score } else { score - score / 5 }
 }
 
-/// The passages of a document.
-fn of_document(candidates: &[Candidate], about_tests: bool) -> Vec<Passage> {
+/// The passages of a document. Neighbours are one passage of up to `longest` bytes.
+fn of_document(candidates: &[Candidate], about_tests: bool, longest: usize) -> Vec<Passage> {
     let weighed = |chunk: &Candidate| weighed(chunk.score, &chunk.path, about_tests);
     let lent = |(place, chunk)| weighed(chunk).checked_shr(place).unwrap_or_default();
     let document = (0..).zip(candidates).map(lent).sum();
@@ -75,7 +99,7 @@ fn of_document(candidates: &[Candidate], about_tests: bool) -> Vec<Passage> {
         while let Some(at) = free.iter().position(|next| {
             let start = first.start_line.min(next.start_line);
             (next.id + 1 == first.id || next.id == last.id + 1)
-                && bytes + next.bytes <= HARD_LIMIT_BYTES
+                && bytes + next.bytes <= longest
                 && last.end_line.max(next.end_line) < start + HARD_LIMIT_LINES
         }) {
             let next = free.remove(at);
@@ -89,6 +113,8 @@ fn of_document(candidates: &[Candidate], about_tests: bool) -> Vec<Passage> {
             chunk: weighed(best),
             document,
             place: u32::try_from(passages.len()).unwrap_or(u32::MAX),
+            bytes,
+            best_bytes: best.bytes,
         });
     }
     passages

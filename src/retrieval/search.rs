@@ -44,8 +44,7 @@ pub struct Search<'a> {
     pub explain: bool,
 }
 
-/// The best chunks, best first. A chunk that does not fit into what is left of `max_bytes` is passed
-/// over.
+/// The best chunks, best first, within `max_bytes`.
 pub(super) async fn found<D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
     pace: &mut Pace<F>,
@@ -212,8 +211,7 @@ impl<'t, D: Database> Ranking<'t, D> {
         };
         let candidates: Vec<_> = rows.iter().map(candidate).collect::<Result<_, _>>()?;
         let about_tests = speaks_of_tests(&self.terms);
-        let passages = passages(&candidates, about_tests, search.limit);
-        let mut room = search.max_bytes;
+        let passages = passages(&candidates, about_tests, search.limit, search.max_bytes);
         let mut chunks = self.read(&passages)?;
         for (chunk, passage) in chunks.iter_mut().zip(&passages) {
             chunk.score = Some(shown(passage.score()));
@@ -221,11 +219,6 @@ impl<'t, D: Database> Ranking<'t, D> {
         if search.explain {
             self.explain(&passages, &mut chunks, about_tests)?;
         }
-        chunks.retain(|chunk| {
-            let left = room.checked_sub(chunk.text.len());
-            room = left.unwrap_or(room);
-            left.is_some()
-        });
         Ok(chunks)
     }
 

@@ -44,6 +44,9 @@ pub(crate) enum ToolFailure {
     Files(#[from] FileFailure),
     #[error(transparent)]
     Mcp(#[from] McpFailure),
+    /// The limit, in bytes.
+    #[error("The turn's tools have given more than {0} bytes.")]
+    TurnTooLarge(usize),
 }
 
 impl ToolFailure {

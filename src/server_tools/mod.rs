@@ -21,6 +21,10 @@ pub use mode_tools::RequestedMode;
 /// The largest result, in bytes; the model's input and the transcript hold it.
 const MAX_RESULT_BYTES: usize = 1_000_000;
 
+/// The most bytes of the results of a turn: the turn's end and a call without a chain hold them all, each
+/// several times, and an isolate has 128 MB.
+const MAX_TURN_BYTES: usize = 8_000_000;
+
 /// A tool of an MCP server, for a call.
 #[derive(Debug)]
 pub struct McpCall<'a> {
@@ -43,7 +47,8 @@ pub struct ToolRun {
     pub new_mode: Option<RequestedMode>,
 }
 
-/// Runs one server tool. `mcp` is given for a tool of an MCP server.
+/// Runs one server tool. `mcp` is given for a tool of an MCP server; `given` are the bytes of the turn's
+/// results so far.
 ///
 /// # Errors
 /// `server_tool_failed` when the tool failed and its definition says that this fails the turn.
@@ -51,6 +56,7 @@ pub async fn run<P: Platform>(
     platform: &P,
     catalog: &Catalog,
     links: FileLinks<'_>,
+    given: usize,
     invocation: ToolInvocation<'_>,
     mcp: Option<McpCall<'_>>,
 ) -> Result<ToolRun, Fault> {
@@ -81,6 +87,13 @@ pub async fn run<P: Platform>(
             (outcome, tool.on_error)
         }
         _ => (gone(), OnError::FailTurn),
+    };
+    let outcome = match outcome {
+        Ok(outcome) if given.saturating_add(outcome.text().len()) > MAX_TURN_BYTES => {
+            (files, new_mode) = (Vec::new(), None);
+            Err(ToolFailure::TurnTooLarge(MAX_TURN_BYTES))
+        }
+        outcome => outcome,
     };
     let outcome = match outcome {
         Ok(outcome) => outcome,

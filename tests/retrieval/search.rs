@@ -70,6 +70,29 @@ fn what_would_be_too_long_in_all_is_left_out() {
 }
 
 #[test]
+fn neighbours_that_do_not_fit_together_are_given_as_far_as_they_fit() {
+    let words = format!("{}\n", "word ".repeat(20)).repeat(6);
+    let section = |title: &str| format!("# {title}\n\n{words}the needle\n{words}\n");
+    let text = ["One", "Two"].map(section).concat();
+    let small = format!("the needle needle needle\n{}\n", "other ".repeat(10));
+    let lengths = |documents: &[Document], max_bytes| -> Vec<usize> {
+        let found = index_of(documents).search("needle", None, 8, max_bytes).unwrap();
+        found.iter().map(|found| found.text.len()).collect()
+    };
+    let (one, whole) = (section("One").len(), text.len());
+    let long = document("long.md", &text);
+    assert_eq!(lengths(std::slice::from_ref(&long), whole), [whole]);
+    for max_bytes in [one, 1_500, 2_000, whole - 1] {
+        assert_eq!(lengths(std::slice::from_ref(&long), max_bytes), [one]);
+    }
+    assert_eq!(lengths(std::slice::from_ref(&long), one - 1), [0_usize; 0]);
+    // What is left behind a better document is too little for both, and enough for one.
+    let both = [document("small.md", &small), long];
+    assert_eq!(lengths(&both, small.len() + whole), [small.len(), whole]);
+    assert_eq!(lengths(&both, small.len() + whole - 1), [small.len(), one]);
+}
+
+#[test]
 fn the_limit_counts_within_the_scope() {
     let mut documents: Vec<Document> = (0..300)
         .map(|n| document(&format!("loud/{n:03}.rs"), "alpha alpha alpha alpha\n"))

@@ -55,7 +55,7 @@ fn ran_of(
         arguments,
     };
     let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
-    step.run(run(&step.platform, catalog, links, invocation, None))
+    step.run(run(&step.platform, catalog, links, 0, invocation, None))
 }
 
 fn result(execution_ms: u64, outcome: ToolOutcome) -> ToolRun {

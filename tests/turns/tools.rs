@@ -123,6 +123,59 @@ fn a_failing_server_tool_fails_the_turn_unless_its_definition_reports_it() {
 }
 
 #[test]
+fn the_results_of_a_turn_are_bounded_in_sum_and_the_turn_goes_on_after_a_crash_too() {
+    let calling = |crash| {
+        let bed = Bed::with_crash(crash);
+        bed.world.tools.think(|_| ToolAnswer::Json(json!("x".repeat(989_998))));
+        bed.world.model.think(|heard| match heard.outputs().len() {
+            0 | 5 => says(vec![call("fragile", json!({})); 5]).into(),
+            10 => says(vec![call("agent_list_modes", json!({}))]).into(),
+            _ => say("Done.").into(),
+        });
+        bed
+    };
+    let request = turn("t1", "Look");
+    let given = |bed: &Bed| {
+        let outputs = bed.world.model.conversation().outputs();
+        let (large, refused) = outputs[..10].split_at(8);
+        assert!(large.iter().all(|(_, output)| output.len() == 990_000));
+        for (_, output) in refused {
+            let why = "The turn's tools have given more than 8000000 bytes.";
+            assert_eq!(*output, json!({ "error": why }).to_string());
+        }
+        // What is small fits still.
+        assert!(outputs[10].1.contains("ddr"), "{}", outputs[10].1);
+    };
+    let bed = calling(None);
+    assert_eq!(bed.post(&request).final_text(), "Done.");
+    given(&bed);
+    bed.assert_chain_held();
+    let steps = bed.disk.steps.get();
+    assert!(steps > 14, "{steps}");
+    for step in (3..=steps).step_by(3) {
+        let bed = calling(Some(Crash::AfterStep(step)));
+        assert_eq!(bed.try_post(&request), None, "{step}");
+        bed.restart();
+        assert_eq!(bed.post(&request).final_text(), "Done.");
+        given(&bed);
+    }
+}
+
+#[test]
+fn a_tool_that_gives_more_than_a_turn_may_hold_fails_it_where_its_failures_do() {
+    let bed = Bed::new();
+    bed.world.tools.think(|_| ToolAnswer::Json(json!("x".repeat(989_998))));
+    bed.world.model.script([says(vec![call("lookup", json!({})); 60]).into()]);
+    let heard = bed.post(&turn("t1", "Look"));
+    assert_eq!(heard.failure(), (500, "server_tool_failed"));
+    assert!(heard.text.contains("more than 8000000 bytes"), "{}", heard.text);
+    assert_eq!(bed.world.tools.calls().len(), 9);
+    // The next turn has all the room again.
+    assert_eq!(bed.post(&turn("t2", "Look [plan: server]")).final_text(), "Answer to Look.");
+    bed.assert_chain_held();
+}
+
+#[test]
 fn a_turn_that_only_calls_tools_ends_at_the_limit_and_can_go_on() {
     let bed = Bed::new();
     bed.deploy("MAX_ITERATIONS", "3");
