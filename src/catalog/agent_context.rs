@@ -7,6 +7,7 @@ use super::definitions::{
     AgentContext, Budget, Compaction, CompactionBy, Continuation, HttpService, ModelParameters,
     Retrieval, RetrievalSource,
 };
+use super::embeddings::embeddings;
 use super::findings::{Findings, Recipient};
 use super::http_endpoint::{base_url, model_service_headers, query};
 use super::model_parameters::model_parameters;
@@ -39,7 +40,7 @@ const COMPACTION: ObjectShape = ObjectShape::new(&["By", "Threshold", "Prompt"],
 const BUDGET: ObjectShape = ObjectShape::new(&["TurnTokens", "SessionTokens"], &[]);
 
 const RETRIEVAL: ObjectShape = ObjectShape::new(&["Index", "Http"], &[]);
-const INDEX: ObjectShape = ObjectShape::new(&["Limit", "MaxBytes"], &[]);
+const INDEX: ObjectShape = ObjectShape::new(&["Limit", "MaxBytes", "Embeddings"], &[]);
 const HTTP: ObjectShape =
     ObjectShape::new(&["Url", "Headers", "TimeoutMs", "Limit", "MaxBytes"], &["Url"]);
 
@@ -77,7 +78,7 @@ pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Findings) -> AgentCo
         retention_days: None,
     };
     AGENT_CONTEXT.read(node, found, |name, node, found| match name {
-        "BaseUrl" => context.base_url = Some(base_url(node, found)),
+        "BaseUrl" => context.base_url = Some(base_url(node, "responses", found)),
         "ApiKeySecret" => context.api_key_secret = Some(secret_name(node, found)),
         "Model" => context.model = Some(model(node, found)),
         "Continuation" => {
@@ -98,6 +99,7 @@ pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Findings) -> AgentCo
         "MaxIterations" => context.max_iterations = Some(integer(node, ITERATIONS, found)),
         _ => context.retention_days = Some(integer(node, DAYS, found)),
     });
+    context.lend_to_embeddings();
     context
 }
 
@@ -165,10 +167,11 @@ fn retrieval(node: Node<'_, '_>, found: &mut Findings) -> Retrieval {
 }
 
 impl Retrieval {
-    /// Reads `Limit` or `MaxBytes`.
+    /// Reads one of the members `Limit`, `MaxBytes` and `Embeddings`.
     fn take(&mut self, member: &str, node: Node<'_, '_>, found: &mut Findings) {
         match member {
             "Limit" => self.limit = integer(node, LIMIT, found),
+            "Embeddings" => self.embeddings = Some(embeddings(node, found)),
             _ => self.max_bytes = integer(node, MAX_BYTES, found),
         }
     }

@@ -171,12 +171,34 @@ pub struct Retrieval {
     pub limit: u32,
     /// Most bytes of chunk text given to a turn, 1 to 1048576. Default 24576.
     pub max_bytes: u32,
+    /// The service that embeds the index's chunks and the questions. Absent: words alone rank.
+    pub embeddings: Option<Embeddings>,
 }
 
 impl Default for Retrieval {
     fn default() -> Self {
-        Self { source: RetrievalSource::Index, limit: 8, max_bytes: 24_576 }
+        Self { source: RetrievalSource::Index, limit: 8, max_bytes: 24_576, embeddings: None }
     }
+}
+
+/// A service that turns texts into vectors, by `POST {BaseUrl}/embeddings` (interface §7).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Embeddings {
+    /// The model, as the service names it.
+    pub model: String,
+    /// The numbers of a vector, 1 to 4096.
+    pub dimensions: usize,
+    /// Where requests go. Absent: the deployment's `OPENAI_BASE_URL`.
+    pub base_url: Option<String>,
+    /// The name of the secret that holds the agent context's key, where the service is its own. A header
+    /// with a key takes its place.
+    pub api_key_secret: Option<String>,
+    /// Headers of every request; where the service is the agent context's own, those besides.
+    pub headers: Vec<HeaderTemplate>,
+    /// Names and values of every request's query; those of the agent context where the service is its own.
+    pub query: Vec<(String, String)>,
+    /// For one request, in milliseconds, 1 to 900000. Default 10000.
+    pub timeout_ms: u64,
 }
 
 /// Where a user turn's chunks come from.

@@ -14,7 +14,7 @@ use super::values::{entries, fitting_text, integer, named};
 use crate::json::Node;
 
 /// The most is the longest turn.
-const TIMEOUT_MS: RangeInclusive<u32> = 1..=900_000;
+pub(super) const TIMEOUT_MS: RangeInclusive<u32> = 1..=900_000;
 const URL_BYTES: usize = 2048;
 const HEADER_VALUE_BYTES: usize = 8192;
 /// Headers of the connection; `fetch` sets or refuses them.
@@ -45,11 +45,11 @@ impl HttpService {
     }
 }
 
-/// A URL that `/responses` is appended to.
-pub(super) fn base_url(node: Node<'_, '_>, found: &mut Findings) -> String {
+/// A URL that `path` is appended to.
+pub(super) fn base_url(node: Node<'_, '_>, path: &str, found: &mut Findings) -> String {
     let url = url(node, found);
     if url.contains('?') {
-        found.fault(node, "must have no query: /responses is appended to it");
+        found.fault(node, format!("must have no query: /{path} is appended to it"));
     }
     url
 }

@@ -8,6 +8,7 @@ mod agent_context;
 mod approval;
 mod definitions;
 mod document;
+mod embeddings;
 mod findings;
 mod hosted_tools;
 mod http_endpoint;
@@ -23,8 +24,8 @@ mod values;
 pub use approval::{APPROVE_TOOL, Approval};
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
-    Continuation, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, HeaderTemplate, HostedTool,
-    HttpService, McpServer, Mode, ModelParameter, ModelParameters, OnError, Retrieval,
+    Continuation, ConversationContext, DEFAULT_CONTEXT, Embeddings, GENERAL_MODE, HeaderTemplate,
+    HostedTool, HttpService, McpServer, Mode, ModelParameter, ModelParameters, OnError, Retrieval,
     RetrievalSource, ServerTool,
 };
 pub use document::needed_secrets;

@@ -15,6 +15,10 @@ use crate::retrieval::Retrieved;
 const RETRIEVAL_FAILED: &str =
     "Nothing could be retrieved from the workspace; the answer was given without it.";
 
+/// A user warning: embeddings are configured, and could not be used.
+const BY_WORDS_ALONE: &str =
+    "The workspace was searched by words alone: its embeddings could not be used.";
+
 /// The part of a user message that holds its chunks; the instruction stands before it.
 const CONTEXT_PART: usize = 1;
 
@@ -42,7 +46,7 @@ pub struct RecomposedMessage {
     pub user: Option<Box<RawValue>>,
     /// Its composition trace, a JSON array.
     pub trace: Box<RawValue>,
-    /// That the retrieval failed.
+    /// That the retrieval failed, or did without its embeddings.
     pub user_warning: Option<&'static str>,
 }
 
@@ -70,13 +74,17 @@ pub fn add_retrieved(material: &RetrievedMaterial<'_>) -> Result<RecomposedMessa
     Ok(RecomposedMessage {
         user,
         trace: to_raw_value(&trace).map_err(unwritable)?,
-        user_warning: retrieved.failed.then_some(RETRIEVAL_FAILED),
+        user_warning: match (retrieved.failed, retrieved.by_words_alone) {
+            (true, _) => Some(RETRIEVAL_FAILED),
+            (false, true) => Some(BY_WORDS_ALONE),
+            (false, false) => None,
+        },
     })
 }
 
 /// The retrieval itself, the chunks that it gave, and those that were left out.
 fn trace_of(material: &RetrievedMaterial<'_>) -> Vec<Block> {
-    let Retrieved { chunks, left_out, failed } = material.retrieved;
+    let Retrieved { chunks, left_out, failed, .. } = material.retrieved;
     let source = match material.source {
         RetrievalSource::Index => "AgentContext.Retrieval.Index",
         RetrievalSource::Http(_) => "AgentContext.Retrieval.Http",

@@ -13,6 +13,8 @@ mod alarm;
 mod authentication;
 mod body_room;
 mod cross_origin;
+mod embedding;
+mod embedding_alarm;
 mod epoch;
 mod erasure;
 mod event_stream;

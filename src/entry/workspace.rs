@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::admission_context::ContextSource;
+use super::embedding_alarm::EmbeddingAlarm;
 use super::front_door::object_failed;
 use super::request::RequestHead;
 use super::response::{PlainResponse, Response, refusal_line};
@@ -19,7 +20,7 @@ use crate::contract::{
 };
 use crate::mcp::ListKeeper;
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
-use crate::retrieval::{Chunk, ChunkIndex, Pace, Question, Search, retrieve};
+use crate::retrieval::{ChunkIndex, Pace, Question, Search, retrieve, search_question};
 
 /// The bytes of a long list that are looked through in a microsecond, and the work of a step that reads it.
 const BYTES_SCANNED: usize = 400;
@@ -28,7 +29,8 @@ const READING_WORK: usize = 800;
 /// The object that owns a workspace's index.
 #[derive(Debug)]
 pub struct WorkspaceHost<D> {
-    index: ChunkIndex<D>,
+    pub(super) index: ChunkIndex<D>,
+    pub(super) alarm: EmbeddingAlarm,
     /// Of an object that keeps the tools of an MCP server instead of documents.
     list: ListKeeper,
 }
@@ -36,7 +38,8 @@ pub struct WorkspaceHost<D> {
 impl<D: Database> WorkspaceHost<D> {
     /// A host over a workspace's storage. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { index: ChunkIndex::new(database), list: ListKeeper::default() }
+        let (alarm, list) = (EmbeddingAlarm::default(), ListKeeper::default());
+        Self { index: ChunkIndex::new(database), alarm, list }
     }
 
     /// Responds to a request. `body` is waited for only by the endpoints that have one.
@@ -68,11 +71,8 @@ impl<D: Database> WorkspaceHost<D> {
             return self.tools(platform, &*source.catalog(platform).await?, &question).await;
         }
         if head.target() == ObjectQuestion::Search.path() {
-            let search = parse_search(&body.await.map_err(|_| object_failed())?)?;
-            // The turn that asks keeps its own bound in bytes.
-            let limit = search.limit.unwrap_or(limits::CHUNKS);
-            let found = self.found(platform, &search, (limit, usize::MAX), false).await?;
-            return Ok(shown(&BTreeMap::from([("Chunks", found)])));
+            let question = body.await.map_err(|_| object_failed())?;
+            return self.search_of_turn(platform, source, &question).await;
         }
         let Route::Workspace(workspace, route) = Route::find(head.method, head.target())? else {
             let message = "A workspace does not answer this.";
@@ -88,29 +88,44 @@ impl<D: Database> WorkspaceHost<D> {
         }
         match route {
             WorkspaceRoute::Upsert => {
-                let documents = self.index.upsert(pace, &parse_documents(&body)?).await?;
+                let documents = parse_documents(&body)?;
+                let will_embed = self.will_embed(platform, source).await?;
+                let documents = self.index.upsert(pace, &documents).await?;
+                if will_embed {
+                    self.embed_now(platform)?;
+                }
                 Ok(shown(&BTreeMap::from([("Documents", documents)])))
             }
             WorkspaceRoute::Remove(path, as_form) => {
-                let removed = self.index.remove(pace, &path).await?;
-                Ok(shown(&match as_form {
-                    Some(path) if removed.documents == 0 => self.index.remove(pace, &path).await?,
-                    _ => removed,
-                }))
+                let will_embed = self.will_embed(platform, source).await?;
+                let mut removed = self.index.remove(pace, &path).await?;
+                if let Some(path) = as_form.filter(|_| removed.documents == 0) {
+                    removed = self.index.remove(pace, &path).await?;
+                }
+                if will_embed {
+                    self.embed_now(platform)?;
+                }
+                Ok(shown(&removed))
             }
             WorkspaceRoute::Search => {
-                let catalog = source.catalog(platform).await?;
                 let explain = asks_for("Explain", head.target())?;
-                self.search(platform, &catalog, &workspace, (&body, explain)).await
+                self.search(platform, source, &workspace, (&body, explain)).await
             }
             WorkspaceRoute::Compare => self.compare(pace, &body).await,
-            WorkspaceRoute::Counts => Ok(shown(&self.index.counts(pace).await?)),
+            WorkspaceRoute::Counts => {
+                let catalog = source.catalog(platform).await.ok();
+                let services = catalog.as_ref().map(|catalog| catalog.embeddings());
+                let service = services.and_then(|services| services.first().copied());
+                let counts = self.index.counts(pace, service).await?;
+                Ok(InvokeResult::success(counts, self.embedding_warnings(platform)))
+            }
             WorkspaceRoute::Erase => {
-                let erased = self.index.counts(pace).await?;
+                let erased = self.index.counts(pace, None).await?;
                 self.index.erase()?;
                 // Frees what the erased tables took. Nothing came in between.
                 platform.free_storage().await?;
                 self.index.forget();
+                self.alarm.forget();
                 Ok(shown(&erased))
             }
         }
@@ -162,20 +177,21 @@ impl<D: Database> WorkspaceHost<D> {
     async fn search<P: Platform>(
         &self,
         platform: &P,
-        catalog: &Catalog,
+        source: &ContextSource,
         workspace_id: &str,
         (body, explain): (&[u8], bool),
     ) -> Result<InvokeResult, Vec<Fault>> {
         let search = parse_search(body)?;
-        let agent = catalog
+        let catalog = source.catalog(platform).await?;
+        let id = catalog
             .conversation_context(DEFAULT_CONTEXT)
-            .and_then(|context| catalog.agent_context(&context.agent_context_id));
+            .map_or("", |context| context.agent_context_id.as_str());
+        let agent = catalog.agent_context(id);
         let retrieval = agent.map(|agent| agent.retrieval.clone()).unwrap_or_default();
         if retrieval.source == RetrievalSource::Index {
             let limit = search.limit.unwrap_or(retrieval.limit as usize);
             let bounds = (limit, retrieval.max_bytes as usize);
-            let found = self.found(platform, &search, bounds, explain).await?;
-            return Ok(shown(&BTreeMap::from([("Chunks", found)])));
+            return self.found(platform, source, (id, &search), bounds, explain).await;
         }
         let question = Question {
             query: &search.query,
@@ -183,7 +199,7 @@ impl<D: Database> WorkspaceHost<D> {
             limit: search.limit.and_then(|limit| u32::try_from(limit).ok()),
             ..Question::default()
         };
-        let retrieved = retrieve(platform, &retrieval, workspace_id, question).await;
+        let retrieved = retrieve(platform, &retrieval, (workspace_id, id), question).await;
         let warnings = if retrieved.failed {
             let message = "The retrieval service failed; nothing could be found.";
             vec![Warning::new("retrieval_failed", message)]
@@ -193,18 +209,35 @@ impl<D: Database> WorkspaceHost<D> {
         Ok(InvokeResult::success(BTreeMap::from([("Chunks", retrieved.chunks)]), warnings))
     }
 
-    /// What the workspace's own index finds.
+    /// The search of a turn, which keeps its own bound in bytes.
+    async fn search_of_turn<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+        question: &[u8],
+    ) -> Result<InvokeResult, Vec<Fault>> {
+        let (agent_context, search) = search_question(question).ok_or_else(object_failed)?;
+        let search = parse_search(search.as_bytes())?;
+        let bounds = (search.limit.unwrap_or(limits::CHUNKS), usize::MAX);
+        self.found(platform, source, (&agent_context, &search), bounds, false).await
+    }
+
+    /// What the workspace's own index finds for a turn with an agent context.
     async fn found<P: Platform>(
         &self,
         platform: &P,
-        search: &SearchRequest,
+        source: &ContextSource,
+        (agent_context, search): (&str, &SearchRequest),
         (limit, max_bytes): (usize, usize),
         explain: bool,
-    ) -> Result<Vec<Chunk>, Fault> {
+    ) -> Result<InvokeResult, Vec<Fault>> {
+        let SearchRequest { query, rag_scope, .. } = search;
+        let (meaning, warnings) = self.meaning(platform, source, agent_context, query).await?;
+        let (scope, meaning) = (rag_scope.as_ref(), meaning.as_ref());
+        let search = Search { query, scope, limit, max_bytes, meaning, explain };
         let pace = &mut Pace::new(async || platform.idle().await);
-        let scope = search.rag_scope.as_ref();
-        let search = Search { query: &search.query, scope, limit, max_bytes, explain };
-        self.index.search(pace, search).await
+        let found = self.index.search(pace, search).await?;
+        Ok(InvokeResult::success(BTreeMap::from([("Chunks", found)]), warnings))
     }
 }
 

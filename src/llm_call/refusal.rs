@@ -6,7 +6,7 @@ use futures_util::future::{Either, select};
 
 use super::context_length::concerns_length;
 use crate::contract::{ErrorCode, Fault};
-use crate::encoding::http_date_ms;
+use crate::outbound::retry_after_ms;
 use crate::ports::{HttpResponse, Platform, ResponseBody};
 use crate::responses_api::ErrorBody;
 
@@ -94,23 +94,6 @@ pub(super) async fn read_refusal<P: Platform>(
         retry_after_ms: retry_after_ms(&response, platform.now_ms()),
         is_final: response.header("x-should-retry") == Some("false"),
         body: ErrorBody::read(&body),
-    }
-}
-
-fn retry_after_ms<B>(response: &HttpResponse<B>, now_ms: u64) -> Option<u64> {
-    let number = |text: &str| {
-        // Read as JSON: the standard library's reader of floats is 7 KB of the bundle.
-        serde_json::from_str::<f64>(text.trim()).ok().filter(|number| *number >= 0.0)
-    };
-    // A float saturates when it is cast.
-    if let Some(milliseconds) = response.header("retry-after-ms").and_then(number) {
-        return Some(milliseconds as u64);
-    }
-    let asked = response.header("retry-after")?;
-    match number(asked) {
-        Some(seconds) => Some((seconds * 1000.0) as u64),
-        // A date in the past, perhaps by another clock, asks for no wait.
-        None => http_date_ms(asked.trim())?.checked_sub(now_ms).filter(|ms| *ms > 0),
     }
 }
 

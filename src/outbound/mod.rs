@@ -1,12 +1,14 @@
 //! Calls to the services that an operator names in the catalog (interface §6, §7).
 //!
-//! Architecture Invariant: this folder names only `catalog` and `ports`.
+//! Architecture Invariant: this folder names only `catalog`, `encoding` and `ports`.
 
+mod address;
 mod json_service;
 mod redaction;
 mod secret_headers;
 mod service;
 
+pub use address::{address, retry_after_ms};
 pub use json_service::post;
 pub use secret_headers::SecretHeaders;
-pub use service::{Service, ServiceFailure, in_time};
+pub use service::{Service, ServiceFailure, in_time, read};

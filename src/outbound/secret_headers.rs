@@ -5,6 +5,9 @@ use std::cell::RefCell;
 use crate::catalog::HeaderTemplate;
 use crate::ports::Platform;
 
+/// The headers that name the caller to a service.
+const KEY_HEADERS: [&str; 2] = ["authorization", "api-key"];
+
 /// The headers of a call.
 #[derive(Default)]
 pub struct SecretHeaders {
@@ -30,5 +33,18 @@ impl SecretHeaders {
             |header: &HeaderTemplate| Ok((header.name.clone(), header.value.expand(secret)?));
         let headers = templates.iter().map(header).collect::<Result<_, String>>()?;
         Ok(Self { headers, secrets: secrets.into_inner() })
+    }
+
+    /// The same with a service's key as a bearer token, unless a header holds a key or there is no such secret.
+    pub fn with_key<P: Platform>(mut self, platform: &P, secret: Option<&str>) -> Self {
+        let is_key = |(name, _): &(String, String)| {
+            KEY_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known))
+        };
+        let key = secret.and_then(|name| platform.secret(name));
+        if let Some(key) = key.filter(|_| !self.headers.iter().any(is_key)) {
+            self.headers.insert(0, ("Authorization".to_owned(), format!("Bearer {key}")));
+            self.secrets.push(key);
+        }
+        self
     }
 }

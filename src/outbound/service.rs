@@ -4,6 +4,7 @@
 //! Neither a failure nor a response holds the secrets that were sent, because the client and the model
 //! may see it. A failure holds no address and no words of the service either.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::pin;
 
@@ -54,7 +55,7 @@ impl From<HttpFault> for ServiceFailure {
 /// A service, and the secrets that its headers hold.
 pub struct Service<'a, P> {
     platform: &'a P,
-    url: &'a str,
+    url: Cow<'a, str>,
     filled: SecretHeaders,
 }
 
@@ -66,7 +67,12 @@ impl<'a, P: Platform> Service<'a, P> {
     pub fn of(platform: &'a P, http: &'a HttpService) -> Result<Self, ServiceFailure> {
         let filled =
             SecretHeaders::expand(platform, &http.headers).map_err(ServiceFailure::Secret)?;
-        Ok(Self { platform, url: &http.url, filled })
+        Ok(Self::new(platform, &http.url, filled))
+    }
+
+    /// A service with its secrets looked up.
+    pub fn new(platform: &'a P, url: impl Into<Cow<'a, str>>, filled: SecretHeaders) -> Self {
+        Self { platform, url: url.into(), filled }
     }
 
     /// Sends a request and returns the response as soon as its head is there, whatever its status. `own`
@@ -81,7 +87,8 @@ impl<'a, P: Platform> Service<'a, P> {
         let mut headers = self.filled.headers.clone();
         headers.retain(|(name, _)| !own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)));
         headers.extend(own);
-        let mut request = HttpRequest { method, url: self.url.to_owned(), headers, body, reads };
+        let mut request =
+            HttpRequest { method, url: self.url.clone().into_owned(), headers, body, reads };
         for _ in 0..=MAX_REDIRECTS {
             let response = self.platform.send(request.clone()).await?;
             // Any other redirect would turn the call into a GET.
@@ -118,7 +125,7 @@ pub async fn in_time<P: Platform, T, F: From<ServiceFailure>>(
 }
 
 /// A body of at most `longest` bytes.
-pub(super) async fn read<B: ResponseBody>(
+pub async fn read<B: ResponseBody>(
     mut response: HttpResponse<B>,
     longest: usize,
 ) -> Result<Vec<u8>, ServiceFailure> {

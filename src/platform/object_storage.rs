@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::json;
-use worker::js_sys::{Array, JSON, Reflect};
+use worker::js_sys::{Array, JSON, Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::{State, console_error};
 
@@ -72,6 +72,25 @@ impl Database for ObjectStorage {
         text.as_string().map(Some).ok_or_else(|| unreadable(column))
     }
 
+    fn each_bytes(
+        &self,
+        statement: &str,
+        parameters: &[Value],
+        each: &mut dyn FnMut(u64, &[u8]),
+    ) -> Result<(), Fault> {
+        let cursor = self.exec(statement, parameters)?;
+        let mut bytes = Vec::new();
+        for row in &cursor.raw() {
+            let row: Array = row.map_err(failed)?.unchecked_into();
+            let held = Uint8Array::new(&row.get(1));
+            bytes.resize(held.length() as usize, 0);
+            held.copy_to(&mut bytes);
+            each(row.get(0).as_f64().unwrap_or_default() as u64, &bytes);
+        }
+        self.rows.count(&cursor);
+        Ok(())
+    }
+
     fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
         // A statement without rows is done when `exec` returns: its cursor need not be read.
         self.rows.count(&self.exec(statement, parameters)?);
@@ -104,6 +123,7 @@ fn binding(value: &Value) -> JsValue {
         Value::Null => JsValue::NULL,
         Value::Integer(number) => JsValue::from_f64(*number as f64),
         Value::Text(text) => JsValue::from_str(text),
+        Value::Bytes(bytes) => Uint8Array::from(bytes.as_slice()).into(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The Durable Object of one workspace's index, named `{tenant}/{WorkspaceId}`.
 //!
 //! State: SQLite with FTS5 (see `retrieval::schema`). Routes: `entry::WorkspaceRoute`. Statuses:
-//! interface §3. It has no alarm.
+//! interface §3. Alarm: at once after documents changed, where embeddings are configured; it embeds what lacks
+//! its vectors.
 
 use std::rc::Rc;
 
@@ -14,7 +15,7 @@ use crate::entry::WorkspaceHost;
 use crate::ports::ObjectClass;
 
 /// The Durable Object of one workspace's index.
-#[durable_object]
+#[durable_object(alarm)]
 pub struct WorkspaceIndex {
     runtime: Runtime,
     host: WorkspaceHost<ObjectStorage>,
@@ -35,5 +36,11 @@ impl DurableObject for WorkspaceIndex {
             response.map_stream(|never| match never {})
         })
         .await
+    }
+
+    async fn alarm(&self) -> worker::Result<Response> {
+        let rang = self.host.alarm_rang(&self.runtime, &context_source()).await;
+        rang.map_err(|fault| worker::Error::RustError(fault.to_string()))?;
+        Response::empty()
     }
 }

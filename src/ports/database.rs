@@ -30,6 +30,14 @@ pub trait Database {
         self.first(statement, parameters)?.map(|row| row.get(column)).transpose()
     }
 
+    /// Runs one statement whose rows are a number and bytes, and hands each of them on.
+    fn each_bytes(
+        &self,
+        statement: &str,
+        parameters: &[Value],
+        each: &mut dyn FnMut(u64, &[u8]),
+    ) -> Result<(), Fault>;
+
     /// Runs one statement that returns no rows.
     fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault>;
 
@@ -64,6 +72,8 @@ pub enum Value {
     Integer(i64),
     /// UTF-8 text.
     Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
 }
 
 impl From<&str> for Value {
@@ -75,6 +85,12 @@ impl From<&str> for Value {
 impl From<String> for Value {
     fn from(text: String) -> Self {
         Self::Text(text)
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
     }
 }
 

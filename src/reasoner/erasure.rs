@@ -41,7 +41,8 @@ async fn delete<P: Platform>(
     let Ok(endpoint) = endpoint(platform, deployment, agent) else {
         return Some(ResponseStanding::Unreachable);
     };
-    if agent.api_key_secret.is_some() && endpoint.api_key.is_none() {
+    let lacks = |name: &String| platform.secret(name).is_none();
+    if agent.api_key_secret.as_ref().is_some_and(lacks) {
         return Some(ResponseStanding::Unreachable);
     }
     match delete_response(platform, &endpoint, &response.id).await {

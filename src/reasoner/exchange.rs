@@ -331,11 +331,11 @@ pub(super) fn endpoint<P: Platform>(
     let unusable = |problem| {
         Fault::internal(format!("A header of the model service cannot be sent: {problem}."))
     };
-    let SecretHeaders { headers, secrets } =
-        SecretHeaders::expand(platform, &agent.headers).map_err(unusable)?;
+    let SecretHeaders { headers, secrets } = SecretHeaders::expand(platform, &agent.headers)
+        .map_err(unusable)?
+        .with_key(platform, agent.api_key_secret.as_deref());
     Ok(Endpoint {
         base_url: agent.base_url.clone().unwrap_or_else(|| deployment.base_url.clone()),
-        api_key: agent.api_key_secret.as_deref().and_then(|name| platform.secret(name)),
         idle_timeout_ms: deployment.upstream_idle_timeout_ms,
         delta_interval_ms: deployment.delta_interval_ms,
         headers,

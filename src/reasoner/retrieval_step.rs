@@ -48,7 +48,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         };
         let retrieval = &running.agent.retrieval;
         let platform = self.platform.as_ref();
-        let retrieved = retrieve(platform, retrieval, &owed.workspace_id, question).await;
+        let asked_by = (owed.workspace_id.as_str(), running.session.agent_context.as_str());
+        let retrieved = retrieve(platform, retrieval, asked_by, question).await;
         let duration_ms = self.since(since);
         self.report.borrow_mut().timings.retrieve += duration_ms;
 

@@ -5,12 +5,17 @@
 
 use super::Chunk;
 use super::comparing::{Comparison, compared};
+use super::embedding::{Embedded, Embedder};
+use super::embedding_service::{EmbeddingService, Manner};
 use super::pace::Pace;
 use super::search::{Search, found};
+use super::similar::Meaning;
 use super::tables::Tables;
+use super::vectors::{Serving, VectorSet};
 use super::writing::{Counts, Upserted, Writing};
+use crate::catalog::Embeddings;
 use crate::contract::{Document, Fault, ListedDocuments};
-use crate::ports::Database;
+use crate::ports::{Database, Platform};
 
 /// The documents that one statement counts.
 const PAGE: usize = 256;
@@ -18,18 +23,33 @@ const PAGE: usize = 256;
 /// The work of counting a document, whose row may be long.
 const COUNTING_WORK: usize = 20;
 
+/// The most bytes of a question that are embedded.
+const QUESTION_BYTES: usize = 4_096;
+
 /// A workspace's index.
 ///
 /// A method fails with `internal` when the storage fails; then the step that failed wrote nothing.
 #[derive(Debug)]
 pub struct ChunkIndex<D> {
     tables: Tables<D>,
+    manner: Manner,
+}
+
+/// What a search by meaning has to go by.
+#[derive(Debug)]
+pub struct Understood {
+    /// `None`: there are no vectors, or the service failed; words alone rank.
+    pub meaning: Option<Meaning>,
+    /// Why the service failed, for the operator's log.
+    pub failure: Option<String>,
+    /// Whether chunks are still to be embedded.
+    pub is_behind: bool,
 }
 
 impl<D: Database> ChunkIndex<D> {
     /// The index in a database. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { tables: Tables::new(database) }
+        Self { tables: Tables::new(database), manner: Manner::default() }
     }
 
     /// The database that it is in.
@@ -89,11 +109,65 @@ impl<D: Database> ChunkIndex<D> {
         }
     }
 
-    /// The size of the index.
-    pub async fn counts<F: AsyncFn()>(&self, pace: &mut Pace<F>) -> Result<Counts, Fault> {
+    /// The size of the index, and of its part that has vectors by a service.
+    pub async fn counts<F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+        service: Option<&Embeddings>,
+    ) -> Result<Counts, Fault> {
         let era = self.tables.era();
-        let counted = self.counted(pace).await;
+        let counted = self.counted(pace, service).await;
         self.or_empty(era, counted)
+    }
+
+    /// Whether there are vectors, or will be.
+    pub fn has_vectors(&self) -> Result<bool, Fault> {
+        Ok(self.tables.exist()? && !self.tables.vector_sets()?.is_empty())
+    }
+
+    /// Embeds what lacks its vectors by one of the services, for as long as a request may take, and forgets the
+    /// vectors of all other models.
+    pub async fn embed<P: Platform, F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+        platform: &P,
+        services: &[EmbeddingService<'_>],
+    ) -> Result<Embedded, Fault> {
+        let era = self.tables.era();
+        let Self { tables, manner } = self;
+        let embedded = Embedder { tables, platform, pace, manner }.embed(services).await;
+        match embedded {
+            Err(_) if self.tables.era() != era => Ok(Embedded::All),
+            embedded => embedded,
+        }
+    }
+
+    /// What a question means by the vectors that serve `service`; `wanted` are the catalog's services.
+    pub async fn understand<P: Platform, F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+        platform: &P,
+        (wanted, service): (&[&Embeddings], EmbeddingService<'_>),
+        question: &str,
+    ) -> Result<Understood, Fault> {
+        let mut understood = Understood { meaning: None, failure: None, is_behind: false };
+        if !self.tables.exist()? {
+            return Ok(understood);
+        }
+        let Serving { set, is_behind } = self.tables.serving(wanted, service.embeddings)?;
+        understood.is_behind = is_behind;
+        let Some(set) = set else { return Ok(understood) };
+        let end = question.floor_char_boundary(QUESTION_BYTES);
+        let inputs = [question.get(..end).unwrap_or(question)];
+        let model = (set.model.as_str(), set.dimensions);
+        match service.embed(platform, pace, &self.manner, model, &inputs).await {
+            Ok(vectors) => {
+                let vector = vectors.into_iter().next();
+                understood.meaning = vector.map(|vector| Meaning { set: set.id, vector });
+            }
+            Err(failure) => understood.failure = Some(failure.to_string()),
+        }
+        Ok(understood)
     }
 
     /// Deletes the whole index with its tables.
@@ -113,24 +187,39 @@ impl<D: Database> ChunkIndex<D> {
         self.or_empty(era, found)
     }
 
-    async fn counted<F: AsyncFn()>(&self, pace: &mut Pace<F>) -> Result<Counts, Fault> {
-        let mut counts = Counts::default();
+    async fn counted<F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+        service: Option<&Embeddings>,
+    ) -> Result<Counts, Fault> {
+        let mut counts = Counts { embedded_chunks: service.map(|_| 0), ..Counts::default() };
         let mut above = Some(String::new());
         while let Some(path) = above {
             if !self.tables.exist()? {
                 break;
             }
             pace.before(PAGE * COUNTING_WORK).await;
+            let sets = if service.is_some() { self.tables.vector_sets()? } else { Vec::new() };
+            let makes = |set: &&VectorSet| {
+                service.is_some_and(|service| service.makes(&set.model, set.dimensions))
+            };
+            let set = sets.iter().find(makes).map_or(0, |set| set.id);
             let page = self.tables.row(
                 "SELECT COUNT(*) AS documents, COALESCE(SUM(chunks), 0) AS chunks,
-                    COALESCE(SUM(bytes), 0) AS bytes, MAX(path) AS last
-                FROM (SELECT path, chunks, bytes FROM documents WHERE path > ? ORDER BY path LIMIT ?)",
-                &[path.into(), PAGE.into()],
+                    COALESCE(SUM(bytes), 0) AS bytes, MAX(path) AS last,
+                    COALESCE(SUM((SELECT SUM(v.chunks) FROM vectors AS v WHERE v.vector_set = ?
+                        AND v.first_chunk >= d.first_chunk AND v.first_chunk < d.first_chunk + d.chunks)
+                    ), 0) AS embedded
+                FROM (SELECT * FROM documents WHERE path > ? ORDER BY path LIMIT ?) AS d",
+                &[set.into(), path.into(), PAGE.into()],
             )?;
             let documents: usize = page.get("documents")?;
             counts.documents += documents;
             counts.chunks += page.get::<usize>("chunks")?;
             counts.bytes += page.get::<usize>("bytes")?;
+            if let Some(embedded) = &mut counts.embedded_chunks {
+                *embedded += page.get::<usize>("embedded")?;
+            }
             above = page.get::<Option<String>>("last")?.filter(|_| documents == PAGE);
         }
         Ok(counts)

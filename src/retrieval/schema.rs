@@ -3,7 +3,7 @@
 //! Architecture Invariant: a version once published is never edited; a change is a new entry.
 
 /// `VERSIONS[n]` brings a database from version n to version n + 1.
-pub(super) const VERSIONS: &[&[&str]] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH];
+pub(super) const VERSIONS: &[&[&str]] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
 
 const FIRST: &[&str] = &[
     // One row.
@@ -82,6 +82,25 @@ const FIFTH: &[&str] = &[
     // `terms` lacks the chunks up to this id; 0 when it has all.
     "ALTER TABLE index_state ADD COLUMN unindexed INTEGER NOT NULL DEFAULT 0",
     "UPDATE index_state SET unindexed = next_chunk - 1",
+];
+
+const SIXTH: &[&str] = &[
+    // One row for each model of which the workspace has vectors. The chunks before `next_chunk` have theirs,
+    // but those that the service refused.
+    "CREATE TABLE vector_sets (
+        id INTEGER PRIMARY KEY,
+        model TEXT NOT NULL,
+        dimensions INTEGER NOT NULL,
+        next_chunk INTEGER NOT NULL
+    )",
+    // One row for some neighbouring chunks of a document: their vectors, one behind the other.
+    "CREATE TABLE vectors (
+        vector_set INTEGER NOT NULL,
+        first_chunk INTEGER NOT NULL,
+        chunks INTEGER NOT NULL,
+        vectors BLOB NOT NULL,
+        PRIMARY KEY (vector_set, first_chunk)
+    ) WITHOUT ROWID",
 ];
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! gone is left out at the end: a search shows documents as they are when it ends.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use serde_json::json;
 
@@ -13,6 +14,7 @@ use super::fields::{FIELDS, RANK};
 use super::pace::{Pace, SLICE};
 use super::passages::{Candidate, Passage, passages, weighed};
 use super::scope::Selection;
+use super::similar::{Meaning, Similar};
 use super::spans::Spans;
 use super::tables::{State, Tables};
 use super::terms::{match_expression, speaks_of_tests};
@@ -29,6 +31,13 @@ const MATCH_TERMS: usize = 5;
 const CANDIDATES: usize = 16;
 const LEAST_LIMIT: usize = 8;
 
+/// The usual constant of reciprocal ranks: what is first in one ranking alone stands behind what is among the
+/// first in both.
+const RANK_OFFSET: i64 = 60;
+
+/// The best chunks: scores in billionths and ids, best first.
+type Ranked = Vec<(Reverse<i64>, u64)>;
+
 /// What to search for.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'a> {
@@ -40,6 +49,8 @@ pub struct Search<'a> {
     pub limit: usize,
     /// The most bytes of text in all.
     pub max_bytes: usize,
+    /// What the query means, where embeddings are configured and serve.
+    pub meaning: Option<&'a Meaning>,
     /// Whether each chunk is to say what made its score.
     pub explain: bool,
 }
@@ -50,8 +61,8 @@ pub(super) async fn found<D: Database, F: AsyncFn()>(
     pace: &mut Pace<F>,
     search: Search<'_>,
 ) -> Result<Vec<Chunk>, Fault> {
-    let Some(terms) = match_expression(search.query) else { return Ok(Vec::new()) };
-    if !tables.exist()? {
+    let terms = match_expression(search.query).unwrap_or_else(String::new);
+    if (terms.is_empty() && search.meaning.is_none()) || !tables.exist()? {
         return Ok(Vec::new());
     }
     let conditions = search.scope.map_or(&[][..], |scope| &scope.conditions);
@@ -61,6 +72,7 @@ pub(super) async fn found<D: Database, F: AsyncFn()>(
     }
     let candidates = search.limit.max(LEAST_LIMIT).saturating_mul(CANDIDATES);
     let mut ranking = Ranking::new(tables, terms, candidates);
+    let mut similar = search.meaning.map(|meaning| Similar::new(meaning, candidates));
     let (mut ranked, mut passed_over) = (0, Spans::default());
     loop {
         let State { next_chunk: end, hidden } = tables.state()?;
@@ -68,12 +80,16 @@ pub(super) async fn found<D: Database, F: AsyncFn()>(
         passed_over.leave_out(&hidden);
         let from = passed_over.first().unwrap_or(ranked);
         if from >= end {
-            return ranking.chunks(search);
+            let similar = similar.map_or(Vec::new(), |similar| similar.best);
+            return ranking.chunks(search, &similar);
         }
         let mut selection = Selection::of(tables, pace, conditions, from).await?;
         selection.leave_out(&hidden);
         if !selection.is_empty() {
             ranking.rank(pace, &selection, from, end).await?;
+            if let Some(similar) = &mut similar {
+                similar.rank(tables, pace, &selection, (from, end)).await?;
+            }
         }
         (ranked, passed_over) = (end, hidden);
     }
@@ -81,13 +97,14 @@ pub(super) async fn found<D: Database, F: AsyncFn()>(
 
 struct Ranking<'t, D> {
     tables: &'t Tables<D>,
+    /// The query as FTS5 takes it; empty when it has no terms, which match nothing.
     terms: String,
     /// The nanoseconds that ranking a match takes.
     match_ns: usize,
     candidates: usize,
     /// Their scores, in billionths, and their ids, best first. Equal ones stand in the order in which they
     /// were written.
-    best: Vec<(Reverse<i64>, u64)>,
+    best: Ranked,
 }
 
 impl<'t, D: Database> Ranking<'t, D> {
@@ -110,7 +127,7 @@ impl<'t, D: Database> Ranking<'t, D> {
         end: u64,
     ) -> Result<(), Fault> {
         let mut from = floor;
-        while from < end {
+        while from < end && !self.terms.is_empty() {
             // A scope is searched from its first chunk to its last.
             let (begin, end) = match &selection.within {
                 Some(within) => match within.bounds(from, end) {
@@ -187,8 +204,11 @@ impl<'t, D: Database> Ranking<'t, D> {
     }
 
     /// The best passages of the chunks that their documents still have.
-    fn chunks(&self, search: Search<'_>) -> Result<Vec<Chunk>, Fault> {
-        let best: Vec<_> = self.best.iter().map(|(score, id)| (id, score.0)).collect();
+    fn chunks(&self, search: Search<'_>, similar: &Ranked) -> Result<Vec<Chunk>, Fault> {
+        let mut best: Vec<_> = self.best.iter().map(|(score, id)| (*id, score.0)).collect();
+        if search.meaning.is_some() {
+            best = fused(&self.best, similar);
+        }
         let best = serde_json::to_string(&best).map_err(|_| Fault::unwritable("A search"))?;
         let rows = self.tables.database.query(
             "SELECT c.id, c.path, c.start_line, c.end_line, hit.value ->> 1 AS score,
@@ -217,7 +237,7 @@ impl<'t, D: Database> Ranking<'t, D> {
             chunk.score = Some(shown(passage.score()));
         }
         if search.explain {
-            self.explain(&passages, &mut chunks, about_tests)?;
+            self.explain(&passages, &mut chunks, about_tests, similar)?;
         }
         Ok(chunks)
     }
@@ -261,6 +281,7 @@ impl<'t, D: Database> Ranking<'t, D> {
         passages: &[Passage],
         chunks: &mut [Chunk],
         about_tests: bool,
+        similar: &Ranked,
     ) -> Result<(), Fault> {
         let ids: Vec<u64> = passages.iter().map(|passage| passage.best).collect();
         let ids = serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A search"))?;
@@ -270,7 +291,7 @@ impl<'t, D: Database> Ranking<'t, D> {
             FROM terms WHERE terms MATCH ? AND +terms.rowid IN (SELECT value FROM json_each(?))"
         );
         let mut found = Vec::new();
-        for term in self.terms.split(" OR ") {
+        for term in self.terms.split(" OR ").filter(|term| !term.is_empty()) {
             let parameters = [term.into(), ids.as_str().into()];
             for row in &self.tables.database.query(&statement, &parameters)? {
                 let mut fields = Vec::new();
@@ -291,15 +312,35 @@ impl<'t, D: Database> Ranking<'t, D> {
                     })
                 })
                 .collect();
-            chunk.explain = Some(json!({
+            let mut explained = json!({
                 "Chunk": shown(passage.chunk),
                 "Document": shown(passage.document),
                 "Place": passage.place,
                 "Terms": terms,
-            }));
+            });
+            let near = similar.iter().find(|(_, id)| *id == passage.best);
+            if let (Some((Reverse(similarity), _)), Some(members)) =
+                (near, explained.as_object_mut())
+            {
+                members.insert("Similarity".to_owned(), shown(*similarity).into());
+            }
+            chunk.explain = Some(explained);
         }
         Ok(())
     }
+}
+
+/// Both rankings as one, by the reciprocal of a chunk's rank in either.
+fn fused(one: &Ranked, other: &Ranked) -> Vec<(u64, i64)> {
+    let mut scores: BTreeMap<u64, i64> = BTreeMap::new();
+    for ranked in [one, other] {
+        for (rank, (_, id)) in (1..).zip(ranked) {
+            *scores.entry(*id).or_default() += 1_000_000_000 / (RANK_OFFSET + rank);
+        }
+    }
+    let mut best: Vec<_> = scores.into_iter().collect();
+    best.sort_by_key(|(id, score)| (Reverse(*score), *id));
+    best
 }
 
 /// A score in billionths as clients see it.

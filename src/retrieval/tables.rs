@@ -226,7 +226,16 @@ impl<D: Database> Tables<D> {
 
     /// Deletes the tables.
     pub(super) fn erase(&self) -> Result<(), Fault> {
-        let tables = ["terms", "chunks", "documents", "properties", "hidden", "index_state"];
+        let tables = [
+            "terms",
+            "chunks",
+            "documents",
+            "properties",
+            "hidden",
+            "vectors",
+            "vector_sets",
+            "index_state",
+        ];
         self.database.transaction(|| {
             tables.iter().try_for_each(|table| {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])

@@ -10,7 +10,7 @@ use super::language_of;
 use crate::catalog::{Retrieval, RetrievalSource};
 use crate::contract::validation::artifact_path::relative_path_problem;
 use crate::contract::{RagScope, UserTurn};
-use crate::json::from_str;
+use crate::json::{first_member, from_str};
 use crate::outbound::post;
 use crate::ports::{ObjectQuestion, Platform};
 
@@ -26,6 +26,8 @@ pub struct Retrieved {
     pub left_out: Vec<LeftOut>,
     /// The index or the service failed.
     pub failed: bool,
+    /// The index ranked by words alone, although embeddings are configured.
+    pub by_words_alone: bool,
 }
 
 /// A chunk that was found and is not given.
@@ -71,11 +73,11 @@ pub fn question_of(turn: &UserTurn) -> Option<(&str, Question<'_>)> {
     Some((turn.workspace_id.as_deref()?, question))
 }
 
-/// Asks for chunks of a workspace.
+/// Asks for chunks of a workspace, for a turn with an agent context.
 pub async fn retrieve<P: Platform>(
     platform: &P,
     retrieval: &Retrieval,
-    workspace: &str,
+    (workspace, agent_context): (&str, &str),
     question: Question<'_>,
 ) -> Retrieved {
     if retrieval.source == RetrievalSource::None {
@@ -83,24 +85,29 @@ pub async fn retrieve<P: Platform>(
     }
     let limit = question.limit.unwrap_or(retrieval.limit);
     let question = Question { limit: Some(limit), ..question };
-    match found(platform, &retrieval.source, workspace, question).await {
-        Some(found) => within(found, limit as usize, retrieval.max_bytes as usize),
+    match found(platform, &retrieval.source, (workspace, agent_context), question).await {
+        Some((found, by_words_alone)) => Retrieved {
+            by_words_alone,
+            ..within(found, limit as usize, retrieval.max_bytes as usize)
+        },
         None => Retrieved { failed: true, ..Retrieved::default() },
     }
 }
 
-/// The chunks that the index or the service responds with; `None` when it fails.
+/// The chunks that the index or the service responds with, and whether words alone found them; `None` when it
+/// fails.
 async fn found<P: Platform>(
     platform: &P,
     source: &RetrievalSource,
-    workspace: &str,
+    (workspace, agent_context): (&str, &str),
     question: Question<'_>,
-) -> Option<Vec<Chunk>> {
+) -> Option<(Vec<Chunk>, bool)> {
     match source {
         RetrievalSource::None => None,
         RetrievalSource::Index => {
             let question = Question { repo: None, language: None, ..question };
-            let body = serde_json::to_string(&question).ok()?;
+            let asked = TurnSearch { agent_context, search: question };
+            let body = serde_json::to_string(&asked).ok()?;
             let name = format!("{}/{workspace}", platform.tenant()?);
             let asked = platform.ask_object(&name, ObjectQuestion::Search, body);
             chunks_of_index(&asked.await.ok()?)
@@ -108,9 +115,25 @@ async fn found<P: Platform>(
         RetrievalSource::Http(service) => {
             let question = Question { workspace_id: Some(workspace), ..question };
             let body = serde_json::to_string(&question).ok()?;
-            chunks_of_service(&post(platform, service, body, MAX_RESPONSE_BYTES).await.ok()?)
+            let response = post(platform, service, body, MAX_RESPONSE_BYTES).await.ok()?;
+            Some((chunks_of_service(&response)?, false))
         }
     }
+}
+
+/// The search that a session asks of a workspace.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct TurnSearch<'a> {
+    agent_context: &'a str,
+    search: Question<'a>,
+}
+
+/// The agent context and the search that a session asks of a workspace; `None` of any other text.
+pub fn search_question(asked: &[u8]) -> Option<(String, &str)> {
+    let asked = str::from_utf8(asked).ok()?;
+    let agent_context = from_str(first_member(asked, "AgentContext")?).ok()?;
+    Some((agent_context, first_member(asked, "Search")?))
 }
 
 /// Keeps the best chunks within the limits. One that is too long makes room for the next.
@@ -146,14 +169,10 @@ fn chunks_of_service(response: &str) -> Option<Vec<Chunk>> {
     from_str::<Found>(response).ok().map(|found| found.chunks)
 }
 
-/// The chunks in an index's `InvokeResult`; `None` when it was not successful.
-fn chunks_of_index(response: &str) -> Option<Vec<Chunk>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Successful {
-        result: Found,
-    }
-    from_str::<Successful>(response).ok().map(|successful| successful.result.chunks)
+/// The chunks in an index's `InvokeResult`, and whether it warns; `None` when it was not successful.
+fn chunks_of_index(response: &str) -> Option<(Vec<Chunk>, bool)> {
+    let chunks = chunks_of_service(first_member(response, "Result")?)?;
+    Some((chunks, first_member(response, "Warnings") != Some("[]")))
 }
 
 #[cfg(test)]
@@ -209,11 +228,12 @@ mod tests {
             r#"{"Path":"a","StartLine":1,"EndLine":2,"Language":null,"Text":"t"}"#;
         let chunks = format!(r#"{{"Chunks":[{chunk},{without_language}]}}"#);
         assert_eq!(chunks_of_service(&chunks).map(|found| found.len()), Some(2));
-        let wrapped = format!(r#"{{"Result":{chunks}}}"#);
-        assert_eq!(chunks_of_index(&wrapped).map(|found| found.len()), Some(2));
+        let wrapped = format!(r#"{{"Result":{chunks},"Warnings":[]}}"#);
+        let found = chunks_of_index(&wrapped).map(|(found, warns)| (found.len(), warns));
+        assert_eq!(found, Some((2, false)));
         for wrong in ["", "[]", "{}", r#"{"Chunks":[{}]}"#, r#"{"Chunks":{"Path":"a"}}"#] {
-            let found = (chunks_of_service(wrong), chunks_of_index(wrong));
-            assert_eq!(found, (None, None), "{wrong}");
+            assert_eq!(chunks_of_service(wrong), None, "{wrong}");
+            assert_eq!(chunks_of_index(wrong), None, "{wrong}");
         }
     }
 }

@@ -65,6 +65,9 @@ pub struct Counts {
     pub chunks: usize,
     /// Length of their contents, in bytes of UTF-8.
     pub bytes: usize,
+    /// The chunks that have their vectors, where embeddings are configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedded_chunks: Option<usize>,
 }
 
 /// A document that is to be written, in place of the one that has its path.
@@ -91,8 +94,7 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
 
     /// Stores documents, each in one step that its readers see.
     pub(super) async fn upsert(&mut self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
-        let leftovers = self.tables.step(self.era, || self.tables.leftovers())?;
-        self.sweep(leftovers).await?;
+        self.sweep_leftovers().await?;
         let mut all = Vec::new();
         let (mut short, mut chunks) = (Vec::new(), 0);
         for document in documents {
@@ -113,6 +115,12 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
         }
         self.write_short(&short).await?;
         Ok(all)
+    }
+
+    /// Deletes the chunks that an earlier instance left hidden.
+    pub(super) async fn sweep_leftovers(&mut self) -> Result<(), Fault> {
+        let leftovers = self.tables.step(self.era, || self.tables.leftovers())?;
+        self.sweep(leftovers).await
     }
 
     /// Removes the document at `path`, or all documents under it when it ends in `/`.
@@ -384,6 +392,7 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
 
     fn delete_chunks(&self, [first, last]: Span) -> Result<(), Fault> {
         let bounds: [Value; 2] = [first.into(), last.into()];
+        self.tables.delete_vectors([first, last])?;
         // A subquery names the ids, because the object's storage binds numbers as doubles, for which
         // FTS5 would scan its whole table.
         [

@@ -11,7 +11,7 @@ const MAY_NAME: [(&str, &[&str]); 18] = [
     ("responses_api", &["encoding", "json"]),
     ("catalog", &["encoding", "json"]),
     ("ports", &["contract"]),
-    ("outbound", &["catalog", "ports"]),
+    ("outbound", &["catalog", "encoding", "ports"]),
     ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("files", &["contract", "encoding", "json", "ports"]),
     ("retrieval", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
@@ -20,7 +20,7 @@ const MAY_NAME: [(&str, &[&str]); 18] = [
         "composition",
         &["catalog", "contract", "encoding", "json", "mcp", "responses_api", "retrieval"],
     ),
-    ("llm_call", &["contract", "encoding", "ports", "responses_api"]),
+    ("llm_call", &["contract", "encoding", "outbound", "ports", "responses_api"]),
     ("server_tools", &["catalog", "contract", "files", "json", "mcp", "outbound", "ports"]),
     (
         "reasoner",

@@ -84,7 +84,17 @@ fn retrieval_knows_of_no_session_and_few_files_of_it_ask_the_storage() {
             && ["SessionStore", "Session", "Turn", "texts"].iter().any(|name| file.says(name))
     });
     // Chunks and terms are cut and compared without storage.
-    let asking = ["chunk_index", "comparing", "scope", "search", "tables", "writing"];
+    let asking = [
+        "chunk_index",
+        "comparing",
+        "embedding",
+        "scope",
+        "search",
+        "similar",
+        "tables",
+        "vectors",
+        "writing",
+    ];
     assert_only(
         &asking.map(|name| format!("retrieval/{name}.rs")).each_ref().map(String::as_str),
         |file| file.folder() == "retrieval" && file.says("Database"),

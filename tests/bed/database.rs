@@ -198,6 +198,26 @@ impl Database for SqliteDatabase {
         self.run(statement, parameters)
     }
 
+    fn each_bytes(
+        &self,
+        statement: &str,
+        parameters: &[Value],
+        each: &mut dyn FnMut(u64, &[u8]),
+    ) -> Result<(), Fault> {
+        if !self.instance.alive() {
+            return Err(storage_failed());
+        }
+        let fault = |_: rusqlite::Error| storage_failed();
+        let mut prepared = self.disk.connection.prepare_cached(statement).map_err(fault)?;
+        let bound: Vec<types::Value> = parameters.iter().map(bound).collect();
+        let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
+        while let Some(row) = rows.next().map_err(fault)? {
+            let id: i64 = row.get(0).map_err(fault)?;
+            each(id.unsigned_abs(), row.get_ref(1).unwrap().as_blob().unwrap());
+        }
+        Ok(())
+    }
+
     fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
         let given = self.run(statement, parameters)?;
         assert!(given.is_empty(), "these rows would be lost: {statement}");
@@ -234,6 +254,7 @@ fn bound(value: &Value) -> types::Value {
             types::Value::Integer(*number)
         }
         Value::Text(text) => types::Value::Text(text.clone()),
+        Value::Bytes(bytes) => types::Value::Blob(bytes.clone()),
     }
 }
 
@@ -243,7 +264,8 @@ fn cells<C: FromIterator<(String, serde_json::Value)>>(names: &[String], row: &r
         types::Value::Null => serde_json::Value::Null,
         types::Value::Integer(number) => number.into(),
         types::Value::Text(text) => text.into(),
-        other => panic!("the product stores no {other:?}"),
+        types::Value::Blob(bytes) => format!("{} bytes", bytes.len()).into(),
+        types::Value::Real(_) => panic!("the product stores no fractions"),
     };
     names.iter().enumerate().map(|(place, name)| (name.clone(), cell(place))).collect()
 }

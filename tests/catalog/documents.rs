@@ -25,7 +25,10 @@ pub(crate) fn full() -> Value {
                     "TimeoutMs": 5000, "Limit": 3, "MaxBytes": 1000
                 } }
             },
-            "index": { "Retrieval": { "Index": { "Limit": 100, "MaxBytes": 1_048_576 } } },
+            "index": { "Retrieval": { "Index": { "Limit": 100, "MaxBytes": 1_048_576, "Embeddings": {
+                "Model": "embed-1", "Dimensions": 256, "BaseUrl": "http://localhost:9300/v1",
+                "Headers": { "Authorization": "Bearer ${EMBED_KEY}" }, "TimeoutMs": 2000
+            } } } },
             "plain": {
                 "Retrieval": "None", "PromptCacheKey": "Session",
                 "Compaction": { "By": "None" }, "Budget": { "TurnTokens": 1 }

@@ -18,9 +18,9 @@ use std::sync::LazyLock;
 
 use aptix_edge::catalog::{
     AgentContext, Approval, Budget, BuiltInTool, Catalog, CatalogFault, ClientToolDefinition,
-    Compaction, CompactionBy, Continuation, ConversationContext, HeaderTemplate, HostedTool,
-    HttpService, McpServer, Mode, ModelParameter, ModelParameters, NeededSecret, OnError,
-    Retrieval, RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
+    Compaction, CompactionBy, Continuation, ConversationContext, Embeddings, HeaderTemplate,
+    HostedTool, HttpService, McpServer, Mode, ModelParameter, ModelParameters, NeededSecret,
+    OnError, Retrieval, RetrievalSource, SecretTemplate, ServerTool, needed_secrets,
 };
 use aptix_edge::encoding::sha256_hex;
 use documents::{full, least, with, without};
@@ -97,6 +97,7 @@ fn a_full_document_is_read_member_by_member() {
                 }),
                 limit: 3,
                 max_bytes: 1000,
+                embeddings: None,
             },
             headers: vec![header("OpenAI-Project", "p"), header("X-Gateway", "key ${GATEWAY_KEY}"),],
             query: vec![("api-version".into(), "v 1".into()), ("e&".into(), "é".into())],
@@ -119,10 +120,23 @@ fn a_full_document_is_read_member_by_member() {
         })
     );
     let retrieval = |id| catalog.agent_context(id).map(|context| context.retrieval.clone());
-    let source = RetrievalSource::Index;
-    assert_eq!(retrieval("index"), Some(Retrieval { source, limit: 100, max_bytes: 1_048_576 }));
-    let source = RetrievalSource::None;
-    assert_eq!(retrieval("plain"), Some(Retrieval { source, limit: 8, max_bytes: 24_576 }));
+    let embeddings = Embeddings {
+        model: "embed-1".into(),
+        dimensions: 256,
+        base_url: Some("http://localhost:9300/v1".into()),
+        headers: vec![header("Authorization", "Bearer ${EMBED_KEY}")],
+        timeout_ms: 2000,
+        ..Embeddings::default()
+    };
+    let index = Retrieval {
+        source: RetrievalSource::Index,
+        limit: 100,
+        max_bytes: 1_048_576,
+        embeddings: Some(embeddings),
+    };
+    assert_eq!(retrieval("index"), Some(index));
+    let none = Retrieval { source: RetrievalSource::None, ..Retrieval::default() };
+    assert_eq!(retrieval("plain"), Some(none));
     assert_eq!(retrieval("absent"), None);
 
     let parameters = full().pointer("/ConversationContexts/default/Tools/0/parameters").cloned();
@@ -302,7 +316,12 @@ fn absent_members_have_the_documented_defaults() {
             continuation: Continuation::Stored,
             resend_tools: true,
             delete_stored: false,
-            retrieval: Retrieval { source: RetrievalSource::Index, limit: 8, max_bytes: 24_576 },
+            retrieval: Retrieval {
+                source: RetrievalSource::Index,
+                limit: 8,
+                max_bytes: 24_576,
+                embeddings: None
+            },
             headers: vec![],
             query: vec![],
             prompt_cache_key: true,
@@ -323,6 +342,7 @@ fn absent_members_have_the_documented_defaults() {
             }),
             limit: 8,
             max_bytes: 24_576,
+            embeddings: None,
         })
     );
     let takes_nothing =
@@ -594,6 +614,7 @@ fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
         "/AgentContexts/default/ApiKeySecret OPENAI_API_KEY",
         "/AgentContexts/default/Headers/X-Gateway GATEWAY_KEY",
         "/AgentContexts/default/Retrieval/Http/Headers/X-Key FIND_KEY",
+        "/AgentContexts/index/Retrieval/Index/Embeddings/Headers/Authorization EMBED_KEY",
         "/McpServers/docs/Headers/X-Docs DOCS_KEY",
         "/ServerTools/0/Http/Headers/Authorization LOOKUP_KEY",
     ];

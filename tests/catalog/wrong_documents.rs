@@ -31,6 +31,7 @@ pub(crate) fn all() -> Vec<Wrong> {
     let agent = "/AgentContexts/default";
     let conversation = "/ConversationContexts/default";
     let at = |base: &str, member: &str| format!("{base}/{member}");
+    let embeddings = "/AgentContexts/index/Retrieval/Index/Embeddings";
     let retrieval = "must be {\"Index\": {}}, {\"Http\": {…}} or \"None\"";
     let context_id = "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -";
     let tool_name = "must be 1 to 64 of A-Z a-z 0-9 _ -";
@@ -194,6 +195,12 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced("/AgentContexts/index/Retrieval/Index/Limit", json!(1.5), "must be an integer from 1 to 100"),
         replaced("/AgentContexts/index/Retrieval/Index/MaxBytes", json!(1_048_577), "must be an integer from 1 to 1048576"),
         replaced("/AgentContexts/index/Retrieval/Index/MaxBytes", json!("1"), "must be an integer, not a string"),
+        replaced(&at(embeddings, "Dimensions"), json!(4_097), "must be an integer from 1 to 4096"),
+        replaced(&at(embeddings, "Model"), json!("a b"), model),
+        replaced(&at(embeddings, "BaseUrl"), json!("http://localhost/v1?a=b"), "must have no query: /embeddings is appended to it"),
+        replaced(&at(embeddings, "TimeoutMs"), json!(0), timeout),
+        missing(&at(embeddings, "Dimensions")),
+        missing(&at(embeddings, "Model")),
         hidden(&at(conversation, "AgentContextId"), json!("other"), "the catalog has no agent context \"other\"; declare it or remove it here"),
         hidden(&at(conversation, "Mode"), json!("genral"), "the catalog has no mode \"genral\"; did you mean \"general\"?"),
         replaced(&at(conversation, "BootPrompt"), json!(" \n"), "must not be blank"),

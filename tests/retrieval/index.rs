@@ -44,12 +44,18 @@ fn what_is_put_is_counted_and_found_and_what_is_put_again_replaces_it() {
         ]
     );
     let bytes = long.len() + 5;
-    assert_eq!(index.counts().unwrap(), Counts { documents: 2, chunks: chunks + 1, bytes });
+    assert_eq!(
+        index.counts().unwrap(),
+        Counts { documents: 2, chunks: chunks + 1, bytes, embedded_chunks: None }
+    );
     assert_eq!(paths(&index, "alpha").len(), chunks);
 
     let changed = index.upsert(&[document("src/a.rs", "gamma")]).unwrap();
     assert_eq!((changed[0].chunks, changed[0].changed), (1, true));
-    assert_eq!(index.counts().unwrap(), Counts { documents: 2, chunks: 2, bytes: 10 });
+    assert_eq!(
+        index.counts().unwrap(),
+        Counts { documents: 2, chunks: 2, bytes: 10, embedded_chunks: None }
+    );
     assert_eq!(paths(&index, "alpha"), Vec::<String>::new());
     assert_eq!(paths(&index, "gamma"), ["src/a.rs"]);
     assert_eq!(paths(&index, "beta"), ["b.md"]);
@@ -200,7 +206,12 @@ fn one_document_is_removed_by_its_path_and_a_folder_by_its_slash() {
     let documents: Vec<Document> = put.iter().map(|path| document(path, "alpha\n")).collect();
     index.upsert(&documents).unwrap();
     let nothing = Counts::default();
-    let of = |documents| Counts { documents, chunks: documents, bytes: documents * 6 };
+    let of = |documents| Counts {
+        documents,
+        chunks: documents,
+        bytes: documents * 6,
+        embedded_chunks: None,
+    };
     for (path, removed, left) in [
         ("nowhere", nothing, 7),
         ("src/a/b/", nothing, 7),

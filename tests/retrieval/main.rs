@@ -48,7 +48,7 @@ impl<D: Database> Index<D> {
     }
 
     fn counts(&self) -> Result<Counts, Fault> {
-        done(self.0.counts(&mut Pace::new(async || ())))
+        done(self.0.counts(&mut Pace::new(async || ()), None))
     }
 
     fn erase(&self) -> Result<(), Fault> {
@@ -62,7 +62,7 @@ impl<D: Database> Index<D> {
         limit: usize,
         max_bytes: usize,
     ) -> Result<Vec<Chunk>, Fault> {
-        let search = Search { query, scope, limit, max_bytes, explain: false };
+        let search = Search { query, scope, limit, max_bytes, meaning: None, explain: false };
         done(self.0.search(&mut Pace::new(async || ()), search))
     }
 }

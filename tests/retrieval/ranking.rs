@@ -110,6 +110,7 @@ fn a_score_is_the_sum_of_its_parts_each_with_the_fields_that_made_it() {
         scope: None,
         limit: 8,
         max_bytes: usize::MAX,
+        meaning: None,
         explain: true,
     };
     let explained = done(index.0.search(&mut Pace::new(async || ()), search)).unwrap();
@@ -159,8 +160,14 @@ fn an_older_index_is_indexed_again_step_by_step_whatever_is_written_meanwhile() 
         }
         assert!(number.get() < 100);
     };
-    let search =
-        Search { query: "alpha", scope: None, limit: 2_000, max_bytes: usize::MAX, explain: false };
+    let search = Search {
+        query: "alpha",
+        scope: None,
+        limit: 2_000,
+        max_bytes: usize::MAX,
+        meaning: None,
+        explain: false,
+    };
     let all = done(index.0.search(&mut Pace::new(meanwhile), search)).unwrap();
     assert!(number.get() > 3);
     assert_eq!(all.len(), 998);

@@ -57,7 +57,14 @@ impl<'s> Slices<'s> {
 const WORST: Duration = Duration::from_secs(2);
 
 fn all(scope: Option<&RagScope>) -> Search<'_> {
-    Search { query: "alpha", scope, limit: 100, max_bytes: usize::MAX, explain: false }
+    Search {
+        query: "alpha",
+        scope,
+        limit: 100,
+        max_bytes: usize::MAX,
+        meaning: None,
+        explain: false,
+    }
 }
 
 fn searched(index: &ChunkIndex<&Storage>, slices: &Slices<'_>, search: Search<'_>) -> Vec<Chunk> {
@@ -434,7 +441,10 @@ fn what_is_erased_while_a_request_works_stays_erased_but_for_what_it_writes() {
         let upserted = done(index.0.upsert(&mut while_others!(erasing), &documents)).unwrap();
         let bytes = documents.iter().map(|document| document.contents.len()).sum();
         let chunks = upserted.iter().map(|upserted| upserted.chunks).sum();
-        assert_eq!(index.counts().unwrap(), Counts { documents: 2, chunks, bytes });
+        assert_eq!(
+            index.counts().unwrap(),
+            Counts { documents: 2, chunks, bytes, embedded_chunks: None }
+        );
         assert_eq!(storage.number("SELECT COUNT(*) FROM chunks"), chunks as i64);
         assert_eq!(storage.number("SELECT COUNT(*) FROM hidden"), 0);
         let removed = done(index.0.remove(&mut while_others!(erasing), "long.rs")).unwrap();

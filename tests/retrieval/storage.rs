@@ -65,7 +65,25 @@ impl Storage {
     }
 }
 
+fn bound(value: &Value) -> types::Value {
+    match value {
+        Value::Null => types::Value::Null,
+        Value::Integer(number) => types::Value::Integer(*number),
+        Value::Text(text) => types::Value::Text(text.clone()),
+        Value::Bytes(bytes) => types::Value::Blob(bytes.clone()),
+    }
+}
+
 impl Database for &Storage {
+    fn each_bytes(
+        &self,
+        statement: &str,
+        parameters: &[Value],
+        each: &mut dyn FnMut(u64, &[u8]),
+    ) -> Result<(), Fault> {
+        (**self).each_bytes(statement, parameters, each)
+    }
+
     fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
         (**self).query(statement, parameters)
     }
@@ -80,6 +98,22 @@ impl Database for &Storage {
 }
 
 impl Database for Storage {
+    fn each_bytes(
+        &self,
+        statement: &str,
+        parameters: &[Value],
+        each: &mut dyn FnMut(u64, &[u8]),
+    ) -> Result<(), Fault> {
+        let mut prepared = self.connection.prepare_cached(statement).unwrap();
+        let bound = rusqlite::params_from_iter(parameters.iter().map(bound));
+        let mut rows = prepared.query(bound).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let id: i64 = row.get(0).unwrap();
+            each(id.unsigned_abs(), row.get_ref(1).unwrap().as_blob().unwrap());
+        }
+        Ok(())
+    }
+
     fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
         let fault = |_: rusqlite::Error| storage_failed();
         let mut prepared = self.connection.prepare_cached(statement).map_err(fault)?;
@@ -89,11 +123,7 @@ impl Database for Storage {
                 return Err(storage_failed());
             }
         }
-        let bound = parameters.iter().map(|value| match value {
-            Value::Null => types::Value::Null,
-            Value::Integer(number) => types::Value::Integer(*number),
-            Value::Text(text) => types::Value::Text(text.clone()),
-        });
+        let bound = parameters.iter().map(bound);
         let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
         let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
         let (mut given, bytes) = (Vec::new(), Cell::new(0));

@@ -1,7 +1,7 @@
 //! `DurableObjectStorage` with its SQL.
 
 use worker::State;
-use worker::js_sys::Promise;
+use worker::js_sys::{Iterator, Promise};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 
@@ -38,6 +38,10 @@ extern "C" {
 
     #[wasm_bindgen(method, catch, js_name = toArray)]
     pub(crate) fn to_array(this: &Cursor) -> Result<JsValue, JsValue>;
+
+    /// The rows, each an array of its values.
+    #[wasm_bindgen(method)]
+    pub(crate) fn raw(this: &Cursor) -> Iterator;
 
     #[wasm_bindgen(method, getter, js_name = rowsRead)]
     pub(crate) fn rows_read(this: &Cursor) -> f64;

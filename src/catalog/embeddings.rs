@@ -1,0 +1,77 @@
+//! Reading `Embeddings` (interface §7): the service that turns chunks and questions into vectors.
+
+use std::ops::RangeInclusive;
+
+use super::definitions::{AgentContext, Catalog, DEFAULT_CONTEXT, Embeddings, HeaderTemplate};
+use super::findings::Findings;
+use super::http_endpoint::{TIMEOUT_MS, base_url, model_service_headers};
+use super::values::{integer, model};
+use crate::json::{Node, ObjectShape};
+
+const EMBEDDINGS: ObjectShape = ObjectShape::new(
+    &["Model", "Dimensions", "BaseUrl", "Headers", "TimeoutMs"],
+    &["Model", "Dimensions"],
+);
+
+/// The numbers of a vector.
+const DIMENSIONS: RangeInclusive<u32> = 1..=4_096;
+
+/// For one request, in milliseconds: a turn waits for its question's.
+const DEFAULT_TIMEOUT_MS: u64 = 10_000;
+
+/// Reads a service.
+pub(super) fn embeddings(node: Node<'_, '_>, found: &mut Findings) -> Embeddings {
+    let mut embeddings = Embeddings { timeout_ms: DEFAULT_TIMEOUT_MS, ..Embeddings::default() };
+    EMBEDDINGS.read(node, found, |name, node, found| match name {
+        "Model" => embeddings.model = model(node, found),
+        "Dimensions" => embeddings.dimensions = integer(node, DIMENSIONS, found) as usize,
+        "BaseUrl" => embeddings.base_url = Some(base_url(node, "embeddings", found)),
+        "Headers" => embeddings.headers = model_service_headers(node, found),
+        _ => embeddings.timeout_ms = integer(node, TIMEOUT_MS, found).into(),
+    });
+    embeddings
+}
+
+impl AgentContext {
+    /// Without a `BaseUrl` of their own, embeddings come from the context's model service: they take its
+    /// address, and its key and headers besides theirs.
+    pub(super) fn lend_to_embeddings(&mut self) {
+        let Some(embeddings) = &mut self.retrieval.embeddings else { return };
+        if embeddings.base_url.is_some() {
+            return;
+        }
+        embeddings.base_url.clone_from(&self.base_url);
+        embeddings.query.clone_from(&self.query);
+        embeddings.api_key_secret.clone_from(&self.api_key_secret);
+        for header in &self.headers {
+            let has = |own: &HeaderTemplate| own.name.eq_ignore_ascii_case(&header.name);
+            if !embeddings.headers.iter().any(has) {
+                embeddings.headers.push(header.clone());
+            }
+        }
+    }
+}
+
+impl Catalog {
+    /// The services by which workspaces are embedded: one for each model with its dimensions, that of the
+    /// `default` contexts first.
+    pub fn embeddings(&self) -> Vec<&Embeddings> {
+        let default = self.conversation_context(DEFAULT_CONTEXT);
+        let default = default.and_then(|context| self.agent_context(&context.agent_context_id));
+        let mut services: Vec<&Embeddings> = Vec::new();
+        for context in default.into_iter().chain(self.agent_contexts.values()) {
+            let Some(embeddings) = &context.retrieval.embeddings else { continue };
+            if !services.iter().any(|known| known.makes(&embeddings.model, embeddings.dimensions)) {
+                services.push(embeddings);
+            }
+        }
+        services
+    }
+}
+
+impl Embeddings {
+    /// Whether its vectors are of that model and length.
+    pub fn makes(&self, model: &str, dimensions: usize) -> bool {
+        self.model == model && self.dimensions == dimensions
+    }
+}

@@ -1,0 +1,129 @@
+//! When a workspace's chunks are embedded, and what a search gets of their vectors (interface §7).
+//!
+//! The object's alarm does the work: it outlives the request that changed the documents, and an instance that
+//! crashed. A service that failed is left alone for a while.
+
+use serde_json::json;
+
+use super::admission_context::ContextSource;
+use super::workspace::WorkspaceHost;
+use crate::catalog::Catalog;
+use crate::contract::{Fault, Warning};
+use crate::ports::{Database, Deployment, Platform};
+use crate::retrieval::{Embedded, EmbeddingService, Meaning, Pace, Understood};
+
+/// The code of a warning.
+const EMBEDDINGS_FAILED: &str = "embeddings_failed";
+
+impl<D: Database> WorkspaceHost<D> {
+    /// Does what the alarm is for: embeds what lacks its vectors.
+    ///
+    /// # Errors
+    /// The next alarm cannot be set: the runtime then repeats this one.
+    pub async fn alarm_rang<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+    ) -> Result<(), Fault> {
+        self.alarm.rang();
+        let deployment = source.deployment(platform).unwrap_or_default();
+        let interval_ms = deployment.turn_alarm_ms;
+        // An alarm that fails is repeated a few times and then dropped for good.
+        let Ok(catalog) = source.catalog(platform).await else {
+            return self.alarm.set(platform, interval_ms);
+        };
+        let services: Vec<_> = services(&catalog, &deployment).collect();
+        let pace = &mut Pace::new(async || platform.idle().await);
+        let (retry_after_ms, why) = match self.index.embed(pace, platform, &services).await {
+            Ok(Embedded::All) => {
+                self.alarm.succeeded();
+                return Ok(());
+            }
+            Ok(Embedded::Some) => return self.alarm.set(platform, 0),
+            Ok(Embedded::Failed { retry_after_ms, why }) => (retry_after_ms, why),
+            Err(fault) => (None, fault.message),
+        };
+        let wait_ms = self.alarm.failed(platform, retry_after_ms, interval_ms);
+        platform.log(json!({
+            "event": "embedding_failed", "level": "error", "failure": why, "retry_ms": wait_ms,
+        }));
+        self.alarm.set(platform, wait_ms)
+    }
+
+    /// Sees to it that the alarm rings for documents that are about to change, whatever becomes of this instance;
+    /// whether there is anything to do for it. Without embeddings in the catalog, and without vectors of earlier
+    /// ones, there is not.
+    pub(super) async fn will_embed<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+    ) -> Result<bool, Fault> {
+        // An index goes on without a catalog; the alarm waits for one.
+        let catalog = source.catalog(platform).await;
+        let is_wanted = catalog.map_or(true, |catalog| !catalog.embeddings().is_empty());
+        if !is_wanted && !self.index.has_vectors()? {
+            return Ok(false);
+        }
+        let interval_ms = source.deployment(platform).unwrap_or_default().turn_alarm_ms;
+        self.alarm.set(platform, interval_ms)?;
+        Ok(true)
+    }
+
+    /// Has the alarm ring at once.
+    pub(super) fn embed_now<P: Platform>(&self, platform: &P) -> Result<(), Fault> {
+        self.alarm.set(platform, 0)
+    }
+
+    /// A warning while a service that failed is left alone.
+    pub(super) fn embedding_warnings<P: Platform>(&self, platform: &P) -> Vec<Warning> {
+        let message = "The embeddings service failed; it is asked again soon.";
+        let rests = self.alarm.rests(platform);
+        rests.then(|| Warning::new(EMBEDDINGS_FAILED, message)).into_iter().collect()
+    }
+
+    /// What a question of a turn with that agent context means, and a warning where only words can rank.
+    pub(super) async fn meaning<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+        agent_context: &str,
+        question: &str,
+    ) -> Result<(Option<Meaning>, Vec<Warning>), Fault> {
+        let Ok(catalog) = source.catalog(platform).await else { return Ok((None, Vec::new())) };
+        let agent = catalog.agent_context(agent_context);
+        let Some(embeddings) = agent.and_then(|agent| agent.retrieval.embeddings.as_ref()) else {
+            return Ok((None, Vec::new()));
+        };
+        let deployment = source.deployment(platform)?;
+        let service = EmbeddingService { embeddings, base_url: &deployment.base_url };
+        let pace = &mut Pace::new(async || platform.idle().await);
+        let by = (catalog.embeddings(), service);
+        let Understood { meaning, failure, is_behind } =
+            self.index.understand(pace, platform, (&by.0, by.1), question).await?;
+        if let Some(failure) = failure {
+            platform.log(json!({
+                "event": "embedding_failed", "level": "error", "failure": failure,
+            }));
+        }
+        if is_behind {
+            self.embed_now(platform)?;
+        }
+        let warning =
+            "The embeddings could not be used; the chunks were found by their words alone.";
+        let warnings = match meaning.is_some() {
+            true => Vec::new(),
+            false => vec![Warning::new(EMBEDDINGS_FAILED, warning)],
+        };
+        Ok((meaning, warnings))
+    }
+}
+
+/// The catalog's services.
+fn services<'c>(
+    catalog: &'c Catalog,
+    deployment: &'c Deployment,
+) -> impl Iterator<Item = EmbeddingService<'c>> {
+    let base_url = deployment.base_url.as_str();
+    let services = catalog.embeddings().into_iter();
+    services.map(move |embeddings| EmbeddingService { embeddings, base_url })
+}

@@ -1,0 +1,43 @@
+//! The addresses of a service's endpoints, and the wait that a response asks for.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::encoding::http_date_ms;
+use crate::ports::HttpResponse;
+
+/// What stands as it is in a segment of a path and in a query (RFC 3986, section 2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The address of an endpoint below a base URL; names and values of `query` are percent-encoded.
+pub fn address(base_url: &str, segments: &[&str], query: &[(String, String)]) -> String {
+    let mut url = base_url.trim_end_matches('/').to_owned();
+    for segment in segments {
+        url.push('/');
+        url.extend(utf8_percent_encode(segment, UNRESERVED));
+    }
+    for (place, (name, value)) in query.iter().enumerate() {
+        url.push(if place == 0 { '?' } else { '&' });
+        url.extend(utf8_percent_encode(name, UNRESERVED));
+        url.push('=');
+        url.extend(utf8_percent_encode(value, UNRESERVED));
+    }
+    url
+}
+
+/// How long a service asks to wait, in milliseconds.
+pub fn retry_after_ms<B>(response: &HttpResponse<B>, now_ms: u64) -> Option<u64> {
+    let number = |text: &str| {
+        // Read as JSON: the standard library's reader of floats is 7 KB of the bundle.
+        serde_json::from_str::<f64>(text.trim()).ok().filter(|number| *number >= 0.0)
+    };
+    // A float saturates when it is cast.
+    if let Some(milliseconds) = response.header("retry-after-ms").and_then(number) {
+        return Some(milliseconds as u64);
+    }
+    let asked = response.header("retry-after")?;
+    match number(asked) {
+        Some(seconds) => Some((seconds * 1000.0) as u64),
+        // A date in the past, perhaps by another clock, asks for no wait.
+        None => http_date_ms(asked.trim())?.checked_sub(now_ms).filter(|ms| *ms > 0),
+    }
+}

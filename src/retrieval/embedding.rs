@@ -1,0 +1,182 @@
+//! The embedding of a workspace's chunks, in the background of what changes them (interface §7).
+//!
+//! A batch is one request to the service and one step of the index, so a crash costs a batch at most. What the
+//! service refuses is asked for in smaller batches, at last alone; a chunk that it refuses although it embeds
+//! other texts is shortened, and in the end left without a vector.
+
+use super::embedding_service::{BATCH_CHUNKS, EmbeddingFailure, EmbeddingService, Manner};
+use super::pace::Pace;
+use super::tables::{CHUNK_WORK, STEP_CHUNKS, Tables};
+use super::vector::Vector;
+use super::vectors::{Unembedded, VectorSet};
+use super::writing::Writing;
+use crate::contract::Fault;
+use crate::ports::{Database, Platform};
+
+/// About the most bytes of a batch's text.
+const BATCH_BYTES: usize = 200_000;
+
+/// The batches that are made before others have their turn.
+const BATCHES: usize = 64;
+
+/// A chunk is not shortened below this many bytes.
+const LEAST_BYTES: usize = 256;
+
+/// A text that every service embeds unless it embeds none.
+const PROBE: &str = "text";
+
+/// How an embedding ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Embedded {
+    /// All chunks have their vectors, but for those that the service refused.
+    All,
+    /// There is more to do.
+    Some,
+    /// The service failed.
+    Failed {
+        /// How long it asks to wait, in milliseconds.
+        retry_after_ms: Option<u64>,
+        /// For the operator's log.
+        why: String,
+    },
+}
+
+/// The embedding of one workspace.
+pub(super) struct Embedder<'a, D, P, F> {
+    pub(super) tables: &'a Tables<D>,
+    pub(super) platform: &'a P,
+    pub(super) pace: &'a mut Pace<F>,
+    pub(super) manner: &'a Manner,
+}
+
+impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
+    /// Embeds what has no vectors yet, by each of the services, and then forgets the vectors of all others.
+    pub(super) async fn embed(
+        &mut self,
+        services: &[EmbeddingService<'_>],
+    ) -> Result<Embedded, Fault> {
+        if !self.tables.exist()? {
+            return Ok(Embedded::All);
+        }
+        // What an earlier instance was about to write would hold up all that comes behind it.
+        Writing::new(self.tables, self.pace).sweep_leftovers().await?;
+        let (mut batches, mut failure) = (0, None);
+        for service in services {
+            loop {
+                if batches == BATCHES {
+                    return Ok(Embedded::Some);
+                }
+                batches += 1;
+                match self.batch(service).await? {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(failed) => {
+                        failure.get_or_insert(failed);
+                        break;
+                    }
+                }
+            }
+        }
+        if let Some(failure) = failure {
+            let retry_after_ms = failure.retry_after_ms();
+            return Ok(Embedded::Failed { retry_after_ms, why: failure.to_string() });
+        }
+        self.forget_others(services).await?;
+        Ok(Embedded::All)
+    }
+
+    /// Embeds the next chunks; whether there were any.
+    async fn batch(
+        &mut self,
+        service: &EmbeddingService<'_>,
+    ) -> Result<Result<bool, EmbeddingFailure>, Fault> {
+        self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
+        let era = self.tables.era();
+        if !self.tables.exist()? {
+            return Ok(Ok(false));
+        }
+        let set = self.tables.step(era, || self.tables.vector_set(service.embeddings))?;
+        let chunks = self.tables.unembedded(&set, self.manner.batch.get(), BATCH_BYTES)?;
+        if chunks.is_empty() {
+            return Ok(Ok(false));
+        }
+        let vectors = match self.vectors(service, &set, &chunks).await {
+            Ok(vectors) => vectors,
+            Err(failure) if !failure.may_be_the_texts() => return Ok(Err(failure)),
+            Err(failure) => match self.smaller(service, &set, &chunks, failure).await {
+                Ok(Some(vectors)) => vectors,
+                Ok(None) => return Ok(Ok(true)),
+                Err(failure) => return Ok(Err(failure)),
+            },
+        };
+        self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
+        self.tables.step(era, || self.tables.keep_vectors(&set, &chunks, &vectors))?;
+        self.manner.batch.set((chunks.len() * 2).clamp(1, BATCH_CHUNKS));
+        Ok(Ok(true))
+    }
+
+    /// The vectors of a document's path and the text of a chunk.
+    async fn vectors(
+        &mut self,
+        service: &EmbeddingService<'_>,
+        set: &VectorSet,
+        chunks: &[Unembedded],
+    ) -> Result<Vec<Vector>, EmbeddingFailure> {
+        let inputs: Vec<String> = chunks.iter().map(|chunk| self.input(chunk)).collect();
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        let model = (set.model.as_str(), set.dimensions);
+        service.embed(self.platform, self.pace, self.manner, model, &inputs).await
+    }
+
+    fn input(&self, chunk: &Unembedded) -> String {
+        let end = chunk.text.floor_char_boundary(self.manner.text.get());
+        format!("{}\n{}", chunk.path, chunk.text.get(..end).unwrap_or(&chunk.text))
+    }
+
+    /// Sees to it that less is asked for, after the service refused some chunks. Returns no vector for one that
+    /// it does not take in any length, and `None` where it is asked again.
+    async fn smaller(
+        &mut self,
+        service: &EmbeddingService<'_>,
+        set: &VectorSet,
+        chunks: &[Unembedded],
+        refused: EmbeddingFailure,
+    ) -> Result<Option<Vec<Vector>>, EmbeddingFailure> {
+        let [chunk] = chunks else {
+            self.manner.batch.set(chunks.len() / 2);
+            return Ok(None);
+        };
+        let model = (set.model.as_str(), set.dimensions);
+        if service.embed(self.platform, self.pace, self.manner, model, &[PROBE]).await.is_err() {
+            return Err(refused);
+        }
+        let known = self.manner.text.get();
+        let mut bytes = chunk.text.len().min(known) / 2;
+        while bytes >= LEAST_BYTES {
+            self.manner.text.set(bytes);
+            match self.vectors(service, set, chunks).await {
+                Ok(vectors) => return Ok(Some(vectors)),
+                Err(failure) if !failure.may_be_the_texts() => return Err(failure),
+                Err(_) => bytes /= 2,
+            }
+        }
+        self.manner.text.set(known);
+        Ok(Some(vec![Vector::none()]))
+    }
+
+    /// Deletes the vectors of models that no service is for.
+    async fn forget_others(&mut self, services: &[EmbeddingService<'_>]) -> Result<(), Fault> {
+        let era = self.tables.era();
+        for set in self.tables.vector_sets()? {
+            let is_wanted = |service: &EmbeddingService<'_>| {
+                service.embeddings.makes(&set.model, set.dimensions)
+            };
+            let mut is_gone = services.iter().any(is_wanted);
+            while !is_gone {
+                self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
+                is_gone = self.tables.step(era, || self.tables.forget_set(set.id))?;
+            }
+        }
+        Ok(())
+    }
+}

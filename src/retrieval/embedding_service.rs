@@ -1,0 +1,188 @@
+//! A service that turns texts into vectors, by `POST {BaseUrl}/embeddings` (interface §7).
+//!
+//! Services differ in what they take: some refuse the members `dimensions` and `encoding_format`. So these go
+//! with the first request, and are left out for as long as the service refuses them.
+
+use std::cell::{Cell, RefCell};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+
+use super::pace::Pace;
+use super::vector::Vector;
+use crate::catalog::Embeddings;
+use crate::json::{first_member, for_each_element};
+use crate::outbound::{
+    SecretHeaders, Service, ServiceFailure, address, in_time, read, retry_after_ms,
+};
+use crate::ports::{HttpMethod, Platform};
+
+/// The longest response, in bytes: 128 vectors of 4,096 numbers, each in at most 24 characters.
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
+
+/// The most chunks of a batch.
+pub(super) const BATCH_CHUNKS: usize = 128;
+
+/// The nanoseconds in which a number of a response is read.
+const NUMBER_NS: usize = 50;
+
+/// A service of the catalog's.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddingService<'a> {
+    /// As the catalog has it.
+    pub embeddings: &'a Embeddings,
+    /// Where requests go when the catalog names no place.
+    pub base_url: &'a str,
+}
+
+/// What this instance has learned of the services.
+#[derive(Debug)]
+pub(super) struct Manner {
+    /// The most chunks of the next batch.
+    pub(super) batch: Cell<usize>,
+    /// The most bytes of a chunk's text.
+    pub(super) text: Cell<usize>,
+    /// The models whose services refuse a request that says how vectors are to be written.
+    plain: RefCell<Vec<String>>,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        let (batch, text) = (Cell::new(BATCH_CHUNKS), Cell::new(usize::MAX));
+        Self { batch, text, plain: RefCell::default() }
+    }
+}
+
+/// Why there are no vectors. The text is for the operator's log.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EmbeddingFailure {
+    #[error("{0}")]
+    Service(#[from] ServiceFailure),
+    #[error("it answered with status {status}")]
+    Status { status: u16, retry_after_ms: Option<u64> },
+    #[error("its answer holds no vector for each text")]
+    NoVectors,
+    #[error("its vectors have {0} numbers, and the catalog says {1}")]
+    OtherLength(usize, usize),
+}
+
+impl EmbeddingFailure {
+    /// Whether fewer or shorter texts may help. Some services answer texts that are too long with 500.
+    pub(super) fn may_be_the_texts(&self) -> bool {
+        match self {
+            Self::Service(ServiceFailure::TimedOut(_)) | Self::NoVectors => true,
+            Self::Status { status, .. } => matches!(status, 400 | 413 | 422 | 500),
+            _ => false,
+        }
+    }
+
+    /// How long the service asks to wait, in milliseconds.
+    pub(super) fn retry_after_ms(&self) -> Option<u64> {
+        match self {
+            Self::Status { retry_after_ms, .. } => *retry_after_ms,
+            _ => None,
+        }
+    }
+}
+
+impl EmbeddingService<'_> {
+    /// The vectors of some texts by a model, in the order of the texts.
+    pub(super) async fn embed<P: Platform, F: AsyncFn()>(
+        &self,
+        platform: &P,
+        pace: &mut Pace<F>,
+        manner: &Manner,
+        (model, dimensions): (&str, usize),
+        inputs: &[&str],
+    ) -> Result<Vec<Vector>, EmbeddingFailure> {
+        let written = json!({
+            "model": model, "input": inputs, "dimensions": dimensions, "encoding_format": "base64",
+        });
+        let is_plain = manner.plain.borrow().iter().any(|known| known == model);
+        let mut answered = match is_plain {
+            true => Err(EmbeddingFailure::NoVectors),
+            false => self.answer(platform, written.to_string()).await,
+        };
+        let is_refused =
+            matches!(answered, Err(EmbeddingFailure::Status { status: 400 | 422, .. }));
+        if is_plain || is_refused {
+            let plain = json!({ "model": model, "input": inputs });
+            answered = self.answer(platform, plain.to_string()).await;
+            if answered.is_ok() && !is_plain {
+                manner.plain.borrow_mut().push(model.to_owned());
+            }
+        }
+        let answer = answered?;
+        vectors(pace, &answer, dimensions, inputs.len()).await
+    }
+
+    async fn answer<P: Platform>(
+        &self,
+        platform: &P,
+        body: String,
+    ) -> Result<String, EmbeddingFailure> {
+        let Embeddings { base_url, api_key_secret, headers, query, timeout_ms, .. } =
+            self.embeddings;
+        let filled = SecretHeaders::expand(platform, headers).map_err(ServiceFailure::Secret)?;
+        let filled = filled.with_key(platform, api_key_secret.as_deref());
+        let url = address(base_url.as_deref().unwrap_or(self.base_url), &["embeddings"], query);
+        let service = Service::new(platform, url, filled);
+        in_time(platform, *timeout_ms, async {
+            let response = service.ask(HttpMethod::Post, Vec::new(), body, &[]).await?;
+            if !(200..300).contains(&response.status) {
+                let retry_after_ms = retry_after_ms(&response, platform.now_ms());
+                return Err(EmbeddingFailure::Status { status: response.status, retry_after_ms });
+            }
+            let body = read(response, MAX_RESPONSE_BYTES).await?;
+            String::from_utf8(body).map_err(|_| EmbeddingFailure::NoVectors)
+        })
+        .await
+    }
+}
+
+/// The vectors in `{"data": [{"index", "embedding"}]}`.
+async fn vectors<F: AsyncFn()>(
+    pace: &mut Pace<F>,
+    answer: &str,
+    dimensions: usize,
+    count: usize,
+) -> Result<Vec<Vector>, EmbeddingFailure> {
+    let mut items = Vec::new();
+    let data = first_member(answer, "data").unwrap_or_default();
+    let walked = for_each_element(data, |item| items.push(item));
+    walked.map_err(|_| EmbeddingFailure::NoVectors)?;
+    let mut vectors: Vec<Option<Vector>> = Vec::new();
+    vectors.resize_with(count, || None);
+    for (place, item) in items.into_iter().enumerate() {
+        pace.before(dimensions * NUMBER_NS / 1_000).await;
+        let index = first_member(item, "index").and_then(|index| index.parse().ok());
+        let numbers = first_member(item, "embedding").and_then(numbers);
+        let numbers = numbers.ok_or(EmbeddingFailure::NoVectors)?;
+        if numbers.len() != dimensions {
+            return Err(EmbeddingFailure::OtherLength(numbers.len(), dimensions));
+        }
+        let slot = vectors.get_mut(index.unwrap_or(place)).ok_or(EmbeddingFailure::NoVectors)?;
+        *slot = Some(Vector::of(&numbers));
+    }
+    vectors.into_iter().collect::<Option<_>>().ok_or(EmbeddingFailure::NoVectors)
+}
+
+/// The numbers of an embedding: an array of them, or their bytes in base64, each a little-endian `f32`.
+fn numbers(embedding: &str) -> Option<Vec<f32>> {
+    if embedding.starts_with('"') {
+        let text: String = serde_json::from_str(embedding).ok()?;
+        let bytes = STANDARD.decode(text).ok()?;
+        let (numbers, rest) = bytes.as_chunks();
+        return rest.is_empty().then(|| numbers.iter().copied().map(f32::from_le_bytes).collect());
+    }
+    let (mut numbers, mut are_numbers) = (Vec::new(), true);
+    let walked = for_each_element(embedding, |number| {
+        // Read as JSON, as all numbers here; `null` stands for one that is none.
+        match serde_json::from_str::<f64>(number) {
+            Ok(number) => numbers.push(number as f32),
+            Err(_) => are_numbers = false,
+        }
+    });
+    (walked.is_ok() && are_numbers).then_some(numbers)
+}

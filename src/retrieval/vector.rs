@@ -1,0 +1,96 @@
+//! The vector of a text, in one byte for each number: a quarter of the room that a service's numbers take, for a
+//! ranking that is the same but for near ties.
+
+/// The bytes before the numbers: the inverse of the vector's length.
+const HEAD: usize = 4;
+
+/// A vector: the inverse of its length as a little-endian `f32`, then its numbers as `i8`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Vector(Vec<u8>);
+
+impl Vector {
+    /// The vector of a service's numbers; none when they give no direction.
+    pub(super) fn of(numbers: &[f32]) -> Self {
+        let largest = numbers.iter().fold(0_f32, |most, number| most.max(number.abs()));
+        let scale = 127.0 / largest;
+        if !scale.is_finite() || numbers.iter().any(|number| number.is_nan()) {
+            return Self::none();
+        }
+        let mut bytes = vec![0; HEAD];
+        let mut square = 0;
+        for number in numbers {
+            let rounded = (number * scale).round_ties_even() as i8;
+            square += i32::from(rounded) * i32::from(rounded);
+            bytes.push(rounded as u8);
+        }
+        let inverse = 1.0 / (square as f32).sqrt();
+        bytes.splice(..HEAD, inverse.to_le_bytes());
+        Self(bytes)
+    }
+
+    /// No vector.
+    pub(super) fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// As it is stored; empty when there is none.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The cosines with stored vectors of the same length, in billionths.
+    pub(super) fn similarities(&self, stored: &[u8]) -> impl Iterator<Item = i64> {
+        let length = self.0.len().max(1);
+        stored.chunks_exact(length).map(|other| similarity(&self.0, other))
+    }
+}
+
+fn similarity(one: &[u8], other: &[u8]) -> i64 {
+    let (Some((one_inverse, one)), Some((other_inverse, other))) =
+        (one.split_first_chunk::<HEAD>(), other.split_first_chunk::<HEAD>())
+    else {
+        return 0;
+    };
+    let inverses = f32::from_le_bytes(*one_inverse) * f32::from_le_bytes(*other_inverse);
+    (f64::from(inverses) * f64::from(product(one, other)) * 1e9) as i64
+}
+
+/// The sum of the products of numbers.
+fn product(one: &[u8], other: &[u8]) -> i32 {
+    let number = |byte: u8| i32::from(byte as i8);
+    one.iter().zip(other).map(|(one, other)| number(*one) * number(*other)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_cosine_is_that_of_the_numbers_to_a_hundredth(
+            one in prop::collection::vec(-1.0_f32..1.0, 70),
+            other in prop::collection::vec(-1.0_f32..1.0, 70),
+        ) {
+            let dot = |a: &[f32], b: &[f32]| -> f64 {
+                a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+            };
+            let cosine = dot(&one, &other) / (dot(&one, &one) * dot(&other, &other)).sqrt();
+            let (one, other) = (Vector::of(&one), Vector::of(&other));
+            let twice = [other.bytes(), other.bytes()].concat();
+            let found: Vec<i64> = one.similarities(&twice).collect();
+            prop_assert_eq!(found.len(), 2);
+            for found in found {
+                prop_assert!((found as f64 / 1e9 - cosine).abs() < 0.01, "{} {}", found, cosine);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_without_a_direction_are_no_vector() {
+        for numbers in [&[][..], &[0.0, 0.0], &[f32::NAN, 1.0], &[f32::INFINITY, 1.0]] {
+            assert_eq!(Vector::of(numbers), Vector::none(), "{numbers:?}");
+        }
+    }
+}
