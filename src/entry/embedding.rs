@@ -100,7 +100,7 @@ impl<D: Database> WorkspaceHost<D> {
         let by = (catalog.embeddings(), service);
         let Understood { meaning, failure, is_behind } =
             self.index.understand(pace, platform, (&by.0, by.1), question).await?;
-        if let Some(failure) = failure {
+        if let Some(failure) = &failure {
             platform.log(json!({
                 "event": "embedding_failed", "level": "error", "failure": failure,
             }));
@@ -110,11 +110,10 @@ impl<D: Database> WorkspaceHost<D> {
         }
         let warning =
             "The embeddings could not be used; the chunks were found by their words alone.";
-        let warnings = match meaning.is_some() {
-            true => Vec::new(),
-            false => vec![Warning::new(EMBEDDINGS_FAILED, warning)],
-        };
-        Ok((meaning, warnings))
+        // Where there is no chunk, no vector is missing.
+        let is_missing = meaning.is_none() && (is_behind || failure.is_some());
+        let warning = is_missing.then(|| Warning::new(EMBEDDINGS_FAILED, warning));
+        Ok((meaning, warning.into_iter().collect()))
     }
 }
 
