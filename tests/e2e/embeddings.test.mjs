@@ -1,15 +1,15 @@
 // Retrieval by meaning: chunks are embedded in the background of what changes documents, and a question is ranked by words
 // and by vectors. Whatever the embeddings service does, search and turns go on, by words (interface §7).
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { API_KEY, Rig, eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, text } from './scripted_model.mjs';
 import { embeddings } from '../model_service/embeddings.mjs';
 import { standIn } from '../stand_in/server.mjs';
 
 const KEY = 'embeddings-key-6d20-never-shown';
-const CONTENTS = 'contents-3f81-never-logged';
-const QUESTION = 'question-c07a-never-logged';
+const CONTENTS = 'contentsneverlogged';
+const QUESTION = 'questionneverlogged';
 const ROUTE = '/v1/embeddings';
 const TIMEOUT_MS = 400;
 
@@ -90,7 +90,7 @@ test('what was put is embedded in the background, and found by what it means', a
   resultOf(await put('meant', [...DOCUMENTS.slice(1), { Path: 'src/invoices.rs', Contents: 'pub fn settle_account() {}\n' }]));
   await isEmbedded('meant');
   assert.deepEqual(inputs(), [['src/invoices.rs\npub fn settle_account() {}\n']]);
-  const again = await search('meant', 'Who paid?');
+  const again = await search('meant', 'Who pays?');
   assert.match(again.chunks[0].Text, /settle_account/);
   resultOf(await rig.request('DELETE', '/workspaces/meant/documents?Path=src/', {}));
   assert.deepEqual((await search('meant', ASKED)).paths, ['docs/pigeons.md']);
@@ -143,16 +143,17 @@ for (const [name, spoil] of Object.entries(FAILURES)) {
 }
 
 test('a service is left alone for as long as it asks', async () => {
-  const at = [];
-  rig.tools.think(ROUTE, (body) => (at.push(performance.now()), JSON.stringify(embeddings(body))));
   FAILURES['asks to wait']();
   resultOf(await put('patient'));
   await eventually(() => rig.tools.requests.length === 1, 'it is asked');
   const asked = performance.now();
-  rig.tools.think(ROUTE, (body) => (at.push(performance.now()), JSON.stringify(embeddings(body))));
+  let again;
+  rig.tools.think(ROUTE, (body) => ((again ??= performance.now()), JSON.stringify(embeddings(body))));
+  // A search does not hurry it.
+  await search('patient', 'purge');
   await isEmbedded('patient');
-  // The alarm's own interval is 300 ms.
-  assert.ok(at[0] - asked > 900, `${at[0] - asked} ms`);
+  // It asks for a second; the alarm's own interval is 300 ms.
+  assert.ok(again - asked > 900, `${again - asked} ms`);
 });
 
 test('a service that cannot be reached, and one that is there again', async () => {
@@ -301,9 +302,8 @@ test('without an address of its own the embeddings come from the model service, 
     vars: { TURN_ALARM_MS: '300' },
     catalog: (catalog) => Object.assign(catalog.AgentContexts.default, { BaseUrl: service.url, Retrieval: { Index: { Embeddings: { Model: 'stand-in', Dimensions: 256 } } } }),
   });
-  after(() => service.close());
-  await other.start();
   try {
+    await other.start();
     resultOf(await other.request('PUT', '/workspaces/w/documents', { body: { Documents: DOCUMENTS } }));
     await eventually(async () => resultOf(await other.get('/workspaces/w')).EmbeddedChunks === 3, 'all is embedded');
     const { Chunks } = resultOf(await other.request('POST', '/workspaces/w/search', { body: { Query: ASKED } }));
@@ -311,5 +311,6 @@ test('without an address of its own the embeddings come from the model service, 
     await other.check();
   } finally {
     await other.dispose();
+    await service.close();
   }
 });

@@ -98,7 +98,7 @@ function wordsOf(text) {
 
 /** A word without its ending, roughly. */
 function stem(word) {
-  const root = word.replace(/(?:ies|y)$/, 'i').replace(/(?:ations?|ing|ed|es|ers?|or|s)$/, '').replace(/e$/, '');
+  const root = word.replace(/ies$/, 'y').replace(/(?:ations?|ing|ed|es|ers?|or|s)$/, '').replace(/e$/, '').replace(/y$/, 'i');
   return root.length < 3 ? word : root.replace(/(\p{L})\1$/u, '$1');
 }
 
