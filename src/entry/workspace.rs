@@ -1,10 +1,9 @@
 //! The object that owns a workspace's index: documents in, chunks out (the interface, section 7). Objects of the
 //! same class, with names of another form, keep the tools of MCP servers (section 11).
 
-use std::collections::BTreeMap;
 use std::future::Future;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::admission_context::ContextSource;
@@ -94,7 +93,7 @@ impl<D: Database> WorkspaceHost<D> {
                 if will_embed {
                     self.embed_now(platform)?;
                 }
-                Ok(shown(&BTreeMap::from([("Documents", documents)])))
+                Ok(shown(&Named("Documents", documents)))
             }
             WorkspaceRoute::Remove(path, as_form) => {
                 let will_embed = self.will_embed(platform, source).await?;
@@ -206,7 +205,7 @@ impl<D: Database> WorkspaceHost<D> {
         } else {
             Vec::new()
         };
-        Ok(InvokeResult::success(BTreeMap::from([("Chunks", retrieved.chunks)]), warnings))
+        Ok(InvokeResult::success(Named("Chunks", retrieved.chunks), warnings))
     }
 
     /// The search of a turn, which keeps its own bound in bytes.
@@ -237,7 +236,16 @@ impl<D: Database> WorkspaceHost<D> {
         let search = Search { query, scope, limit, max_bytes, meaning, explain };
         let pace = &mut pace_of(platform);
         let found = self.index.search(pace, search).await?;
-        Ok(InvokeResult::success(BTreeMap::from([("Chunks", found)]), warnings))
+        Ok(InvokeResult::success(Named("Chunks", found), warnings))
+    }
+}
+
+/// A view of one member.
+struct Named<T>(&'static str, T);
+
+impl<T: Serialize> Serialize for Named<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([(self.0, &self.1)])
     }
 }
 
