@@ -20,7 +20,7 @@ use crate::contract::{
 };
 use crate::mcp::ListKeeper;
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
-use crate::retrieval::{ChunkIndex, Pace, Question, Search, retrieve, search_question};
+use crate::retrieval::{ChunkIndex, Pace, Question, Search, pace_of, retrieve, search_question};
 
 /// The bytes of a long list that are looked through in a microsecond, and the work of a step that reads it.
 const BYTES_SCANNED: usize = 400;
@@ -82,7 +82,7 @@ impl<D: Database> WorkspaceHost<D> {
             true => body.await.map_err(|_| object_failed())?,
             false => Vec::new(),
         };
-        let pace = &mut Pace::new(async || platform.idle().await);
+        let pace = &mut pace_of(platform);
         if body.len() > CHUNK_BYTES {
             platform.breathe().await;
         }
@@ -235,7 +235,7 @@ impl<D: Database> WorkspaceHost<D> {
         let (meaning, warnings) = self.meaning(platform, source, agent_context, query).await?;
         let (scope, meaning) = (rag_scope.as_ref(), meaning.as_ref());
         let search = Search { query, scope, limit, max_bytes, meaning, explain };
-        let pace = &mut Pace::new(async || platform.idle().await);
+        let pace = &mut pace_of(platform);
         let found = self.index.search(pace, search).await?;
         Ok(InvokeResult::success(BTreeMap::from([("Chunks", found)]), warnings))
     }

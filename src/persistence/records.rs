@@ -179,8 +179,6 @@ pub struct TurnProgress {
     pub user_warnings: Vec<String>,
     /// For the `InvokeResult`.
     pub warnings: Vec<Warning>,
-    /// Bytes of the results that server tools gave.
-    pub result_bytes: usize,
     /// Files that server tools and the model made, for the final response.
     pub files: Vec<OutputFile>,
     /// Scheme and authority of the client's URL, with which links to files begin.

@@ -14,9 +14,9 @@ use super::vectors::ROW_CHUNKS;
 use crate::contract::Fault;
 use crate::ports::Database;
 
-/// The picoseconds of looking at a byte of a vector, and at a row besides.
-const BYTE_PS: usize = 300;
-const ROW_PS: usize = 2_000_000;
+/// The picoseconds of reading and multiplying a byte of a vector, and of reading a row besides.
+const BYTE_PS: usize = 400;
+const ROW_PS: usize = 1_500_000;
 
 /// The vectors of a span of chunks. The spans come in their order, and so do the rows.
 const NEAR: &str = "SELECT v.first_chunk AS id, v.vectors AS bytes
@@ -31,18 +31,82 @@ pub struct Meaning {
     pub(super) vector: Vector,
 }
 
+/// The best chunks: scores in billionths and ids, best first.
+pub(super) type Ranked = Vec<(Reverse<i64>, u64)>;
+
+/// What the first place by meaning is worth where words find nothing, in billionths.
+const FIRST_WORTH: i64 = 1_000_000_000;
+
 /// The chunks that are nearest to a question.
 pub(super) struct Similar<'s> {
     meaning: &'s Meaning,
     most: usize,
     /// Their similarities, in billionths, and their ids, best first.
-    pub(super) best: Vec<(Reverse<i64>, u64)>,
+    best: Ranked,
+    /// The chunks that have a vector.
+    covered: Vec<Span>,
 }
 
 impl<'s> Similar<'s> {
     /// The `most` nearest chunks, none of them known yet.
     pub(super) fn new(meaning: &'s Meaning, most: usize) -> Self {
-        Self { meaning, most, best: Vec::new() }
+        Self { meaning, most, best: Vec::new(), covered: Vec::new() }
+    }
+
+    /// Looks at the vectors of chunks from `first` on.
+    fn look_at(&mut self, first: u64, stored: &[u8]) {
+        let mut next = first;
+        for (id, similarity) in (first..).zip(self.meaning.vector.similarities(stored)) {
+            next = id + 1;
+            let similarity = Reverse(similarity);
+            // Behind the last one kept there is nothing to be found.
+            if self.best.get(self.most).is_none_or(|(last, _)| similarity < *last) {
+                self.best.push((similarity, id));
+            }
+        }
+        if self.best.len() > 2 * self.most {
+            self.best.sort_unstable();
+            self.best.truncate(self.most + 1);
+        }
+        self.covered.push([first, next]);
+    }
+
+    /// The similarity of one of the nearest chunks, in billionths.
+    pub(super) fn similarity(&self, id: u64) -> Option<i64> {
+        self.best.iter().find(|(_, near)| *near == id).map(|(similarity, _)| similarity.0)
+    }
+
+    /// A ranking by words and this one as one ranking.
+    ///
+    /// A place by meaning is worth a part of what the same place by words is worth, so the scores keep the scale
+    /// from which passages are made; reciprocal ranks, which lie close together, lose it. A chunk that has no
+    /// vector yet stands by meaning where it stands by words.
+    pub(super) fn fused_with(&self, words: &Ranked) -> Ranked {
+        let mut worth = words.first().map_or(FIRST_WORTH, |(score, _)| score.0);
+        let mut places = words.iter();
+        let mut near = Vec::new();
+        for (_, id) in &self.best {
+            worth = places.next().map_or(worth - worth / 32, |(score, _)| score.0);
+            near.push((Reverse(worth), *id));
+        }
+        let worth_of = |id: u64, by_words: i64| {
+            let place = near.iter().find(|(_, near)| *near == id).map(|(worth, _)| worth.0);
+            let is_covered =
+                || self.covered.iter().any(|[first, next]| (*first..*next).contains(&id));
+            place.unwrap_or_else(|| if is_covered() { 0 } else { by_words })
+        };
+        let part = |worth: i64| worth / 8 * 5;
+        let mut fused: Ranked = words
+            .iter()
+            .map(|(score, id)| (Reverse(score.0 + part(worth_of(*id, score.0))), *id))
+            .collect();
+        for (worth, id) in near {
+            if !words.iter().any(|(_, known)| *known == id) {
+                fused.push((Reverse(part(worth.0)), id));
+            }
+        }
+        fused.sort_unstable();
+        fused
     }
 
     /// Looks at the selected chunks from `floor` up to `end`.
@@ -58,17 +122,16 @@ impl<'s> Similar<'s> {
         let rows = (SLICE * 1_000_000 / row_ps).max(1);
         // What is looked at again replaces what it gave.
         self.best.retain(|(_, id)| *id < floor || *id >= end);
+        self.covered.retain(|[first, _]| *first < floor || *first >= end);
         let mut from = Some(floor);
         while let Some(first) = from {
             pace.before(rows * row_ps / 1_000_000).await;
             let spans = serde_json::to_string(&spans(selection, first, end));
             let spans = spans.map_err(|_| Fault::unwritable("A scope"))?;
             let (mut passed, mut next) = (0, first);
-            let best = &mut self.best;
             let parameters = [spans.into(), (*set).into(), rows.into()];
             tables.database.each_bytes(NEAR, &parameters, &mut |id, bytes| {
-                let ids = (id..).zip(vector.similarities(bytes));
-                best.extend(ids.map(|(id, similarity)| (Reverse(similarity), id)));
+                self.look_at(id, bytes);
                 (passed, next) = (passed + 1, id + 1);
             })?;
             self.best.sort_unstable();

@@ -73,7 +73,7 @@ export class Playground {
     await this.#browser?.close();
     await this.rig?.dispose();
     await this.#model?.close();
-    this.#demo?.close();
+    await this.#demo?.close();
   }
 }
 

@@ -29,7 +29,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
 
   before(async () => {
     playground = await Playground.start({
-      wordMs: 5,
+      wordMs: 2,
       catalog: (catalog, { toolUrl }) => {
         const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
         const Approval = { When: 'Always', AllowEdit: true, Message: 'The mail leaves at once.' };
@@ -275,7 +275,7 @@ describe('the playground while an answer comes', { skip: withoutBrowser }, () =>
   let playground;
 
   before(async () => {
-    playground = await Playground.start({ wordMs: 20 });
+    playground = await Playground.start({ wordMs: 8 });
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());

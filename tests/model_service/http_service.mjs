@@ -1,6 +1,6 @@
 // The HTTP server that the model services share: their routes, a JSON body, refusals in the live envelope.
-// Owns the socket's life; the caller decides on the responses.
-import http from 'node:http';
+// The caller decides on the responses.
+import { serve } from '../local_server.mjs';
 import { Refusal } from './refusal.mjs';
 import { newId } from './response_stream.mjs';
 
@@ -11,8 +11,7 @@ import { newId } from './response_stream.mjs';
  * response. Resolves to `{ url, close }`; `url` ends in `/v1`.
  */
 export async function listen(port, take, remove, embed) {
-  // The caller closes its connections; one that the server closes may just then be used again.
-  const server = http.createServer({ keepAliveTimeout: 0 }, async (request, response) => {
+  const { origin, close } = await serve(async (request, response) => {
     try {
       // Some services want a version in the query.
       const [path] = request.url.split('?');
@@ -32,19 +31,8 @@ export async function listen(port, take, remove, embed) {
         fault instanceof Refusal ? fault : new Refusal(String(fault?.stack ?? fault), { status: 500, type: 'server_error' });
       answerJson(response, refused.status, refused.body);
     }
-  });
-  await new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return {
-    url: `http://127.0.0.1:${server.address().port}/v1`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(resolve);
-        server.closeAllConnections();
-      }),
-  };
+  }, port);
+  return { url: `${origin}/v1`, close };
 }
 
 export function answerJson(response, status, body, headers = {}) {
