@@ -59,16 +59,23 @@ impl<'s> Similar<'s> {
         for (id, similarity) in (first..).zip(self.meaning.vector.similarities(stored)) {
             next = id + 1;
             let similarity = Reverse(similarity);
-            // Behind the last one kept there is nothing to be found.
-            if self.best.get(self.most).is_none_or(|(last, _)| similarity < *last) {
-                self.best.push((similarity, id));
+            // What is behind the last one that is kept has no place.
+            if self.best.get(self.most).is_some_and(|(last, _)| similarity >= *last) {
+                continue;
+            }
+            self.best.push((similarity, id));
+            // Only in a sorted list the one at `most` is that one.
+            if self.best.len() == self.most + 1 || self.best.len() > 2 * self.most {
+                self.keep(self.most + 1);
             }
         }
-        if self.best.len() > 2 * self.most {
-            self.best.sort_unstable();
-            self.best.truncate(self.most + 1);
-        }
         self.covered.push([first, next]);
+    }
+
+    /// Keeps so many of the nearest, in their order.
+    fn keep(&mut self, most: usize) {
+        self.best.sort_unstable();
+        self.best.truncate(most);
     }
 
     /// The similarity of one of the nearest chunks, in billionths.
@@ -134,8 +141,7 @@ impl<'s> Similar<'s> {
                 self.look_at(id, bytes);
                 (passed, next) = (passed + 1, id + 1);
             })?;
-            self.best.sort_unstable();
-            self.best.truncate(self.most);
+            self.keep(self.most);
             from = (passed == rows).then_some(next);
         }
         Ok(())
@@ -158,4 +164,29 @@ fn spans(selection: &Selection, from: u64, end: u64) -> Vec<Span> {
         spans.push([from, end - 1]);
     }
     spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_chunks_are_kept_in_whatever_order_they_come() {
+        let meaning = Meaning { set: 1, vector: Vector::of(&[1.0, 0.0]) };
+        // The larger the second number, the farther is the chunk.
+        let stored = |far: u64| Vector::of(&[1.0, far as f32 / 10.0]).bytes().to_vec();
+        let orders = (0..11).flat_map(|start| (1..11).map(move |step| (start, step)));
+        for ((start, step), row) in orders.flat_map(|order| [(order, 2), (order, 5)]) {
+            let order: Vec<u64> = (0..11).map(|place| (start + place * step) % 11).collect();
+            let mut similar = Similar::new(&meaning, 3);
+            for (number, chunks) in order.chunks(row).enumerate() {
+                let vectors: Vec<u8> = chunks.iter().flat_map(|far| stored(*far)).collect();
+                similar.look_at((number * row) as u64, &vectors);
+                similar.keep(if number % 2 == 0 { 3 } else { 4 });
+            }
+            similar.keep(3);
+            let kept: Vec<u64> = similar.best.iter().map(|(_, id)| order[*id as usize]).collect();
+            assert_eq!(kept, [0, 1, 2], "{order:?} in rows of {row}");
+        }
+    }
 }
