@@ -100,6 +100,8 @@ impl<D: Database> WorkspaceHost<D> {
         let by = (catalog.embeddings(), service);
         let Understood { meaning, failure, is_behind } =
             self.index.understand(pace, platform, (&by.0, by.1), question).await?;
+        // There is nothing to be found in a workspace without chunks.
+        let is_missed = meaning.is_none() && (is_behind || failure.is_some());
         if let Some(failure) = failure {
             platform.log(json!({
                 "event": "embedding_failed", "level": "error", "failure": failure,
@@ -110,11 +112,8 @@ impl<D: Database> WorkspaceHost<D> {
         }
         let warning =
             "The embeddings could not be used; the chunks were found by their words alone.";
-        let warnings = match meaning.is_some() {
-            true => Vec::new(),
-            false => vec![Warning::new(EMBEDDINGS_FAILED, warning)],
-        };
-        Ok((meaning, warnings))
+        let warnings = is_missed.then(|| Warning::new(EMBEDDINGS_FAILED, warning));
+        Ok((meaning, warnings.into_iter().collect()))
     }
 }
 

@@ -43,8 +43,9 @@ pub(super) struct Manner {
     pub(super) batch: Cell<usize>,
     /// The most bytes of a chunk's text.
     pub(super) text: Cell<usize>,
-    /// The models whose services refuse a request that says how vectors are to be written.
-    plain: RefCell<Vec<String>>,
+    /// The models whose services refuse a request that says how vectors are to be written, and give vectors of
+    /// the wanted length without.
+    plain: RefCell<Vec<(String, usize)>>,
 }
 
 impl Default for Manner {
@@ -99,7 +100,8 @@ impl EmbeddingService<'_> {
         let written = json!({
             "model": model, "input": inputs, "dimensions": dimensions, "encoding_format": "base64",
         });
-        let is_plain = manner.plain.borrow().iter().any(|known| known == model);
+        let is_known = |(known, length): &(String, usize)| known == model && *length == dimensions;
+        let is_plain = manner.plain.borrow().iter().any(is_known);
         let mut answered = match is_plain {
             true => Err(EmbeddingFailure::NoVectors),
             false => self.answer(platform, written.to_string()).await,
@@ -109,12 +111,13 @@ impl EmbeddingService<'_> {
         if is_plain || is_refused {
             let plain = json!({ "model": model, "input": inputs });
             answered = self.answer(platform, plain.to_string()).await;
-            if answered.is_ok() && !is_plain {
-                manner.plain.borrow_mut().push(model.to_owned());
-            }
         }
-        let answer = answered?;
-        vectors(pace, &answer, dimensions, inputs.len()).await
+        let vectors = vectors(pace, &answered?, dimensions, inputs.len()).await?;
+        // A refusal that had another reason would give vectors of the model's own length from now on.
+        if is_refused {
+            manner.plain.borrow_mut().push((model.to_owned(), dimensions));
+        }
+        Ok(vectors)
     }
 
     async fn answer<P: Platform>(
