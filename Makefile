@@ -67,8 +67,9 @@ tests/bench/node_modules/.installed-lock: tests/bench/package-lock.json
 	cd tests/bench && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
 	@cp $< $@
 
-bench-retrieval: setup ## how good and how fast retrieval is, against FTS5 with stems and paths (CORPORA=folder: over these, too)
+bench-retrieval: build ## how good and how fast retrieval is, against FTS5 with stems and paths (CORPORA=folder: over these, too), and what it costs in workerd, with and without embeddings
 	cargo test --locked --profile native-bench --test retrieval bench:: -- --ignored --nocapture --test-threads=1
+	@node tests/bench/retrieval.mjs
 
 build: setup build/.complete build-playground/index.html ## the Worker, release, in build/ (index.js and index_bg.wasm), and the playground's page in build-playground/
 

@@ -3,20 +3,19 @@
 //
 // gzip finds repetitions among the last 32 KB only, and a module's functions repeat each other over hundreds of them.
 // Each next function is therefore the one of which the largest part stands in the functions just before it. That makes
-// the upload a fourteenth smaller; the sum over all bytes shows it (`make build` and .ci/bundle_size).
+// the upload a fourteenth smaller; the sum over all bytes shows it (`make build` and .ci/bundle_size), and has chosen
+// the figures below.
 //
 // usage: order_functions.mjs IN.wasm OUT.wasm
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const [, , from, to] = process.argv;
 /** What two functions are compared by: each run of so many bytes. */
-const RUN_BYTES = 7;
+const RUN_BYTES = 6;
 /** Runs that more functions hold than this say nothing about likeness, and cost the most time. */
-const MOST_HOLDERS = 100;
-/** How far back a repetition is looked for, a little less than gzip does, for the bytes between functions. */
-const WINDOW_BYTES = 24_000;
-/** Added to each function's length, so that the shortest ones, which are alike anyway, do not come first. */
-const LEAST_BYTES = 100;
+const MOST_HOLDERS = 400;
+/** How far back gzip finds a repetition. */
+const WINDOW_BYTES = 32_000;
 /** Ids of the sections that matter here, and the kinds of imports. */
 const [CUSTOM, IMPORT, CODE] = [0, 2, 10];
 const [FUNCTION, TABLE, MEMORY, GLOBAL, TAG] = [0, 1, 2, 3, 4];
@@ -112,25 +111,29 @@ function bestOrder(bodies) {
   const runsOf = bodies.map(() => []);
   telling.forEach((those, run) => those.forEach((index) => runsOf[index].push(run)));
 
+  // A run that few others hold tells the most: a common one stands in every window anyway.
+  const weight = telling.map((those) => 1 / Math.sqrt(those.length - 1));
+  // With its length as it is, the shortest functions, which are alike anyway, would come first.
+  const size = bodies.map(({ length }) => length ** 0.8);
   const inWindow = new Int32Array(telling.length); // how many functions of the window hold a run
-  const shared = new Float64Array(bodies.length); // how many of a function's runs the window holds
+  const shared = new Float64Array(bodies.length); // the weight of a function's runs that the window holds
   const placed = new Uint8Array(bodies.length);
   const order = [];
   let windowStart = 0;
   let windowBytes = 0;
   const enter = (index) => {
-    for (const run of runsOf[index]) if (inWindow[run]++ === 0) for (const holder of telling[run]) shared[holder] += 1;
+    for (const run of runsOf[index]) if (inWindow[run]++ === 0) for (const holder of telling[run]) shared[holder] += weight[run];
     windowBytes += bodies[index].length;
   };
   const leave = (index) => {
-    for (const run of runsOf[index]) if (--inWindow[run] === 0) for (const holder of telling[run]) shared[holder] -= 1;
+    for (const run of runsOf[index]) if (--inWindow[run] === 0) for (const holder of telling[run]) shared[holder] -= weight[run];
     windowBytes -= bodies[index].length;
   };
   const likest = () => {
     let best = -1;
     let most = -1;
     for (let index = 0; index < bodies.length; index += 1) {
-      const part = shared[index] / (bodies[index].length + LEAST_BYTES);
+      const part = shared[index] / size[index];
       if (!placed[index] && part > most) [best, most] = [index, part];
     }
     return best;

@@ -1,12 +1,13 @@
 // `make check-catalog FILE=… ONLINE=1`: asks the model service of each agent context what it can do, and says which
-// settings the catalog needs for it; check_mcp_servers.mjs does so for the MCP servers, which `ONLINE=mcp` asks alone. It
-// runs after check_catalog.rs, which owns the catalog's rules.
+// settings the catalog needs for it; check_embeddings.mjs does so for the services of embeddings, check_mcp_servers.mjs for
+// the MCP servers, which `ONLINE=mcp` asks alone. It runs after check_catalog.rs, which owns the catalog's rules.
 //
 // Of each agent context, every model that its conversation contexts name is asked to remember a word over two calls, in
 // both continuations, and to call a tool. Keys come from the environment or .dev.vars by the names in the catalog; none
 // is written. It exits with 0 when every setting suits its service, with 1 when one does not.
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { EMBEDDING_COLUMNS, embeddingsOf } from './check_embeddings.mjs';
 import { MCP_COLUMNS, mcpServersOf } from './check_mcp_servers.mjs';
 
 /** The longest wait for a response, in ms. */
@@ -44,10 +45,12 @@ async function main(file, scope) {
     notes.push(...Object.entries(found).filter(([, told]) => !SHORT.includes(told)).map(([name, told]) => named(`${name}: ${told}`)));
     advice.push(...(fault ? [`does not respond: ${fault}`] : adviceFor(service, found)).map(named));
   }
+  const embeddings = scope === 'mcp' ? { rows: [], advice: [] } : await embeddingsOf(catalog, { address, headersOf, shown, messageIn });
+  advice.push(...embeddings.advice);
   const servers = await mcpServersOf(catalog, { headersOf, shown });
   advice.push(...servers.advice);
   const verdict = advice.length === 0 ? ['Every setting suits its service.'] : advice;
-  const parts = [table(COLUMNS, rows), notes, table(MCP_COLUMNS, servers.rows), servers.notes, verdict].filter((lines) => lines.length > 0);
+  const parts = [table(COLUMNS, rows), notes, table(EMBEDDING_COLUMNS, embeddings.rows), table(MCP_COLUMNS, servers.rows), servers.notes, verdict].filter((lines) => lines.length > 0);
   console.log(parts.map((lines) => lines.join('\n')).join('\n\n'));
   return advice.length === 0 ? 0 : 1;
 }
@@ -154,8 +157,8 @@ async function ask({ agent, model, parameters }, body) {
   }
 }
 
-function address({ BaseUrl = settings.OPENAI_BASE_URL, Query = {} }) {
-  const url = new URL(`${BaseUrl.replace(/\/+$/, '')}/responses`);
+function address({ BaseUrl = settings.OPENAI_BASE_URL, Query = {} }, endpoint = 'responses') {
+  const url = new URL(`${BaseUrl.replace(/\/+$/, '')}/${endpoint}`);
   for (const [name, value] of Object.entries(Query)) url.searchParams.set(name, value);
   return url;
 }

@@ -55,15 +55,13 @@ pub struct NeededSecret {
 /// What the readers have found in a document so far.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// Each with the position of what is wrong; the first ones in document order, and some more.
+    /// The first ones in document order, each with the position of what is wrong.
     faults: Vec<(usize, CatalogFault)>,
     /// How many there are, those included that are not kept.
     fault_count: usize,
-    /// From this position on no fault is among the first any more.
-    full_from: Option<usize>,
     secrets: Vec<(Recipient, usize, NeededSecret)>,
-    /// The positions of values whose member is repeated.
-    repeated: BTreeSet<usize>,
+    /// The positions of values whose member is repeated, in document order.
+    repeated: Vec<usize>,
 }
 
 /// The texts of a list, each of which may stand there once.
@@ -89,25 +87,17 @@ impl Findings {
         message: impl Into<String>,
     ) {
         self.fault_count += 1;
-        if self.full_from.is_some_and(|full_from| position >= full_from) {
-            return;
+        let place = self.faults.partition_point(|(other, _)| *other <= position);
+        if place < MOST_FAULTS {
+            let message = shortened(&message.into(), LONGEST_MESSAGE);
+            self.faults.insert(place, (position, CatalogFault { path: path(), message }));
+            self.faults.truncate(MOST_FAULTS);
         }
-        let message = shortened(&message.into(), LONGEST_MESSAGE);
-        self.faults.push((position, CatalogFault { path: path(), message }));
-        if self.faults.len() == 2 * MOST_FAULTS {
-            self.keep_first();
-            self.full_from = self.faults.last().map(|(position, _)| *position);
-        }
-    }
-
-    fn keep_first(&mut self) {
-        self.faults.sort_by_key(|(position, _)| *position);
-        self.faults.truncate(MOST_FAULTS);
     }
 
     /// Whether an earlier member of the same object has the same name.
     pub(super) fn is_repeated(&self, member: Node<'_, '_>) -> bool {
-        self.repeated.contains(&position(member))
+        self.repeated.binary_search(&position(member)).is_ok()
     }
 
     /// Records a text that an earlier value of its list already holds. Messages call it `kind`.
@@ -131,8 +121,8 @@ impl Findings {
     fn keep_model_keys(&mut self) {
         let secrets = std::mem::take(&mut self.secrets);
         let of = |wanted| secrets.iter().filter(move |(recipient, ..)| *recipient == wanted);
-        let keys: BTreeSet<&str> =
-            of(Recipient::ModelService).map(|(.., secret)| secret.name.as_str()).collect();
+        let mut keys = Seen::new();
+        keys.extend(of(Recipient::ModelService).map(|(.., secret)| Cow::from(&secret.name)));
         for (_, position, NeededSecret { name, path }) in of(Recipient::OtherService) {
             if keys.contains(name.as_str()) {
                 let problem = "goes to a model service (by ApiKeySecret or Headers) and to no other one; \
@@ -147,7 +137,6 @@ impl Findings {
     /// the rest, and all secrets.
     pub(super) fn in_document_order(mut self) -> (Vec<CatalogFault>, Vec<NeededSecret>) {
         self.keep_model_keys();
-        self.keep_first();
         let rest = self.fault_count - self.faults.len();
         let mut faults: Vec<CatalogFault> =
             self.faults.into_iter().map(|(_, fault)| fault).collect();
@@ -167,7 +156,7 @@ impl Findings {
                 let _ = for_each_member(node.json, |name, json| {
                     let member = node.member(&name, json);
                     if seen.contains(&name) {
-                        self.repeated.insert(position(member));
+                        self.repeated.push(position(member));
                         let shown = quoted(&name);
                         self.fault(member, format!("the member {shown} is repeated; keep one"));
                     }

@@ -31,10 +31,11 @@ pub(super) fn parameters(
     strict: bool,
     found: &mut Findings,
 ) -> Map<String, Value> {
-    let mut schema = match tool.find(member) {
-        Some(node) => read(node, strict, found),
-        None => Map::from_iter([("additionalProperties".to_owned(), json!(false))]),
-    };
+    let mut schema = Map::new();
+    match tool.find(member) {
+        Some(node) => schema = read(node, strict, found),
+        None => drop(schema.insert("additionalProperties".to_owned(), json!(false))),
+    }
     schema.entry("type").or_insert_with(|| json!("object"));
     schema.entry("properties").or_insert_with(|| json!({}));
     schema

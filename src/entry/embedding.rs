@@ -10,7 +10,7 @@ use super::workspace::WorkspaceHost;
 use crate::catalog::Catalog;
 use crate::contract::{Fault, Warning};
 use crate::ports::{Database, Deployment, Platform};
-use crate::retrieval::{Embedded, EmbeddingService, Meaning, Pace, Understood};
+use crate::retrieval::{Embedded, EmbeddingService, Meaning, Understood, pace_of};
 
 /// The code of a warning.
 const EMBEDDINGS_FAILED: &str = "embeddings_failed";
@@ -33,7 +33,7 @@ impl<D: Database> WorkspaceHost<D> {
             return self.alarm.set(platform, interval_ms);
         };
         let services: Vec<_> = services(&catalog, &deployment).collect();
-        let pace = &mut Pace::new(async || platform.idle().await);
+        let pace = &mut pace_of(platform);
         let (retry_after_ms, why) = match self.index.embed(pace, platform, &services).await {
             Ok(Embedded::All) => {
                 self.alarm.succeeded();
@@ -96,12 +96,17 @@ impl<D: Database> WorkspaceHost<D> {
         };
         let deployment = source.deployment(platform)?;
         let service = EmbeddingService { embeddings, base_url: &deployment.base_url };
-        let pace = &mut Pace::new(async || platform.idle().await);
+        let pace = &mut pace_of(platform);
         let by = (catalog.embeddings(), service);
         let Understood { meaning, failure, is_behind } =
             self.index.understand(pace, platform, (&by.0, by.1), question).await?;
-        // There is nothing to be found in a workspace without chunks.
-        let is_missed = meaning.is_none() && (is_behind || failure.is_some());
+        let message =
+            "The embeddings could not be used; the chunks were found by their words alone.";
+        let mut warnings = Vec::new();
+        // A workspace without chunks has none to find.
+        if failure.is_some() || (meaning.is_none() && is_behind) {
+            warnings.push(Warning::new(EMBEDDINGS_FAILED, message));
+        }
         if let Some(failure) = failure {
             platform.log(json!({
                 "event": "embedding_failed", "level": "error", "failure": failure,
@@ -110,10 +115,7 @@ impl<D: Database> WorkspaceHost<D> {
         if is_behind {
             self.embed_now(platform)?;
         }
-        let warning =
-            "The embeddings could not be used; the chunks were found by their words alone.";
-        let warnings = is_missed.then(|| Warning::new(EMBEDDINGS_FAILED, warning));
-        Ok((meaning, warnings.into_iter().collect()))
+        Ok((meaning, warnings))
     }
 }
 

@@ -1,10 +1,9 @@
 //! The object that owns a workspace's index: documents in, chunks out (the interface, section 7). Objects of the
 //! same class, with names of another form, keep the tools of MCP servers (section 11).
 
-use std::collections::BTreeMap;
 use std::future::Future;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::admission_context::ContextSource;
@@ -20,7 +19,7 @@ use crate::contract::{
 };
 use crate::mcp::ListKeeper;
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
-use crate::retrieval::{ChunkIndex, Pace, Question, Search, retrieve, search_question};
+use crate::retrieval::{ChunkIndex, Pace, Question, Search, pace_of, retrieve, search_question};
 
 /// The bytes of a long list that are looked through in a microsecond, and the work of a step that reads it.
 const BYTES_SCANNED: usize = 400;
@@ -82,7 +81,7 @@ impl<D: Database> WorkspaceHost<D> {
             true => body.await.map_err(|_| object_failed())?,
             false => Vec::new(),
         };
-        let pace = &mut Pace::new(async || platform.idle().await);
+        let pace = &mut pace_of(platform);
         if body.len() > CHUNK_BYTES {
             platform.breathe().await;
         }
@@ -94,7 +93,7 @@ impl<D: Database> WorkspaceHost<D> {
                 if will_embed {
                     self.embed_now(platform)?;
                 }
-                Ok(shown(&BTreeMap::from([("Documents", documents)])))
+                Ok(shown(&Named("Documents", documents)))
             }
             WorkspaceRoute::Remove(path, as_form) => {
                 let will_embed = self.will_embed(platform, source).await?;
@@ -206,7 +205,7 @@ impl<D: Database> WorkspaceHost<D> {
         } else {
             Vec::new()
         };
-        Ok(InvokeResult::success(BTreeMap::from([("Chunks", retrieved.chunks)]), warnings))
+        Ok(InvokeResult::success(Named("Chunks", retrieved.chunks), warnings))
     }
 
     /// The search of a turn, which keeps its own bound in bytes.
@@ -235,9 +234,18 @@ impl<D: Database> WorkspaceHost<D> {
         let (meaning, warnings) = self.meaning(platform, source, agent_context, query).await?;
         let (scope, meaning) = (rag_scope.as_ref(), meaning.as_ref());
         let search = Search { query, scope, limit, max_bytes, meaning, explain };
-        let pace = &mut Pace::new(async || platform.idle().await);
+        let pace = &mut pace_of(platform);
         let found = self.index.search(pace, search).await?;
-        Ok(InvokeResult::success(BTreeMap::from([("Chunks", found)]), warnings))
+        Ok(InvokeResult::success(Named("Chunks", found), warnings))
+    }
+}
+
+/// A view of one member.
+struct Named<T>(&'static str, T);
+
+impl<T: Serialize> Serialize for Named<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([(self.0, &self.1)])
     }
 }
 

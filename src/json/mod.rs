@@ -28,4 +28,6 @@ pub use place::{Place, WrittenPlace};
 pub use report::{Problem, Report};
 pub use schema::violation;
 pub use walk::{first_member, for_each_element, for_each_member};
-pub use well_formed::{DEPTH_LIMIT, Malformed, check, is_ambiguous, not_json, position_after};
+pub use well_formed::{
+    DEPTH_LIMIT, Malformed, check, is_ambiguous, is_json, not_json, position_after,
+};

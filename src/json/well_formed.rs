@@ -36,6 +36,11 @@ pub fn check(text: &str) -> Result<(), Malformed> {
     serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(Malformed::NotJson)
 }
 
+/// Whether a text is one JSON value.
+pub fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
 /// Whether two readers may take a JSON text for different values: an object, at any depth, names a member
 /// twice, of which some take the first and some the last, or by a name that is no valid Unicode, or objects
 /// nest deeper than [`DEPTH_LIMIT`].

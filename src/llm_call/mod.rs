@@ -10,14 +10,16 @@ mod failure;
 mod reading;
 mod refusal;
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
 
 use crate::contract::limits;
 use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody};
-use crate::responses_api::{ModelOutput, ResponseEnd};
+use crate::responses_api::{FunctionCall, ModelOutput, ResponseEnd};
 
 pub use endpoint::Endpoint;
 pub use failure::{CallFailure, Cause};
@@ -134,13 +136,11 @@ fn usable(end: ResponseEnd) -> Result<UsableOutput, Cause> {
 /// A tool result names its call by the id, and a continuation carries a bounded number of results.
 /// Calls that break either rule could never get their results.
 fn calls_can_get_results(output: &ModelOutput) -> bool {
-    let mut ids: Vec<&str> = output.calls.iter().map(|call| call.call_id.as_str()).collect();
-    ids.sort_unstable();
-    let count = ids.len();
-    ids.dedup();
-    ids.len() == count
-        && ids.first() != Some(&"")
-        && count <= limits::TOOL_RESULTS
-        // The product's own id may be longer than the model's: it gets a suffix.
-        && ids.iter().all(|id| id.len() <= limits::TOOL_CALL_ID / 2)
+    let mut ids = BTreeSet::new();
+    output.calls.len() <= limits::TOOL_RESULTS
+        && output.calls.iter().all(|FunctionCall { call_id, .. }| {
+            // The product's own id may be longer than the model's: it gets a suffix.
+            (1..=limits::TOOL_CALL_ID / 2).contains(&call_id.len())
+                && ids.insert(Cow::from(call_id))
+        })
 }

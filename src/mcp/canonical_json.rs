@@ -22,10 +22,10 @@ fn write(value: Value, text: &mut String) {
         }
         Value::Object(members) => {
             // A map has its members in the order of their names' characters.
-            let ordered: Map<String, Value> = members
-                .into_iter()
-                .map(|(name, value)| (mapped(&name, to_utf16_order), value))
-                .collect();
+            let mut ordered = Map::new();
+            for (name, value) in members {
+                ordered.insert(mapped(&name, to_utf16_order), value);
+            }
             text.push('{');
             for (place, (name, value)) in ordered.into_iter().enumerate() {
                 separate(place, text);

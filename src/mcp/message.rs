@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::connection::MODERN;
-use crate::json::{Node, first_member, for_each_element};
+use crate::json::{Node, first_member, for_each_element, is_json};
 
 /// Who asks, in requests of both eras.
 const CLIENT: &str = r#"{"name":"aptix-edge","version":"0.1.0"}"#;
@@ -79,7 +78,7 @@ impl<'m> Message<'m> {
     /// `is_lone`: some servers leave its id out.
     pub(super) fn read(json: &'m str, id: u32, is_lone: bool) -> Self {
         // A member is found without reading what follows it.
-        if serde_json::from_str::<&RawValue>(json).is_err() {
+        if !is_json(json) {
             return Self::Other;
         }
         let member = |name| first_member(json, name);

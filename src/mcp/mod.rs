@@ -25,7 +25,7 @@ use serde_json::value::RawValue;
 
 use crate::catalog::HttpService;
 use crate::contract::ToolOutcome;
-use crate::json::{Node, first_member};
+use crate::json::{Node, first_member, is_json};
 use crate::outbound::{ServiceFailure, in_time};
 use crate::ports::Platform;
 use client::Client;
@@ -86,8 +86,7 @@ pub async fn call_tool<P: Platform>(
 ) -> Result<ToolAnswer, McpFailure> {
     // Some services write no text for a call without arguments.
     let arguments = Some(arguments.trim()).filter(|text| !text.is_empty()).unwrap_or("{}");
-    let is_json = serde_json::from_str::<&RawValue>(arguments).is_ok();
-    if !(is_json && Node::root(arguments).is_object()) {
+    if !(is_json(arguments) && Node::root(arguments).is_object()) {
         return Err(McpFailure::Arguments);
     }
     let mut client = Client::new(platform, http, connection)?;

@@ -87,7 +87,7 @@ impl Remedies {
             Some(RpcError { code, message, .. }) if status != 401 && status != 403 => {
                 McpFailure::Refused { code, message }
             }
-            _ => ServiceFailure::Status(status).into(),
+            _ => ServiceFailure::Status { status, retry_after_ms: None }.into(),
         })
     }
 }

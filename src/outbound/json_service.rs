@@ -3,6 +3,7 @@
 
 use serde_json::value::RawValue;
 
+use super::address::retry_after_ms;
 use super::service::{Service, ServiceFailure, in_time, read};
 use crate::catalog::HttpService;
 use crate::ports::{CHUNK_BYTES, HttpMethod, Platform};
@@ -15,15 +16,28 @@ pub async fn post<P: Platform>(
     body: String,
     longest: usize,
 ) -> Result<String, ServiceFailure> {
-    let service = Service::of(platform, http)?;
+    post_to(&Service::of(platform, http)?, http.timeout_ms, body, longest).await
+}
+
+/// The same, to a service with its secrets looked up.
+pub async fn post_to<P: Platform>(
+    service: &Service<'_, P>,
+    timeout_ms: u64,
+    body: String,
+    longest: usize,
+) -> Result<String, ServiceFailure> {
+    let platform = service.platform;
     let exchange = async {
         let response = service.ask(HttpMethod::Post, Vec::new(), body, &[]).await?;
         match response.status {
             200..=299 => read(response, longest).await,
-            status => Err(ServiceFailure::Status(status)),
+            status => {
+                let retry_after_ms = retry_after_ms(&response, platform.now_ms());
+                Err(ServiceFailure::Status { status, retry_after_ms })
+            }
         }
     };
-    let read = in_time(platform, http.timeout_ms, exchange).await?;
+    let read = in_time(platform, timeout_ms, exchange).await?;
     if read.len() > CHUNK_BYTES {
         platform.breathe().await;
     }

@@ -9,6 +9,6 @@ mod secret_headers;
 mod service;
 
 pub use address::{address, retry_after_ms};
-pub use json_service::post;
+pub use json_service::{post, post_to};
 pub use secret_headers::SecretHeaders;
-pub use service::{Service, ServiceFailure, in_time, read};
+pub use service::{Service, ServiceFailure, in_time};

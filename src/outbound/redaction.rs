@@ -15,10 +15,12 @@ pub(super) struct SentSecrets<'a>(Vec<&'a str>);
 impl<'a> SentSecrets<'a> {
     /// The secrets that headers hold, so in visible ASCII.
     pub(super) fn of(secrets: &'a [impl AsRef<str>]) -> Self {
-        let repeated = secrets.iter().filter_map(|secret| as_repeated(secret.as_ref()));
-        let mut repeated: Vec<&str> = repeated.collect();
-        // Of two that begin alike the longer one is looked for first.
-        repeated.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        let mut repeated: Vec<&str> = Vec::with_capacity(secrets.len());
+        for secret in secrets.iter().filter_map(|secret| as_repeated(secret.as_ref())) {
+            // Of two that begin alike the longer one is looked for first.
+            let place = repeated.partition_point(|other| other.len() >= secret.len());
+            repeated.insert(place, secret);
+        }
         Self(repeated)
     }
 

@@ -33,8 +33,13 @@ pub enum ServiceFailure {
     #[error("it did not answer within {0} ms")]
     TimedOut(u64),
     /// A status that is not a success.
-    #[error("it answered with status {0}")]
-    Status(u16),
+    #[error("it answered with status {status}")]
+    Status {
+        /// The status.
+        status: u16,
+        /// How long the service asks to wait, in milliseconds.
+        retry_after_ms: Option<u64>,
+    },
     /// A redirect to another origin.
     #[error("it redirected to another host, which is not followed")]
     RedirectedAway,
@@ -54,7 +59,7 @@ impl From<HttpFault> for ServiceFailure {
 
 /// A service, and the secrets that its headers hold.
 pub struct Service<'a, P> {
-    platform: &'a P,
+    pub(super) platform: &'a P,
     url: Cow<'a, str>,
     filled: SecretHeaders,
 }
@@ -125,7 +130,7 @@ pub async fn in_time<P: Platform, T, F: From<ServiceFailure>>(
 }
 
 /// A body of at most `longest` bytes.
-pub async fn read<B: ResponseBody>(
+pub(super) async fn read<B: ResponseBody>(
     mut response: HttpResponse<B>,
     longest: usize,
 ) -> Result<Vec<u8>, ServiceFailure> {

@@ -41,6 +41,15 @@ impl<D: Database> SessionStore<D> {
         rows.iter().map(|row| row.get("tool_call_id")).collect()
     }
 
+    /// The bytes of the results that server tools gave in a turn.
+    pub fn result_bytes(&self, turn: u64) -> Result<usize, Fault> {
+        let statement = "SELECT answer FROM calls
+            WHERE turn = ? AND runs_on = 'server' AND answer IS NOT NULL";
+        let rows = self.rows_of_calls(statement, &[turn.into()])?;
+        let bytes = |row| Ok(self.json::<ToolResult>(row, "answer")?.outcome.text().len());
+        rows.iter().map(bytes).sum()
+    }
+
     /// Adds the outputs of all open calls, a JSON array of items, to the conversation, from which the
     /// next model call sends them.
     pub fn hand_back(

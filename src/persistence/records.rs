@@ -179,8 +179,6 @@ pub struct TurnProgress {
     pub user_warnings: Vec<String>,
     /// For the `InvokeResult`.
     pub warnings: Vec<Warning>,
-    /// Bytes of the results that server tools gave.
-    pub result_bytes: usize,
     /// Files that server tools and the model made, for the final response.
     pub files: Vec<OutputFile>,
     /// Scheme and authority of the client's URL, with which links to files begin.
@@ -196,6 +194,9 @@ pub struct TurnProgress {
     /// What calls sent of the conversation before the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_before: Option<Window>,
+    /// What a former version counted here; nobody reads it any more.
+    #[serde(skip_serializing)]
+    pub result_bytes: u32,
 }
 
 /// A retrieval that is still to be made: what is asked, and the place of its chunks in the stored
@@ -404,4 +405,16 @@ pub(super) fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> Result
 /// Writes JSON for a column.
 pub(super) fn to_json(column: &str, value: &impl Serialize) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(|_| unreadable(column))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TurnProgress;
+    use crate::json::from_str;
+
+    #[test]
+    fn the_progress_of_a_former_version_is_readable() {
+        let read = from_str::<TurnProgress>(r#"{"streaming":true,"result_bytes":8000000}"#);
+        assert!(read.is_ok_and(|progress| progress.streaming));
+    }
 }

@@ -241,7 +241,7 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// Records the result of one call, with its files and its mode change, and the turn's progress.
+    /// Records the result of one call, with its files and its mode change.
     pub fn record_tool_result(
         &self,
         session: &mut Session,
@@ -251,6 +251,7 @@ impl<D: Database> SessionStore<D> {
         new_mode: Option<NewMode>,
         now_ms: u64,
     ) -> Result<(), Fault> {
+        let changes_turn = new_mode.is_some() || !files.is_empty();
         for file in files {
             file.collect(&mut turn.progress.files);
         }
@@ -261,7 +262,7 @@ impl<D: Database> SessionStore<D> {
                 session.updated_at = now_ms;
                 self.save_session(session)?;
             }
-            self.save_turn(turn, None, None)
+            if changes_turn { self.save_turn(turn, None, None) } else { Ok(()) }
         })
     }
 

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 
 use futures_util::future::select;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use worker::js_sys::JSON;
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
@@ -35,8 +35,10 @@ const HEADERS_OF_SUCCESS: &[&str] = &["x-request-id"];
 pub(super) async fn fetch(
     request: HttpRequest<&dyn RequestBody>,
 ) -> Result<HttpResponse<FetchBody>, HttpFault> {
-    let mut headers: Map<String, Value> =
-        request.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
+    let mut headers = Map::new();
+    for (name, value) in request.headers {
+        headers.insert(name, value.into());
+    }
     let method = match request.method {
         HttpMethod::Post => {
             headers.insert("Content-Type".to_owned(), "application/json".into());

@@ -79,13 +79,10 @@ impl Database for ObjectStorage {
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<(), Fault> {
         let cursor = self.exec(statement, parameters)?;
-        let mut bytes = Vec::new();
-        for row in &cursor.raw() {
-            let row: Array = row.map_err(failed)?.unchecked_into();
-            let held = Uint8Array::new(&row.get(1));
-            bytes.resize(held.length() as usize, 0);
-            held.copy_to(&mut bytes);
-            each(row.get(0).as_f64().unwrap_or_default() as u64, &bytes);
+        let rows = cursor.raw().map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)?.value() {
+            let id = row.get(0).as_f64().ok_or_else(|| unreadable("id"))?;
+            each(id as u64, &Uint8Array::new(&row.get(1)).to_vec());
         }
         self.rows.count(&cursor);
         Ok(())

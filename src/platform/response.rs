@@ -1,8 +1,6 @@
 //! The product's responses as the runtime's.
 
-use std::collections::BTreeMap;
-
-use serde_json::json;
+use serde_json::{Map, json};
 use worker::js_sys::{JSON, Uint8Array};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
@@ -17,8 +15,10 @@ use crate::ports::{Database, Platform};
 pub(super) fn runtime_response(
     response: &Response<ReadableStream>,
 ) -> Result<web_sys::Response, JsValue> {
-    let headers: BTreeMap<&str, &str> =
-        response.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let mut headers = Map::new();
+    for (name, value) in &response.headers {
+        headers.insert((*name).to_owned(), value.as_str().into());
+    }
     let init = json!({ "status": response.status, "headers": headers }).to_string();
     let init: ResponseInit = JSON::parse(&init)?.unchecked_into();
     match &response.body {

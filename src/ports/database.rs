@@ -30,7 +30,8 @@ pub trait Database {
         self.first(statement, parameters)?.map(|row| row.get(column)).transpose()
     }
 
-    /// Runs one statement whose rows are a number and bytes, and hands each of them on.
+    /// Runs one statement whose rows are a whole number and bytes, and hands out one after the other. Bytes do
+    /// not cross as JSON, and no two rows are in memory at once.
     fn each_bytes(
         &self,
         statement: &str,
@@ -72,7 +73,7 @@ pub enum Value {
     Integer(i64),
     /// UTF-8 text.
     Text(String),
-    /// Bytes.
+    /// Bytes, at most 2 MB.
     Bytes(Vec<u8>),
 }
 

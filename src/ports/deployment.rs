@@ -93,8 +93,9 @@ deployment! {
         delta_interval_ms: u64 = "DELTA_INTERVAL_MS", 0.., 16,
             "the longest wait of a delta for the next ones, to be joined with them; 0 sends each delta by itself.";
         turn_alarm_ms: u64 = "TURN_ALARM_MS", 1.., 30_000,
-            "how often the alarm checks a running turn. The runtime evicts an object 70 to 140 s after \
-             its last client left, even while it waits for a response; an alarm keeps it.";
+            "how often the alarm checks a running turn, and the longest wait between attempts at embedding \
+             a workspace. The runtime evicts an object 70 to 140 s after its last client left, even while \
+             it waits for a response; an alarm keeps it.";
         file_ttl_s: u64 = "FILE_TTL_S", 1.., 604_800,
             "how long a link to a file is good for, in seconds.";
     }

@@ -1,8 +1,6 @@
 //! One step of the loop: it calls the model with the entries that the model has not got yet, and stores
 //! the output.
 
-use serde_json::value::RawValue;
-
 use super::approval::{is_the_same, question};
 use super::conversation_input::Input;
 use super::exchange::{Asked, Exchange};
@@ -14,7 +12,7 @@ use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
 use crate::contract::{ErrorCode, Fault, Progress};
-use crate::json::is_ambiguous;
+use crate::json::{is_ambiguous, is_json};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
@@ -201,9 +199,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 /// Whether a client can read the arguments: JSON, or none at all. Where a human is asked, who must see what the
 /// tool will take them for, they have one reading.
 fn are_readable(arguments: &str, is_asked: bool) -> bool {
-    arguments.trim().is_empty()
-        || serde_json::from_str::<&RawValue>(arguments).is_ok()
-            && !(is_asked && is_ambiguous(arguments))
+    arguments.trim().is_empty() || is_json(arguments) && !(is_asked && is_ambiguous(arguments))
 }
 
 fn warn_of_flaws(progress: &mut TurnProgress, output: &ModelOutput, cut_off: Option<&str>) {

@@ -38,7 +38,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 arguments: call.arguments_to_run(),
             };
             self.tool_step(running, call, None);
-            let run = self.run_call(running, links, invocation).await;
+            let given = match running.result_bytes {
+                Some(bytes) => bytes,
+                None => self.store.result_bytes(open.turn)?,
+            };
+            let run = self.run_call(running, links, given, invocation).await;
             let duration_ms = self.since(started_at);
             self.report.borrow_mut().timings.tools += duration_ms;
             let successful =
@@ -51,7 +55,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                     .with("ToolName", call.name.as_str())
                     .with("ToolCallId", call.tool_call_id.as_str()));
             }
-            running.turn.progress.result_bytes += run.result.outcome.text().len();
+            running.result_bytes = Some(given + run.result.outcome.text().len());
             call.result = Some(run.result);
             let new_mode = run.new_mode.and_then(|requested| self.change_mode(running, requested));
             let now = self.platform.now_ms();
@@ -70,15 +74,16 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         Ok(None)
     }
 
-    /// Runs one call; that of an MCP server's tool over the session's own connection.
+    /// Runs one call; that of an MCP server's tool over the session's own connection. `given` are the bytes of the
+    /// turn's results so far.
     async fn run_call(
         &self,
         running: &RunningTurn<'_>,
         links: FileLinks<'_>,
+        given: usize,
         invocation: ToolInvocation<'_>,
     ) -> Result<ToolRun, Fault> {
         let (platform, catalog) = (self.platform.as_ref(), &self.catalog);
-        let given = running.turn.progress.result_bytes;
         let offered = running.tools.get(invocation.name);
         let Some((offered, mcp)) = offered.and_then(|tool| Some((tool, tool.mcp_tool()?))) else {
             return server_tools::run(platform, catalog, links, given, invocation, None).await;

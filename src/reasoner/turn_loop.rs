@@ -45,6 +45,9 @@ pub(super) struct RunningTurn<'a> {
     pub(super) tools: ToolList,
     pub(super) agent: &'a AgentContext,
     pub(super) conversation: &'a ConversationContext,
+    /// The bytes of the results that the turn's server tools gave; `None` until a run that goes on with a turn
+    /// has summed up the stored ones.
+    pub(super) result_bytes: Option<usize>,
     /// When the run times out, in milliseconds since the epoch.
     pub(super) deadline_ms: u64,
     pub(super) live_text: &'a LiveText,
@@ -143,12 +146,14 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let tenant = self.platform.tenant().filter(|_| agent.prompt_cache_key);
         let prompt_cache_key =
             tenant.map(|tenant| prompt_cache_key(tenant, session.session_id.as_str()));
+        let result_bytes = (turn.progress.model_calls == 0).then_some(0);
         Ok(RunningTurn {
             session,
             turn,
             tools,
             agent,
             conversation,
+            result_bytes,
             deadline_ms,
             live_text,
             prompt_cache_key,

@@ -11,7 +11,7 @@ use super::pace::Pace;
 use super::search::{Search, found};
 use super::similar::Meaning;
 use super::tables::Tables;
-use super::vectors::{Serving, VectorSet};
+use super::vectors::Serving;
 use super::writing::{Counts, Upserted, Writing};
 use crate::catalog::Embeddings;
 use crate::contract::{Document, Fault, ListedDocuments};
@@ -201,11 +201,10 @@ impl<D: Database> ChunkIndex<D> {
                 break;
             }
             pace.before(PAGE * COUNTING_WORK).await;
-            let sets = if service.is_some() { self.tables.vector_sets()? } else { Vec::new() };
-            let makes = |set: &&VectorSet| {
-                service.is_some_and(|service| service.makes(&set.model, set.dimensions))
+            let set = match service {
+                Some(service) => self.tables.set_of(service)?.map_or(0, |set| set.id),
+                None => 0,
             };
-            let set = sets.iter().find(makes).map_or(0, |set| set.id);
             let page = self.tables.row(
                 "SELECT COUNT(*) AS documents, COALESCE(SUM(chunks), 0) AS chunks,
                     COALESCE(SUM(bytes), 0) AS bytes, MAX(path) AS last,

@@ -13,10 +13,8 @@ use super::pace::Pace;
 use super::vector::Vector;
 use crate::catalog::Embeddings;
 use crate::json::{first_member, for_each_element};
-use crate::outbound::{
-    SecretHeaders, Service, ServiceFailure, address, in_time, read, retry_after_ms,
-};
-use crate::ports::{HttpMethod, Platform};
+use crate::outbound::{SecretHeaders, Service, ServiceFailure, address, post_to};
+use crate::ports::Platform;
 
 /// The longest response, in bytes: 128 vectors of 4,096 numbers, each in at most 24 characters.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
@@ -60,8 +58,6 @@ impl Default for Manner {
 pub(super) enum EmbeddingFailure {
     #[error("{0}")]
     Service(#[from] ServiceFailure),
-    #[error("it answered with status {status}")]
-    Status { status: u16, retry_after_ms: Option<u64> },
     #[error("its answer holds no vector for each text")]
     NoVectors,
     #[error("its vectors have {0} numbers, and the catalog says {1}")]
@@ -72,8 +68,11 @@ impl EmbeddingFailure {
     /// Whether fewer or shorter texts may help. Some services answer texts that are too long with 500.
     pub(super) fn may_be_the_texts(&self) -> bool {
         match self {
-            Self::Service(ServiceFailure::TimedOut(_)) | Self::NoVectors => true,
-            Self::Status { status, .. } => matches!(status, 400 | 413 | 422 | 500),
+            Self::Service(ServiceFailure::TimedOut(_) | ServiceFailure::NotJson)
+            | Self::NoVectors => true,
+            Self::Service(ServiceFailure::Status { status, .. }) => {
+                matches!(status, 400 | 413 | 422 | 500)
+            }
             _ => false,
         }
     }
@@ -81,7 +80,7 @@ impl EmbeddingFailure {
     /// How long the service asks to wait, in milliseconds.
     pub(super) fn retry_after_ms(&self) -> Option<u64> {
         match self {
-            Self::Status { retry_after_ms, .. } => *retry_after_ms,
+            Self::Service(ServiceFailure::Status { retry_after_ms, .. }) => *retry_after_ms,
             _ => None,
         }
     }
@@ -97,50 +96,36 @@ impl EmbeddingService<'_> {
         (model, dimensions): (&str, usize),
         inputs: &[&str],
     ) -> Result<Vec<Vector>, EmbeddingFailure> {
-        let written = json!({
-            "model": model, "input": inputs, "dimensions": dimensions, "encoding_format": "base64",
-        });
+        let service = self.service(platform)?;
         let is_known = |(known, length): &(String, usize)| known == model && *length == dimensions;
         let is_plain = manner.plain.borrow().iter().any(is_known);
-        let mut answered = match is_plain {
-            true => Err(EmbeddingFailure::NoVectors),
-            false => self.answer(platform, written.to_string()).await,
+        let plain = json!({ "model": model, "input": inputs }).to_string();
+        let how = format!(r#","dimensions":{dimensions},"encoding_format":"base64"}}"#);
+        let whole = format!("{}{how}", plain.trim_end_matches('}'));
+        let mut tries = if is_plain { vec![plain] } else { vec![plain, whole] };
+        let answer = loop {
+            let body = tries.pop().unwrap_or_default();
+            let answer =
+                post_to(&service, self.embeddings.timeout_ms, body, MAX_RESPONSE_BYTES).await;
+            match answer {
+                Err(ServiceFailure::Status { status: 400 | 422, .. }) if !tries.is_empty() => {}
+                answer => break answer?,
+            }
         };
-        let is_refused =
-            matches!(answered, Err(EmbeddingFailure::Status { status: 400 | 422, .. }));
-        if is_plain || is_refused {
-            let plain = json!({ "model": model, "input": inputs });
-            answered = self.answer(platform, plain.to_string()).await;
-        }
-        let vectors = vectors(pace, &answered?, dimensions, inputs.len()).await?;
-        // A refusal that had another reason would give vectors of the model's own length from now on.
-        if is_refused {
+        let vectors = vectors(pace, &answer, dimensions, inputs.len()).await?;
+        // After a refusal that had another reason they would have the model's own length from now on.
+        if tries.is_empty() && !is_plain {
             manner.plain.borrow_mut().push((model.to_owned(), dimensions));
         }
         Ok(vectors)
     }
 
-    async fn answer<P: Platform>(
-        &self,
-        platform: &P,
-        body: String,
-    ) -> Result<String, EmbeddingFailure> {
-        let Embeddings { base_url, api_key_secret, headers, query, timeout_ms, .. } =
-            self.embeddings;
+    fn service<'p, P: Platform>(&self, platform: &'p P) -> Result<Service<'p, P>, ServiceFailure> {
+        let Embeddings { base_url, api_key_secret, headers, query, .. } = self.embeddings;
         let filled = SecretHeaders::expand(platform, headers).map_err(ServiceFailure::Secret)?;
         let filled = filled.with_key(platform, api_key_secret.as_deref());
         let url = address(base_url.as_deref().unwrap_or(self.base_url), &["embeddings"], query);
-        let service = Service::new(platform, url, filled);
-        in_time(platform, *timeout_ms, async {
-            let response = service.ask(HttpMethod::Post, Vec::new(), body, &[]).await?;
-            if !(200..300).contains(&response.status) {
-                let retry_after_ms = retry_after_ms(&response, platform.now_ms());
-                return Err(EmbeddingFailure::Status { status: response.status, retry_after_ms });
-            }
-            let body = read(response, MAX_RESPONSE_BYTES).await?;
-            String::from_utf8(body).map_err(|_| EmbeddingFailure::NoVectors)
-        })
-        .await
+        Ok(Service::new(platform, url, filled))
     }
 }
 

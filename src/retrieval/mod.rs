@@ -41,7 +41,7 @@ pub use comparing::Comparison;
 pub use embedding::Embedded;
 pub use embedding_service::EmbeddingService;
 pub use language::language_of;
-pub use pace::{Pace, SLICE};
+pub use pace::{Pace, SLICE, pace_of};
 pub use search::Search;
 pub use similar::Meaning;
 pub use terms::{MAX_TERMS, match_expression, searchable};

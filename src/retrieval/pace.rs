@@ -3,6 +3,8 @@
 //! All tenants of an isolate share one thread, and its clock stands still while it computes. So work is
 //! counted, not timed: after a slice of it the thread is free for whatever else is ready.
 
+use crate::ports::Platform;
+
 /// The work of a slice, in microseconds of native code. In WebAssembly it takes two to four times as
 /// long, but most of the work is SQLite's.
 pub const SLICE: usize = 15_000;
@@ -12,6 +14,11 @@ pub const SLICE: usize = 15_000;
 pub struct Pace<F> {
     idle: F,
     left: usize,
+}
+
+/// The pace of an object's work: one type for all, so that the work is compiled once.
+pub fn pace_of<P: Platform>(platform: &P) -> Pace<impl AsyncFn()> {
+    Pace::new(async || platform.idle().await)
 }
 
 impl<F: AsyncFn()> Pace<F> {

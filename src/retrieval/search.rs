@@ -5,7 +5,6 @@
 //! gone is left out at the end: a search shows documents as they are when it ends.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use serde_json::json;
 
@@ -14,7 +13,7 @@ use super::fields::{FIELDS, RANK};
 use super::pace::{Pace, SLICE};
 use super::passages::{Candidate, Passage, passages, weighed};
 use super::scope::Selection;
-use super::similar::{Meaning, Similar};
+use super::similar::{Meaning, Ranked, Similar};
 use super::spans::Spans;
 use super::tables::{State, Tables};
 use super::terms::{match_expression, speaks_of_tests};
@@ -30,13 +29,6 @@ const MATCH_TERMS: usize = 5;
 /// best chunk is the same, however many are asked for.
 const CANDIDATES: usize = 16;
 const LEAST_LIMIT: usize = 8;
-
-/// The usual constant of reciprocal ranks: what is first in one ranking alone stands behind what is among the
-/// first in both.
-const RANK_OFFSET: i64 = 60;
-
-/// The best chunks: scores in billionths and ids, best first.
-type Ranked = Vec<(Reverse<i64>, u64)>;
 
 /// What to search for.
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +72,7 @@ pub(super) async fn found<D: Database, F: AsyncFn()>(
         passed_over.leave_out(&hidden);
         let from = passed_over.first().unwrap_or(ranked);
         if from >= end {
-            let similar = similar.map_or(Vec::new(), |similar| similar.best);
-            return ranking.chunks(search, &similar);
+            return ranking.chunks(search, similar.as_ref());
         }
         let mut selection = Selection::of(tables, pace, conditions, from).await?;
         selection.leave_out(&hidden);
@@ -204,11 +195,14 @@ impl<'t, D: Database> Ranking<'t, D> {
     }
 
     /// The best passages of the chunks that their documents still have.
-    fn chunks(&self, search: Search<'_>, similar: &Ranked) -> Result<Vec<Chunk>, Fault> {
-        let mut best: Vec<_> = self.best.iter().map(|(score, id)| (*id, score.0)).collect();
-        if search.meaning.is_some() {
-            best = fused(&self.best, similar);
-        }
+    fn chunks(
+        &self,
+        search: Search<'_>,
+        similar: Option<&Similar<'_>>,
+    ) -> Result<Vec<Chunk>, Fault> {
+        let fused = similar.map(|similar| similar.fused_with(&self.best));
+        let best = fused.as_ref().unwrap_or(&self.best);
+        let best: Vec<_> = best.iter().map(|(score, id)| (id, score.0)).collect();
         let best = serde_json::to_string(&best).map_err(|_| Fault::unwritable("A search"))?;
         let rows = self.tables.database.query(
             "SELECT c.id, c.path, c.start_line, c.end_line, hit.value ->> 1 AS score,
@@ -281,7 +275,7 @@ impl<'t, D: Database> Ranking<'t, D> {
         passages: &[Passage],
         chunks: &mut [Chunk],
         about_tests: bool,
-        similar: &Ranked,
+        similar: Option<&Similar<'_>>,
     ) -> Result<(), Fault> {
         let ids: Vec<u64> = passages.iter().map(|passage| passage.best).collect();
         let ids = serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A search"))?;
@@ -318,29 +312,14 @@ impl<'t, D: Database> Ranking<'t, D> {
                 "Place": passage.place,
                 "Terms": terms,
             });
-            let near = similar.iter().find(|(_, id)| *id == passage.best);
-            if let (Some((Reverse(similarity), _)), Some(members)) =
-                (near, explained.as_object_mut())
-            {
-                members.insert("Similarity".to_owned(), shown(*similarity).into());
+            let near = similar.and_then(|similar| similar.similarity(passage.best));
+            if let (Some(similarity), Some(members)) = (near, explained.as_object_mut()) {
+                members.insert("Similarity".to_owned(), shown(similarity).into());
             }
             chunk.explain = Some(explained);
         }
         Ok(())
     }
-}
-
-/// Both rankings as one, by the reciprocal of a chunk's rank in either.
-fn fused(one: &Ranked, other: &Ranked) -> Vec<(u64, i64)> {
-    let mut scores: BTreeMap<u64, i64> = BTreeMap::new();
-    for ranked in [one, other] {
-        for (rank, (_, id)) in (1..).zip(ranked) {
-            *scores.entry(*id).or_default() += 1_000_000_000 / (RANK_OFFSET + rank);
-        }
-    }
-    let mut best: Vec<_> = scores.into_iter().collect();
-    best.sort_by_key(|(id, score)| (Reverse(*score), *id));
-    best
 }
 
 /// A score in billionths as clients see it.

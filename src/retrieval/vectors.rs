@@ -62,18 +62,22 @@ impl<D: Database> Tables<D> {
         rows.iter().map(set).collect()
     }
 
-    /// The vectors of a model with so many dimensions; none yet when it is new.
-    pub(super) fn vector_set(&self, wanted: &Embeddings) -> Result<VectorSet, Fault> {
-        let known = |sets: Vec<VectorSet>| {
-            sets.into_iter().find(|known| wanted.makes(&known.model, known.dimensions))
-        };
-        if let Some(known) = known(self.vector_sets()?) {
+    /// The vectors by a service, if there are any.
+    pub(super) fn set_of(&self, service: &Embeddings) -> Result<Option<VectorSet>, Fault> {
+        let sets = self.vector_sets()?;
+        Ok(sets.into_iter().find(|known| service.makes(&known.model, known.dimensions)))
+    }
+
+    /// The vectors by a service; none yet when it is new.
+    pub(super) fn vector_set(&self, service: &Embeddings) -> Result<VectorSet, Fault> {
+        if let Some(known) = self.set_of(service)? {
             return Ok(known);
         }
         let statement = "INSERT INTO vector_sets (model, dimensions, next_chunk) VALUES (?, ?, 1)";
-        let bounds = [wanted.model.as_str().into(), wanted.dimensions.into()];
+        let bounds = [service.model.as_str().into(), service.dimensions.into()];
         self.database.execute(statement, &bounds)?;
-        known(self.vector_sets()?).ok_or_else(|| Fault::internal("The workspace lost a row."))
+        let lost = || Fault::internal("The workspace's storage lost a row.");
+        self.set_of(service)?.ok_or_else(lost)
     }
 
     /// The vectors that serve a search by `service`: its own once all chunks have theirs, until then those of
@@ -83,7 +87,8 @@ impl<D: Database> Tables<D> {
         wanted: &[&Embeddings],
         service: &Embeddings,
     ) -> Result<Serving, Fault> {
-        let sets = self.vector_sets()?;
+        let mut sets = self.vector_sets()?;
+        sets.retain(|known| known.next_chunk > 1);
         let last: Option<u64> = self.row("SELECT MAX(id) AS last FROM chunks", &[])?.get("last")?;
         let makes =
             |service: &Embeddings, known: &VectorSet| service.makes(&known.model, known.dimensions);
@@ -92,8 +97,7 @@ impl<D: Database> Tables<D> {
         let is_wanted = |known: &&VectorSet| wanted.iter().any(|service| makes(service, known));
         let unwanted = sets.iter().filter(|known| !is_wanted(known));
         let former = unwanted.max_by_key(|known| known.next_chunk).filter(|_| is_behind);
-        let serving = former.or(own).filter(|known| known.next_chunk > 1);
-        Ok(Serving { set: serving.cloned(), is_behind })
+        Ok(Serving { set: former.or(own).cloned(), is_behind })
     }
 
     /// The next chunks to embed, at most `most` and about `bytes` of text. Those of a long document that is

@@ -1,9 +1,9 @@
 // A real Chromium for the tests of pages, and a server for their files. Owns finding and starting it; .ci/setup installs it.
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import http from 'node:http';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
+import { serve } from '../local_server.mjs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 // It is to ask nobody anything.
@@ -25,7 +25,7 @@ export function startBrowser() {
 
 /** Serves a folder on 127.0.0.1; resolves to `{ url, close }`. */
 export async function serveFolder(folder) {
-  const server = http.createServer(async (request, response) => {
+  const { origin, close } = await serve(async (request, response) => {
     const name = path.normalize(decodeURIComponent(new URL(request.url, 'http://page').pathname));
     const file = path.join(folder, name.endsWith('/') ? `${name}index.html` : name);
     try {
@@ -35,9 +35,7 @@ export async function serveFolder(folder) {
       response.writeHead(404).end();
     }
   });
-  await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
-  const close = () => (server.closeAllConnections(), new Promise((closed) => server.close(closed)));
-  return { url: `http://127.0.0.1:${server.address().port}/`, close };
+  return { url: `${origin}/`, close };
 }
 
 function found(name) {

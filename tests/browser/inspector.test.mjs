@@ -9,7 +9,7 @@ describe('the inspector', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      wordMs: 5,
+      wordMs: 2,
       catalog: (catalog, { toolUrl }) => {
         catalog.ServerTools.push(httpTool('weather', toolUrl));
         catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Approval: 'Always' }));

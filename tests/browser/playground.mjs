@@ -44,8 +44,8 @@ export class Playground {
     return playground;
   }
 
-  /** Opens the page; `page.shot(name)` takes a picture of it. */
-  async page({ viewport = DESKTOP, colorScheme = 'light', hash = '', expected = [] } = {}) {
+  /** Opens the page, `address` being what follows its path; `page.shot(name)` takes a picture of it. */
+  async page({ viewport = DESKTOP, colorScheme = 'light', address = '', expected = [] } = {}) {
     const context = await this.#browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
@@ -56,7 +56,7 @@ export class Playground {
     await page.addInitScript(() => addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
     page.shot = (name) => (mkdirSync(SHOTS, { recursive: true }), page.screenshot({ path: path.join(SHOTS, `${name}.png`) }));
     this.#pages.add(page);
-    await page.goto(new URL(`/${hash}`, this.rig.url).href);
+    await page.goto(new URL(`/${address}`, this.rig.url).href);
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
     return page;
   }
@@ -73,7 +73,7 @@ export class Playground {
     await this.#browser?.close();
     await this.rig?.dispose();
     await this.#model?.close();
-    this.#demo?.close();
+    await this.#demo?.close();
   }
 }
 

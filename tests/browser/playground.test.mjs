@@ -14,6 +14,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = path.join(ROOT, 'build-playground');
 const SLOW_ANSWER = 'This answer comes word by word, slowly enough to be cut, cancelled or resumed.';
 const KEY = 'key-of-the-playground';
+/** A picture of one dot. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
 test('the page is less than 200 KB gzipped, and its types hold', () => {
   assert.ok(existsSync(path.join(PAGE, 'index.html')), 'the page is not built: make build');
@@ -29,7 +31,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
 
   before(async () => {
     playground = await Playground.start({
-      wordMs: 5,
+      wordMs: 2,
       catalog: (catalog, { toolUrl }) => {
         const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
         const Approval = { When: 'Always', AllowEdit: true, Message: 'The mail leaves at once.' };
@@ -157,8 +159,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
         },
         [event, name, type, base64],
       );
-    const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
-    await hand('paste', 'dot.png', 'image/png', dot);
+    await hand('paste', 'dot.png', 'image/png', PIXEL);
     await hand('drop', 'notes.md', 'text/markdown', Buffer.from('# Of pelicans\n').toString('base64'));
     for (const name of ['dot.png', 'notes.md']) await page.getByRole('list', { name: 'Attachments' }).getByText(name).waitFor();
     await page.getByRole('button', { name: 'Context' }).click();
@@ -275,13 +276,16 @@ describe('the playground while an answer comes', { skip: withoutBrowser }, () =>
   let playground;
 
   before(async () => {
-    playground = await Playground.start({ wordMs: 20 });
+    playground = await Playground.start({ wordMs: 8 });
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
 
   test('each suggestion of an empty session leads where it says, up to the file of an approved call', async () => {
-    const page = await playground.page();
+    const plain = await playground.page();
+    const offered = plain.locator('.welcome button strong');
+    assert.deepEqual(await offered.allInnerTexts(), ['What can you do?', 'Please read README.md.'], 'what fits every catalog');
+    const page = await playground.page({ address: '?demo-catalog&stand-in' });
     const suggested = page.locator('.welcome button');
     const suggest = async (words, until) => {
       await suggested.filter({ hasText: words }).click();
@@ -337,6 +341,13 @@ describe('the playground while an answer comes', { skip: withoutBrowser }, () =>
     await hasStatus(waiting, 'aborted');
     await waiting.getByText('not answered').waitFor();
     assert.equal(await waiting.getByLabel('Result, as JSON or as plain text').count(), 0);
+    const attach = async (name, mimeType) => {
+      await page.getByLabel('Attach files').setInputFiles({ name, mimeType, buffer: Buffer.from(PIXEL, 'base64') });
+      await page.getByRole('list', { name: 'Attachments' }).waitFor();
+    };
+    await attach('a.pdf', 'application/pdf');
+    await hasStatus(await say(page, 'Be overloaded.'), 'failed');
+    await attach('a.png', 'image/png');
     const failed = await say(page, 'Be overloaded.');
     await hasStatus(failed, 'failed');
     await failed.getByText('upstream_unavailable').waitFor();
@@ -344,6 +355,15 @@ describe('the playground while an answer comes', { skip: withoutBrowser }, () =>
     await failed.getByRole('button', { name: 'Send it again' }).click();
     await hasStatus(failed, 'running');
     await hasStatus(failed, 'failed');
+    // The page keeps no requests: words and pictures come with the session, files do not.
+    await page.reload();
+    await hasStatus(failed, 'failed');
+    assert.equal(await page.getByRole('button', { name: 'Send it again' }).count(), 1);
+    await failed.getByRole('button', { name: 'Send it again' }).click();
+    const anew = page.locator('.turn').nth(4);
+    await hasStatus(anew, 'failed');
+    assert.equal(await anew.locator('.question-bubble p').innerText(), 'Be overloaded.');
+    assert.equal(await anew.getByRole('img').getAttribute('src'), `data:image/png;base64,${PIXEL}`);
   });
 });
 

@@ -1,12 +1,11 @@
 // A standard EventSource follows a turn: it resumes where it was cut off, and does not connect for ever (interface §2,
 // Delivery).
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import http from 'node:http';
 import { after, test } from 'node:test';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { EventSource } from 'undici';
+import { serve } from '../local_server.mjs';
 import { clientTool, eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { Gate, answer, call, text } from './scripted_model.mjs';
 
@@ -16,7 +15,7 @@ const rig = rigForFile();
 const heard = [];
 /** Cuts the connection of the newest response. */
 let cut;
-const proxy = http.createServer(async (request, response) => {
+const proxy = await serve(async (request, response) => {
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   const { accept, 'last-event-id': from } = request.headers;
@@ -34,10 +33,9 @@ after(() => proxy.close());
 
 /** Follows a turn's stream until the EventSource has given up; `onText` gets the text after each delta. */
 async function follow(turn, onText = () => {}) {
-  if (!proxy.listening) await once(proxy.listen(0, '127.0.0.1'), 'listening');
   heard.length = 0;
   const seen = { text: '', results: [] };
-  const url = `http://127.0.0.1:${proxy.address().port}/sessions/${turn.SessionId}/turns/${turn.TurnId}/stream`;
+  const url = `${proxy.origin}/sessions/${turn.SessionId}/turns/${turn.TurnId}/stream`;
   const source = new EventSource(url, { node: { reconnectionTime: 1 } });
   source.addEventListener('output_text.delta', ({ data }) => {
     seen.text += JSON.parse(data).Delta;

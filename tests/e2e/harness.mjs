@@ -155,6 +155,12 @@ export class Rig {
     return found.flat();
   }
 
+  /** The row that a statement finds in the storage of each object of a class that has a table. */
+  async rowsOf(className, table, statement) {
+    const row = (database) => database.prepare('SELECT 1 FROM sqlite_master WHERE name = ?').get(table) && database.prepare(statement).get();
+    return (await this.#inEach(className, true, row)).filter((found) => found !== undefined);
+  }
+
   /** Alters a table in the storage of all objects of a class that have it, none of which may be in memory. */
   async alter(className, table, statement) {
     await this.#inEach(className, false, (database) => {

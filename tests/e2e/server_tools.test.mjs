@@ -1,7 +1,7 @@
 // Server tools over HTTP: their requests, their results, and their failures (interface §5 and §6).
 import assert from 'node:assert/strict';
-import http from 'node:http';
 import { test } from 'node:test';
+import { serve } from '../local_server.mjs';
 import { TOOL_SECRET, clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, call, text } from './scripted_model.mjs';
 
@@ -77,24 +77,20 @@ for (const [name, { text: body, status = 200 }] of Object.entries(FAULTS)) {
 
 test('a redirect to another host is refused, so that no secret follows it', async () => {
   const seen = [];
-  const elsewhere = http.createServer((request, response) => {
+  const elsewhere = await serve((request, response) => {
     seen.push(request.headers);
     response.end('{"stolen":true}');
-  });
-  await new Promise((resolve) => {
-    elsewhere.listen(0, '127.0.0.1', resolve);
   });
   try {
     rig.tools.on('/strict_tool', '', {
       status: 307,
-      headers: { location: `http://127.0.0.1:${elsewhere.address().port}/strict_tool` },
+      headers: { location: `${elsewhere.origin}/strict_tool` },
     });
     rig.model.script(answer(call('strict_tool', {})));
     assert.deepEqual(refusalOf(await rig.post(userTurn())), [500, 'server_tool_failed']);
     assert.deepEqual(seen, []);
   } finally {
-    elsewhere.closeAllConnections();
-    elsewhere.close();
+    await elsewhere.close();
   }
 });
 

@@ -1,25 +1,21 @@
 // The service behind HTTP server tools: records every request and sends the responses that a test sets.
-import http from 'node:http';
+import { recorded, serve } from '../local_server.mjs';
 
 export class ToolService {
-  /** Every request: `{method, path, headers, body, abortedAt}`; `body` is parsed, `abortedAt` is in ms or `null`. */
+  /** Every request: as `recorded` has it, with the parsed `body`. */
   requests = [];
   #server;
   #answers = new Map(); // path -> (response, body) => void
 
   static async start() {
     const service = new ToolService();
-    // The Worker closes its connections; one that the server closes may just then be used again.
-    service.#server = http.createServer({ keepAliveTimeout: 0 }, (request, response) => service.#take(request, response));
-    await new Promise((resolve) => {
-      service.#server.listen(0, '127.0.0.1', resolve);
-    });
+    service.#server = await serve((...exchange) => service.#take(...exchange));
     return service;
   }
 
   /** `http://127.0.0.1:port` by default, or the same port under another host name. */
   url(path, host = '127.0.0.1') {
-    return `http://${host}:${this.#server.address().port}${path}`;
+    return `http://${host}:${this.#server.port}${path}`;
   }
 
   /** Sets the response for `path`: JSON text, a status and headers. With `null` as text no response is sent. */
@@ -44,30 +40,14 @@ export class ToolService {
   }
 
   close() {
-    return new Promise((resolve) => {
-      this.#server.close(resolve);
-      this.#server.closeAllConnections();
-    });
+    return this.#server.close();
   }
 
   async #take(request, response) {
-    const chunks = [];
-    try {
-      for await (const chunk of request) chunks.push(chunk);
-    } catch {
-      return; // The caller gave the request up before it had sent it whole: that is no call.
-    }
-    const record = {
-      method: request.method,
-      path: request.url,
-      headers: request.headers,
-      body: JSON.parse(Buffer.concat(chunks).toString() || 'null'),
-      abortedAt: null,
-    };
+    const record = await recorded(request, response);
+    if (record === null) return;
+    record.body = JSON.parse(record.text || 'null');
     this.requests.push(record);
-    response.once('close', () => {
-      if (!response.writableFinished) record.abortedAt = performance.now();
-    });
     const answer = this.#answers.get(request.url);
     if (answer === undefined) response.writeHead(404).end();
     else await answer(response, record.body);

@@ -1,27 +1,19 @@
 // A server on the protocol's own package, for both eras at one address, or for the newer one alone.
 //
 //   PORT=39312 node tests/mcp_servers/dual.mjs      serves http://127.0.0.1:39312/mcp
-import { createServer } from 'node:http';
 import { pathToFileURL } from 'node:url';
 import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import * as z from 'zod/v4';
+import { serve } from '../local_server.mjs';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGD4DwABBAEAX+XDSwAAAABJRU5ErkJggg==';
 const text = (words) => ({ type: 'text', text: words });
 
 /** Listens until closed; resolves to `{ url, close }`. `options`: those of `createMcpHandler`. */
 export async function dualServer({ port = 0, ...options } = {}) {
-  const server = createServer({ keepAliveTimeout: 0 }, toNodeHandler(createMcpHandler(build, options)));
-  await new Promise((resolve) => {
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  const close = () =>
-    new Promise((resolve) => {
-      server.close(resolve);
-      server.closeAllConnections();
-    });
-  return { url: `http://127.0.0.1:${server.address().port}/mcp`, close };
+  const { origin, close } = await serve(toNodeHandler(createMcpHandler(build, options)), port);
+  return { url: `${origin}/mcp`, close };
 }
 
 function build() {

@@ -1,8 +1,9 @@
 // A server that a test looks through: passes every request on to another one, streams included, and keeps what it held.
 import http from 'node:http';
+import { recorded, serve } from '../local_server.mjs';
 
 export class Recorder {
-  /** Every request: `{method, headers, text, message, abortedAt}`; `message` is the parsed body, or `null`. */
+  /** Every request: as `recorded` has it, with the parsed body, or `null`, as `message`. */
   requests = [];
   /** The URL of the server behind it. A test may put another one in its place. */
   target;
@@ -11,15 +12,12 @@ export class Recorder {
   static async start(target) {
     const recorder = new Recorder();
     recorder.target = new URL(target);
-    recorder.#server = http.createServer({ keepAliveTimeout: 0 }, (request, response) => recorder.#pass(request, response));
-    await new Promise((resolve) => {
-      recorder.#server.listen(0, '127.0.0.1', resolve);
-    });
+    recorder.#server = await serve((request, response) => recorder.#pass(request, response));
     return recorder;
   }
 
   get url() {
-    return `http://127.0.0.1:${this.#server.address().port}${this.target.pathname}`;
+    return this.#server.origin + this.target.pathname;
   }
 
   /** The JSON-RPC methods of the requests, in the order in which they came. */
@@ -37,28 +35,21 @@ export class Recorder {
   }
 
   close() {
-    return new Promise((resolve) => {
-      this.#server.close(resolve);
-      this.#server.closeAllConnections();
-    });
+    return this.#server.close();
   }
 
   async #pass(request, response) {
-    const chunks = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString();
-    const { method, headers } = request;
-    const record = { method, headers, text, message: JSON.parse(text || 'null'), abortedAt: null };
+    const record = await recorded(request, response);
+    if (record === null) return;
+    const { method, headers, text } = record;
+    record.message = JSON.parse(text || 'null');
     this.requests.push(record);
     const inner = http.request(this.target, { method, headers: { ...headers, host: this.target.host }, agent: false }, (answer) => {
       response.writeHead(answer.statusCode, answer.headers);
       answer.pipe(response);
     });
     inner.on('error', () => response.destroy());
-    response.once('close', () => {
-      if (!response.writableFinished) record.abortedAt = performance.now();
-      inner.destroy();
-    });
+    response.once('close', () => inner.destroy());
     inner.end(text);
   }
 }

@@ -1,17 +1,17 @@
-// The HTTP server that both model services share: two routes, a JSON body, refusals in the live envelope.
-// Owns the socket's life; the caller decides on the responses.
-import http from 'node:http';
+// The HTTP server that the model services share: their routes, a JSON body, refusals in the live envelope.
+// The caller decides on the responses.
+import { serve } from '../local_server.mjs';
 import { Refusal } from './refusal.mjs';
 import { newId } from './response_stream.mjs';
 
 /**
- * Listens on 127.0.0.1 and passes each `POST /v1/responses` with a JSON body to `take(request, response, body)`, and
- * each `DELETE /v1/responses/{id}` to `remove(request, id)`. A Refusal that they or the routes throw becomes the
+ * Listens on 127.0.0.1 and passes each `POST /v1/responses` with a JSON body to `take(request, response, body)`,
+ * each `DELETE /v1/responses/{id}` to `remove(request, id)`, and each `POST /v1/embeddings` to `embed(request, body)`,
+ * which gives the answer; without it there is no such route. A Refusal that they or the routes throw becomes the
  * response. Resolves to `{ url, close }`; `url` ends in `/v1`.
  */
-export async function listen(port, take, remove) {
-  // The caller closes its connections; one that the server closes may just then be used again.
-  const server = http.createServer({ keepAliveTimeout: 0 }, async (request, response) => {
+export async function listen(port, take, remove, embed) {
+  const { origin, close } = await serve(async (request, response) => {
     try {
       // Some services want a version in the query.
       const [path] = request.url.split('?');
@@ -20,8 +20,10 @@ export async function listen(port, take, remove) {
         await remove(request, id);
         return answerJson(response, 200, { id, object: 'response', deleted: true });
       }
-      if (path !== '/v1/responses') throw invalidRoute(404, request);
+      const embeds = embed !== undefined && path === '/v1/embeddings';
+      if (path !== '/v1/responses' && !embeds) throw invalidRoute(404, request);
       if (request.method !== 'POST') throw invalidRoute(405, request);
+      if (embeds) return answerJson(response, 200, embed(request, await jsonBody(request)));
       await take(request, response, await jsonBody(request));
     } catch (fault) {
       if (response.headersSent || response.destroyed) return response.destroy();
@@ -29,19 +31,8 @@ export async function listen(port, take, remove) {
         fault instanceof Refusal ? fault : new Refusal(String(fault?.stack ?? fault), { status: 500, type: 'server_error' });
       answerJson(response, refused.status, refused.body);
     }
-  });
-  await new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return {
-    url: `http://127.0.0.1:${server.address().port}/v1`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(resolve);
-        server.closeAllConnections();
-      }),
-  };
+  }, port);
+  return { url: `${origin}/v1`, close };
 }
 
 export function answerJson(response, status, body, headers = {}) {

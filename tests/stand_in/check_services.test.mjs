@@ -124,6 +124,43 @@ test('each model that an agent context is used with is asked once; what the cata
   assert.equal(code, 0);
 });
 
+test('each service of embeddings is asked for one vector, whose length the catalog has to have right', async () => {
+  // It takes no other member, and has one length.
+  const plain = await listen(0, null, null, (request, body) => {
+    if (Object.keys(body).length > 2) throw unknown('dimensions');
+    return { data: [{ embedding: [1, 0, 0, 0, request.headers.authorization === `Bearer ${SECRET}` ? 1 : 0] }] };
+  });
+  const mute = await listen(0, null, null, () => ({ data: [] }));
+  try {
+    const embeds = (more) => agent('full', { Retrieval: { Index: { Embeddings: { Model: 'e', Dimensions: 5, ...more } } } });
+    const Headers = { Authorization: 'Bearer ${OPENAI_API_KEY}' };
+    const { code, lines } = await check({
+      lent: embeds({ Dimensions: 256 }),
+      plain: embeds({ BaseUrl: plain.url, Headers }),
+      other: embeds({ BaseUrl: plain.url, Headers, Dimensions: 4 }),
+      keyless: embeds({ BaseUrl: services.full.url }),
+      mute: embeds({ BaseUrl: mute.url }),
+    });
+    assert.deepEqual(lines.slice(7, 13).map(cells), [
+      ['embeddings of', 'model', 'Dimensions', 'numbers', 'takes dimensions'],
+      ['lent', 'e', '256', '256', 'yes'],
+      ['plain', 'e', '5', '5', 'no'],
+      ['other', 'e', '4', '5', 'no'],
+      ['keyless', 'e', '5', '–', '–'],
+      ['mute', 'e', '5', '–', '–'],
+    ]);
+    assert.deepEqual(lines.slice(14), [
+      'other, e: gives 5 numbers; set "Dimensions": 5',
+      "keyless, e: gives no embedding: 401 invalid_api_key: You didn't provide an API key.",
+      'mute, e: gives no embedding: its answer holds no vector',
+    ]);
+    assert.equal(code, 1);
+  } finally {
+    await plain.close();
+    await mute.close();
+  }
+});
+
 test('MCP servers of both eras: each tool with its pin, what the catalog leaves out, and what a mode offers', async () => {
   const [dual, servers] = [await dualServer({ legacy: 'reject' }), await HostileServers.start()];
   try {

@@ -1,8 +1,8 @@
 // What `make dev` has besides the built-in catalog: one server tool that needs approval, so that approvals can be tried.
 // Owns the tool's definition and the service behind it, which sends nothing anywhere.
 import { readFileSync } from 'node:fs';
-import http from 'node:http';
 import { json } from 'node:stream/consumers';
+import { serve } from '../local_server.mjs';
 
 const BUILT_IN = new URL('../../src/catalog/builtin.json', import.meta.url);
 const POSTCARD = {
@@ -14,16 +14,14 @@ const POSTCARD = {
 
 /** Resolves to the catalog, JSON text, and to `close`, which ends the service behind its tool. */
 export async function demoCatalog() {
-  // The caller closes its connections; one that the server closes may just then be used again.
-  const server = http.createServer({ keepAliveTimeout: 0 }, async (request, response) => {
+  const { origin, close } = await serve(async (request, response) => {
     const { Arguments } = await json(request);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(postcard(Arguments)));
   });
-  await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
   const catalog = JSON.parse(readFileSync(BUILT_IN, 'utf8'));
-  catalog.ServerTools.push({ ...POSTCARD, Http: { Url: `http://127.0.0.1:${server.address().port}/` } });
+  catalog.ServerTools.push({ ...POSTCARD, Http: { Url: `${origin}/` } });
   for (const mode of catalog.Modes) mode.Tools.push(POSTCARD.Name);
-  return { catalog: JSON.stringify(catalog), close: () => (server.closeAllConnections(), server.close()) };
+  return { catalog: JSON.stringify(catalog), close };
 }
 
 /** The result of a call: the postcard, as a file. */

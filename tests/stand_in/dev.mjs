@@ -17,6 +17,9 @@ import { standIn } from './server.mjs';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The build to serve: the name of its folder and of its make target. */
 const BUILD = 'build-dev';
+const TOML = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
+/** Whether wrangler.toml itself binds a catalog. */
+const HAS_CATALOG = /^binding = "CATALOG"/m.test(TOML);
 /** wrangler.toml with a catalog bound; in the project's folder, since its paths count from there. */
 const WITH_CATALOG = path.join(ROOT, `.wrangler.${process.pid}.toml`);
 const WRANGLER = path.join(ROOT, 'node_modules/.bin/wrangler');
@@ -66,7 +69,8 @@ async function main() {
   const port = portOf(process.env.PORT || '8787');
   await mustBeFree(port);
   const settings = settingsOf(process.env);
-  if (!settings.OPENAI_API_KEY && !settings.OPENAI_BASE_URL) {
+  const isStandIn = !settings.OPENAI_API_KEY && !settings.OPENAI_BASE_URL;
+  if (isStandIn) {
     settings.OPENAI_BASE_URL = (await standIn()).url;
     settings.OPENAI_API_KEY = 'stand-in';
     // Nobody wants to wait two minutes for a silence that was asked for.
@@ -80,7 +84,7 @@ async function main() {
   // A fixed key keeps earlier links valid after a restart.
   settings.FILE_LINK_KEY ||= 'for local work only';
   if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request from this machine is let in');
-  const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/` : '';
+  const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/${brought(isStandIn)}` : '';
   // Two that run at once must not share what they keep.
   const kept = port === 8787 ? [] : ['--persist-to', `.wrangler/state-${port}`];
   return wranglerDev(port, ['--env-file', settingsFile(settings), ...kept, ...(await catalogOptions(process.env.CATALOG, kept))], shown);
@@ -122,6 +126,12 @@ function wranglerDev(port, options, shown) {
   });
 }
 
+/** What tells the playground which suggestions fit. A catalog of one's own may name another model service. */
+function brought(isStandIn) {
+  if (process.env.CATALOG || HAS_CATALOG) return '';
+  return isStandIn ? '?demo-catalog&stand-in' : '?demo-catalog';
+}
+
 /** Passes on what wrangler says; `line` follows once, when it has begun to serve. */
 function withLastLine(line) {
   let said = '';
@@ -147,12 +157,10 @@ function settingsOf(environment) {
 /** wrangler's options for a catalog: one's own in a file, else the demo's, unless wrangler.toml binds one itself. */
 async function catalogOptions(own, kept) {
   if (own && !existsSync(own)) throw new Error(`there is no file CATALOG=${own}`);
-  const toml = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
-  const isBound = /^binding = "CATALOG"/m.test(toml);
-  if (!own && isBound) return [];
+  if (!own && HAS_CATALOG) return [];
   const file = own || path.join(scratch, 'catalog.json');
   if (!own) writeFileSync(file, (await demoCatalog()).catalog);
-  writeFileSync(WITH_CATALOG, isBound ? toml : `${toml}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`);
+  writeFileSync(WITH_CATALOG, HAS_CATALOG ? TOML : `${TOML}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`);
   const options = ['--config', WITH_CATALOG];
   const put = () =>
     promisify(execFile)(WRANGLER, ['kv', 'key', 'put', 'catalog', '--path', path.resolve(file), '--local', '--binding', 'CATALOG', ...kept, ...options], { cwd: ROOT, env: ALONE });

@@ -1,8 +1,8 @@
 // The stand-in for the model service: a development server for work without a key.
-// Serves `POST /v1/responses` and `DELETE /v1/responses/{id}` as the live API does, refusals included; conversation.mjs
-// chooses the output, states.mjs what goes otherwise than usual.
+// Serves `POST /v1/responses`, `DELETE /v1/responses/{id}` and `POST /v1/embeddings` as the live API does, refusals
+// included; conversation.mjs chooses the output, states.mjs what goes otherwise than usual.
 //
-//   node tests/stand_in/server.mjs [--port 8788] [--word-ms 32] [--window-tokens 32000] [--memory full]
+//   node tests/stand_in/server.mjs [--port 8788] [--word-ms 12] [--window-tokens 32000] [--memory full]
 //
 // `--port 0` takes any free port. `--word-ms` is the pause before each word, in milliseconds. `--memory none` is a
 // gateway that stores nothing and ignores `previous_response_id`, `--memory refuses` one that does not know the member.
@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Chain } from '../model_service/chain.mjs';
+import { embeddings } from '../model_service/embeddings.mjs';
 import { answerJson, keyOf, listen, openStream } from '../model_service/http_service.mjs';
 import { checkRequest } from '../model_service/request_rules.mjs';
 import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
@@ -20,7 +21,7 @@ import { reply, stateOf } from './conversation.mjs';
 const MEMORIES = ['full', 'none', 'refuses'];
 
 /** Listens until closed; resolves to `{ url, close }`. */
-export function standIn({ port = 0, wordMs = 32, windowTokens = 32_000, memory = 'full' } = {}) {
+export function standIn({ port = 0, wordMs = 12, windowTokens = 32_000, memory = 'full' } = {}) {
   const chain = new Chain();
   const seenOnce = new Set();
   const take = async (request, response, given) => {
@@ -54,7 +55,8 @@ export function standIn({ port = 0, wordMs = 32, windowTokens = 32_000, memory =
     if (streamed) response.end();
     else answerJson(response, 200, answer);
   };
-  return listen(port, take, (request, id) => chain.remove(keyOf(request), id));
+  const remove = (request, id) => chain.remove(keyOf(request), id);
+  return listen(port, take, remove, (request, body) => (keyOf(request), embeddings(body)));
 }
 
 /** Whether something comes for the first time, or again after its second time. */
@@ -66,7 +68,7 @@ async function main() {
   const { values } = parseArgs({
     options: {
       port: { type: 'string', default: '8788' },
-      'word-ms': { type: 'string', default: '32' },
+      'word-ms': { type: 'string', default: '12' },
       'window-tokens': { type: 'string', default: '32000' },
       memory: { type: 'string', default: 'full' },
     },

@@ -250,3 +250,37 @@ test('a word is remembered within the conversation, and a tool is called by its 
   const { output } = await ended({ input: said('Call the tool note with the word walrus.'), tools: [READ_FILE, note] });
   assert.deepEqual([output[0].name, output[0].arguments], ['note', '{"word":"walrus"}']);
 });
+
+test('texts of like meaning have vectors that are near each other, in either form and any length', async () => {
+  const embed = async (body, key = 'k') => {
+    const headers = { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) };
+    const answer = await fetch(`${service.url}/embeddings`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return { status: answer.status, ...(await answer.json()) };
+  };
+  const input = ['How do I erase a bill?', 'fn delete_invoices() {}', 'The weight of a parcel.'];
+  const { data, usage, model } = await embed({ model: 'stand-in', input });
+  const [question, near, far] = data.map(({ embedding }) => embedding);
+  const product = (one, other) => one.reduce((sum, number, at) => sum + number * other[at], 0);
+  assert.deepEqual([question.length, model, usage.prompt_tokens > 0], [256, 'stand-in', true]);
+  assert.ok(Math.abs(product(question, question) - 1) < 1e-6);
+  assert.ok(product(question, near) > 0.9 && product(question, far) < 0.3, `${product(question, near)}, ${product(question, far)}`);
+
+  const short = { model: 'm', input: input[0], dimensions: 24 };
+  const written = (await embed({ ...short, encoding_format: 'base64' })).data[0].embedding;
+  const numbers = new Float32Array(new Uint8Array(Buffer.from(written, 'base64')).buffer);
+  assert.deepEqual([...numbers], (await embed(short)).data[0].embedding);
+
+  for (const [body, status, words] of [
+    [{ input: 'x' }, 400, /model parameter/],
+    [{ model: 'm' }, 400, /input/],
+    [{ model: 'm', input: ['x', ''] }, 400, /input/],
+    [{ model: 'm', input: Array(2049).fill('x') }, 400, /2048/],
+    [{ model: 'm', input: 'x', dimensions: 0 }, 400, /dimensions/],
+    [{ model: 'm', input: 'x', encoding_format: 'hex' }, 400, /base64/],
+  ]) {
+    const refused = await embed(body);
+    assert.deepEqual([refused.status, refused.error?.type], [status, 'invalid_request_error'], JSON.stringify(refused));
+    assert.match(refused.error.message, words);
+  }
+  assert.equal((await embed(short, null)).status, 401);
+});

@@ -4,7 +4,7 @@ import { Refusal } from '../model_service/refusal.mjs';
 import { commentary, hosted, reasoning, text } from '../model_service/response_stream.mjs';
 
 /** How much slower than usual the words of a slow answer come. */
-const SLOWER = 20;
+const SLOWER = 50;
 const CHARACTERS_PER_TOKEN = 4;
 /** The characters of one delta of an answer that fills the window. */
 const PARAGRAPH = 2000;

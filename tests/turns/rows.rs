@@ -117,6 +117,24 @@ fn a_step_of_a_turn_that_asks_reads_the_refused_calls_alone() {
 }
 
 #[test]
+fn a_server_tool_s_call_writes_two_rows_and_reads_none_of_the_earlier_ones() {
+    let bed = Bed::new();
+    plain(&bed, "t1");
+    let looking = |id: &str, steps: usize| {
+        let looks = (0..steps).map(|_| says(vec![call("lookup", json!({})); 3]).into());
+        bed.world.model.script(looks.chain([say("Done.").into()]).collect::<Vec<_>>());
+        cost(&bed, || _ = bed.post(&turn(id, "Look")).final_text()).0
+    };
+    bed.disk.watch();
+    let (one, two, three) = (looking("t2", 1), looking("t3", 2), looking("t4", 3));
+    // Besides its calls a step writes its output, theirs, the turn, the session twice, and the transcript of
+    // the model call before.
+    assert_eq!((two - one, three - two), (3 * 2 + 6, 3 * 2 + 6), "{one}");
+    let statements = bed.disk.statements();
+    assert!(!statements.keys().any(|text| text.contains("runs_on = 'server'")), "{statements:?}");
+}
+
+#[test]
 fn keeping_the_ids_of_responses_writes_one_row_for_each() {
     let bed = Bed::new();
     bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));

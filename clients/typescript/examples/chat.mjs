@@ -3,8 +3,7 @@
 //     make client dev                               # in one terminal
 //     node clients/typescript/examples/chat.mjs     # in another
 //
-// APTIX_URL and APTIX_KEY name another service. A turn that was cut off by Ctrl-C goes on when the chat is started again
-// with the same SESSION.
+// APTIX_URL and APTIX_KEY name another service. A turn that Ctrl-C cut off goes on in a chat with the same SESSION.
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -20,32 +19,36 @@ const inside = (name) => {
   if (file !== process.cwd() && !file.startsWith(process.cwd() + path.sep)) throw new Error(`${name} is outside this folder.`);
   return file;
 };
-const takes = (...names) => ({
-  type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])), required: names,
-});
+const texts = (names) => Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+const takes = (...names) => ({ type: 'object', properties: texts(names), required: names });
 const tools = [
   { name: 'read_file', description: 'Reads a text file.', parameters: takes('path'), run: ({ path }) => readFile(inside(path), 'utf8') },
   { name: 'list_files', description: 'Lists a folder.', parameters: takes('path'), run: ({ path }) => readdir(inside(path)) },
-  {
-    name: 'write_file', description: 'Replaces a text file.', parameters: takes('path', 'text'),
-    run: async ({ path, text }) => {
-      if (!(await confirmed(`Write ${path}?`))) throw new Error('The user does not want that.');
-      return writeFile(inside(path), text);
-    },
-  },
+  { name: 'write_file', description: 'Replaces a text file.', parameters: takes('path', 'text'), run: async ({ path, text }) => writeFile(await agreed(path), text) },
 ];
 const confirmed = async (question) => /^y/i.test(await ask(`${question} (y/n) `));
-const onApproval = ({ Name, Arguments, Message = '' }) => confirmed(`${Message} Run ${Name} ${JSON.stringify(Arguments)}?`);
+const agreed = async (name) => {
+  if (!(await confirmed(`Write ${name}?`))) throw new Error('The user does not want that.');
+  return inside(name);
+};
+const onApproval = ({ Name, Arguments, Message = '' }) => confirmed(`\n${Message} Run ${Name} ${JSON.stringify(Arguments)}?`);
 
 async function show(turn) {
   for await (const event of turn) {
     if (event.type === 'text') process.stdout.write(event.delta);
     if (event.type === 'discard') process.stdout.write('\n(that was not it)\n');
-    if (event.type === 'tool_calls') for (const { Name, ArgumentsJson } of event.calls) console.log(`\n[${Name} ${ArgumentsJson}]`);
+    // An approval is put as a question alone, by `onApproval`.
+    for (const { Name, ArgumentsJson } of event.calls ?? []) if (Name !== 'agent_approve_tool') console.log(`\n[${Name} ${ArgumentsJson}]`);
   }
   console.log();
 }
 
+// Asked once: a chat that tries again where nobody listens seems to hang.
+const asked = new Aptix({ baseUrl: APTIX_URL, maxReconnects: 0 }).health();
+if (await asked.then(() => false, ({ cause }) => cause?.cause?.code === 'ECONNREFUSED')) {
+  console.error(`Nobody listens at ${APTIX_URL}. Start the service with: make client dev`);
+  process.exit(1);
+}
 const live = (await session.get().catch(() => ({}))).LiveTurn;
 if (live) await show(session.attach(live.TurnId, { tools, onApproval }));
 for (let line; (line = await ask('> ')) !== undefined; ) {

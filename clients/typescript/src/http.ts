@@ -3,7 +3,7 @@
 import { AptixConnectionError, AptixError, repetition } from "./errors.js";
 import { type ServerSentEvent, serverSentEvents } from "./events.js";
 import { onAbort, pause } from "./signals.js";
-import type { Entry } from "./types.js";
+import type { Entry, ErrorCode } from "./types.js";
 
 /** An attempt as `onLog` gets it: never a body, a query or a key. */
 export interface LogEntry {
@@ -49,6 +49,8 @@ export interface Call {
   query?: string;
   body?: string;
   live?: boolean;
+  /** The refusal by which a repetition learns that an attempt whose answer was lost has done it. */
+  doneBy?: ErrorCode;
 }
 
 /** The longest `Retry-After` that is waited for. */
@@ -168,16 +170,20 @@ export class Attempts {
   }
 }
 
-/** Sends a request until there is a result, and resolves to that. */
+/** Sends a request until there is a result, and resolves to that; to `undefined` where it was done by `doneBy`. */
 export async function request<T>(options: HttpOptions, call: Call, signal?: AbortSignal): Promise<T> {
   const attempts = new Attempts(options, signal);
+  let mayBeDone = false;
   for (;;) {
     const exchange = new Exchange(options, call, signal);
     try {
       await exchange.response(attempts.count);
       return await exchange.result<T>();
     } catch (error) {
-      await attempts.after(failureOf(error, signal));
+      const failure = failureOf(error, signal);
+      if (mayBeDone && failure.code === call.doneBy) return undefined as T;
+      mayBeDone ||= failure instanceof AptixConnectionError;
+      await attempts.after(failure);
     } finally {
       exchange.close();
     }

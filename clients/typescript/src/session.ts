@@ -120,9 +120,12 @@ export class Session {
     return this.#get("/export");
   }
 
-  /** Erases it for good, what runs included; the receipt counts what was erased. */
-  erase(): Promise<ErasureReceipt> {
-    return request(this.shared.http, { method: "DELETE", path: sessionPath(this.sessionId) });
+  /**
+   * Erases it for good, what runs included; the receipt counts what was erased. `undefined` when it is erased and the
+   * receipt was lost with a connection.
+   */
+  erase(): Promise<ErasureReceipt | undefined> {
+    return request(this.shared.http, { method: "DELETE", path: sessionPath(this.sessionId), doneBy: "session_not_found" });
   }
 
   #get<T>(path: string, query?: string): Promise<T> {

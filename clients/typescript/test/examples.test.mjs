@@ -8,11 +8,13 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { Rig } from '../../../tests/e2e/harness.mjs';
+import { serve } from '../../../tests/local_server.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+import { sendMail, withApproval } from './approvals.mjs';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const EXAMPLES = path.join(ROOT, 'examples');
-const rig = new Rig();
+const rig = new Rig({ catalog: withApproval });
 let folder;
 before(() => {
   folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-examples-'));
@@ -27,8 +29,8 @@ after(async () => {
 class Terminal {
   said = '';
   #wake = () => {};
-  constructor(session) {
-    const env = { ...process.env, APTIX_URL: `${rig.url}`, SESSION: session };
+  constructor(session, url = `${rig.url}`) {
+    const env = { ...process.env, APTIX_URL: url, SESSION: session };
     this.process = spawn(process.execPath, [path.join(EXAMPLES, 'chat.mjs')], { cwd: folder, env });
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream.on('data', (bytes) => {
@@ -79,6 +81,31 @@ test('the chat in a terminal reads a file, asks before it writes one, and goes o
   again.process.stdin.end();
   assert.equal(await again.ended, 0);
   assert.deepEqual(rig.model.leftovers, []);
+});
+
+test('the chat puts an approval as a question alone', { timeout: 60_000 }, async () => {
+  rig.tools.on('/send_mail', '{"sent":true}');
+  rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('It is sent.')));
+  const terminal = new Terminal('asking');
+  await terminal.until('> ');
+  terminal.type('Mail Ann.');
+  await terminal.until('Run send_mail {"to":"Ann"}? (y/n) ');
+  assert.doesNotMatch(terminal.said, /agent_approve_tool|ToolCallId/);
+  terminal.type('y');
+  await terminal.until('It is sent.');
+  terminal.process.stdin.end();
+  assert.equal(await terminal.ended, 0);
+});
+
+test('the chat says at once that nobody listens, and how to start a service', { timeout: 60_000 }, async () => {
+  const { origin, close } = await serve(() => {});
+  await close();
+  const began = performance.now();
+  const terminal = new Terminal('nobody', origin);
+  assert.equal(await terminal.ended, 1);
+  assert.equal(terminal.said, `Nobody listens at ${origin}. Start the service with: make client dev\n`);
+  // The client's own attempts would take 13 s.
+  assert.ok(performance.now() - began < 10_000);
 });
 
 test('the extension compiles, and becomes one file of CommonJS', async () => {

@@ -1,6 +1,6 @@
 // A proxy between client and Worker that cuts, delays and buffers responses. Owns the faults; it changes no byte.
-import http from 'node:http';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { serve } from '../../../tests/local_server.mjs';
 
 /** The ways in which a response is cut: each looks different to a client. */
 export const CUTS = ['reset', 'close', 'end'];
@@ -23,15 +23,13 @@ export class Proxy {
   static async before(target) {
     const proxy = new Proxy();
     proxy.#target = target;
-    proxy.#server = http.createServer((request, response) => proxy.#pass(request, response).catch(() => response.destroy()));
-    await new Promise((listening) => proxy.#server.listen(0, '127.0.0.1', listening));
-    proxy.url = `http://127.0.0.1:${proxy.#server.address().port}`;
+    proxy.#server = await serve((request, response) => proxy.#pass(request, response).catch(() => response.destroy()));
+    proxy.url = proxy.#server.origin;
     return proxy;
   }
 
   close() {
-    this.#server.closeAllConnections();
-    return new Promise((closed) => this.#server.close(closed));
+    return this.#server.close();
   }
 
   async #pass(request, response) {

@@ -5,6 +5,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { Rig, apiKeys, clientTool, eventually } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, gated, reasoning, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix, AptixError, readTurnEvents } from '../dist/index.js';
+import { Proxy } from './proxy.mjs';
 
 const KEY = 'key-of-the-client';
 const rig = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'one' }), DELTA_INTERVAL_MS: '0' } });
@@ -41,6 +42,30 @@ test('a session shows its turns, its modes and all that is kept of it, and is er
   assert.equal((await session.erase()).Turns, 3);
   await assert.rejects(session.get(), { code: 'session_not_found', status: 404, whoActs: 'client' });
   assert.equal((await aptix.health()).Status, 'ok');
+});
+
+test('a session whose receipt was lost is erased, and one that never was is not found', async () => {
+  const proxy = await Proxy.before(rig.url);
+  const through = new Aptix({ baseUrl: proxy.url, apiKey: KEY, retryDelayMs: 1 });
+  const erase = async (cutAfter) => {
+    const cuts = [cutAfter];
+    proxy.fault = ({ method }) => (method === 'DELETE' && cuts.length > 0 ? { cutAfter: cuts.pop(), cut: 'reset' } : undefined);
+    const { sessionId } = newSession();
+    said(text('Hi.'));
+    await aptix.session(sessionId).turn({ Instruction: 'x' }).final();
+    const receipt = await through.session(sessionId).erase();
+    assert.deepEqual(cuts, []);
+    await assert.rejects(aptix.session(sessionId).get(), { code: 'session_not_found' });
+    return receipt;
+  };
+  try {
+    assert.equal((await erase(-1)).Turns, 1, 'the erasure did not arrive at first');
+    assert.equal(await erase(-2), undefined, 'it did, and its receipt was lost');
+    await assert.rejects(through.session('never-was').erase(), { code: 'session_not_found' });
+    await assert.rejects(through.session('never-was').get(), { code: 'session_not_found' });
+  } finally {
+    await proxy.close();
+  }
 });
 
 test('what a session waits for can be looked at, refused, cancelled, or left to another', async () => {

@@ -57,9 +57,14 @@ impl MemberOrder {
     }
 
     /// The faults, in the order of their members.
-    pub fn sorted(&self, mut faults: Vec<Fault>) -> Vec<Fault> {
-        faults.sort_by_key(|fault| self.0.iter().position(|at| fault.path.as_ref() == Some(at)));
-        faults
+    pub fn sorted(&self, faults: Vec<Fault>) -> Vec<Fault> {
+        let rank = |fault: &Fault| self.0.iter().position(|at| fault.path.as_ref() == Some(at));
+        let mut sorted = Vec::with_capacity(faults.len());
+        for fault in faults {
+            let place = sorted.partition_point(|other| rank(other) <= rank(&fault));
+            sorted.insert(place, fault);
+        }
+        sorted
     }
 }
 

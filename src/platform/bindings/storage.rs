@@ -1,7 +1,7 @@
 //! `DurableObjectStorage` with its SQL.
 
 use worker::State;
-use worker::js_sys::{Iterator, Promise};
+use worker::js_sys::{Array, Promise};
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::wasm_bindgen::{JsCast, JsValue};
 
@@ -39,15 +39,26 @@ extern "C" {
     #[wasm_bindgen(method, catch, js_name = toArray)]
     pub(crate) fn to_array(this: &Cursor) -> Result<JsValue, JsValue>;
 
-    /// The rows, each an array of its values.
-    #[wasm_bindgen(method)]
-    pub(crate) fn raw(this: &Cursor) -> Iterator;
+    /// The rows as arrays of their columns, read one after the other.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn raw(this: &Cursor) -> Result<RawRows, JsValue>;
 
     #[wasm_bindgen(method, getter, js_name = rowsRead)]
     pub(crate) fn rows_read(this: &Cursor) -> f64;
 
     #[wasm_bindgen(method, getter, js_name = rowsWritten)]
     pub(crate) fn rows_written(this: &Cursor) -> f64;
+
+    pub(crate) type RawRows;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn next(this: &RawRows) -> Result<NextRow, JsValue>;
+
+    pub(crate) type NextRow;
+
+    /// The columns; none behind the last row.
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn value(this: &NextRow) -> Option<Array>;
 }
 
 impl RuntimeStorage {

@@ -39,7 +39,7 @@ async function attachment(file: File): Promise<Attachment> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   const name = file.name || 'pasted';
   if (PICTURES.includes(file.type)) {
-    const image = { Id: crypto.randomUUID?.() ?? `${Date.now()}`, MimeType: file.type, DataBase64: base64(bytes) } as ClipboardImage;
+    const image = { Id: newPictureId(), MimeType: file.type, DataBase64: base64(bytes) } as ClipboardImage;
     return { kind: 'picture', name, image };
   }
   const place = { RelativePath: name, FileName: name, Origin: 'user' as const, ...(file.type && { MimeType: file.type }) };
@@ -49,9 +49,17 @@ async function attachment(file: File): Promise<Attachment> {
   return { kind: 'file', name, artifact: { ...place, Contents } };
 }
 
+const newPictureId = (): string => crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+
 export const detach = (gone: Attachment) => (attachments.value = attachments.value.filter((each) => each !== gone));
 
 export const addressOf = ({ MimeType, DataBase64 }: ClipboardImage): string => `data:${MimeType};base64,${DataBase64}`;
+
+/** A picture that was sent before, from what is left of it. */
+export function pictureAt(address: string): Attachment {
+  const [MimeType, DataBase64] = address.slice('data:'.length).split(';base64,');
+  return { kind: 'picture', name: 'picture', image: { Id: newPictureId(), MimeType, DataBase64 } as ClipboardImage };
+}
 
 function textOf(bytes: Uint8Array): string | undefined {
   try {

@@ -10,7 +10,7 @@ import {
   type TurnEvent,
   type TurnRequest,
 } from '../../../typescript/src/index.js';
-import { addressOf, attachments } from './attachments.js';
+import { addressOf, attachments, pictureAt } from './attachments.js';
 import { recordsOf } from './history.js';
 import { droppedFiles, readyAnswer } from './ready_tools.js';
 import { aptix, keyWasRefused } from './service.js';
@@ -136,6 +136,17 @@ export function begin(turn: ShownTurn): void {
   const { turnId } = turn.record.value;
   turn.record.value = turns.anew(turn.record.value);
   if (turn.request) watch(turn, (signal) => aptix.session(sessionId.value).turn(turn.request!, { turnId, progress: true, signal }));
+}
+
+/** Whether what a turn was asked is here: of one from before this page was loaded, words and pictures are, files are not. */
+export const canBeSentAgain = ({ request, record }: ShownTurn): boolean => request !== undefined || record.value.asked.files.length === 0;
+
+/** Sends a turn once more; one from before this page was loaded as a new turn, since its request was kept nowhere. */
+export function sendAgain(turn: ShownTurn): void {
+  if (turn.request) return begin(turn);
+  const { text, pictures } = turn.record.peek().asked;
+  attachments.value = [...attachments.value, ...pictures.map(pictureAt)];
+  send(text);
 }
 
 /** Watches a turn that was begun before, from where its text stands. */

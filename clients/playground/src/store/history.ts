@@ -7,6 +7,7 @@ interface Part {
   type: string;
   text?: string;
   image_url?: string;
+  filename?: string;
 }
 
 export const recordsOf = ({ Turns }: SessionExport): TurnRecord[] => Turns.map(recordOf);
@@ -53,6 +54,6 @@ function askedOf({ Conversation }: ExportedTurn): Asked {
   return {
     text: first.replace(/^\[INSTRUCTION\]\n/, ''),
     pictures: parts.flatMap(({ image_url }) => (image_url?.startsWith('data:image/') ? [image_url] : [])),
-    files: [...context.matchAll(/^Path: (.+)$/gm)].map(([, path]) => path!),
+    files: [...[...context.matchAll(/^Path: (.+)$/gm)].map(([, path]) => path!), ...parts.flatMap(({ filename }) => filename ?? [])],
   };
 }

@@ -117,24 +117,24 @@ function Conversation() {
   );
 }
 
-const SUGGESTIONS = [
+/** What to say, what it shows, and what of `make dev` it needs; the address of the page tells what is there. */
+const SUGGESTIONS: readonly (readonly [words: string, shows: string, needs?: 'demo-catalog' | 'stand-in'])[] = [
   ['What can you do?', 'a streamed answer'],
-  ['Switch to DDR authoring.', 'the mode changes'],
+  ['Switch to DDR authoring.', 'the mode changes', 'demo-catalog'],
   ['Please read README.md.', 'a tool that you answer'],
-] as const;
-/** What only the stand-in and the demo catalog of local work understand. */
-const LOCAL_SUGGESTIONS = [
-  ['Call the tool send_postcard with the word Ann.', 'a call that you approve'],
-  ['Reason about it.', 'what the model thinks, folded'],
-  ['Give a slow answer.', 'time to reload, stop or cut it'],
-] as const;
+  ['Call the tool send_postcard with the word Ann.', 'a call that you approve', 'demo-catalog'],
+  ['Reason about it.', 'what the model thinks, folded', 'stand-in'],
+  ['Give a slow answer.', 'time to reload, stop or cut it', 'stand-in'],
+];
+const isThere = new URLSearchParams(location.search);
+const fitting = SUGGESTIONS.filter(([, , needs]) => needs === undefined || isThere.has(needs));
 
 const Welcome = () => (
   <div class="welcome">
     <h2>What should the agent do?</h2>
     <p class="muted">Every turn is kept by the service as it happens. Reload, disconnect or come back tomorrow: it goes on.</p>
     <ul>
-      {(access.value === 'open' ? [...SUGGESTIONS, ...LOCAL_SUGGESTIONS] : SUGGESTIONS).map(([words, shows]) => (
+      {fitting.map(([words, shows]) => (
         <li key={words}>
           <button type="button" onClick={() => send(words)}>
             <strong>{words}</strong>

@@ -12,7 +12,7 @@ const fault = signal('');
 
 /** Leaves for another session; the address names it, so that a reload comes back to it. */
 export function go(id: string, isKnown: boolean): void {
-  history.pushState(null, '', isKnown ? `#${id}` : location.pathname);
+  history.pushState(null, '', isKnown ? `#${id}` : location.pathname + location.search);
   isSidebarOpen.value = false;
   void open(id, isKnown);
 }

@@ -1,6 +1,6 @@
 // One turn: what was asked, what happened, the answer, and what it cost.
 import type { FileRef, Usage } from '../../../typescript/src/index.js';
-import { begin, chosenTurn, follow, lookedAt, type ShownTurn } from '../store/conversation.js';
+import { canBeSentAgain, chosenTurn, follow, lookedAt, sendAgain, type ShownTurn } from '../store/conversation.js';
 import { isLive, seconds, type Asked, type Failure, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
 import { panelShown } from '../panels.js';
 import { Approval } from './approval_card.js';
@@ -139,8 +139,8 @@ function Ended({ turn, failure, status }: { turn: ShownTurn; failure: Failure; s
             <Icon name="retry" /> Reconnect
           </button>
         )}
-        {!isLost && turn.request && (
-          <button type="button" onClick={() => begin(turn)}>
+        {!isLost && canBeSentAgain(turn) && (
+          <button type="button" onClick={() => sendAgain(turn)}>
             <Icon name="retry" /> Send it again
           </button>
         )}

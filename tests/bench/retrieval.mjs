@@ -1,0 +1,134 @@
+// What indexing and searching 10,000 chunks cost in workerd, with and without embeddings: the second half of `make
+// bench-retrieval`, whose first half is native. `CHUNKS=1000 DIMENSIONS=256` measure other numbers.
+//
+// Processor time is the process's, runtime and Miniflare included, so that a busy machine does not count. The service of
+// embeddings is in this process: its work is left out, what a request and an answer cost the Worker is not.
+import { readFileSync, readdirSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Rig, eventually, resultOf } from '../e2e/harness.mjs';
+import { MEASURABLE, cpuMs } from './process_cost.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CHUNKS = Number(process.env.CHUNKS ?? 10_000);
+const DIMENSIONS = Number(process.env.DIMENSIONS ?? 1536);
+const ROUTE = '/v1/embeddings';
+const ROUNDS = 3;
+const QUESTIONS = [
+  'Where is a request refused that has no key?', 'How long may the body of a request be?', 'Which headers does a tool get?',
+  'When does an alarm ring?', 'How is a document cut into chunks?', 'What happens when the model service is overloaded?',
+  'Which tokens count for a budget?', 'How is a session erased?', 'Where are secrets taken out of an answer?',
+  'Who decides which mode comes next?', 'How are equal requests recognised?', 'What is written to the log?',
+  'Which schema versions are there?', 'How are files kept and linked?', 'When is a conversation summarised?',
+  'How does a stream go on after a cut?',
+];
+
+if (!MEASURABLE) throw new Error('This system has no /proc: nothing can be measured.');
+const load = () => os.loadavg().map((each) => each.toFixed(1)).join(', ');
+console.error(`load of the machine: ${load()} on ${os.cpus().length} cores`);
+const [words, both] = [await measured(null), await measured(DIMENSIONS)];
+const row = (what, of) => console.log(`| ${what} | ${of(words)} | ${of(both)} |`);
+console.log(`| ${both.counts.Chunks.toLocaleString('en')} chunks, ${megabytes(both).toFixed(1)} MB, in workerd | words | with vectors of ${DIMENSIONS.toLocaleString('en')} numbers |`);
+console.log('|---|---|---|');
+row('processor time of a search', ({ searching }) => `${searching.cpu.toFixed(1)} ms`);
+row('… of it, of any request (`GET /health`)', ({ any }) => `${any.toFixed(1)} ms`);
+row('a search, median', ({ searching }) => `${searching.median.toFixed(1)} ms`);
+row('indexing, to the last vector, by processor time', (each) => `${(megabytes(each) / each.indexing.cpu * 1000).toFixed(1)} MB/s`);
+row('… by the clock', (each) => `${(megabytes(each) / each.indexing.wall * 1000).toFixed(1)} MB/s`);
+row('requests to the embeddings service', ({ requests }) => String(requests));
+row('storage of a document', ({ stored, counts }) => `${(stored.bytes / counts.Documents / 1000).toFixed(1)} KB`);
+row('… of a chunk', ({ stored, counts }) => `${(stored.bytes / counts.Chunks / 1000).toFixed(2)} KB`);
+row('rows of vectors for a document', ({ stored, counts }) => (stored.rows / counts.Documents).toFixed(2));
+console.error(`load of the machine: ${load()}`);
+process.exit();
+
+async function measured(dimensions) {
+  const rig = new Rig({
+    catalog: (catalog, { toolUrl }) => {
+      const Embeddings = { Model: 'm', Dimensions: dimensions, BaseUrl: toolUrl('/v1') };
+      if (dimensions !== null) catalog.AgentContexts.default.Retrieval = { Index: { Embeddings } };
+    },
+  });
+  await rig.start();
+  try {
+    let [embedded, requests] = [0, 0];
+    const vectors = randomVectors(dimensions ?? 1);
+    rig.tools.think(ROUTE, ({ input }) => {
+      [embedded, requests] = [embedded + input.length, requests + 1];
+      return JSON.stringify({ data: input.map((_, index) => ({ index, embedding: vectors[index % vectors.length] })) });
+    });
+    await rig.get('/health');
+    const cost = costFrom(rig);
+    await putAll(rig);
+    const counts = async () => resultOf(await rig.get('/workspaces/large'));
+    if (dimensions !== null) {
+      const { Chunks } = await counts();
+      await eventually(() => embedded >= Chunks, 'everything was sent to be embedded', 600_000);
+      await eventually(async () => (await counts()).EmbeddedChunks === Chunks, 'everything is embedded');
+    }
+    const indexing = cost();
+    const sizes = `SELECT page_count * page_size AS bytes, (SELECT COUNT(*) FROM vectors) AS rows FROM pragma_page_count, pragma_page_size`;
+    const [stored] = await rig.rowsOf('WorkspaceIndex', 'vectors', sizes);
+    const searching = await searches(rig);
+    const health = costFrom(rig);
+    for (let times = 0; times < 100; times += 1) await rig.get('/health');
+    return { indexing, counts: await counts(), requests, stored, searching, any: health().cpu / 100 };
+  } finally {
+    await rig.dispose();
+  }
+}
+
+/** Puts this project's texts in numbered folders, with other words in each, until there are enough chunks. */
+async function putAll(rig) {
+  const own = ['src', 'tests'].flatMap(filesUnder);
+  let chunks = 0;
+  for (let copy = 0; ; copy += 1) {
+    for (let from = 0; from < own.length; from += 100) {
+      if (chunks >= CHUNKS) return;
+      const Documents = own.slice(from, from + 100).map(({ path: Path, text }) => ({ Path: `copy${copy}/${Path}`, Contents: text.replaceAll('turn', `turn${copy}`) }));
+      const upserted = resultOf(await rig.request('PUT', '/workspaces/large/documents', { body: { Documents } })).Documents;
+      chunks += upserted.reduce((sum, { Chunks }) => sum + Chunks, 0);
+      rig.clearAnswers();
+    }
+  }
+}
+
+/** A search's processor time, the mean of all, and its time by the clock, the median. */
+async function searches(rig) {
+  const ask = (Query) => rig.request('POST', '/workspaces/large/search', { body: { Query } }).then(resultOf);
+  await ask(QUESTIONS[0]);
+  const cost = costFrom(rig);
+  const times = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const question of QUESTIONS) {
+      const from = performance.now();
+      await ask(question);
+      times.push(performance.now() - from);
+    }
+  }
+  return { cpu: cost().cpu / times.length, median: times.sort((one, other) => one - other)[times.length >> 1] };
+}
+
+/** `{cpu, wall}` since the call, in ms. */
+function costFrom({ processId }) {
+  const [cpu, wall] = [cpuMs(processId), performance.now()];
+  return () => ({ cpu: cpuMs(processId) - cpu, wall: performance.now() - wall });
+}
+
+/** Some vectors as a service writes them, in base64. */
+function randomVectors(dimensions) {
+  const vector = () => Float32Array.from({ length: dimensions }, () => Math.random() - 0.5);
+  return Array.from({ length: 64 }, () => Buffer.from(vector().buffer).toString('base64'));
+}
+
+function megabytes({ counts }) {
+  return counts.Bytes / 1e6;
+}
+
+function filesUnder(folder) {
+  return readdirSync(path.join(ROOT, folder), { recursive: true })
+    .filter((file) => /\.(rs|mjs|cs|md)$/.test(file))
+    .sort()
+    .map((file) => ({ path: path.join(folder, file), text: readFileSync(path.join(ROOT, folder, file), 'utf8') }));
+}
