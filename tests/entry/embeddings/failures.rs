@@ -21,7 +21,7 @@ const FAULTS: [Kind; 14] = [
     ("status 400", || EmbeddingsFault::status(400)),
     ("it could not be reached", || EmbeddingsFault::Unreachable),
     ("within 10000 ms", || EmbeddingsFault::Silence),
-    ("no vector for each text", || EmbeddingsFault::Text("<html>sk-test</html>".to_owned())),
+    ("its answer is not JSON", || EmbeddingsFault::Text("<html>sk-test</html>".to_owned())),
     ("larger than", || EmbeddingsFault::Text("x".repeat((16 << 20) + 1))),
     ("63 numbers", || EmbeddingsFault::Spoilt(|answer| first(answer, json!(vec![0.5; 63])))),
     ("no vector for each text", || EmbeddingsFault::Spoilt(|answer| first(answer, json!(null)))),
