@@ -332,7 +332,7 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
         may: BTreeMap::new(),
         sent: BTreeMap::new(),
         models: vec![("m", DIMENSIONS)],
-        is_steady: seed % 3 == 0,
+        is_steady: seed.is_multiple_of(3),
         words: 0,
         met: BTreeMap::new(),
         loud,
