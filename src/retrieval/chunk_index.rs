@@ -6,7 +6,7 @@
 use super::Chunk;
 use super::comparing::{Comparison, compared};
 use super::embedding::{Embedded, Embedder};
-use super::embedding_service::{EmbeddingService, Manner};
+use super::embedding_service::{EmbeddingFailure, EmbeddingService, Manner};
 use super::pace::Pace;
 use super::search::{Search, found};
 use super::similar::Meaning;
@@ -135,7 +135,7 @@ impl<D: Database> ChunkIndex<D> {
     ) -> Result<Embedded, Fault> {
         let era = self.tables.era();
         let Self { tables, manner } = self;
-        let embedded = Embedder { tables, platform, pace, manner }.embed(services).await;
+        let embedded = Embedder { tables, era, platform, pace, manner }.embed(services).await;
         match embedded {
             Err(_) if self.tables.era() != era => Ok(Embedded::All),
             embedded => embedded,
@@ -160,11 +160,13 @@ impl<D: Database> ChunkIndex<D> {
         let end = question.floor_char_boundary(QUESTION_BYTES);
         let inputs = [question.get(..end).unwrap_or(question)];
         let model = (set.model.as_str(), set.dimensions);
-        match service.embed(platform, pace, &self.manner, model, &inputs).await {
-            Ok(vectors) => {
-                let vector = vectors.into_iter().next();
-                understood.meaning = vector.map(|vector| Meaning { set: set.id, vector });
-            }
+        let asked = service.embed(platform, pace, &self.manner, model, &inputs).await;
+        let vector = asked.and_then(|vectors| {
+            let vector = vectors.into_iter().next().filter(|vector| !vector.bytes().is_empty());
+            vector.ok_or(EmbeddingFailure::NoVectors)
+        });
+        match vector {
+            Ok(vector) => understood.meaning = Some(Meaning { set: set.id, vector }),
             Err(failure) => understood.failure = Some(failure.to_string()),
         }
         Ok(understood)

@@ -44,6 +44,8 @@ pub enum Embedded {
 /// The embedding of one workspace.
 pub(super) struct Embedder<'a, D, P, F> {
     pub(super) tables: &'a Tables<D>,
+    /// The era in which it began.
+    pub(super) era: u64,
     pub(super) platform: &'a P,
     pub(super) pace: &'a mut Pace<F>,
     pub(super) manner: &'a Manner,
@@ -91,11 +93,10 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         service: &EmbeddingService<'_>,
     ) -> Result<Result<bool, EmbeddingFailure>, Fault> {
         self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-        let era = self.tables.era();
-        if !self.tables.exist()? {
+        if self.tables.era() != self.era {
             return Ok(Ok(false));
         }
-        let set = self.tables.step(era, || self.tables.vector_set(service.embeddings))?;
+        let set = self.tables.step(self.era, || self.tables.vector_set(service.embeddings))?;
         let chunks = self.tables.unembedded(&set, self.manner.batch.get(), BATCH_BYTES)?;
         if chunks.is_empty() {
             return Ok(Ok(false));
@@ -110,8 +111,9 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             },
         };
         self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-        self.tables.step(era, || self.tables.keep_vectors(&set, &chunks, &vectors))?;
-        self.manner.batch.set((chunks.len() * 2).clamp(1, BATCH_CHUNKS));
+        self.tables.step(self.era, || self.tables.keep_vectors(&set, &chunks, &vectors))?;
+        let batch = self.manner.batch.get().max(chunks.len() * 2);
+        self.manner.batch.set(batch.min(BATCH_CHUNKS));
         Ok(Ok(true))
     }
 
@@ -150,14 +152,22 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         if service.embed(self.platform, self.pace, self.manner, model, &[PROBE]).await.is_err() {
             return Err(refused);
         }
+        // First as it is: the failure may have been a passing one.
         let known = self.manner.text.get();
-        let mut bytes = chunk.text.len().min(known) / 2;
+        let mut bytes = known;
         while bytes >= LEAST_BYTES {
+            // What was erased meanwhile is sent no more.
+            if self.tables.era() != self.era {
+                break;
+            }
             self.manner.text.set(bytes);
             match self.vectors(service, set, chunks).await {
                 Ok(vectors) => return Ok(Some(vectors)),
-                Err(failure) if !failure.may_be_the_texts() => return Err(failure),
-                Err(_) => bytes /= 2,
+                Err(failure) if !failure.may_be_the_texts() => {
+                    self.manner.text.set(known);
+                    return Err(failure);
+                }
+                Err(_) => bytes = chunk.text.len().min(bytes) / 2,
             }
         }
         self.manner.text.set(known);
@@ -166,7 +176,6 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
 
     /// Deletes the vectors of models that no service is for.
     async fn forget_others(&mut self, services: &[EmbeddingService<'_>]) -> Result<(), Fault> {
-        let era = self.tables.era();
         for set in self.tables.vector_sets()? {
             let is_wanted = |service: &EmbeddingService<'_>| {
                 service.embeddings.makes(&set.model, set.dimensions)
@@ -174,7 +183,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             let mut is_gone = services.iter().any(is_wanted);
             while !is_gone {
                 self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-                is_gone = self.tables.step(era, || self.tables.forget_set(set.id))?;
+                is_gone = self.tables.step(self.era, || self.tables.forget_set(set.id))?;
             }
         }
         Ok(())

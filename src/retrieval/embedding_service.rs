@@ -41,8 +41,9 @@ pub(super) struct Manner {
     pub(super) batch: Cell<usize>,
     /// The most bytes of a chunk's text.
     pub(super) text: Cell<usize>,
-    /// The models whose services refuse a request that says how vectors are to be written.
-    plain: RefCell<Vec<String>>,
+    /// The models whose services refuse a request that says how vectors are to be written, and give vectors of
+    /// the wanted length without.
+    plain: RefCell<Vec<(String, usize)>>,
 }
 
 impl Default for Manner {
@@ -96,7 +97,8 @@ impl EmbeddingService<'_> {
         inputs: &[&str],
     ) -> Result<Vec<Vector>, EmbeddingFailure> {
         let service = self.service(platform)?;
-        let is_plain = manner.plain.borrow().iter().any(|known| known == model);
+        let is_known = |(known, length): &(String, usize)| known == model && *length == dimensions;
+        let is_plain = manner.plain.borrow().iter().any(is_known);
         let plain = json!({ "model": model, "input": inputs }).to_string();
         let how = format!(r#","dimensions":{dimensions},"encoding_format":"base64"}}"#);
         let whole = format!("{}{how}", plain.trim_end_matches('}'));
@@ -110,10 +112,12 @@ impl EmbeddingService<'_> {
                 answer => break answer?,
             }
         };
+        let vectors = vectors(pace, &answer, dimensions, inputs.len()).await?;
+        // A refusal that had another reason would give vectors of the model's own length from now on.
         if tries.is_empty() && !is_plain {
-            manner.plain.borrow_mut().push(model.to_owned());
+            manner.plain.borrow_mut().push((model.to_owned(), dimensions));
         }
-        vectors(pace, &answer, dimensions, inputs.len()).await
+        Ok(vectors)
     }
 
     fn service<'p, P: Platform>(&self, platform: &'p P) -> Result<Service<'p, P>, ServiceFailure> {
