@@ -852,7 +852,7 @@ export interface components {
             Documents: number;
             Chunks: number;
             Bytes: number;
-            /** @description The chunks that have their vectors. Only in counts of what is there, and where the default contexts have embeddings. */
+            /** @description The chunks that have their vectors, by the model of the default contexts where these have one. Only in counts of what is there, and where the catalog has embeddings. */
             EmbeddedChunks?: number;
         };
         Health: {
