@@ -36,12 +36,14 @@ pub struct ChunkIndex<D> {
 }
 
 /// What a search by meaning has to go by.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Understood {
     /// `None`: there are no vectors, or the service failed; words alone rank.
     pub meaning: Option<Meaning>,
     /// Why the service failed, for the operator's log.
     pub failure: Option<String>,
+    /// The service was waited for in vain.
+    pub is_silent: bool,
     /// Whether chunks are still to be embedded.
     pub is_behind: bool,
 }
@@ -136,10 +138,8 @@ impl<D: Database> ChunkIndex<D> {
         let era = self.tables.era();
         let Self { tables, manner } = self;
         let embedded = Embedder { tables, era, platform, pace, manner }.embed(services).await;
-        match embedded {
-            Err(_) if self.tables.era() != era => Ok(Embedded::All),
-            embedded => embedded,
-        }
+        // What came after an erasure has an alarm of its own.
+        if self.tables.era() == era { embedded } else { Ok(Embedded::All) }
     }
 
     /// What a question means by the vectors that serve `service`; `wanted` are the catalog's services.
@@ -150,7 +150,7 @@ impl<D: Database> ChunkIndex<D> {
         (wanted, service): (&[&Embeddings], EmbeddingService<'_>),
         question: &str,
     ) -> Result<Understood, Fault> {
-        let mut understood = Understood { meaning: None, failure: None, is_behind: false };
+        let mut understood = Understood::default();
         if !self.tables.exist()? {
             return Ok(understood);
         }
@@ -160,14 +160,17 @@ impl<D: Database> ChunkIndex<D> {
         let end = question.floor_char_boundary(QUESTION_BYTES);
         let inputs = [question.get(..end).unwrap_or(question)];
         let model = (set.model.as_str(), set.dimensions);
-        let asked = service.embed(platform, pace, &self.manner, model, &inputs).await;
+        let asked = service.embed(platform, pace, &self.manner, model, &inputs, &|| true).await;
         let vector = asked.and_then(|vectors| {
             let vector = vectors.into_iter().next().filter(|vector| !vector.bytes().is_empty());
             vector.ok_or(EmbeddingFailure::NoVectors)
         });
         match vector {
             Ok(vector) => understood.meaning = Some(Meaning { set: set.id, vector }),
-            Err(failure) => understood.failure = Some(failure.to_string()),
+            Err(failure) => {
+                understood.is_silent = failure.is_silence();
+                understood.failure = Some(failure.to_string());
+            }
         }
         Ok(understood)
     }

@@ -127,7 +127,9 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         let inputs: Vec<String> = chunks.iter().map(|chunk| self.input(chunk)).collect();
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
         let model = (set.model.as_str(), set.dimensions);
-        service.embed(self.platform, self.pace, self.manner, model, &inputs).await
+        let Self { tables, era, platform, pace, manner } = self;
+        let may_repeat = || tables.era() == *era;
+        service.embed(*platform, pace, manner, model, &inputs, &may_repeat).await
     }
 
     fn input(&self, chunk: &Unembedded) -> String {
@@ -149,7 +151,11 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             return Ok(None);
         };
         let model = (set.model.as_str(), set.dimensions);
-        if service.embed(self.platform, self.pace, self.manner, model, &[PROBE]).await.is_err() {
+        let Self { tables, era, platform, pace, manner } = self;
+        let is_there = || tables.era() == *era;
+        if !is_there()
+            || service.embed(*platform, pace, manner, model, &[PROBE], &is_there).await.is_err()
+        {
             return Err(refused);
         }
         // First as it is: the failure may have been a passing one.

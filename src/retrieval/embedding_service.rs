@@ -1,7 +1,7 @@
 //! A service that turns texts into vectors, by `POST {BaseUrl}/embeddings` (interface §7).
 //!
-//! Services differ in what they take: some refuse the members `dimensions` and `encoding_format`. So these go
-//! with the first request, and are left out for as long as the service refuses them.
+//! Services differ in what they take: some refuse the member `encoding_format`, some `dimensions` as well. So these
+//! go with the first request, and are left out where the service refuses them and its vectors fit without.
 
 use std::cell::{Cell, RefCell};
 
@@ -41,15 +41,14 @@ pub(super) struct Manner {
     pub(super) batch: Cell<usize>,
     /// The most bytes of a chunk's text.
     pub(super) text: Cell<usize>,
-    /// The models whose services refuse a request that says how vectors are to be written, and give vectors of
-    /// the wanted length without.
-    plain: RefCell<Vec<(String, usize)>>,
+    /// The models, with their lengths, whose services refuse some members, and how many are left out for them.
+    left_out: RefCell<Vec<(String, usize, usize)>>,
 }
 
 impl Default for Manner {
     fn default() -> Self {
         let (batch, text) = (Cell::new(BATCH_CHUNKS), Cell::new(usize::MAX));
-        Self { batch, text, plain: RefCell::default() }
+        Self { batch, text, left_out: RefCell::default() }
     }
 }
 
@@ -77,6 +76,11 @@ impl EmbeddingFailure {
         }
     }
 
+    /// Whether the service was waited for in vain.
+    pub(super) fn is_silence(&self) -> bool {
+        matches!(self, Self::Service(ServiceFailure::TimedOut(_)))
+    }
+
     /// How long the service asks to wait, in milliseconds.
     pub(super) fn retry_after_ms(&self) -> Option<u64> {
         match self {
@@ -87,7 +91,8 @@ impl EmbeddingFailure {
 }
 
 impl EmbeddingService<'_> {
-    /// The vectors of some texts by a model, in the order of the texts.
+    /// The vectors of some texts by a model, in the order of the texts. `may_repeat` says whether they may still be
+    /// sent in another form.
     pub(super) async fn embed<P: Platform, F: AsyncFn()>(
         &self,
         platform: &P,
@@ -95,27 +100,38 @@ impl EmbeddingService<'_> {
         manner: &Manner,
         (model, dimensions): (&str, usize),
         inputs: &[&str],
+        may_repeat: &dyn Fn() -> bool,
     ) -> Result<Vec<Vector>, EmbeddingFailure> {
         let service = self.service(platform)?;
-        let is_known = |(known, length): &(String, usize)| known == model && *length == dimensions;
-        let is_plain = manner.plain.borrow().iter().any(is_known);
+        let is_known =
+            |(known, length, _): &&(String, usize, usize)| known == model && *length == dimensions;
+        let known = manner.left_out.borrow().iter().find(is_known).map_or(0, |known| known.2);
         let plain = json!({ "model": model, "input": inputs }).to_string();
-        let how = format!(r#","dimensions":{dimensions},"encoding_format":"base64"}}"#);
-        let whole = format!("{}{how}", plain.trim_end_matches('}'));
-        let mut tries = if is_plain { vec![plain] } else { vec![plain, whole] };
+        let mut left_out = known;
         let answer = loop {
-            let body = tries.pop().unwrap_or_default();
+            let members = match left_out {
+                0 => format!(r#","dimensions":{dimensions},"encoding_format":"base64"}}"#),
+                1 => format!(r#","dimensions":{dimensions}}}"#),
+                _ => "}".to_owned(),
+            };
+            let body = format!("{}{members}", plain.strip_suffix('}').unwrap_or_default());
             let answer =
                 post_to(&service, self.embeddings.timeout_ms, body, MAX_RESPONSE_BYTES).await;
             match answer {
-                Err(ServiceFailure::Status { status: 400 | 422, .. }) if !tries.is_empty() => {}
+                Err(ServiceFailure::Status { status: 400 | 422, .. })
+                    if left_out < 2 && may_repeat() =>
+                {
+                    left_out += 1;
+                }
                 answer => break answer?,
             }
         };
         let vectors = vectors(pace, &answer, dimensions, inputs.len()).await?;
-        // A refusal that had another reason would give vectors of the model's own length from now on.
-        if tries.is_empty() && !is_plain {
-            manner.plain.borrow_mut().push((model.to_owned(), dimensions));
+        // After a refusal that had another reason they would have the model's own length from now on.
+        if left_out > known {
+            let mut all = manner.left_out.borrow_mut();
+            all.retain(|known| !is_known(&known));
+            all.push((model.to_owned(), dimensions, left_out));
         }
         Ok(vectors)
     }
