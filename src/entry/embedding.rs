@@ -103,17 +103,11 @@ impl<D: Database> WorkspaceHost<D> {
         let message =
             "The embeddings could not be used; the chunks were found by their words alone.";
         let warning = Warning::new(EMBEDDINGS_FAILED, message);
-        if !self.alarm.may_ask(platform) {
-            return Ok((None, vec![warning]));
-        }
         let by = (catalog.embeddings(), service);
-        let Understood { meaning, failure, is_silent, is_behind } =
+        let Understood { meaning, failure, is_behind } =
             self.index.understand(pace, platform, (&by.0, by.1), question).await?;
         // A workspace without chunks has none to find.
         let is_missed = failure.is_some() || (meaning.is_none() && is_behind);
-        if is_silent {
-            self.alarm.note_silence(platform);
-        }
         if let Some(failure) = failure {
             platform.log(json!({
                 "event": "embedding_failed", "level": "error", "failure": failure,

@@ -12,9 +12,6 @@ const FIRST_WAIT_MS: u64 = 1_000;
 /// The longest wait that a service can ask for, in milliseconds.
 const MAX_RETRY_AFTER_MS: u64 = 600_000;
 
-/// How long a service that kept a question waiting in vain is asked no other, in milliseconds.
-const SILENCE_MS: u64 = 10_000;
-
 /// What this instance knows of the alarm.
 #[derive(Debug, Default)]
 pub(super) struct EmbeddingAlarm {
@@ -24,8 +21,6 @@ pub(super) struct EmbeddingAlarm {
     rests_until: Cell<u64>,
     /// How often it has failed since it last embedded something.
     failures: Cell<u32>,
-    /// Until when a service that kept a question waiting in vain is asked no other.
-    silent_until: Cell<u64>,
     /// The requests that change documents at this moment.
     changes: Cell<u32>,
 }
@@ -59,16 +54,6 @@ impl EmbeddingAlarm {
     /// Whether documents are being changed: what is to be embedded is not all there.
     pub(super) fn is_changing(&self) -> bool {
         self.changes.get() > 0
-    }
-
-    /// Notes that the service kept a question waiting in vain.
-    pub(super) fn note_silence<P: Platform>(&self, platform: &P) {
-        self.silent_until.set(platform.now_ms().saturating_add(SILENCE_MS));
-    }
-
-    /// Whether a question may be asked: a service that is silent would keep each turn waiting.
-    pub(super) fn may_ask<P: Platform>(&self, platform: &P) -> bool {
-        platform.now_ms() >= self.silent_until.get()
     }
 
     /// Notes that it rang.

@@ -42,8 +42,6 @@ pub struct Understood {
     pub meaning: Option<Meaning>,
     /// Why the service failed, for the operator's log.
     pub failure: Option<String>,
-    /// The service was waited for in vain.
-    pub is_silent: bool,
     /// Whether chunks are still to be embedded.
     pub is_behind: bool,
 }
@@ -167,10 +165,7 @@ impl<D: Database> ChunkIndex<D> {
         });
         match vector {
             Ok(vector) => understood.meaning = Some(Meaning { set: set.id, vector }),
-            Err(failure) => {
-                understood.is_silent = failure.is_silence();
-                understood.failure = Some(failure.to_string());
-            }
+            Err(failure) => understood.failure = Some(failure.to_string()),
         }
         Ok(understood)
     }

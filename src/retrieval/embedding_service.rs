@@ -76,11 +76,6 @@ impl EmbeddingFailure {
         }
     }
 
-    /// Whether the service was waited for in vain.
-    pub(super) fn is_silence(&self) -> bool {
-        matches!(self, Self::Service(ServiceFailure::TimedOut(_)))
-    }
-
     /// How long the service asks to wait, in milliseconds.
     pub(super) fn retry_after_ms(&self) -> Option<u64> {
         match self {

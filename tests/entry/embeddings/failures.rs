@@ -226,25 +226,6 @@ fn a_service_that_refuses_one_member_only_is_asked_with_the_other() {
 }
 
 #[test]
-fn a_service_that_keeps_a_question_waiting_in_vain_is_asked_no_other_for_ten_seconds() {
-    let bed = embedded(&DOCUMENTS);
-    let embeddings = &bed.world.embeddings;
-    embeddings.think(|_| Some(EmbeddingsFault::Silence));
-    let ask = || {
-        let (before, asked) = (bed.world.executor.now_ms(), embeddings.requests().len());
-        let (paths, warnings) = found(&bed, json!({ "Query": "soup" }));
-        assert_eq!(paths[0], "kitchen.md");
-        let waited_ms = bed.world.executor.now_ms() - before;
-        (waited_ms >= 10_000, embeddings.requests().len() - asked, warnings.len())
-    };
-    assert_eq!(ask(), (true, 1, 1));
-    assert_eq!(ask(), (false, 0, 1));
-    embeddings.mend();
-    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 10_000);
-    assert_eq!(ask(), (false, 1, 0));
-}
-
-#[test]
 fn a_service_that_takes_little_at_once_gets_smaller_batches() {
     let documents: Vec<(String, String)> =
         (0..40).map(|n| (format!("{n}.rs"), function(n))).collect();
