@@ -6,11 +6,12 @@
 use super::Chunk;
 use super::comparing::{Comparison, compared};
 use super::embedding::{Embedded, Embedder};
-use super::embedding_service::{EmbeddingService, Manner};
+use super::embedding_service::{EmbeddingFailure, EmbeddingService, Manner};
 use super::pace::Pace;
 use super::search::{Search, found};
 use super::similar::Meaning;
 use super::tables::Tables;
+use super::vector::Vector;
 use super::vectors::Serving;
 use super::writing::{Counts, Upserted, Writing};
 use crate::catalog::Embeddings;
@@ -137,7 +138,8 @@ impl<D: Database> ChunkIndex<D> {
         let Self { tables, manner } = self;
         let embedded = Embedder { tables, platform, pace, manner }.embed(services).await;
         match embedded {
-            Err(_) if self.tables.era() != era => Ok(Embedded::All),
+            // Nothing is left to do, whatever the service said meanwhile.
+            _ if self.tables.era() != era => Ok(Embedded::All),
             embedded => embedded,
         }
     }
@@ -160,11 +162,16 @@ impl<D: Database> ChunkIndex<D> {
         let end = question.floor_char_boundary(QUESTION_BYTES);
         let inputs = [question.get(..end).unwrap_or(question)];
         let model = (set.model.as_str(), set.dimensions);
-        match service.embed(platform, pace, &self.manner, model, &inputs).await {
-            Ok(vectors) => {
-                let vector = vectors.into_iter().next();
-                understood.meaning = vector.map(|vector| Meaning { set: set.id, vector });
-            }
+        let era = self.tables.era();
+        let vectors = service.embed(platform, pace, &self.manner, model, &inputs).await;
+        if self.tables.era() != era {
+            return Ok(Understood { is_behind: false, ..understood });
+        }
+        let is_one = |vector: &Vector| !vector.bytes().is_empty();
+        let vector =
+            vectors.and_then(|all| all.into_iter().find(is_one).ok_or(EmbeddingFailure::NoVectors));
+        match vector {
+            Ok(vector) => understood.meaning = Some(Meaning { set: set.id, vector }),
             Err(failure) => understood.failure = Some(failure.to_string()),
         }
         Ok(understood)
