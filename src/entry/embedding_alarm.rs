@@ -6,7 +6,8 @@ use std::cell::Cell;
 use crate::contract::Fault;
 use crate::ports::Platform;
 
-/// The first wait after a failure of the service, in milliseconds. It doubles up to the alarm's own interval.
+/// The first wait after a failure of the service, in milliseconds, and the least that it can ask for. It doubles up
+/// to the alarm's own interval.
 const FIRST_WAIT_MS: u64 = 1_000;
 
 /// The longest wait that a service can ask for, in milliseconds.
@@ -89,7 +90,7 @@ impl EmbeddingAlarm {
         self.failures.set(failures.saturating_add(1));
         let wait_ms = asked_ms.map_or_else(
             || most_ms.min(FIRST_WAIT_MS << failures.min(10)),
-            |asked| asked.min(MAX_RETRY_AFTER_MS),
+            |asked| asked.clamp(FIRST_WAIT_MS, MAX_RETRY_AFTER_MS),
         );
         self.rests_until.set(platform.now_ms().saturating_add(wait_ms));
         wait_ms

@@ -16,10 +16,12 @@ pub async fn post<P: Platform>(
     body: String,
     longest: usize,
 ) -> Result<String, ServiceFailure> {
-    post_to(&Service::of(platform, http)?, http.timeout_ms, body, longest).await
+    let service = Service::of(platform, http)?;
+    let json = post_to(&service, http.timeout_ms, body, longest).await?;
+    Ok(service.without_secrets(json).await)
 }
 
-/// The same, to a service with its secrets looked up.
+/// The same, to a service with its secrets looked up, which its words may hold.
 pub async fn post_to<P: Platform>(
     service: &Service<'_, P>,
     timeout_ms: u64,
@@ -41,7 +43,7 @@ pub async fn post_to<P: Platform>(
     if read.len() > CHUNK_BYTES {
         platform.breathe().await;
     }
-    Ok(service.without_secrets(json_of(read)?).await)
+    json_of(read)
 }
 
 /// The JSON text of a body.

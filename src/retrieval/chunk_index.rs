@@ -156,9 +156,14 @@ impl<D: Database> ChunkIndex<D> {
         understood.is_behind = is_behind;
         let Some(set) = set else { return Ok(understood) };
         let end = question.floor_char_boundary(QUESTION_BYTES);
-        let inputs = [question.get(..end).unwrap_or(question)];
+        let (era, inputs) = (self.tables.era(), [question.get(..end).unwrap_or(question)]);
         let model = (set.model.as_str(), set.dimensions);
-        let asked = service.embed(platform, pace, &self.manner, model, &inputs, &|| true).await;
+        let may_repeat = || self.tables.era() == era;
+        let asked = service.embed(platform, pace, &self.manner, model, &inputs, &may_repeat).await;
+        // What comes after an erasure is nobody's.
+        if self.tables.era() != era {
+            return Ok(Understood::default());
+        }
         let vector = asked.and_then(|vectors| {
             let vector = vectors.into_iter().next().filter(|vector| !vector.bytes().is_empty());
             vector.ok_or(EmbeddingFailure::NoVectors)

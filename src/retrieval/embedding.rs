@@ -4,7 +4,9 @@
 //! service refuses is asked for in smaller batches, at last alone; a chunk that it refuses although it embeds
 //! other texts is shortened, and in the end left without a vector.
 
-use super::embedding_service::{BATCH_CHUNKS, EmbeddingFailure, EmbeddingService, Manner};
+use super::embedding_service::{
+    BATCH_CHUNKS, BATCH_NUMBERS, EmbeddingFailure, EmbeddingService, Manner,
+};
 use super::pace::Pace;
 use super::tables::{CHUNK_WORK, STEP_CHUNKS, Tables};
 use super::vector::Vector;
@@ -97,11 +99,13 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             return Ok(Ok(false));
         }
         let set = self.tables.step(self.era, || self.tables.vector_set(service.embeddings))?;
-        let chunks = self.tables.unembedded(&set, self.manner.batch.get(), BATCH_BYTES)?;
+        let most = self.manner.batch.get().min(BATCH_NUMBERS / set.dimensions.max(1));
+        let chunks = self.tables.unembedded(&set, most, BATCH_BYTES)?;
         if chunks.is_empty() {
             return Ok(Ok(false));
         }
-        let vectors = match self.vectors(service, &set, &chunks).await {
+        let most = self.manner.text.get();
+        let vectors = match self.vectors(service, &set, &chunks, most).await {
             Ok(vectors) => vectors,
             Err(failure) if !failure.may_be_the_texts() => return Ok(Err(failure)),
             Err(failure) => match self.smaller(service, &set, &chunks, failure).await {
@@ -117,24 +121,20 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         Ok(Ok(true))
     }
 
-    /// The vectors of a document's path and the text of a chunk.
+    /// The vectors of documents' paths and the texts of chunks, `most` bytes of each.
     async fn vectors(
         &mut self,
         service: &EmbeddingService<'_>,
         set: &VectorSet,
         chunks: &[Unembedded],
+        most: usize,
     ) -> Result<Vec<Vector>, EmbeddingFailure> {
-        let inputs: Vec<String> = chunks.iter().map(|chunk| self.input(chunk)).collect();
+        let inputs: Vec<String> = chunks.iter().map(|chunk| input(chunk, most)).collect();
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
         let model = (set.model.as_str(), set.dimensions);
         let Self { tables, era, platform, pace, manner } = self;
         let may_repeat = || tables.era() == *era;
         service.embed(*platform, pace, manner, model, &inputs, &may_repeat).await
-    }
-
-    fn input(&self, chunk: &Unembedded) -> String {
-        let end = chunk.text.floor_char_boundary(self.manner.text.get());
-        format!("{}\n{}", chunk.path, chunk.text.get(..end).unwrap_or(&chunk.text))
     }
 
     /// Sees to it that less is asked for, after the service refused some chunks. Returns no vector for one that
@@ -158,26 +158,26 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         {
             return Err(refused);
         }
-        // First as it is: the failure may have been a passing one.
-        let known = self.manner.text.get();
+        let known = chunk.text.len().min(self.manner.text.get());
         let mut bytes = known;
-        while bytes >= LEAST_BYTES {
-            // What was erased meanwhile is sent no more.
-            if self.tables.era() != self.era {
-                break;
-            }
-            self.manner.text.set(bytes);
-            match self.vectors(service, set, chunks).await {
-                Ok(vectors) => return Ok(Some(vectors)),
-                Err(failure) if !failure.may_be_the_texts() => {
-                    self.manner.text.set(known);
-                    return Err(failure);
+        // What was erased meanwhile is sent no more.
+        while self.tables.era() == self.era {
+            // The first time it is as long as before: the service may have been ill, and be well again.
+            match self.vectors(service, set, chunks, bytes).await {
+                Ok(vectors) => {
+                    if bytes < known {
+                        self.manner.text.set(bytes);
+                    }
+                    return Ok(Some(vectors));
                 }
-                Err(_) => bytes = chunk.text.len().min(bytes) / 2,
+                Err(failure) if !failure.may_be_the_texts() => return Err(failure),
+                Err(_) => bytes /= 2,
+            }
+            if bytes < LEAST_BYTES {
+                return Ok(Some(vec![Vector::none()]));
             }
         }
-        self.manner.text.set(known);
-        Ok(Some(vec![Vector::none()]))
+        Err(refused)
     }
 
     /// Deletes the vectors of models that no service is for.
@@ -194,4 +194,10 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         }
         Ok(())
     }
+}
+
+/// What is embedded of a chunk.
+fn input(chunk: &Unembedded, most: usize) -> String {
+    let end = chunk.text.floor_char_boundary(most);
+    format!("{}\n{}", chunk.path, chunk.text.get(..end).unwrap_or(&chunk.text))
 }

@@ -16,11 +16,13 @@ use crate::json::{first_member, for_each_element};
 use crate::outbound::{SecretHeaders, Service, ServiceFailure, address, post_to};
 use crate::ports::Platform;
 
-/// The longest response, in bytes: 128 vectors of 4,096 numbers, each in at most 24 characters.
-const MAX_RESPONSE_BYTES: usize = 16 << 20;
-
-/// The most chunks of a batch.
+/// The most chunks of a batch, and the most numbers of their vectors: an isolate may embed many workspaces at once,
+/// and has 128 MB for all.
 pub(super) const BATCH_CHUNKS: usize = 128;
+pub(super) const BATCH_NUMBERS: usize = 128 * 1024;
+
+/// The longest response, in bytes, each number in at most 32 characters.
+const MAX_RESPONSE_BYTES: usize = 32 * BATCH_NUMBERS;
 
 /// The nanoseconds in which a number of a response is read.
 const NUMBER_NS: usize = 50;
@@ -67,7 +69,9 @@ impl EmbeddingFailure {
     /// Whether fewer or shorter texts may help. Some services answer texts that are too long with 500.
     pub(super) fn may_be_the_texts(&self) -> bool {
         match self {
-            Self::Service(ServiceFailure::TimedOut(_) | ServiceFailure::NotJson)
+            Self::Service(
+                ServiceFailure::TimedOut(_) | ServiceFailure::NotJson | ServiceFailure::TooLarge(_),
+            )
             | Self::NoVectors => true,
             Self::Service(ServiceFailure::Status { status, .. }) => {
                 matches!(status, 400 | 413 | 422 | 500)
@@ -150,7 +154,9 @@ async fn vectors<F: AsyncFn()>(
     let mut items = Vec::new();
     let data = first_member(answer, "data").unwrap_or_default();
     let walked = for_each_element(data, |item| items.push(item));
-    walked.map_err(|_| EmbeddingFailure::NoVectors)?;
+    if walked.is_err() || items.len() != count {
+        return Err(EmbeddingFailure::NoVectors);
+    }
     let mut vectors: Vec<Option<Vector>> = Vec::new();
     vectors.resize_with(count, || None);
     for (place, item) in items.into_iter().enumerate() {

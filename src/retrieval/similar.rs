@@ -14,14 +14,16 @@ use super::vectors::ROW_CHUNKS;
 use crate::contract::Fault;
 use crate::ports::Database;
 
-/// The picoseconds of reading and multiplying a byte of a vector, and of reading a row besides.
+/// The picoseconds of reading and multiplying a byte of a vector, and the nanoseconds of reading a row besides.
 const BYTE_PS: usize = 400;
-const ROW_PS: usize = 1_500_000;
+const ROW_NS: usize = 1_500;
 
-/// The vectors of a span of chunks. The spans come in their order, and so do the rows.
+/// The vectors of a span of chunks. The spans come in their order, and so do the rows. One of another length, of a
+/// model that came to the number of the forgotten one, would be cut into vectors of chunks that are not its own.
 const NEAR: &str = "SELECT v.first_chunk AS id, v.vectors AS bytes
     FROM json_each(?) AS span CROSS JOIN vectors AS v ON v.vector_set = ?
         AND v.first_chunk BETWEEN span.value ->> 0 AND span.value ->> 1
+    WHERE length(v.vectors) = v.chunks * ?
     LIMIT ?";
 
 /// What a question means: its vector, among the vectors that it can be compared with.
@@ -123,18 +125,20 @@ impl<'s> Similar<'s> {
         (floor, end): (u64, u64),
     ) -> Result<(), Fault> {
         let Meaning { set, vector } = self.meaning;
-        let row_ps = ROW_PS + ROW_CHUNKS * vector.bytes().len() * BYTE_PS;
-        let rows = (SLICE * 1_000_000 / row_ps).max(1);
+        // Not in picoseconds: a slice has more of them than 32 bits count.
+        let row_ns = ROW_NS + ROW_CHUNKS * vector.bytes().len() * BYTE_PS / 1_000;
+        let rows = (SLICE * 1_000 / row_ns).max(1);
         // What is looked at again replaces what it gave.
         self.best.retain(|(_, id)| *id < floor || *id >= end);
         self.covered.retain(|[first, _]| *first < floor || *first >= end);
         let mut from = Some(floor);
         while let Some(first) = from {
-            pace.before(rows * row_ps / 1_000_000).await;
+            pace.before(rows * row_ns / 1_000).await;
             let spans = serde_json::to_string(&spans(selection, first, end));
             let spans = spans.map_err(|_| Fault::unwritable("A scope"))?;
             let (mut passed, mut next) = (0, first);
-            let parameters = [spans.into(), (*set).into(), rows.into()];
+            let length = vector.bytes().len();
+            let parameters = [spans.into(), (*set).into(), length.into(), rows.into()];
             tables.database.each_bytes(NEAR, &parameters, &mut |id, bytes| {
                 self.look_at(id, bytes);
                 (passed, next) = (passed + 1, id + 1);

@@ -143,7 +143,8 @@ fn the_alarm_comes_again_later_and_later_or_when_the_service_says() {
     assert_eq!(bed.rings_in("w"), Some(7_000));
     for (header, value, wait) in [
         ("retry-after", "90", 90_000),
-        ("retry-after-ms", "250", 250),
+        ("retry-after-ms", "1250", 1_250),
+        ("retry-after", "0", 1_000),
         ("retry-after", "86400", 600_000),
         ("retry-after", "soon", 7_000),
     ] {
