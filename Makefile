@@ -83,7 +83,8 @@ build-dev: setup build-dev/.complete build-playground/index.html ## the Worker a
 
 client: setup $(client)/dist/index.js ## the client in TypeScript, in clients/typescript/dist/
 
-check-catalog: $(if $(ONLINE),setup) ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services and MCP servers, ONLINE=mcp these alone
+check-catalog: $(if $(ONLINE),setup) ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services, embeddings and MCP servers, ONLINE=mcp these alone
+	@[ -x target/debug/check-catalog ] || echo 'make check-catalog: compiling the check, some minutes the first time' >&2
 	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
 	@$(if $(ONLINE),echo; node src/bin/check_services.mjs '$(FILE)' '$(ONLINE)')
 

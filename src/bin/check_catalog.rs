@@ -134,6 +134,7 @@ fn summary(file: &str, catalog: &Catalog) -> String {
         format!("  sessions start in {default} where their context names no mode\n"),
         line("server tools", catalog.server_tools().iter().map(|tool| tool.name.as_str())),
         line("MCP servers", catalog.mcp_servers()),
+        line("models of embeddings", catalog.embeddings().iter().map(|by| by.model.as_str())),
     ]
     .concat()
 }

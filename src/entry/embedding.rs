@@ -100,14 +100,22 @@ impl<D: Database> WorkspaceHost<D> {
         let deployment = source.deployment(platform)?;
         let service = EmbeddingService { embeddings, base_url: &deployment.base_url };
         let pace = &mut pace_of(platform);
-        let message =
-            "The embeddings could not be used; the chunks were found by their words alone.";
-        let warning = Warning::new(EMBEDDINGS_FAILED, message);
         let by = (catalog.embeddings(), service);
         let Understood { meaning, failure, is_behind } =
             self.index.understand(pace, platform, (&by.0, by.1), question).await?;
         // A workspace without chunks has none to find.
-        let is_missed = failure.is_some() || (meaning.is_none() && is_behind);
+        let by_words = failure.is_some() || (meaning.is_none() && is_behind);
+        let (code, message) = match failure.is_some() || self.alarm.rests(platform) {
+            true => (
+                EMBEDDINGS_FAILED,
+                "The embeddings could not be used; the chunks were found by their words alone.",
+            ),
+            false => (
+                "embeddings_pending",
+                "The workspace is being embedded; the chunks were found by their words alone.",
+            ),
+        };
+        let warning = by_words.then(|| Warning::new(code, message));
         if let Some(failure) = failure {
             platform.log(json!({
                 "event": "embedding_failed", "level": "error", "failure": failure,
@@ -116,7 +124,7 @@ impl<D: Database> WorkspaceHost<D> {
         if is_behind {
             self.embed_now(platform)?;
         }
-        Ok((meaning, is_missed.then_some(warning).into_iter().collect()))
+        Ok((meaning, warning.into_iter().collect()))
     }
 }
 

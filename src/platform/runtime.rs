@@ -148,13 +148,16 @@ impl Platform for Runtime {
     }
 
     fn log(&self, mut line: Value) {
-        if let (ObjectClass::Session, Some(members)) = (self.class, line.as_object_mut()) {
-            if let Some((tenant, session)) = self.tenant_and_id() {
+        if let Some(members) = line.as_object_mut() {
+            let kind = if self.class == ObjectClass::Session { "session" } else { "workspace" };
+            if let Some((tenant, id)) = self.tenant_and_id() {
                 members.insert("tenant".to_owned(), tenant.into());
-                members.insert("session".to_owned(), session.into());
+                members.insert(kind.to_owned(), id.into());
             }
-            members.insert("rows_read".to_owned(), self.rows.read.take().into());
-            members.insert("rows_written".to_owned(), self.rows.written.take().into());
+            if self.class == ObjectClass::Session {
+                members.insert("rows_read".to_owned(), self.rows.read.take().into());
+                members.insert("rows_written".to_owned(), self.rows.written.take().into());
+            }
         }
         write_line(&line);
     }

@@ -170,7 +170,7 @@ impl<D: Database> ChunkIndex<D> {
         });
         match vector {
             Ok(vector) => understood.meaning = Some(Meaning { set: set.id, vector }),
-            Err(failure) => understood.failure = Some(failure.to_string()),
+            Err(failure) => understood.failure = Some(format!("{}: {failure}", set.model)),
         }
         Ok(understood)
     }

@@ -75,15 +75,15 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(failed) => {
-                        failure.get_or_insert(failed);
+                        failure.get_or_insert((&service.embeddings.model, failed));
                         break;
                     }
                 }
             }
         }
-        if let Some(failure) = failure {
+        if let Some((model, failure)) = failure {
             let retry_after_ms = failure.retry_after_ms();
-            return Ok(Embedded::Failed { retry_after_ms, why: failure.to_string() });
+            return Ok(Embedded::Failed { retry_after_ms, why: format!("{model}: {failure}") });
         }
         self.forget_others(services).await?;
         Ok(Embedded::All)

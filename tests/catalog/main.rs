@@ -624,7 +624,7 @@ fn the_secrets_that_a_document_names_are_listed_even_if_the_rest_is_wrong() {
     wrong["AgentContexts"]["default"]["Retrieval"]["Http"]["Headers"]["X-Key"] = json!("${");
     wrong["AgentContexts"]["plain"]["ApiKeySecret"] = json!("sk-live-1");
     let added = ["/ServerTools/0/Http/Headers/A~1b ONE", "/ServerTools/0/Http/Headers/A~1b TWO"];
-    let rest = [right[3], added[0], added[1], right[4]];
+    let rest = [right[3], right[4], added[0], added[1], right[5]];
     assert_eq!(listed(&wrong.to_string()), [&right[..2], &rest[..]].concat());
     for text in ["", "[", "7", "{}", r#"{"AgentContexts":[],"ServerTools":{}}"#] {
         assert_eq!(listed(text), [""; 0], "{text}");

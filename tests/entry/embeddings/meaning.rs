@@ -18,7 +18,7 @@ fn a_question_in_other_words_finds_its_chunk_once_the_workspace_is_embedded() {
     assert_eq!((bed.world.embeddings.requests().len(), bed.rings_in("w")), (0, Some(0)));
     assert_eq!(counts(&bed), (3, Some(0)));
     let asked = json!({ "Query": "Which doctors bill?" });
-    assert_eq!(found(&bed, asked.clone()), (vec![], vec!["embeddings_failed".to_owned()]));
+    assert_eq!(found(&bed, asked.clone()), (vec![], vec!["embeddings_pending".to_owned()]));
 
     bed.ring_all("w");
     assert_eq!(counts(&bed), (3, Some(3)));
