@@ -11,7 +11,6 @@ use super::pace::Pace;
 use super::search::{Search, found};
 use super::similar::Meaning;
 use super::tables::Tables;
-use super::vector::Vector;
 use super::vectors::Serving;
 use super::writing::{Counts, Upserted, Writing};
 use crate::catalog::Embeddings;
@@ -167,9 +166,8 @@ impl<D: Database> ChunkIndex<D> {
         if self.tables.era() != era {
             return Ok(Understood { is_behind: false, ..understood });
         }
-        let is_one = |vector: &Vector| !vector.bytes().is_empty();
         let vector =
-            vectors.and_then(|all| all.into_iter().find(is_one).ok_or(EmbeddingFailure::NoVectors));
+            vectors.and_then(|all| all.into_iter().next().ok_or(EmbeddingFailure::NoVectors));
         match vector {
             Ok(vector) => understood.meaning = Some(Meaning { set: set.id, vector }),
             Err(failure) => understood.failure = Some(failure.to_string()),

@@ -173,6 +173,9 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
     /// Deletes the vectors of models that no service is for.
     async fn forget_others(&mut self, services: &[EmbeddingService<'_>]) -> Result<(), Fault> {
         let era = self.tables.era();
+        if !self.tables.exist()? {
+            return Ok(());
+        }
         for set in self.tables.vector_sets()? {
             let is_wanted = |service: &EmbeddingService<'_>| {
                 service.embeddings.makes(&set.model, set.dimensions)
