@@ -6,6 +6,7 @@
 use serde_json::json;
 
 use super::admission_context::ContextSource;
+use super::embedding_alarm::Changing;
 use super::workspace::WorkspaceHost;
 use crate::catalog::Catalog;
 use crate::contract::{Fault, Warning};
@@ -37,7 +38,9 @@ impl<D: Database> WorkspaceHost<D> {
         let (retry_after_ms, why) = match self.index.embed(pace, platform, &services).await {
             Ok(Embedded::All) => {
                 self.alarm.succeeded();
-                return Ok(());
+                // An instance that is lost meanwhile must not take the last alarm along.
+                let is_last = !self.alarm.is_changing();
+                return if is_last { Ok(()) } else { self.alarm.set(platform, interval_ms) };
             }
             Ok(Embedded::Some) => return self.alarm.set(platform, 0),
             Ok(Embedded::Failed { retry_after_ms, why }) => (retry_after_ms, why),
@@ -57,16 +60,16 @@ impl<D: Database> WorkspaceHost<D> {
         &self,
         platform: &P,
         source: &ContextSource,
-    ) -> Result<bool, Fault> {
+    ) -> Result<Option<Changing<'_>>, Fault> {
         // An index goes on without a catalog; the alarm waits for one.
         let catalog = source.catalog(platform).await;
         let is_wanted = catalog.map_or(true, |catalog| !catalog.embeddings().is_empty());
         if !is_wanted && !self.index.has_vectors()? {
-            return Ok(false);
+            return Ok(None);
         }
         let interval_ms = source.deployment(platform).unwrap_or_default().turn_alarm_ms;
         self.alarm.set(platform, interval_ms)?;
-        Ok(true)
+        Ok(Some(self.alarm.changing()))
     }
 
     /// Has the alarm ring at once.
@@ -97,16 +100,14 @@ impl<D: Database> WorkspaceHost<D> {
         let deployment = source.deployment(platform)?;
         let service = EmbeddingService { embeddings, base_url: &deployment.base_url };
         let pace = &mut pace_of(platform);
+        let message =
+            "The embeddings could not be used; the chunks were found by their words alone.";
+        let warning = Warning::new(EMBEDDINGS_FAILED, message);
         let by = (catalog.embeddings(), service);
         let Understood { meaning, failure, is_behind } =
             self.index.understand(pace, platform, (&by.0, by.1), question).await?;
-        let message =
-            "The embeddings could not be used; the chunks were found by their words alone.";
-        let mut warnings = Vec::new();
         // A workspace without chunks has none to find.
-        if failure.is_some() || (meaning.is_none() && is_behind) {
-            warnings.push(Warning::new(EMBEDDINGS_FAILED, message));
-        }
+        let is_missed = failure.is_some() || (meaning.is_none() && is_behind);
         if let Some(failure) = failure {
             platform.log(json!({
                 "event": "embedding_failed", "level": "error", "failure": failure,
@@ -115,7 +116,7 @@ impl<D: Database> WorkspaceHost<D> {
         if is_behind {
             self.embed_now(platform)?;
         }
-        Ok((meaning, warnings))
+        Ok((meaning, is_missed.then_some(warning).into_iter().collect()))
     }
 }
 

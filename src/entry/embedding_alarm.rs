@@ -22,6 +22,17 @@ pub(super) struct EmbeddingAlarm {
     rests_until: Cell<u64>,
     /// How often it has failed since it last embedded something.
     failures: Cell<u32>,
+    /// The requests that change documents at this moment.
+    changes: Cell<u32>,
+}
+
+/// Documents are being changed as long as this is there.
+pub(super) struct Changing<'a>(&'a EmbeddingAlarm);
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        self.0.changes.set(self.0.changes.get().saturating_sub(1));
+    }
 }
 
 impl EmbeddingAlarm {
@@ -33,6 +44,17 @@ impl EmbeddingAlarm {
             self.at.set(Some(at));
         }
         Ok(())
+    }
+
+    /// Notes that documents are being changed.
+    pub(super) fn changing(&self) -> Changing<'_> {
+        self.changes.set(self.changes.get().saturating_add(1));
+        Changing(self)
+    }
+
+    /// Whether documents are being changed: what is to be embedded is not all there.
+    pub(super) fn is_changing(&self) -> bool {
+        self.changes.get() > 0
     }
 
     /// Notes that it rang.

@@ -88,20 +88,20 @@ impl<D: Database> WorkspaceHost<D> {
         match route {
             WorkspaceRoute::Upsert => {
                 let documents = parse_documents(&body)?;
-                let will_embed = self.will_embed(platform, source).await?;
+                let changing = self.will_embed(platform, source).await?;
                 let documents = self.index.upsert(pace, &documents).await?;
-                if will_embed {
+                if changing.is_some() && documents.iter().any(|document| document.changed) {
                     self.embed_now(platform)?;
                 }
                 Ok(shown(&Named("Documents", documents)))
             }
             WorkspaceRoute::Remove(path, as_form) => {
-                let will_embed = self.will_embed(platform, source).await?;
+                let changing = self.will_embed(platform, source).await?;
                 let mut removed = self.index.remove(pace, &path).await?;
                 if let Some(path) = as_form.filter(|_| removed.documents == 0) {
                     removed = self.index.remove(pace, &path).await?;
                 }
-                if will_embed {
+                if changing.is_some() {
                     self.embed_now(platform)?;
                 }
                 Ok(shown(&removed))

@@ -36,7 +36,7 @@ pub struct ChunkIndex<D> {
 }
 
 /// What a search by meaning has to go by.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Understood {
     /// `None`: there are no vectors, or the service failed; words alone rank.
     pub meaning: Option<Meaning>,
@@ -135,12 +135,9 @@ impl<D: Database> ChunkIndex<D> {
     ) -> Result<Embedded, Fault> {
         let era = self.tables.era();
         let Self { tables, manner } = self;
-        let embedded = Embedder { tables, platform, pace, manner }.embed(services).await;
-        match embedded {
-            // Nothing is left to do, whatever the service said meanwhile.
-            _ if self.tables.era() != era => Ok(Embedded::All),
-            embedded => embedded,
-        }
+        let embedded = Embedder { tables, era, platform, pace, manner }.embed(services).await;
+        // What came after an erasure has an alarm of its own.
+        if self.tables.era() == era { embedded } else { Ok(Embedded::All) }
     }
 
     /// What a question means by the vectors that serve `service`; `wanted` are the catalog's services.
@@ -151,7 +148,7 @@ impl<D: Database> ChunkIndex<D> {
         (wanted, service): (&[&Embeddings], EmbeddingService<'_>),
         question: &str,
     ) -> Result<Understood, Fault> {
-        let mut understood = Understood { meaning: None, failure: None, is_behind: false };
+        let mut understood = Understood::default();
         if !self.tables.exist()? {
             return Ok(understood);
         }
@@ -159,15 +156,16 @@ impl<D: Database> ChunkIndex<D> {
         understood.is_behind = is_behind;
         let Some(set) = set else { return Ok(understood) };
         let end = question.floor_char_boundary(QUESTION_BYTES);
-        let inputs = [question.get(..end).unwrap_or(question)];
+        let (era, inputs) = (self.tables.era(), [question.get(..end).unwrap_or(question)]);
         let model = (set.model.as_str(), set.dimensions);
-        let era = self.tables.era();
-        let vectors = service.embed(platform, pace, &self.manner, model, &inputs).await;
+        let may_repeat = || self.tables.era() == era;
+        let asked = service.embed(platform, pace, &self.manner, model, &inputs, &may_repeat).await;
+        // What comes after an erasure is nobody's.
         if self.tables.era() != era {
-            return Ok(Understood { is_behind: false, ..understood });
+            return Ok(Understood::default());
         }
         let vector =
-            vectors.and_then(|all| all.into_iter().next().ok_or(EmbeddingFailure::NoVectors));
+            asked.and_then(|all| all.into_iter().next().ok_or(EmbeddingFailure::NoVectors));
         match vector {
             Ok(vector) => understood.meaning = Some(Meaning { set: set.id, vector }),
             Err(failure) => understood.failure = Some(failure.to_string()),

@@ -46,6 +46,8 @@ pub enum Embedded {
 /// The embedding of one workspace.
 pub(super) struct Embedder<'a, D, P, F> {
     pub(super) tables: &'a Tables<D>,
+    /// The era in which it began.
+    pub(super) era: u64,
     pub(super) platform: &'a P,
     pub(super) pace: &'a mut Pace<F>,
     pub(super) manner: &'a Manner,
@@ -93,11 +95,10 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         service: &EmbeddingService<'_>,
     ) -> Result<Result<bool, EmbeddingFailure>, Fault> {
         self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-        let era = self.tables.era();
-        if !self.tables.exist()? {
+        if self.tables.era() != self.era {
             return Ok(Ok(false));
         }
-        let set = self.tables.step(era, || self.tables.vector_set(service.embeddings))?;
+        let set = self.tables.step(self.era, || self.tables.vector_set(service.embeddings))?;
         let most = self.manner.batch.get().min(BATCH_NUMBERS / set.dimensions.max(1));
         let chunks = self.tables.unembedded(&set, most, BATCH_BYTES)?;
         if chunks.is_empty() {
@@ -114,8 +115,9 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             },
         };
         self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-        self.tables.step(era, || self.tables.keep_vectors(&set, &chunks, &vectors))?;
-        self.manner.batch.set((chunks.len() * 2).clamp(1, BATCH_CHUNKS));
+        self.tables.step(self.era, || self.tables.keep_vectors(&set, &chunks, &vectors))?;
+        let batch = self.manner.batch.get().max(chunks.len() * 2);
+        self.manner.batch.set(batch.min(BATCH_CHUNKS));
         Ok(Ok(true))
     }
 
@@ -130,7 +132,9 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         let inputs: Vec<String> = chunks.iter().map(|chunk| input(chunk, most)).collect();
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
         let model = (set.model.as_str(), set.dimensions);
-        service.embed(self.platform, self.pace, self.manner, model, &inputs).await
+        let Self { tables, era, platform, pace, manner } = self;
+        let may_repeat = || tables.era() == *era;
+        service.embed(*platform, pace, manner, model, &inputs, &may_repeat).await
     }
 
     /// Sees to it that less is asked for, after the service refused some chunks. Returns no vector for one that
@@ -147,12 +151,17 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             return Ok(None);
         };
         let model = (set.model.as_str(), set.dimensions);
-        if service.embed(self.platform, self.pace, self.manner, model, &[PROBE]).await.is_err() {
+        let Self { tables, era, platform, pace, manner } = self;
+        let is_there = || tables.era() == *era;
+        if !is_there()
+            || service.embed(*platform, pace, manner, model, &[PROBE], &is_there).await.is_err()
+        {
             return Err(refused);
         }
         let known = chunk.text.len().min(self.manner.text.get());
         let mut bytes = known;
-        loop {
+        // What was erased meanwhile is sent no more.
+        while self.tables.era() == self.era {
             // The first time it is as long as before: the service may have been ill, and be well again.
             match self.vectors(service, set, chunks, bytes).await {
                 Ok(vectors) => {
@@ -168,12 +177,12 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
                 return Ok(Some(vec![Vector::none()]));
             }
         }
+        Err(refused)
     }
 
     /// Deletes the vectors of models that no service is for.
     async fn forget_others(&mut self, services: &[EmbeddingService<'_>]) -> Result<(), Fault> {
-        let era = self.tables.era();
-        if !self.tables.exist()? {
+        if self.tables.era() != self.era {
             return Ok(());
         }
         for set in self.tables.vector_sets()? {
@@ -183,7 +192,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             let mut is_gone = services.iter().any(is_wanted);
             while !is_gone {
                 self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-                is_gone = self.tables.step(era, || self.tables.forget_set(set.id))?;
+                is_gone = self.tables.step(self.era, || self.tables.forget_set(set.id))?;
             }
         }
         Ok(())

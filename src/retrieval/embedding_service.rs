@@ -1,7 +1,7 @@
 //! A service that turns texts into vectors, by `POST {BaseUrl}/embeddings` (interface §7).
 //!
-//! Services differ in what they take: some refuse the members `dimensions` and `encoding_format`. So these go
-//! with the first request, and are left out for as long as the service refuses them.
+//! Services differ in what they take: some refuse the member `encoding_format`, some `dimensions` as well. So these
+//! go with the first request, and are left out where the service refuses them and its vectors fit without.
 
 use std::cell::{Cell, RefCell};
 
@@ -43,14 +43,14 @@ pub(super) struct Manner {
     pub(super) batch: Cell<usize>,
     /// The most bytes of a chunk's text.
     pub(super) text: Cell<usize>,
-    /// The models whose services refuse a request that says how vectors are to be written.
-    plain: RefCell<Vec<String>>,
+    /// The models, with their lengths, whose services refuse some members, and how many are left out for them.
+    left_out: RefCell<Vec<(String, usize, usize)>>,
 }
 
 impl Default for Manner {
     fn default() -> Self {
         let (batch, text) = (Cell::new(BATCH_CHUNKS), Cell::new(usize::MAX));
-        Self { batch, text, plain: RefCell::default() }
+        Self { batch, text, left_out: RefCell::default() }
     }
 }
 
@@ -90,7 +90,8 @@ impl EmbeddingFailure {
 }
 
 impl EmbeddingService<'_> {
-    /// The vectors of some texts by a model, in the order of the texts.
+    /// The vectors of some texts by a model, in the order of the texts. `may_repeat` says whether they may still be
+    /// sent in another form.
     pub(super) async fn embed<P: Platform, F: AsyncFn()>(
         &self,
         platform: &P,
@@ -98,26 +99,40 @@ impl EmbeddingService<'_> {
         manner: &Manner,
         (model, dimensions): (&str, usize),
         inputs: &[&str],
+        may_repeat: &dyn Fn() -> bool,
     ) -> Result<Vec<Vector>, EmbeddingFailure> {
         let service = self.service(platform)?;
-        let is_plain = manner.plain.borrow().iter().any(|known| known == model);
+        let is_known =
+            |(known, length, _): &&(String, usize, usize)| known == model && *length == dimensions;
+        let known = manner.left_out.borrow().iter().find(is_known).map_or(0, |known| known.2);
         let plain = json!({ "model": model, "input": inputs }).to_string();
-        let how = format!(r#","dimensions":{dimensions},"encoding_format":"base64"}}"#);
-        let whole = format!("{}{how}", plain.trim_end_matches('}'));
-        let mut tries = if is_plain { vec![plain] } else { vec![plain, whole] };
+        let mut left_out = known;
         let answer = loop {
-            let body = tries.pop().unwrap_or_default();
+            let members = match left_out {
+                0 => format!(r#","dimensions":{dimensions},"encoding_format":"base64"}}"#),
+                1 => format!(r#","dimensions":{dimensions}}}"#),
+                _ => "}".to_owned(),
+            };
+            let body = format!("{}{members}", plain.strip_suffix('}').unwrap_or_default());
             let answer =
                 post_to(&service, self.embeddings.timeout_ms, body, MAX_RESPONSE_BYTES).await;
             match answer {
-                Err(ServiceFailure::Status { status: 400 | 422, .. }) if !tries.is_empty() => {}
+                Err(ServiceFailure::Status { status: 400 | 422, .. })
+                    if left_out < 2 && may_repeat() =>
+                {
+                    left_out += 1;
+                }
                 answer => break answer?,
             }
         };
-        if tries.is_empty() && !is_plain {
-            manner.plain.borrow_mut().push(model.to_owned());
+        let vectors = vectors(pace, &answer, dimensions, inputs.len()).await?;
+        // After a refusal that had another reason they would have the model's own length from now on.
+        if left_out > known {
+            let mut all = manner.left_out.borrow_mut();
+            all.retain(|known| !is_known(&known));
+            all.push((model.to_owned(), dimensions, left_out));
         }
-        vectors(pace, &answer, dimensions, inputs.len()).await
+        Ok(vectors)
     }
 
     fn service<'p, P: Platform>(&self, platform: &'p P) -> Result<Service<'p, P>, ServiceFailure> {

@@ -109,12 +109,13 @@ mod tests {
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published version, runs of white space as one space.
-    const PUBLISHED: [&str; 5] = [
+    const PUBLISHED: [&str; 6] = [
         "0a8b1431d5b0c13fe636b3e7c62d1a0e087ce55015f936454d76275e320cd44a",
         "db696beab74ed1ce61d375fce5f012d9eaabadfbcff75b2975d58bc70cce590d",
         "6f9e3a37c1269a9cb550c7c9ed6ff9372a7b27d8d439c9a2c927b2a9f81eddd1",
         "eba34971e02f7ca3dfdc3113473aaecca398dd4cd60e680c97d001d10f4d116a",
         "90ecd5a0eb72caee5a53eadff58e42d84a3103f67f78de53246f4bdc91381c36",
+        "6eba5f57ae79ea9ac809fccafa36457788628bb6660f1e04ad7912881eb6ab27",
     ];
 
     #[test]

@@ -53,7 +53,7 @@ pub(super) async fn found<D: Database, F: AsyncFn()>(
     pace: &mut Pace<F>,
     search: Search<'_>,
 ) -> Result<Vec<Chunk>, Fault> {
-    let terms = match_expression(search.query).unwrap_or_else(String::new);
+    let terms = match_expression(search.query).unwrap_or_default();
     if (terms.is_empty() && search.meaning.is_none()) || !tables.exist()? {
         return Ok(Vec::new());
     }

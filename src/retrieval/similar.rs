@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use super::pace::{Pace, SLICE};
 use super::scope::Selection;
-use super::spans::Span;
+use super::spans::{Span, Spans};
 use super::tables::Tables;
 use super::vector::Vector;
 use super::vectors::ROW_CHUNKS;
@@ -57,9 +57,9 @@ impl<'s> Similar<'s> {
 
     /// Looks at the vectors of chunks from `first` on.
     fn look_at(&mut self, first: u64, stored: &[u8]) {
-        let mut next = first;
+        let mut last = first;
         for (id, similarity) in (first..).zip(self.meaning.vector.similarities(stored)) {
-            next = id + 1;
+            last = id;
             let similarity = Reverse(similarity);
             // What is behind the last one that is kept has no place.
             if self.best.get(self.most).is_some_and(|(last, _)| similarity >= *last) {
@@ -71,7 +71,7 @@ impl<'s> Similar<'s> {
                 self.keep(self.most + 1);
             }
         }
-        self.covered.push([first, next]);
+        self.covered.push([first, last]);
     }
 
     /// Keeps so many of the nearest, in their order.
@@ -97,14 +97,12 @@ impl<'s> Similar<'s> {
             worth = words.get(place).map_or(worth - worth / 32, |(score, _)| score.0);
             near.push((worth, *id));
         }
+        let covered = Spans::of(self.covered.clone());
         let mut fused = Ranked::new();
         for (Reverse(by_words), id) in words {
-            let place = near.iter().find(|(_, near)| near == id);
-            let is_covered =
-                || self.covered.iter().any(|[first, next]| (*first..*next).contains(id));
-            let by_meaning = match place {
+            let by_meaning = match near.iter().find(|(_, near)| near == id) {
                 Some((worth, _)) => *worth,
-                None if is_covered() => 0,
+                None if covered.covers(*id) => 0,
                 None => *by_words,
             };
             fused.push((Reverse(weighed(*by_words, by_meaning)), *id));

@@ -28,6 +28,12 @@ impl Spans {
         self.0.first().map(|[first, _]| *first)
     }
 
+    /// Whether one of the spans holds the id.
+    pub(super) fn covers(&self, id: u64) -> bool {
+        let at = self.0.partition_point(|[_, last]| *last < id);
+        self.0.get(at).is_some_and(|[first, _]| *first <= id)
+    }
+
     fn holds(&self, span: &Span) -> bool {
         self.0.binary_search(span).is_ok()
     }

@@ -17,7 +17,7 @@ impl Vector {
     pub(super) fn of(numbers: &[f32]) -> Self {
         let largest = numbers.iter().fold(0_f32, |most, number| most.max(number.abs()));
         let scale = 127.0 / largest;
-        if !scale.is_finite() || !numbers.iter().all(|number| number.is_finite()) {
+        if !scale.is_normal() || !numbers.iter().all(|number| number.is_finite()) {
             return Self::none();
         }
         let mut bytes = vec![0; HEAD];

@@ -46,7 +46,7 @@ fn only_the_reasoner_names_composition_the_model_call_and_the_tools() {
 
 #[test]
 fn one_folder_calls_the_model_service_and_one_file_of_the_reasoner_calls_that() {
-    assert_eq!(folders_that(|file| file.text.contains("/responses\"")), ["llm_call"]);
+    assert_eq!(folders_that(|file| file.text.contains("[\"responses\"")), ["llm_call"]);
     assert_eq!(
         folders_that(|file| file.code.contains(".send(") && file.folder() != "platform"),
         ["llm_call", "outbound"]

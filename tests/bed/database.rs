@@ -211,10 +211,17 @@ impl Database for SqliteDatabase {
         let mut prepared = self.disk.connection.prepare_cached(statement).map_err(fault)?;
         let bound: Vec<types::Value> = parameters.iter().map(bound).collect();
         let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
+        let mut passed = 0;
         while let Some(row) = rows.next().map_err(fault)? {
             let id: i64 = row.get(0).map_err(fault)?;
             each(id.unsigned_abs(), row.get_ref(1).unwrap().as_blob().unwrap());
+            passed += 1;
         }
+        self.disk.rows_returned.set(self.disk.rows_returned.get() + passed);
+        let mut statements = self.disk.statements.borrow_mut();
+        let seen = statements.entry(statement.to_owned()).or_default();
+        seen.runs += 1;
+        seen.most_rows = seen.most_rows.max(passed);
         Ok(())
     }
 

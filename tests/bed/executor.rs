@@ -126,7 +126,8 @@ impl Executor {
         true
     }
 
-    fn number(&self) -> u64 {
+    /// A number that was never given before.
+    pub fn number(&self) -> u64 {
         self.numbers.set(self.numbers.get() + 1);
         self.numbers.get()
     }

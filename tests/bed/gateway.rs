@@ -97,7 +97,7 @@ impl Gateway for TestGateway {
             }
             (ObjectClass::Workspace, name) => {
                 let workspace = self.world.workspace(name);
-                let response = workspace.response(&self.platform, &self.source, &head, body).await;
+                let response = workspace.response(&self.world, &self.source, &head, body).await?;
                 response.map_stream(|never| match never {})
             }
         }

@@ -8,6 +8,7 @@
 mod catalog;
 mod conversation;
 mod database;
+mod embeddings_service;
 mod executor;
 mod gateway;
 mod instance;
@@ -25,9 +26,11 @@ mod session;
 mod streams;
 mod told;
 mod tool_service;
+mod workspace;
 
 pub use conversation::{Conversation, Said};
 pub use database::{Disk, Statement};
+pub use embeddings_service::{EmbeddingsFault, EmbeddingsRequest, EmbeddingsService, embedding};
 pub use executor::Random;
 pub use instance::Crash;
 pub use lone_step::LoneStep;
@@ -45,3 +48,4 @@ pub use scripted_service::{HttpReply, Piece};
 pub use session::{Bed, Heard, Pending};
 pub use streams::{Exchange, own_streams, recorded_exchanges};
 pub use tool_service::ToolAnswer;
+pub use workspace::Workspace;

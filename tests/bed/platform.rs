@@ -6,13 +6,13 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::rc::Rc;
 
-use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead, WorkspaceHost};
+use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead};
 use aptix_edge::ports::{
     FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, ObjectQuestion,
     Platform, RequestBody, ResponseBody, storage_failed,
 };
 
-use super::database::{Disk, SqliteDatabase};
+use super::embeddings_service::EmbeddingsService;
 use super::executor::{Executor, Random};
 use super::instance::Instance;
 use super::mcp_service::McpService;
@@ -22,6 +22,7 @@ use super::reply::{Connection, Reply};
 use super::scripted_service::{HttpReply, Piece, ScriptedService};
 use super::told::Told;
 use super::tool_service::{ToolAnswer, ToolService};
+use super::workspace::Workspace;
 
 /// Gives the reply to a request to any service; `None` when there is none, for as long as the caller waits.
 pub type Player = dyn Fn(&HttpRequest) -> Option<Result<HttpReply, HttpFault>>;
@@ -41,6 +42,8 @@ pub struct World {
     pub tools: ToolService,
     /// The server behind every URL with the path `/mcp`.
     pub mcp: McpService,
+    /// The service behind every URL whose path ends in `/embeddings`.
+    pub embeddings: EmbeddingsService,
     /// The tenant of the session.
     pub tenant: Cell<&'static str>,
     /// The files of server tools, by key.
@@ -55,11 +58,11 @@ pub struct World {
     /// The operator's catalog.
     pub catalog: RefCell<KeptCatalog>,
     /// The objects of all workspaces that were used, by name.
-    pub workspaces: RefCell<BTreeMap<String, Rc<WorkspaceHost<SqliteDatabase>>>>,
+    pub workspaces: RefCell<BTreeMap<String, Rc<Workspace>>>,
     /// Requests from sessions to workspaces fail.
     pub workspaces_fail: Cell<bool>,
     /// The time of the session's next alarm.
-    pub alarm_at: Cell<Option<u64>>,
+    pub alarm_at: Rc<Cell<Option<u64>>>,
     /// Setting an alarm fails.
     pub alarm_fails: Cell<bool>,
     /// The values of the deployment's secrets and variables.
@@ -91,6 +94,8 @@ pub struct Rate {
 pub struct TestPlatform {
     world: Rc<World>,
     instance: Rc<Instance>,
+    /// The time of its object's next alarm.
+    alarm_at: Rc<Cell<Option<u64>>>,
 }
 
 /// A response body, with the chunks that are still to come.
@@ -140,6 +145,7 @@ impl World {
             model_calls: RefCell::default(),
             tools: ToolService::default(),
             mcp: McpService::default(),
+            embeddings: EmbeddingsService::default(),
             tenant: Cell::new("local"),
             files: RefCell::default(),
             page_files: RefCell::default(),
@@ -149,7 +155,7 @@ impl World {
             catalog: RefCell::new(KeptCatalog::NoPlace),
             workspaces: RefCell::default(),
             workspaces_fail: Cell::new(false),
-            alarm_at: Cell::new(None),
+            alarm_at: Rc::default(),
             alarm_fails: Cell::new(false),
             piece_bytes: Cell::new(256 * 1024),
             pieces: Cell::new(0),
@@ -160,13 +166,9 @@ impl World {
     }
 
     /// The object of the workspace `name`.
-    pub fn workspace(self: &Rc<Self>, name: &str) -> Rc<WorkspaceHost<SqliteDatabase>> {
+    pub fn workspace(&self, name: &str) -> Rc<Workspace> {
         let mut workspaces = self.workspaces.borrow_mut();
-        let host = workspaces.entry(name.to_owned()).or_insert_with(|| {
-            let instance = Instance::new(0, None, Rc::clone(&self.executor));
-            Rc::new(WorkspaceHost::new(SqliteDatabase::new(Disk::new(), instance)))
-        });
-        Rc::clone(host)
+        Rc::clone(workspaces.entry(name.to_owned()).or_insert_with(|| Rc::new(Workspace::new())))
     }
 
     /// Panics when a step that is tested alone does `what`.
@@ -190,7 +192,17 @@ impl World {
 
 impl TestPlatform {
     pub fn new(world: Rc<World>, instance: Rc<Instance>) -> Self {
-        Self { world, instance }
+        let alarm_at = Rc::clone(&world.alarm_at);
+        Self::with_alarm(world, instance, alarm_at)
+    }
+
+    /// The view of an object that has an alarm of its own.
+    pub fn with_alarm(
+        world: Rc<World>,
+        instance: Rc<Instance>,
+        alarm_at: Rc<Cell<Option<u64>>>,
+    ) -> Self {
+        Self { world, instance, alarm_at }
     }
 
     async fn ask_model(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
@@ -369,6 +381,14 @@ impl Platform for TestPlatform {
                 None => std::future::pending().await,
             };
         }
+        if path.ends_with("/embeddings") {
+            let reply = self.world.embeddings.take(&request);
+            self.pause().await;
+            return match reply {
+                Some(reply) => Ok(self.http_response(reply?, None).await),
+                None => std::future::pending().await,
+            };
+        }
         if !path.contains("/responses") {
             return self.ask_tool(&request.body).await;
         }
@@ -394,9 +414,9 @@ impl Platform for TestPlatform {
         let url = format!("https://object{}", question.path());
         let head = RequestHead { method: "POST", url: &url, header: &|_| None };
         let (source, body) = (ContextSource::default(), ready(Ok(search.into_bytes())));
-        let response: Pin<Box<dyn Future<Output = PlainResponse> + '_>> =
-            Box::pin(workspace.response(self, &source, &head, body));
-        match response.await.body {
+        let response: Pin<Box<dyn Future<Output = Result<PlainResponse, HttpFault>> + '_>> =
+            Box::pin(workspace.response(&self.world, &source, &head, body));
+        match response.await?.body {
             Body::Json(text) => Ok(text.to_string()),
             Body::Empty | Body::Stream(_) => Err(HttpFault("the index says nothing".to_owned())),
         }
@@ -452,20 +472,22 @@ impl Platform for TestPlatform {
     }
 
     fn set_alarm(&self, at_ms: u64) -> Result<(), aptix_edge::contract::Fault> {
-        if self.world.alarm_fails.get() {
+        if self.world.alarm_fails.get() || !self.instance.alive() {
             return Err(storage_failed());
         }
-        self.world.alarm_at.set(Some(at_ms));
+        self.alarm_at.set(Some(at_ms));
         Ok(())
     }
 
     async fn free_storage(&self) -> Result<(), aptix_edge::contract::Fault> {
-        // An erased session has no rows left; the alarm goes, too.
-        self.world.alarm_at.set(None);
+        // What is erased has no rows left; the alarm goes, too.
+        self.alarm_at.set(None);
         Ok(())
     }
 
-    async fn idle(&self) {}
+    async fn idle(&self) {
+        self.pause().await;
+    }
 
     async fn breathe(&self) {}
 

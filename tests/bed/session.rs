@@ -18,6 +18,7 @@ use super::instance::{Crash, Instance};
 use super::platform::{TestPlatform, World};
 use super::reply::Reply;
 use super::scripted_service::Piece;
+use super::workspace::{FIRST_INSTANCE, Workspace};
 
 /// Where clients reach the deployment, unless they send another `Host`.
 pub const HOST: &str = "edge.localhost";
@@ -263,6 +264,52 @@ impl Bed {
         }))
     }
 
+    /// The object of a workspace.
+    pub fn workspace(&self, id: &str) -> Rc<Workspace> {
+        self.world.workspace(&format!("{}/{id}", self.world.tenant.get()))
+    }
+
+    /// Ends a workspace's instance; the next one ends at `crash`.
+    pub fn restart_workspace(&self, id: &str, crash: Option<Crash>) {
+        self.workspace(id).restart_to_crash(&self.world, crash);
+    }
+
+    /// The milliseconds until a workspace's alarm rings.
+    pub fn rings_in(&self, id: &str) -> Option<u64> {
+        let at = self.workspace(id).rings_at(&self.world);
+        at.map(|at| at.saturating_sub(self.world.executor.now_ms()))
+    }
+
+    /// Rings the alarms of workspaces that are due, and starts their work.
+    pub fn ring_due(&self) {
+        let workspaces: Vec<_> = self.world.workspaces.borrow().values().cloned().collect();
+        for workspace in workspaces {
+            let at = workspace.rings_at(&self.world);
+            if at.is_some_and(|at| at <= self.world.executor.now_ms()) {
+                workspace.ring(&self.world, Rc::clone(&self.settings.borrow().1));
+            }
+        }
+    }
+
+    /// Waits for a workspace's alarm, and until its work is done; false when none is set.
+    pub fn ring(&self, id: &str) -> bool {
+        let Some(wait_ms) = self.rings_in(id) else { return false };
+        self.world.executor.set_now_ms(self.world.executor.now_ms() + wait_ms);
+        self.ring_due();
+        self.settle();
+        true
+    }
+
+    /// Does everything that the alarms of a workspace are for.
+    pub fn ring_all(&self, id: &str) {
+        for _ in 0..1_000 {
+            if !self.ring(id) {
+                return;
+            }
+        }
+        panic!("the alarm rings for ever");
+    }
+
     /// `GET …/turns/{TurnId}`
     pub fn turn(&self, turn: &str) -> Heard {
         self.asked("GET", &format!("/sessions/s/turns/{turn}"), "")
@@ -362,7 +409,9 @@ impl Bed {
             let life = self.life.borrow();
             (life.0.number, life.0.alive())
         };
-        self.world.executor.step(move_clock, |instance| instance == number && alive && self.alive())
+        self.world.executor.step(move_clock, |instance| {
+            instance >= FIRST_INSTANCE || instance == number && alive && self.alive()
+        })
     }
 
     /// Asserts that the model service refused no request as invalid.

@@ -31,9 +31,9 @@ const [words, both] = [await measured(null), await measured(DIMENSIONS)];
 const row = (what, of) => console.log(`| ${what} | ${of(words)} | ${of(both)} |`);
 console.log(`| ${both.counts.Chunks.toLocaleString('en')} chunks, ${megabytes(both).toFixed(1)} MB, in workerd | words | with vectors of ${DIMENSIONS.toLocaleString('en')} numbers |`);
 console.log('|---|---|---|');
-row('processor time of a search', ({ searching }) => `${searching.cpu.toFixed(1)} ms`);
-row('… of it, of any request (`GET /health`)', ({ any }) => `${any.toFixed(1)} ms`);
-row('a search, median', ({ searching }) => `${searching.median.toFixed(1)} ms`);
+row('processor time of a search, median', ({ searching }) => `${searching.cpu.toFixed(1)} ms`);
+row('… by the clock', ({ searching }) => `${searching.wall.toFixed(1)} ms`);
+row('processor time in a workspace of one document', ({ least }) => `${least.cpu.toFixed(1)} ms`);
 row('indexing, to the last vector, by processor time', (each) => `${(megabytes(each) / each.indexing.cpu * 1000).toFixed(1)} MB/s`);
 row('… by the clock', (each) => `${(megabytes(each) / each.indexing.wall * 1000).toFixed(1)} MB/s`);
 row('requests to the embeddings service', ({ requests }) => String(requests));
@@ -70,10 +70,11 @@ async function measured(dimensions) {
     const indexing = cost();
     const sizes = `SELECT page_count * page_size AS bytes, (SELECT COUNT(*) FROM vectors) AS rows FROM pragma_page_count, pragma_page_size`;
     const [stored] = await rig.rowsOf('WorkspaceIndex', 'vectors', sizes);
-    const searching = await searches(rig);
-    const health = costFrom(rig);
-    for (let times = 0; times < 100; times += 1) await rig.get('/health');
-    return { indexing, counts: await counts(), requests, stored, searching, any: health().cpu / 100 };
+    const searching = await searches(rig, 'large');
+    resultOf(await rig.request('PUT', '/workspaces/small/documents', { body: { Documents: [{ Path: 'a.md', Contents: 'A word.' }] } }));
+    const isReady = async () => dimensions === null || resultOf(await rig.get('/workspaces/small')).EmbeddedChunks === 1;
+    await eventually(isReady, 'the document is embedded');
+    return { indexing, counts: await counts(), requests, stored, searching, least: await searches(rig, 'small') };
   } finally {
     await rig.dispose();
   }
@@ -94,20 +95,20 @@ async function putAll(rig) {
   }
 }
 
-/** A search's processor time, the mean of all, and its time by the clock, the median. */
-async function searches(rig) {
-  const ask = (Query) => rig.request('POST', '/workspaces/large/search', { body: { Query } }).then(resultOf);
+/** A search's processor time and its time by the clock, the medians. */
+async function searches(rig, workspace) {
+  const ask = (Query) => rig.request('POST', `/workspaces/${workspace}/search`, { body: { Query } }).then(resultOf);
   await ask(QUESTIONS[0]);
-  const cost = costFrom(rig);
-  const times = [];
+  const costs = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const question of QUESTIONS) {
-      const from = performance.now();
+      const cost = costFrom(rig);
       await ask(question);
-      times.push(performance.now() - from);
+      costs.push(cost());
     }
   }
-  return { cpu: cost().cpu / times.length, median: times.sort((one, other) => one - other)[times.length >> 1] };
+  const median = (times) => times.sort((one, other) => one - other)[times.length >> 1];
+  return { cpu: median(costs.map(({ cpu }) => cpu)), wall: median(costs.map(({ wall }) => wall)) };
 }
 
 /** `{cpu, wall}` since the call, in ms. */

@@ -86,13 +86,13 @@ async function lived(rig, model, seed, met) {
     waiting.push(outcome);
   };
   const context = random.oneIn(2) ? { AgentContextId: 'service', ConversationContextId: 'service' } : {};
+  const aborting = (method, more = '') => model.aborting(`m${seed}`, () => rig.request(method, `/sessions/${SessionId}${more}`));
   let turns = 0;
   const act = async () => {
     const TurnId = `t${1 + random.below(Math.max(turns, 1))}`;
     switch (random.below(8)) {
       case 0:
-        model.aborting(`m${seed}`);
-        return send(rig.request('POST', `/sessions/${SessionId}/turns/${TurnId}/cancel`));
+        return send(aborting('POST', `/turns/${TurnId}/cancel`));
       case 1:
         return send(rig.get(`/sessions/${SessionId}/turns/${TurnId}/stream`));
       case 2:
@@ -116,8 +116,7 @@ async function lived(rig, model, seed, met) {
     await pause(random.below(random.of([2, 40, 150])));
   }
   const sentBefore = Array.from({ length: turns }, (_, at) => at + 1).filter((turn) => model.heard.has(`m${seed}-${turn}`));
-  model.aborting(`m${seed}`);
-  const erased = await rig.request('DELETE', `/sessions/${SessionId}`);
+  const erased = await aborting('DELETE');
   const erasedAt = performance.now();
   assert.ok([200, 404].includes(erased.status), `seed ${seed}: ${erased.text}`);
   count(met, `DELETE ${erased.status}`);
@@ -132,8 +131,7 @@ async function lived(rig, model, seed, met) {
     assert.ok(model.heard.get(`m${seed}-${turn}`) <= erasedAt, `seed ${seed}: turn ${turn} went on after the receipt`);
   }
   // What the Worker received after the erasure began the session anew, and all that has ended by now.
-  if (kept.length > 0) model.aborting(`m${seed}`);
-  const anew = kept.length > 0 ? await rig.request('DELETE', `/sessions/${SessionId}`) : erased;
+  const anew = kept.length > 0 ? await aborting('DELETE') : erased;
   count(met, kept.length > 0 ? 'begun anew' : 'gone');
   return anew.json.Result?.StoredResponses ?? { Pending: 0, Refused: 0 };
 }

@@ -26,7 +26,7 @@ export const spoken = (marker, outputs) => `To ${marker}: ${outputs.map((output)
 export class RememberingModel {
   /** What it stores, by id: the marker, and when `response.created` was sent. */
   stored = new Map();
-  /** When a cancellation or an erasure was sent that concerns a marker, by the marker up to its dash. */
+  /** The cancellations and erasures that concern a marker, `{sentAt, answeredAt}`, by the marker up to its dash. */
   #aborts = new Map();
   /** Requests that the strict rules refused, one line each. */
   refusals = [];
@@ -38,8 +38,8 @@ export class RememberingModel {
   slowMs = 20;
   longMs = 500;
   /**
-   * A response's id may be known to nobody when its turn was cancelled or erased within this time after
-   * `response.created` was sent, or so long before it that the request was still on its way, in ms.
+   * A response's id may be known to nobody when `response.created` was sent at most this long before a cancellation or an
+   * erasure was, so that nobody had read it, or this long after that was answered, its call being still open; in ms.
    */
   readMs = 250;
   underWayMs = 1000;
@@ -71,15 +71,20 @@ export class RememberingModel {
   get leftovers() {
     const isKnown = ({ marker, createdAt }) => {
       const aborts = this.#aborts.get(marker.split('-')[0]) ?? [];
-      return !aborts.some((at) => at > createdAt - this.underWayMs && at < createdAt + this.readMs);
+      return !aborts.some(({ sentAt, answeredAt }) => createdAt > sentAt - this.readMs && createdAt < answeredAt + this.underWayMs);
     };
     return [...this.stored].filter(([, record]) => isKnown(record)).map(([id]) => id);
   }
 
-  /** Takes note of a cancellation or an erasure that is about to be sent. `whose` is the part of markers before the dash. */
-  aborting(whose) {
-    if (!this.#aborts.has(whose)) this.#aborts.set(whose, []);
-    this.#aborts.get(whose).push(performance.now());
+  /** Has `ask` send a cancellation or an erasure, and takes note of it. `whose` is the part of markers before the dash. */
+  async aborting(whose, ask) {
+    const abort = { sentAt: performance.now(), answeredAt: Infinity };
+    this.#aborts.set(whose, [...(this.#aborts.get(whose) ?? []), abort]);
+    try {
+      return await ask();
+    } finally {
+      abort.answeredAt = performance.now();
+    }
   }
 
   /** Takes note of the marker in an instruction. */

@@ -13,6 +13,7 @@ mod bodies;
 mod callers;
 mod catalogs;
 mod downloads;
+mod embeddings;
 mod openapi;
 mod playground;
 mod published_rules;

@@ -60,8 +60,7 @@ export class Client {
 
   /** Erases the session, if there is one. */
   async erase() {
-    this.#model.aborting(this.#session);
-    const erased = await this.#ask('DELETE', `/sessions/${this.#session}`);
+    const erased = await this.#model.aborting(this.#session, () => this.#ask('DELETE', `/sessions/${this.#session}`));
     assert.equal(erased.status, this.#ended.size > 0 ? 200 : 404, erased.text);
     if (erased.status === 200) {
       assert.equal(erased.json.Result.Turns, this.#ended.size, erased.text);
@@ -184,8 +183,8 @@ export class Client {
     const running = this.#outcomeOf(turn);
     running.catch(() => {});
     await pause(this.#random.below(this.#random.of([5, 60, 300])));
-    this.#model.aborting(this.#session);
-    const cancelled = await this.#ask('POST', `/sessions/${turn.SessionId}/turns/${turn.TurnId}/cancel`);
+    const path = `/sessions/${turn.SessionId}/turns/${turn.TurnId}/cancel`;
+    const cancelled = await this.#model.aborting(this.#session, () => this.#ask('POST', path));
     const outcome = await running;
     if (cancelled.status === 404) {
       // The cancellation was received first.

@@ -12,7 +12,7 @@ use super::server::{
 const MODERN: &str = "2026-07-28";
 
 fn status<T>(status: u16) -> Result<T, McpFailure> {
-    Err(ServiceFailure::Status(status).into())
+    Err(ServiceFailure::Status { status, retry_after_ms: None }.into())
 }
 
 #[test]

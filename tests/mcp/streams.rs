@@ -243,7 +243,10 @@ fn a_redirect_is_followed_with_the_body_on_the_same_origin_only() {
         assert_eq!(server.sent().len(), 1);
     }
     let mut server = Server::known("modern", [HttpReply::new(302, "").with("location", "/x")]);
-    assert_eq!(server.call("{}"), Err(ServiceFailure::Status(302).into()));
+    assert_eq!(
+        server.call("{}"),
+        Err(ServiceFailure::Status { status: 302, retry_after_ms: None }.into())
+    );
     assert_eq!(header(&server.sent()[0], "Mcp-Name").as_deref(), Some("add"));
 }
 

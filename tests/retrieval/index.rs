@@ -82,12 +82,13 @@ fn what_a_long_line_holds_at_its_end_is_indexed_again_when_it_changes() {
 }
 
 /// The same index in the form of each published version, oldest first.
-const VERSIONS: [&str; 5] = [
+const VERSIONS: [&str; 6] = [
     include_str!("../fixtures/storage/index_version_1.sql"),
     include_str!("../fixtures/storage/index_version_2.sql"),
     include_str!("../fixtures/storage/index_version_3.sql"),
     include_str!("../fixtures/storage/index_version_4.sql"),
     include_str!("../fixtures/storage/index_version_5.sql"),
+    include_str!("../fixtures/storage/index_version_6.sql"),
 ];
 
 /// Every column of every table.

@@ -61,6 +61,10 @@ fn called_with(step: &LoneStep, arguments: &str) -> Result<String, Failure> {
 }
 
 /// The service gave no usable response.
+fn status(status: u16) -> ServiceFailure {
+    ServiceFailure::Status { status, retry_after_ms: None }
+}
+
 fn failed<T>(failure: ServiceFailure) -> Result<T, Failure> {
     Err(of_the_tool(failure))
 }
@@ -126,7 +130,7 @@ fn a_tool_that_shows_its_secret_shows_it_to_nobody() {
     assert_eq!(result_from(HttpReply::new(200, echo)).as_deref(), Ok(clean));
     // Words of a tool that fails are no part of the failure.
     let failing = HttpReply::new(500, echo).with("location", "/sk-tool");
-    assert_eq!(result_from(failing), failed(ServiceFailure::Status(500)));
+    assert_eq!(result_from(failing), failed(status(500)));
     let malformed = r#"{"Files":[{"sk-tool":1,"Name":"sk-tool"}]}"#;
     let Err(Failure::OfTheTool(why)) = result_from(HttpReply::new(200, malformed)) else {
         panic!("a file without contents")
@@ -163,7 +167,7 @@ fn a_redirect_to_elsewhere_in_circles_or_to_a_get_is_not_followed() {
         (elsewhere, ServiceFailure::RedirectedAway, 1),
         (HttpReply::new(307, ""), ServiceFailure::RedirectedAway, 1),
         (circle, ServiceFailure::Unreachable, 4),
-        (found, ServiceFailure::Status(302), 1),
+        (found, status(302), 1),
     ] {
         let step = service_with(std::iter::repeat_n(reply, 9));
         assert_eq!(called_with(&step, "{}"), failed(failure));
@@ -236,8 +240,8 @@ fn only_json_under_a_success_status_is_a_result() {
         (HttpReply::new(200, "{} {}"), ServiceFailure::NotJson),
         (latin, ServiceFailure::NotJson),
         (broken, ServiceFailure::Unreachable),
-        (HttpReply::new(404, "{}"), ServiceFailure::Status(404)),
-        (HttpReply::new(500, "{}"), ServiceFailure::Status(500)),
+        (HttpReply::new(404, "{}"), status(404)),
+        (HttpReply::new(500, "{}"), status(500)),
     ] {
         assert_eq!(result_from(reply), failed(failure));
     }

@@ -219,7 +219,7 @@ export interface paths {
         put?: never;
         /**
          * What a turn would be given.
-         * @description The best chunks first, by the settings of the default contexts.
+         * @description The best chunks first, by the settings of the default contexts. The warning embeddings_failed says that embeddings are configured and words alone ranked; retrieval_failed, that a retrieval service failed.
          */
         post: operations["searchWorkspace"];
         delete?: never;
@@ -257,7 +257,7 @@ export interface paths {
         };
         /**
          * Counts.
-         * @description An unknown workspace is empty.
+         * @description An unknown workspace is empty. The warning embeddings_failed says that the embeddings service failed and is left alone for a while.
          */
         get: operations["getWorkspace"];
         put?: never;
@@ -838,6 +838,8 @@ export interface components {
                     Chunk: number;
                     Document: number;
                     Place: number;
+                    /** @description The cosine of the best part's vector and the query's, where it is among the nearest. */
+                    Similarity?: number;
                     Terms: {
                         Term: string;
                         Score: number;
@@ -850,6 +852,8 @@ export interface components {
             Documents: number;
             Chunks: number;
             Bytes: number;
+            /** @description The chunks that have their vectors, by the model of the default contexts where these have one. Only in counts of what is there, and where the catalog has embeddings. */
+            EmbeddedChunks?: number;
         };
         Health: {
             /** @constant */

@@ -177,7 +177,7 @@ test('a proxy that holds a stream back until its end is outwaited, however long 
   const gate = new Gate();
   rig.model.otherwise(gated(gate, answer(text('At last.'))));
   proxy.fault = ({ url }) => (url.includes('stream') || url.startsWith('/execute') ? { whole: true } : undefined);
-  const turn = client(proxy.url, { idleTimeoutMs: 60, maxReconnects: 2 }).session('buffered').turn({ Instruction: 'x' });
+  const turn = client(proxy.url, { idleTimeoutMs: 500, maxReconnects: 2 }).session('buffered').turn({ Instruction: 'x' });
   const final = turn.final();
   await eventually(() => proxy.requests.length > 8, 'it was given up twice');
   gate.open();

@@ -1,0 +1,346 @@
+//! A service that fails, refuses or answers wrongly: words alone serve, the alarm comes again, and what the
+//! service knows of a request is told to nobody.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::*;
+
+const DOCUMENTS: [(&str, &str); 2] =
+    [("garage.md", "The automobile stands here.\n"), ("kitchen.md", "Soup boils.\n")];
+
+const FAILED: &str = "embeddings_failed";
+
+type Kind = (&'static str, fn() -> EmbeddingsFault);
+
+/// Every way to fail.
+const FAULTS: [Kind; 14] = [
+    ("status 500", || EmbeddingsFault::status(500)),
+    ("status 401", || EmbeddingsFault::status(401)),
+    ("status 429", || EmbeddingsFault::status(429)),
+    ("status 400", || EmbeddingsFault::status(400)),
+    ("it could not be reached", || EmbeddingsFault::Unreachable),
+    ("within 10000 ms", || EmbeddingsFault::Silence),
+    ("its answer is not JSON", || EmbeddingsFault::Text("<html>sk-test</html>".to_owned())),
+    ("larger than", || EmbeddingsFault::Text("x".repeat((16 << 20) + 1))),
+    ("63 numbers", || EmbeddingsFault::Spoilt(|answer| first(answer, json!(vec![0.5; 63])))),
+    ("no vector for each text", || EmbeddingsFault::Spoilt(|answer| first(answer, json!(null)))),
+    ("no vector for each text", || {
+        EmbeddingsFault::Spoilt(|answer| first(answer, json!(vec![Value::Null; 64])))
+    }),
+    ("no vector for each text", || {
+        EmbeddingsFault::Spoilt(|answer| first(answer, json!("not base64!")))
+    }),
+    ("no vector for each text", || EmbeddingsFault::Spoilt(|answer| answer["data"] = json!([]))),
+    ("no vector for each text", || {
+        EmbeddingsFault::Spoilt(|answer| answer["data"][0]["index"] = json!(9_999_999))
+    }),
+];
+
+fn first(answer: &mut Value, embedding: Value) {
+    answer["data"][0]["embedding"] = embedding;
+}
+
+/// Asserts that neither log nor answer holds what only the service was told, and empties the log.
+fn assert_discreet(bed: &Bed, heard: &Heard) -> String {
+    let log = bed.world.log.take().iter().map(Value::to_string).collect::<String>();
+    for text in ["sk-test", "automobile", "html", "Bearer", "soup", "Soup", "/embeddings"] {
+        assert!(!log.contains(text), "{text}: {log}");
+    }
+    for text in ["sk-test", "html", "Bearer", "m.example"] {
+        assert!(!heard.text.contains(text), "{text}: {}", heard.text);
+    }
+    log
+}
+
+#[test]
+fn whatever_the_service_does_words_alone_serve_with_a_warning_until_it_is_well_again() {
+    for (why, fault) in FAULTS {
+        let bed = embedded(&DOCUMENTS);
+        let embeddings = &bed.world.embeddings;
+        embeddings.think(move |_| Some(fault()));
+        let asked = json!({ "Query": "boiling soup" });
+        let heard = bed.asked("POST", "/workspaces/w/search", &asked.to_string());
+        assert_eq!(heard.result()["Chunks"][0]["Path"], "kitchen.md", "{why}");
+        assert_eq!(heard.body["Warnings"][0]["ErrorCode"], FAILED, "{why}");
+        let log = assert_discreet(&bed, &heard);
+        assert!(log.contains("embedding_failed") && log.contains(why), "{why}: {log}");
+        // In a turn as well, which is not the turn's end.
+        let request = with(turn("t", "boiling soup"), json!({ "WorkspaceId": "w" }));
+        let heard = bed.post(&request);
+        let warning =
+            "The workspace was searched by words alone: its embeddings could not be used.";
+        assert_eq!(heard.result()["UserWarnings"], json!([warning]), "{why}");
+        assert_eq!(bed.world.model.conversation().heard("Path: kitchen.md"), 1);
+        assert_discreet(&bed, &heard);
+        // And what is new is embedded later.
+        put(&bed, &[("new.md", "A physician.\n")]);
+        assert!(bed.ring("w"));
+        assert_eq!(counts(&bed), (3, Some(2)), "{why}");
+        let heard = bed.asked("GET", "/workspaces/w", "");
+        assert_eq!(heard.body["Warnings"][0]["ErrorCode"], FAILED, "{why}");
+        let log = assert_discreet(&bed, &heard);
+        assert!(log.contains("embedding_failed") && log.contains(why), "{why}: {log}");
+
+        embeddings.mend();
+        bed.ring_all("w");
+        assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+        assert_eq!(bed.asked("GET", "/workspaces/w", "").body["Warnings"], json!([]));
+        let (paths, warnings) = found(&bed, json!({ "Query": "doctors" }));
+        assert_eq!((paths[0].as_str(), warnings), ("new.md", vec![]), "{why}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_odd_and_right_is_taken() {
+    let oddities: [fn(&mut Value); 3] = [
+        |answer| answer["data"].as_array_mut().unwrap().reverse(),
+        |answer| {
+            for item in answer["data"].as_array_mut().unwrap() {
+                item.as_object_mut().unwrap().remove("index");
+            }
+        },
+        |answer| answer["more"] = json!({ "data": [1, 2] }),
+    ];
+    for oddity in oddities {
+        let bed = Bed::new();
+        configure(&bed, by("m"));
+        bed.world.embeddings.think(move |_| Some(EmbeddingsFault::Spoilt(oddity)));
+        put(&bed, &DOCUMENTS);
+        bed.ring_all("w");
+        assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+    }
+    // An index that comes twice leaves a text without its vector: they are asked for one by one.
+    let bed = Bed::new();
+    configure(&bed, by("m"));
+    let twice = |answer: &mut Value| {
+        for item in answer["data"].as_array_mut().unwrap() {
+            item["index"] = json!(0);
+        }
+    };
+    bed.world.embeddings.think(move |_| Some(EmbeddingsFault::Spoilt(twice)));
+    put(&bed, &DOCUMENTS);
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+}
+
+#[test]
+fn the_alarm_comes_again_later_and_later_or_when_the_service_says() {
+    let bed = Bed::new();
+    bed.deploy("TURN_ALARM_MS", "7000");
+    configure(&bed, by("m"));
+    bed.world.embeddings.think(|_| Some(EmbeddingsFault::status(503)));
+    put(&bed, &DOCUMENTS);
+    let mut waits = Vec::new();
+    while waits.len() < 6 {
+        waits.push(bed.rings_in("w").unwrap());
+        bed.ring("w");
+    }
+    assert_eq!(waits, [0, 1_000, 2_000, 4_000, 7_000, 7_000]);
+    // A change and a search leave it its rest.
+    put(&bed, &[("new.md", "A physician.\n")]);
+    found(&bed, json!({ "Query": "soup" }));
+    assert_eq!(bed.rings_in("w"), Some(7_000));
+    for (header, value, wait) in [
+        ("retry-after", "90", 90_000),
+        ("retry-after-ms", "1250", 1_250),
+        ("retry-after", "0", 1_000),
+        ("retry-after", "86400", 600_000),
+        ("retry-after", "soon", 7_000),
+    ] {
+        let asks = move |_: &_| Some(EmbeddingsFault::Refusal(429, vec![(header, value)]));
+        bed.world.embeddings.think(asks);
+        bed.ring("w");
+        assert_eq!(bed.rings_in("w"), Some(wait), "{header}: {value}");
+    }
+    bed.world.embeddings.mend();
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+    // The next failure is the first one again.
+    bed.world.embeddings.think(|_| Some(EmbeddingsFault::status(503)));
+    put(&bed, &[("newer.md", "An invoice.\n")]);
+    bed.ring("w");
+    assert_eq!(bed.rings_in("w"), Some(1_000));
+}
+
+#[test]
+fn a_catalog_that_cannot_be_read_delays_the_alarm_and_loses_nothing() {
+    let bed = Bed::new();
+    configure(&bed, by("m"));
+    put(&bed, &DOCUMENTS);
+    bed.spoil_catalog();
+    put(&bed, &[("new.md", "A physician.\n")]);
+    assert!(bed.ring("w"));
+    assert_eq!(bed.rings_in("w"), Some(30_000));
+    configure(&bed, by("m"));
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+    // Without an alarm nothing would ever be embedded, so nothing is written.
+    bed.world.alarm_fails.set(true);
+    let body = body_of(&[("last.md", "Rain.\n")]);
+    let heard = bed.asked("PUT", "/workspaces/w/documents", &body);
+    assert_eq!((heard.failure(), rows(&bed, "documents")), ((500, "internal"), 3));
+}
+
+#[test]
+fn a_service_that_refuses_members_is_asked_without_them_for_as_long_as_its_vectors_fit() {
+    for member in ["dimensions", "encoding_format"] {
+        let bed = Bed::new();
+        configure(&bed, by("m"));
+        let refuses = move |request: &EmbeddingsRequest| {
+            request.body.get(member).map(|_| EmbeddingsFault::status(422))
+        };
+        bed.world.embeddings.think(refuses);
+        put(&bed, &DOCUMENTS);
+        bed.ring_all("w");
+        assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+        // It is known from now on.
+        let known = bed.world.embeddings.requests().len();
+        put(&bed, &[("new.md", "A physician.\n")]);
+        bed.ring_all("w");
+        let (paths, _) = found(&bed, json!({ "Query": "doctor" }));
+        assert_eq!(paths[0], "new.md");
+        assert_eq!(bed.world.embeddings.requests().len(), known + 2, "{member}");
+    }
+    // A refusal that had another reason does not make it do without for good.
+    let bed = Bed::new();
+    configure(&bed, by("m"));
+    bed.world.embeddings.usual_dimensions.set(1_536);
+    bed.world.embeddings.script([EmbeddingsFault::status(400)]);
+    put(&bed, &DOCUMENTS);
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+}
+
+#[test]
+fn a_service_that_refuses_one_member_only_is_asked_with_the_other() {
+    let bed = Bed::new();
+    configure(&bed, by("m"));
+    bed.world.embeddings.usual_dimensions.set(1_536);
+    let refuses = |request: &EmbeddingsRequest| {
+        request.body.get("encoding_format").map(|_| EmbeddingsFault::status(400))
+    };
+    bed.world.embeddings.think(refuses);
+    put(&bed, &DOCUMENTS);
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+}
+
+#[test]
+fn a_service_that_takes_little_at_once_gets_smaller_batches() {
+    let documents: Vec<(String, String)> =
+        (0..40).map(|n| (format!("{n}.rs"), function(n))).collect();
+    let documents: Vec<(&str, &str)> =
+        documents.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    type Refuses = fn(&EmbeddingsRequest) -> bool;
+    let many: Refuses = |request| request.inputs().len() > 3;
+    let long: Refuses = |request| request.inputs().concat().len() > 900;
+    for (status, refuses) in [(400, many), (413, many), (422, long), (500, long)] {
+        let bed = Bed::new();
+        configure(&bed, by("m"));
+        bed.world
+            .embeddings
+            .think(move |request| refuses(request).then(|| EmbeddingsFault::status(status)));
+        put(&bed, &documents);
+        bed.ring_all("w");
+        assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+        assert!(bed.world.embeddings.requests().len() < 120);
+    }
+    // One that is silent when it is asked for much is not waited for again and again.
+    let bed = Bed::new();
+    let mut patient = by("m");
+    patient["TimeoutMs"] = json!(2_000);
+    configure(&bed, patient);
+    let silent = |request: &EmbeddingsRequest| {
+        (request.inputs().len() > 20).then_some(EmbeddingsFault::Silence)
+    };
+    bed.world.embeddings.think(silent);
+    put(&bed, &documents);
+    let before = bed.world.executor.now_ms();
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+    assert!(bed.world.executor.now_ms() - before < 12_000);
+}
+
+#[test]
+fn a_chunk_that_the_service_does_not_take_is_passed_over_and_no_other_is() {
+    let refused = |text: &str| text.contains("step_17");
+    let source: String = (0..30).filter(|number| *number != 17).map(function).collect();
+    let bed = Bed::new();
+    configure(&bed, by("m"));
+    let requests = Rc::new(RefCell::new(0));
+    bed.world.embeddings.think(move |request| {
+        let is_refused = request.inputs().iter().any(|input| refused(input));
+        *requests.borrow_mut() += 1;
+        assert!(*requests.borrow() < 100, "it is asked again and again");
+        is_refused.then(|| EmbeddingsFault::status(400))
+    });
+    put(&bed, &[("a.rs", &function(1)), ("b.rs", &function(17)), ("c.rs", &source)]);
+    bed.ring_all("w");
+    let (chunks, embedded) = counts(&bed);
+    assert_eq!(embedded, Some(chunks - 1));
+    assert_embedded(&bed, &[("m", DIMENSIONS)], refused);
+    // Words find it, and nothing is said to be missing.
+    let (paths, warnings) = found(&bed, json!({ "Query": "step 17" }));
+    assert!(paths.contains(&"b.rs".to_owned()));
+    assert_eq!((warnings, bed.rings_in("w")), (vec![], None));
+}
+
+#[test]
+fn a_chunk_that_is_too_long_for_the_service_is_found_by_its_beginning() {
+    let bed = Bed::new();
+    configure(&bed, by("m"));
+    bed.world.embeddings.think(|request| {
+        let is_long = request.inputs().iter().any(|input| input.len() > 700);
+        is_long.then(|| EmbeddingsFault::status(400))
+    });
+    let long = "The automobile stands.\n".repeat(20) + &"rain snow hail ".repeat(150);
+    put(&bed, &[("garage.md", &long), ("kitchen.md", "Soup boils.\n")]);
+    bed.ring_all("w");
+    assert_eq!(counts(&bed), (2, Some(2)));
+    let (paths, warnings) = found(&bed, json!({ "Query": "cars" }));
+    assert_eq!((paths[0].as_str(), warnings), ("garage.md", vec![]));
+}
+
+#[test]
+fn a_question_without_a_direction_is_answered_by_words_alone() {
+    let none: [fn(&mut Value); 3] = [
+        |answer| first(answer, json!(vec![0.0; DIMENSIONS])),
+        |answer| first(answer, json!(vec![1e39; DIMENSIONS])),
+        // Not a number, four bytes each.
+        |answer| first(answer, json!("AADAfwAAwH8AAMB/".repeat(21) + "AADAfw==")),
+    ];
+    for none in none {
+        let bed = embedded(&DOCUMENTS);
+        bed.world.embeddings.think(move |_| Some(EmbeddingsFault::Spoilt(none)));
+        let (paths, warnings) = found(&bed, json!({ "Query": "soup" }));
+        assert_eq!((paths, warnings), (vec!["kitchen.md".to_owned()], vec![FAILED.to_owned()]));
+    }
+}
+
+#[test]
+fn what_was_erased_is_sent_to_nobody_any_more() {
+    let source: String = (0..60).map(function).collect();
+    for requests in 1..20 {
+        let bed = Bed::new();
+        configure(&bed, by("m"));
+        // The service refuses all that is said to it, so it is asked for less and less.
+        bed.world
+            .embeddings
+            .think(|request| (request.inputs() != ["text"]).then(|| EmbeddingsFault::status(400)));
+        put(&bed, &[("a.rs", &source), ("b.rs", "fn b() {}\n")]);
+        bed.world.shake(requests as u64);
+        bed.ring_due();
+        let asked = |bed: &Bed| bed.world.embeddings.requests().len();
+        bed.run_until(|bed| asked(bed) >= requests, "the service is asked");
+        bed.asked("DELETE", "/workspaces/w", "").result();
+        let sent = asked(&bed);
+        bed.settle();
+        bed.ring_all("w");
+        assert_eq!(
+            (rows(&bed, "sqlite_master"), asked(&bed)),
+            (0, sent),
+            "after {requests} requests"
+        );
+    }
+}
