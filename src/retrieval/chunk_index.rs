@@ -164,10 +164,8 @@ impl<D: Database> ChunkIndex<D> {
         if self.tables.era() != era {
             return Ok(Understood::default());
         }
-        let vector = asked.and_then(|vectors| {
-            let vector = vectors.into_iter().next().filter(|vector| !vector.bytes().is_empty());
-            vector.ok_or(EmbeddingFailure::NoVectors)
-        });
+        let vector =
+            asked.and_then(|all| all.into_iter().next().ok_or(EmbeddingFailure::NoVectors));
         match vector {
             Ok(vector) => understood.meaning = Some(Meaning { set: set.id, vector }),
             Err(failure) => understood.failure = Some(format!("{}: {failure}", set.model)),

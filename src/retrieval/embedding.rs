@@ -182,6 +182,9 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
 
     /// Deletes the vectors of models that no service is for.
     async fn forget_others(&mut self, services: &[EmbeddingService<'_>]) -> Result<(), Fault> {
+        if self.tables.era() != self.era {
+            return Ok(());
+        }
         for set in self.tables.vector_sets()? {
             let is_wanted = |service: &EmbeddingService<'_>| {
                 service.embeddings.makes(&set.model, set.dimensions)

@@ -168,7 +168,8 @@ async fn vectors<F: AsyncFn()>(
             return Err(EmbeddingFailure::OtherLength(numbers.len(), dimensions));
         }
         let slot = vectors.get_mut(index.unwrap_or(place)).ok_or(EmbeddingFailure::NoVectors)?;
-        *slot = Some(Vector::of(&numbers));
+        // An ill service gives numbers that have no direction.
+        *slot = Some(Vector::of(&numbers)).filter(|vector| !vector.bytes().is_empty());
     }
     vectors.into_iter().collect::<Option<_>>().ok_or(EmbeddingFailure::NoVectors)
 }
