@@ -111,6 +111,8 @@ const FAILURES = {
   'has an error of its own': () => ill(QUOTED, { status: 500 }),
   'refuses the key': () => ill(QUOTED, { status: 401 }),
   'gives vectors of another length': () => rig.tools.think(ROUTE, (body) => JSON.stringify(embeddings({ ...body, dimensions: 8 }))),
+  'gives vectors without a direction': () =>
+    rig.tools.think(ROUTE, ({ input }) => JSON.stringify({ data: input.map(() => ({ embedding: Array(256).fill(0) })) })),
   'gives fewer vectors': () => rig.tools.think(ROUTE, (body) => JSON.stringify({ data: embeddings(body).data.slice(1) })),
   'gives what is no JSON': () => ill(`<html>${CONTENTS} ${KEY}`),
   'is silent': () => ill(null),
