@@ -178,7 +178,8 @@ async fn vectors<F: AsyncFn()>(
 fn numbers(embedding: &str) -> Option<Vec<f32>> {
     if embedding.starts_with('"') {
         let text: String = serde_json::from_str(embedding).ok()?;
-        let bytes = STANDARD.decode(text).ok()?;
+        // Some services write the alphabet for URLs.
+        let bytes = STANDARD.decode(text.replace('-', "+").replace('_', "/")).ok()?;
         let (numbers, rest) = bytes.as_chunks();
         return rest.is_empty().then(|| numbers.iter().copied().map(f32::from_le_bytes).collect());
     }

@@ -150,7 +150,7 @@ fn each_agent_context_is_served_by_its_own_model() {
     bed.ring("w");
     assert_eq!((ask("t2"), counts(&bed)), (0, (4, Some(3))));
     let heard = found(&bed, json!({ "Query": "soup" }));
-    assert_eq!(heard, (vec!["kitchen.md".to_owned()], vec!["embeddings_pending".to_owned()]));
+    assert_eq!(heard, (vec!["kitchen.md".to_owned()], vec!["embeddings_failed".to_owned()]));
     bed.world.embeddings.mend();
     bed.ring_all("w");
     assert_embedded(&bed, &[("one", DIMENSIONS), ("other", 48)], |_| false);
