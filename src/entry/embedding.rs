@@ -53,9 +53,8 @@ impl<D: Database> WorkspaceHost<D> {
         self.alarm.set(platform, wait_ms)
     }
 
-    /// Sees to it that the alarm rings for documents that are about to change, whatever becomes of this instance;
-    /// whether there is anything to do for it. Without embeddings in the catalog, and without vectors of earlier
-    /// ones, there is not.
+    /// Sees to it that the alarm rings for documents that are about to change, whatever becomes of this instance. What
+    /// it returns is kept for as long as they change; `None` where there is nothing to embed and nothing to forget.
     pub(super) async fn will_embed<P: Platform>(
         &self,
         platform: &P,
