@@ -186,10 +186,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             return Ok(());
         }
         for set in self.tables.vector_sets()? {
-            let is_wanted = |service: &EmbeddingService<'_>| {
-                service.embeddings.makes(&set.model, set.dimensions)
-            };
-            let mut is_gone = services.iter().any(is_wanted);
+            let mut is_gone = services.iter().any(|service| set.is_by(service.embeddings));
             while !is_gone {
                 self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
                 is_gone = self.tables.step(self.era, || self.tables.forget_set(set.id))?;

@@ -30,6 +30,13 @@ pub(super) struct VectorSet {
     pub(super) next_chunk: u64,
 }
 
+impl VectorSet {
+    /// Whether a service makes vectors like these.
+    pub(super) fn is_by(&self, service: &Embeddings) -> bool {
+        service.makes(&self.model, self.dimensions)
+    }
+}
+
 /// A chunk that is to be embedded.
 #[derive(Debug)]
 pub(super) struct Unembedded {
@@ -65,7 +72,7 @@ impl<D: Database> Tables<D> {
     /// The vectors by a service, if there are any.
     pub(super) fn set_of(&self, service: &Embeddings) -> Result<Option<VectorSet>, Fault> {
         let sets = self.vector_sets()?;
-        Ok(sets.into_iter().find(|known| service.makes(&known.model, known.dimensions)))
+        Ok(sets.into_iter().find(|known| known.is_by(service)))
     }
 
     /// The vectors by a service; none yet when it is new.
@@ -90,11 +97,9 @@ impl<D: Database> Tables<D> {
         let mut sets = self.vector_sets()?;
         sets.retain(|known| known.next_chunk > 1);
         let last: Option<u64> = self.row("SELECT MAX(id) AS last FROM chunks", &[])?.get("last")?;
-        let makes =
-            |service: &Embeddings, known: &VectorSet| service.makes(&known.model, known.dimensions);
-        let own = sets.iter().find(|known| makes(service, known));
+        let own = sets.iter().find(|known| known.is_by(service));
         let is_behind = last.is_some_and(|last| own.is_none_or(|set| set.next_chunk <= last));
-        let is_wanted = |known: &&VectorSet| wanted.iter().any(|service| makes(service, known));
+        let is_wanted = |known: &&VectorSet| wanted.iter().any(|service| known.is_by(service));
         let unwanted = sets.iter().filter(|known| !is_wanted(known));
         let former = unwanted.max_by_key(|known| known.next_chunk).filter(|_| is_behind);
         Ok(Serving { set: former.or(own).cloned(), is_behind })
