@@ -1,4 +1,4 @@
-# aptix-edge's commands. `make help` lists them; each installs its missing tools (.ci/setup).
+# aptix-edge's commands. `make help` lists them; each installs its missing tools (tools/setup/setup).
 
 SHELL := bash
 .SHELLFLAGS := --norc -euo pipefail -c
@@ -32,7 +32,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
 dev: build-dev ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service; CATALOG=catalog.json for yours
-	@exec node tests/stand_in/dev.mjs
+	@exec node tools/dev/dev.mjs
 
 # The tests in JavaScript wait more than they compute, so two files run at once; those that hold times against each other
 # run alone.
@@ -40,14 +40,14 @@ scripts = $(sort $(shell find tests $(client)/test -name node_modules -prune -o 
 timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs)
 
 test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end
-	.ci/check_dependencies
+	tools/setup/check_dependencies
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
-	.ci/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
+	tools/setup/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
 	cargo test --locked
 	$(MAKE) build client
-	.ci/bundle_size
-	.ci/setup chromium
+	tools/setup/bundle_size
+	tools/setup/setup chromium
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
 	node --test --test-concurrency=2 $(filter-out $(timed),$(scripts))
 	node --test --test-concurrency=1 $(timed)
@@ -86,16 +86,16 @@ client: setup $(client)/dist/index.js ## the client in TypeScript, in clients/ty
 check-catalog: $(if $(ONLINE),setup) ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services, embeddings and MCP servers, ONLINE=mcp these alone
 	@[ -x target/debug/check-catalog ] || echo 'make check-catalog: compiling the check, some minutes the first time' >&2
 	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
-	@$(if $(ONLINE),echo; node src/bin/check_services.mjs '$(FILE)' '$(ONLINE)')
+	@$(if $(ONLINE),echo; node tools/check_catalog/check_services.mjs '$(FILE)' '$(ONLINE)')
 
 replay-bundle: ## rebuild every model call of a session's export, and run the session again: FILE=export.json
 	@cargo run --quiet --locked --package replay --bin replay-bundle -- $(if $(FILE),'$(FILE)')
 
 check-openapi: build ## what Spectral, Redocly, openapi-python-client and Schemathesis make of GET /openapi.json, two minutes; without Python, only the first two
-	@node tests/published/check.mjs "$$(.ci/openapi_tools)"
+	@node tests/published/check.mjs "$$(tools/setup/openapi_tools)"
 
 check-dependencies: ## licences, sources and published advisories of the crates in Cargo.lock
-	@.ci/check_dependencies advisories
+	@tools/setup/check_dependencies advisories
 
 deploy: build ## upload to Cloudflare (wrangler asks for the account)
 	wrangler deploy
@@ -104,23 +104,23 @@ fmt: ## format the Rust code
 	cargo fmt
 
 setup: ## only bring what the other commands need
-	@.ci/setup
+	@tools/setup/setup
 
 clean: ## remove what the commands made here; the tools in the per-user cache stay
 	rm -rf build build-dev build-playground build-playground-shots target node_modules .wrangler $(client)/dist $(client)/node_modules
 
 # The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
 # build triggers another.
-sources := Cargo.toml Cargo.lock package-lock.json .ci/order_functions.mjs $(shell find src -type f)
+sources := Cargo.toml Cargo.lock package-lock.json tools/setup/order_functions.mjs $(shell find src -type f)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
 
 build/.complete: $(sources) $(call missing_output,build)
 	@mkdir -p build && touch build/.begun
-	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --release
+	RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --release
 	@# worker-build keeps function names, a tenth of the upload. A second pass removes them and shrinks the code a little.
 	@# A third puts functions that are alike side by side, which makes the upload a fourteenth smaller.
 	@"$$WASM_OPT_BIN" build/index_bg.wasm -O --one-caller-inline-max-function-size=20 --strip-debug -o build/index_bg.wasm
-	@node .ci/order_functions.mjs build/index_bg.wasm build/ordered.wasm
+	@node tools/setup/order_functions.mjs build/index_bg.wasm build/ordered.wasm
 	@"$$WASM_OPT_BIN" build/ordered.wasm --reorder-functions-by-name --strip-debug -o build/index_bg.wasm
 	@rm build/ordered.wasm
 	@mv build/.begun $@
@@ -128,7 +128,7 @@ build/.complete: $(sources) $(call missing_output,build)
 # A folder of its own, since tests, bench and deploy use build/.
 build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mkdir -p build-dev && touch build-dev/.begun
-	RUST_BACKTRACE=0 .ci/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
+	RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
 	@mv build-dev/.begun $@
 
 # The page is written last, so it is there only with all that it names.

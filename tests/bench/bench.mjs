@@ -133,9 +133,9 @@ function rounds(work) {
   return Math.max(2, Math.round(work.rounds * EXTENT.share));
 }
 
-/** The report of .ci/bundle_size on the upload, line by line. The benchmark accepts any size. */
+/** The report of tools/setup/bundle_size on the upload, line by line. The benchmark accepts any size. */
 async function bundle() {
-  const run = promisify(execFile)(path.join(ROOT, '.ci/bundle_size'), { cwd: ROOT });
+  const run = promisify(execFile)(path.join(ROOT, 'tools/setup/bundle_size'), { cwd: ROOT });
   const { stdout } = await run.catch((fault) => fault);
-  return (stdout || 'bundle: .ci/bundle_size failed; run it to see why').trimEnd().split('\n');
+  return (stdout || 'bundle: tools/setup/bundle_size failed; run it to see why').trimEnd().split('\n');
 }

@@ -1,4 +1,4 @@
-// A real Chromium for the tests of pages, and a server for their files. Owns finding and starting it; .ci/setup installs it.
+// A real Chromium for the tests of pages, and a server for their files. Owns finding and starting it; tools/setup/setup installs it.
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -16,10 +16,10 @@ const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '
 const executablePath = process.env.CHROMIUM_BIN ?? NAMES.map(found).find((file) => file !== undefined);
 
 /** For a test's `skip`: why it cannot run; in CI it has to. */
-export const withoutBrowser = executablePath || process.env.CI === 'true' ? false : 'there is no Chromium: .ci/setup chromium';
+export const withoutBrowser = executablePath || process.env.CI === 'true' ? false : 'there is no Chromium: tools/setup/setup chromium';
 
 export function startBrowser() {
-  if (!executablePath) throw new Error('there is no Chromium: .ci/setup chromium');
+  if (!executablePath) throw new Error('there is no Chromium: tools/setup/setup chromium');
   return chromium.launch({ executablePath, headless: true, args: QUIET });
 }
 

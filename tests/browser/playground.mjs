@@ -6,8 +6,8 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Rig } from '../e2e/harness.mjs';
-import { demoCatalog } from '../stand_in/demo_catalog.mjs';
-import { standIn } from '../stand_in/server.mjs';
+import { demoCatalog } from '../../tools/dev/demo_catalog.mjs';
+import { standIn } from '../../tools/dev/stand_in/server.mjs';
 import { startBrowser } from './chromium.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { mcpServersOf } from '../../src/bin/check_mcp_servers.mjs';
+import { mcpServersOf } from '../../tools/check_catalog/check_mcp_servers.mjs';
 import { dualServer } from '../mcp_servers/dual.mjs';
 import { Recorder } from '../mcp_servers/recorder.mjs';
 import { API_KEY, BOOT_PROMPT, TOOL_SECRET, apiKeys, refusalOf, resultOf, rigForFile } from './harness.mjs';

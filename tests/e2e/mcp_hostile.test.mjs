@@ -2,7 +2,7 @@
 // on, and nothing leaves that should not (interface §11). ../mcp_servers/hostile.mjs has them.
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
-import { mcpServersOf } from '../../src/bin/check_mcp_servers.mjs';
+import { mcpServersOf } from '../../tools/check_catalog/check_mcp_servers.mjs';
 import { HostileServers, INSTRUCTIONS } from '../mcp_servers/hostile.mjs';
 import { TOOL_SECRET, apiKeys, eventually, refusalOf, resultOf, rigForFile } from './harness.mjs';
 import { addServer, calling, errorIn, offeredTo, outputsTo, turnWith, warningsOf } from './mcp_turns.mjs';

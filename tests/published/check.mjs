@@ -1,6 +1,6 @@
 // What tools of others make of the published document and of the Worker behind it: two linters, a generator of clients,
 // and a fuzzer that sends what the document permits and forbids. `make check-openapi` runs it; the folder of the tools
-// is its argument (.ci/openapi_tools).
+// is its argument (tools/setup/openapi_tools).
 // Owns running them; each tool judges by its own rules.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,6 +1,6 @@
 // `make check-catalog FILE=… ONLINE=1`: asks the model service of each agent context what it can do, and says which
 // settings the catalog needs for it; check_embeddings.mjs does so for the services of embeddings, check_mcp_servers.mjs for
-// the MCP servers, which `ONLINE=mcp` asks alone. It runs after check_catalog.rs, which owns the catalog's rules.
+// the MCP servers, which `ONLINE=mcp` asks alone. It runs after main.rs, which owns the catalog's rules.
 //
 // Of each agent context, every model that its conversation contexts name is asked to remember a word over two calls, in
 // both continuations, and to call a tool. Keys come from the environment or .dev.vars by the names in the catalog; none

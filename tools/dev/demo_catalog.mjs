@@ -2,7 +2,7 @@
 // Owns the tool's definition and the service behind it, which sends nothing anywhere.
 import { readFileSync } from 'node:fs';
 import { json } from 'node:stream/consumers';
-import { serve } from '../local_server.mjs';
+import { serve } from '../../tests/local_server.mjs';
 
 const BUILT_IN = new URL('../../src/catalog/builtin.json', import.meta.url);
 const POSTCARD = {

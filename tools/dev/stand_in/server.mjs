@@ -2,20 +2,20 @@
 // Serves `POST /v1/responses`, `DELETE /v1/responses/{id}` and `POST /v1/embeddings` as the live API does, refusals
 // included; conversation.mjs chooses the output, states.mjs what goes otherwise than usual.
 //
-//   node tests/stand_in/server.mjs [--port 8788] [--word-ms 12] [--window-tokens 32000] [--memory full]
+//   node tools/dev/stand_in/server.mjs [--port 8788] [--word-ms 12] [--window-tokens 32000] [--memory full]
 //
 // `--port 0` takes any free port. `--word-ms` is the pause before each word, in milliseconds. `--memory none` is a
 // gateway that stores nothing and ignores `previous_response_id`, `--memory refuses` one that does not know the member.
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Chain } from '../model_service/chain.mjs';
-import { embeddings } from '../model_service/embeddings.mjs';
-import { answerJson, keyOf, listen, openStream } from '../model_service/http_service.mjs';
-import { checkRequest } from '../model_service/request_rules.mjs';
-import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
-import { unknown } from '../model_service/refusal.mjs';
-import { checkWindow, usageOf } from '../model_service/window.mjs';
+import { Chain } from '../../../tests/model_service/chain.mjs';
+import { embeddings } from '../../../tests/model_service/embeddings.mjs';
+import { answerJson, keyOf, listen, openStream } from '../../../tests/model_service/http_service.mjs';
+import { checkRequest } from '../../../tests/model_service/request_rules.mjs';
+import { frame, newResponse, responseEvents } from '../../../tests/model_service/response_stream.mjs';
+import { unknown } from '../../../tests/model_service/refusal.mjs';
+import { checkWindow, usageOf } from '../../../tests/model_service/window.mjs';
 import { reply, stateOf } from './conversation.mjs';
 
 const MEMORIES = ['full', 'none', 'refuses'];

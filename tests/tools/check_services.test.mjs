@@ -9,12 +9,12 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { answerJson, listen } from '../model_service/http_service.mjs';
 import { unknown } from '../model_service/refusal.mjs';
-import { pinOf } from '../../src/bin/check_mcp_servers.mjs';
+import { pinOf } from '../../tools/check_catalog/check_mcp_servers.mjs';
 import { dualServer } from '../mcp_servers/dual.mjs';
 import { HostileServers } from '../mcp_servers/hostile.mjs';
-import { standIn } from './server.mjs';
+import { standIn } from '../../tools/dev/stand_in/server.mjs';
 
-const SCRIPT = fileURLToPath(new URL('../../src/bin/check_services.mjs', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../../tools/check_catalog/check_services.mjs', import.meta.url));
 const SECRET = 'sk-check-services-never-shown';
 const folder = mkdtempSync(path.join(os.tmpdir(), 'check-services-'));
 const services = {};

@@ -3,7 +3,7 @@
 //
 // gzip finds repetitions among the last 32 KB only, and a module's functions repeat each other over hundreds of them.
 // Each next function is therefore the one of which the largest part stands in the functions just before it. That makes
-// the upload a fourteenth smaller; the sum over all bytes shows it (`make build` and .ci/bundle_size), and has chosen
+// the upload a fourteenth smaller; the sum over all bytes shows it (`make build` and tools/setup/bundle_size), and has chosen
 // the figures below.
 //
 // usage: order_functions.mjs IN.wasm OUT.wasm
