@@ -21,10 +21,8 @@ pub enum BuiltInTool {
 }
 
 impl BuiltInTool {
-    /// All of them.
     pub const ALL: [Self; 2] = [Self::ChangeMode, Self::ListModes];
 
-    /// The tool's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ChangeMode => "agent_change_mode",
@@ -122,7 +120,6 @@ impl Eq for ModelParameter {}
 /// What happens to a conversation that grows too long for the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Compaction {
-    /// Who shortens it.
     pub by: CompactionBy,
     /// The tokens of a call's input from which it is shortened, 1000 to 100000000; always there when the
     /// service does it. Absent: it is shortened when the service refuses its length.
@@ -139,7 +136,6 @@ pub enum CompactionBy {
     Own,
     /// The model service, which is told the threshold.
     Service,
-    /// Nobody.
     None,
 }
 
@@ -165,7 +161,6 @@ pub enum Continuation {
 /// Where a user turn's chunks come from, and how many it is given (interface §7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retrieval {
-    /// Their source.
     pub source: RetrievalSource,
     /// Most chunks given to a turn, 1 to 100. Default 8.
     pub limit: u32,

@@ -19,7 +19,6 @@ const DIMENSIONS: RangeInclusive<u32> = 1..=4_096;
 /// For one request, in milliseconds: a turn waits for its question's.
 const DEFAULT_TIMEOUT_MS: u64 = 10_000;
 
-/// Reads a service.
 pub(super) fn embeddings(node: Node<'_, '_>, found: &mut Findings) -> Embeddings {
     let mut embeddings = Embeddings { timeout_ms: DEFAULT_TIMEOUT_MS, ..Embeddings::default() };
     EMBEDDINGS.read(node, found, |name, node, found| match name {

@@ -46,7 +46,6 @@ pub(super) enum Recipient {
 /// A secret that a catalog names. Its value is never in a catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeededSecret {
-    /// The secret's name.
     pub name: String,
     /// JSON Pointer (RFC 6901) to the value that names it, or to a place above it, as in a fault.
     pub path: String,

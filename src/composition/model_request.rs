@@ -11,7 +11,6 @@ use crate::responses_api::{ContextManagement, ENCRYPTED_REASONING, ResponsesRequ
 /// What a model call is composed from.
 #[derive(Debug)]
 pub struct ModelRequest<'a> {
-    /// The model's name.
     pub model: &'a str,
     /// The mode layer; empty when the mode has none.
     pub instructions: &'a str,

@@ -25,7 +25,6 @@ const CONTEXT_PART: usize = 1;
 /// A user message as it was composed when its turn was accepted, and what was retrieved for it.
 #[derive(Clone, Copy, Debug)]
 pub struct RetrievedMaterial<'a> {
-    /// The message.
     pub user: &'a RawValue,
     /// Its composition trace, a JSON array.
     pub trace: &'a RawValue,
@@ -33,7 +32,6 @@ pub struct RetrievedMaterial<'a> {
     pub chunks_end: ChunksEnd,
     /// Where chunks were looked for.
     pub source: &'a RetrievalSource,
-    /// What was found.
     pub retrieved: &'a Retrieved,
     /// How long that took, in milliseconds.
     pub duration_ms: u64,

@@ -12,7 +12,6 @@ pub struct TurnMaterial<'a> {
     pub conversation: &'a ConversationContext,
     /// The tools of the MCP servers that mode and conversation context name.
     pub tool_lists: &'a ToolLists,
-    /// The session's mode.
     pub mode: &'a Mode,
     /// The turn is the session's first, so its messages begin with the boot prompt.
     pub is_first: bool,

@@ -31,7 +31,6 @@ pub type ListedDocuments = BTreeMap<String, String>;
 pub struct SearchRequest {
     /// The user's words; never blank.
     pub query: String,
-    /// Narrows the search.
     pub rag_scope: Option<RagScope>,
     /// The most chunks, when the request says so; at least one.
     pub limit: Option<usize>,

@@ -138,7 +138,6 @@ pub enum WhoActs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct DictionaryEntry {
-    /// The code.
     pub error_code: ErrorCode,
     /// The HTTP status it travels with.
     pub http_status: u16,

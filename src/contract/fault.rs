@@ -32,7 +32,6 @@ pub struct Notice<C> {
     pub message: String,
     /// The place in the request, as a JSON Pointer.
     pub path: Option<String>,
-    /// Facts for programs.
     pub details: Option<Map<String, Value>>,
 }
 

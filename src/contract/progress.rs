@@ -24,9 +24,7 @@ pub enum Progress<'a> {
     },
     /// A server tool begins or ends.
     ServerTool {
-        /// The call.
         tool_call_id: &'a str,
-        /// The tool.
         name: &'a str,
         /// Whether it begins or has ended.
         state: ToolState,
@@ -55,7 +53,6 @@ pub enum Progress<'a> {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolState {
-    /// It runs.
     Started,
     /// It has a result, or has failed.
     Finished,

@@ -23,7 +23,6 @@ pub enum ExecuteRequest {
 /// A turn's input; at least one of instruction, artifacts and images is present.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserTurn {
-    /// The session.
     pub session_id: SessionId,
     /// The turn; also the request's idempotency key.
     pub turn_id: TurnId,
@@ -33,7 +32,6 @@ pub struct UserTurn {
     pub input_artifacts: Vec<InputArtifact>,
     /// Pasted images, in the client's order.
     pub clipboard_images: Vec<ClipboardImage>,
-    /// Narrows retrieval.
     pub rag_scope: Option<RagScope>,
     /// Latched by the session: `None` keeps its text, `""` clears it, other text replaces it.
     pub solution_context_text: Option<String>,
@@ -58,9 +56,7 @@ pub struct UserTurn {
 /// Tool results for a waiting turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolContinuation {
-    /// The session.
     pub session_id: SessionId,
-    /// The waiting turn.
     pub turn_id: TurnId,
     /// One or more, in the client's order.
     pub tool_results: Vec<ToolResult>,
@@ -75,7 +71,6 @@ pub struct InputArtifact {
     pub file_name: String,
     /// `Contents`, with its `Encoding`.
     pub content: ArtifactContent,
-    /// Who supplied it.
     pub origin: ArtifactOrigin,
     /// `type/subtype`, when the client knows it.
     pub mime_type: Option<String>,
@@ -105,9 +100,7 @@ closed_list! {
 closed_list! {
     /// Who supplied an artifact.
     pub enum ArtifactOrigin {
-        /// The editor.
         Ide = "ide",
-        /// The user.
         User = "user",
     }
 }
@@ -126,13 +119,9 @@ pub struct ClipboardImage {
 closed_list! {
     /// The kinds of image a client can paste, as media types.
     pub enum ImageMimeType {
-        /// PNG.
         Png = "image/png",
-        /// JPEG.
         Jpeg = "image/jpeg",
-        /// WebP.
         Webp = "image/webp",
-        /// GIF.
         Gif = "image/gif",
     }
 }
@@ -151,7 +140,6 @@ pub struct RagScope {
 pub struct RagCondition {
     /// The property that is compared; never empty.
     pub key: String,
-    /// The comparison.
     pub operator: RagOperator,
     /// One or more alternatives.
     pub values: Vec<String>,

@@ -26,9 +26,7 @@ pub enum AgentExecuteResponse {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct FinalResponse {
-    /// The session.
     pub session_id: SessionId,
-    /// The turn.
     pub turn_id: TurnId,
     /// For display only; clients must not branch on it.
     pub mode_display_name: String,
@@ -52,9 +50,7 @@ pub struct FinalResponse {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct ToolContinuationResponse {
-    /// The session.
     pub session_id: SessionId,
-    /// The turn.
     pub turn_id: TurnId,
     /// For display only; clients must not branch on it.
     pub mode_display_name: String,
@@ -71,7 +67,6 @@ pub struct ToolContinuationResponse {
 pub struct ToolCall {
     /// Names the call; its result carries the same id.
     pub tool_call_id: String,
-    /// The tool.
     pub name: String,
     /// The arguments, as the model wrote them: JSON text.
     pub arguments_json: String,
@@ -85,9 +80,7 @@ pub struct ToolCalls(Vec<ToolCall>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 pub struct FileRef {
-    /// The file's name.
     pub name: String,
-    /// Its media type.
     pub mime_type: String,
     /// Where to get it.
     pub url: String,
@@ -107,11 +100,9 @@ pub struct FileRef {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 pub struct Usage {
-    /// Tokens sent.
     pub prompt_tokens: u64,
     /// Tokens sent that came from the service's cache.
     pub cached_tokens: u64,
-    /// Tokens received.
     pub completion_tokens: u64,
     /// Tokens received that the model spent on reasoning.
     pub reasoning_tokens: u64,

@@ -5,7 +5,6 @@ use super::closed_list::closed_list;
 closed_list! {
     /// The status of a turn.
     pub enum TurnStatus {
-        /// Being worked on.
         Running = "running",
         /// Paused until the client sends its tool results.
         AwaitingTools = "awaiting_tools",

@@ -30,7 +30,6 @@ const WINDOW: usize = 64 * 1024;
 /// The hashes of a text, in lower-case hex.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextHashes {
-    /// The `ContentHash`.
     pub content: String,
     /// The hash of the text with whole lines; empty when no line was cut.
     pub whole: String,

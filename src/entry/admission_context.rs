@@ -20,7 +20,6 @@ const CATALOG_AGE_MS: u64 = 30_000;
 pub struct AdmissionContext {
     /// The catalog, or its fault. Stored turns can be shown, replayed and cancelled without one.
     pub catalog: Result<Rc<Catalog>, Fault>,
-    /// The deployment's settings.
     pub deployment: Rc<Deployment>,
     /// Where links to files begin: `PUBLIC_URL`, else scheme and authority under which the client
     /// reached the deployment; empty for an alarm.

@@ -27,7 +27,6 @@ pub(super) struct BodyRoom {
     places: RefCell<Vec<Rc<Place>>>,
 }
 
-/// One body's place.
 #[derive(Debug, Default)]
 struct Place {
     bytes: RefCell<Vec<u8>>,

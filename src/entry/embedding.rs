@@ -127,7 +127,6 @@ impl<D: Database> WorkspaceHost<D> {
     }
 }
 
-/// The catalog's services.
 fn services<'c>(
     catalog: &'c Catalog,
     deployment: &'c Deployment,

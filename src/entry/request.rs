@@ -2,7 +2,6 @@
 
 /// The head of a request. A header is read when it is needed: each read is a call into JavaScript.
 pub struct RequestHead<'a> {
-    /// The method.
     pub method: &'a str,
     /// The whole URL, as the runtime normalized it.
     pub url: &'a str,

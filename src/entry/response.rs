@@ -21,18 +21,15 @@ pub type Header = (&'static str, String);
 /// A response. `S` is the type of a body that is sent piece by piece.
 #[derive(Debug)]
 pub struct Response<S> {
-    /// HTTP status.
     pub status: u16,
     /// No name occurs twice.
     pub headers: Vec<Header>,
-    /// The body.
     pub body: Body<S>,
 }
 
 /// The body of a response.
 #[derive(Debug)]
 pub enum Body<S> {
-    /// No body.
     Empty,
     /// JSON text.
     Json(Rc<str>),

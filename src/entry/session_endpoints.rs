@@ -151,7 +151,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    /// Reads a submission.
     async fn read(&self, body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
         let text = object_text(body)?;
         self.make_way(body.len()).await;

@@ -39,11 +39,9 @@ pub struct LinkRefusal {
 /// The part of a file that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
     Whole,
     /// A range of bytes, not empty.
     Range {
-        /// The first byte.
         offset: u64,
         /// The number of bytes.
         length: u64,

@@ -59,7 +59,6 @@ impl fmt::Display for FileId {
 /// The members of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLink {
-    /// The file.
     pub id: FileId,
     /// The name to save it under.
     pub name: String,

@@ -8,7 +8,6 @@ const LONGEST: usize = 128;
 /// The nearest of several known names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NearestName<'k> {
-    /// The known name.
     pub name: &'k str,
     /// Whether it is likely the intended one: at most one edit in three characters apart; case, `_`
     /// and `-` do not count.

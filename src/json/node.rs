@@ -11,13 +11,11 @@ use super::walk::first_member;
 pub struct Node<'d, 'p> {
     /// Its JSON, a slice of the document without white space around it.
     pub json: &'d str,
-    /// Its place.
     pub place: Place<'p>,
 }
 
 /// The kinds of JSON values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are JSON's own")]
 pub enum Kind {
     Object,
     Array,

@@ -19,7 +19,6 @@ pub struct ObjectShape {
 /// Known names that an object must not hold.
 #[derive(Clone, Copy, Debug)]
 pub struct ForbiddenMembers {
-    /// The names.
     pub names: &'static [&'static str],
     /// The reason and the remedy; it follows the member's name in the message.
     pub problem: &'static str,

@@ -9,7 +9,6 @@ use std::fmt::Write as _;
 /// A place in a document.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'p> {
-    /// The document itself.
     Root,
     /// A member of the object at a place.
     Member(&'p Place<'p>, &'p str),

@@ -21,7 +21,6 @@ impl<'d> Node<'d, '_> {
         text
     }
 
-    /// The boolean.
     pub fn flag<R: Report>(&self, found: &mut R) -> Option<bool> {
         match self.json {
             "true" => Some(true),

@@ -10,7 +10,6 @@ pub enum Problem<'p> {
     Missing(&'static str),
     /// The object's shape has no such member.
     Unknown {
-        /// Its name.
         name: &'p str,
         /// The nearest known name.
         nearest: Option<NearestName<'static>>,

@@ -15,7 +15,6 @@ use crate::responses_api::{
 /// A model call without a usable output.
 #[derive(Debug)]
 pub struct CallFailure {
-    /// The reason.
     pub cause: Cause,
     /// The service's id for the request, when a response had begun.
     pub request_id: Option<String>,

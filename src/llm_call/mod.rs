@@ -31,7 +31,6 @@ use refusal::read_refusal;
 /// A model output that can be used.
 #[derive(Debug)]
 pub struct UsableOutput {
-    /// The output.
     pub output: ModelOutput,
     /// Why the output is cut off, as the service names it; `None` when it is whole.
     pub cut_off: Option<String>,

@@ -19,7 +19,6 @@ const MAX_ERROR_BODY_MS: u64 = 5_000;
 /// A response with a status that is not a success.
 #[derive(Debug, Default)]
 pub struct Refusal {
-    /// HTTP status.
     pub status: u16,
     /// The error in the body.
     pub body: ErrorBody,

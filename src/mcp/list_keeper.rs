@@ -17,7 +17,6 @@ use crate::ports::{Database, Platform};
 /// The shortest time for which a list is good, in milliseconds, whatever its server promises.
 const LEAST_MS: u64 = 60_000;
 
-/// The longest one.
 const MOST_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// The most tools of a list whose fault is logged.

@@ -56,7 +56,6 @@ pub(super) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications
 pub(super) enum Message<'m> {
     /// The result of the request, as JSON.
     Result(&'m str),
-    /// The request failed.
     Error(RpcError),
     /// The server asks something; this is the answer.
     Question(String),

@@ -13,9 +13,7 @@ const PREFIX: &str = "apr_";
 closed_list! {
     /// Who runs a call.
     pub enum RunsOn {
-        /// A server tool.
         Server = "server",
-        /// The client.
         Client = "client",
         /// Nobody: the call cannot be run, and its result tells the model why.
         Nobody = "nobody",
@@ -35,12 +33,10 @@ pub struct Call {
     pub call_id: String,
     /// The id that clients and tools know it by: unique within the turn.
     pub tool_call_id: String,
-    /// Tool name.
     pub name: String,
     /// JSON text as the model wrote it.
     #[serde(rename = "ArgumentsJson")]
     pub arguments: String,
-    /// Who runs it.
     pub runs_on: RunsOn,
     /// The question to a human; `None` where nobody is asked.
     #[serde(skip_serializing_if = "Option::is_none")]

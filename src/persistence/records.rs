@@ -15,7 +15,6 @@ use crate::ports::unreadable;
 /// The session's one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// The client's id.
     pub session_id: SessionId,
     /// When its first turn was accepted.
     pub created_at: u64,
@@ -126,7 +125,6 @@ pub struct OpenCalls {
 pub struct Turn {
     /// 1 for the session's first turn.
     pub ordinal: u64,
-    /// The client's id.
     pub turn_id: TurnId,
     /// Its status, as clients see it.
     pub status: TurnStatus,
@@ -208,7 +206,6 @@ pub struct OwedRetrieval {
     pub workspace_id: String,
     /// The user's own words.
     pub query: String,
-    /// Narrows the search.
     pub rag_scope: Option<RagScope>,
     /// Advisory.
     pub repo: Option<String>,
@@ -364,7 +361,6 @@ pub struct CompactionRecord {
 /// An entry of the conversation, without its items: they may be long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its place.
     pub seq: EntrySeq,
     /// Ordinal of the turn that added it.
     pub turn: u64,
@@ -389,7 +385,6 @@ pub struct ModeChange {
     pub new_mode: String,
     /// ISO 8601, UTC.
     pub timestamp: String,
-    /// The model's reason.
     pub reason: String,
     /// The turn in which it happened.
     pub turn_id: TurnId,

@@ -91,7 +91,6 @@ impl<D: Database> SessionStore<D> {
         self.json(&row.ok_or_else(lost_turn)?, "composition")
     }
 
-    /// The newest turn.
     pub fn newest_turn(&self) -> Result<Option<Turn>, Fault> {
         Ok(self.turns("ORDER BY ordinal DESC LIMIT 1", &[])?.pop())
     }

@@ -53,7 +53,6 @@ pub(crate) struct ModelOutputRecord<'a> {
 pub struct NewMode {
     /// Mode key.
     pub key: String,
-    /// The model's reason.
     pub reason: String,
     /// The model called it a branch of the conversation.
     pub branch: bool,

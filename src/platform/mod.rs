@@ -41,10 +41,8 @@ mod promise;
 mod request_body;
 mod response;
 mod runtime;
-#[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod session_object;
 mod variables;
-#[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod workspace_object;
 
 pub use session_object::SessionObject;

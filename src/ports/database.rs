@@ -67,7 +67,6 @@ pub trait Database {
 /// no integer above 2^53, which it does not read back.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// SQL NULL.
     Null,
     /// A whole number up to 2^53.
     Integer(i64),

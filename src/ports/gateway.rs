@@ -26,15 +26,12 @@ pub enum ObjectClass {
 /// A request on its way to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectRequest<'a> {
-    /// The object's class.
     pub class: ObjectClass,
     /// The object's name, `{tenant}/{id}`, unique within the class.
     pub name: String,
-    /// The client's method.
     pub method: &'a str,
     /// The client's whole URL, from which the object finds the same route.
     pub url: &'a str,
-    /// The client's `Last-Event-ID`.
     pub last_event_id: Option<String>,
     /// When the Worker in front received the request, in milliseconds since the epoch: requests may
     /// overtake each other on their way to the object.
@@ -67,7 +64,6 @@ pub trait Upload {
 
 /// The machine of the Worker in front.
 pub trait Gateway {
-    /// The request's body.
     type Upload: Upload;
 
     /// A file's contents on their way to the client.

@@ -111,7 +111,6 @@ pub enum KeptCatalog {
     NoPlace,
     /// The namespace holds none.
     Absent,
-    /// The document's text.
     Document(String),
 }
 
@@ -171,11 +170,9 @@ pub struct HttpRequest<B = String> {
 /// The head of a response, with its body still to come.
 #[derive(Debug)]
 pub struct HttpResponse<B> {
-    /// HTTP status.
     pub status: u16,
     /// Headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: B,
 }
 

@@ -13,7 +13,6 @@ use crate::responses_api::{for_replay, is_compaction};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 pub struct SentEntries {
-    /// The first one.
     pub first: EntrySeq,
     /// The last one, which can be the same.
     pub last: EntrySeq,
@@ -54,7 +53,6 @@ impl SentEntries {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// The items themselves.
     AsStored,
     /// Model outputs as the service takes them back.
     ForReplay,

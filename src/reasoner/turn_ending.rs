@@ -15,7 +15,6 @@ use crate::files::embeds_contents;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 
-/// AGN-033 §6.1.
 const EMBEDDED_CONTENTS: &str = "The answer carries the contents of a file in its text. They may be cut or changed; ask for the file itself.";
 
 impl<P: Platform, D: Database> Reasoner<P, D> {

@@ -19,7 +19,6 @@ pub(super) const BLANK_LINE: &str = "\n\n";
 /// What the reader gets next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextProgress {
-    /// Nothing new.
     Nothing,
     /// Text to append to the text given so far.
     Text(String),

@@ -86,13 +86,10 @@ impl ResponsesRequest<'_> {
 /// The members of a body that change from call to call, besides the input.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct OneCall<'a> {
-    /// [`ResponsesRequest::tools`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<&'a RawValue>,
-    /// [`ResponsesRequest::tool_choice`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice<'a>>,
-    /// [`ResponsesRequest::previous_response_id`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_response_id: Option<&'a str>,
 }

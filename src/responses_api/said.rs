@@ -21,7 +21,6 @@ pub enum Said {
     Model(String),
     /// A call of a tool, with its arguments as the model wrote them.
     Call {
-        /// The tool.
         name: String,
         /// JSON text, usually.
         arguments: String,
@@ -35,9 +34,7 @@ pub enum Said {
 /// A part of a message or of a tool's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaidPart {
-    /// Text.
     Text(String),
-    /// A picture.
     Image,
     /// A file, by its name.
     File(String),

@@ -17,7 +17,6 @@ pub struct TokenCounts {
     pub output: u64,
     /// Tokens spent on reasoning.
     pub reasoning: u64,
-    /// All tokens.
     pub total: u64,
 }
 

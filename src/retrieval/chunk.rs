@@ -17,7 +17,6 @@ pub struct Chunk {
     /// The language, as in a fence's info string; empty when a service sends none.
     #[serde(default, deserialize_with = "empty_for_null")]
     pub language: String,
-    /// The text.
     pub text: String,
     /// How well it answers, where a workspace's own index says so; the more, the better.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]

@@ -70,7 +70,6 @@ impl Selection {
         self.within.as_ref().is_some_and(Spans::is_empty)
     }
 
-    /// Forbids these, too.
     pub(super) fn leave_out(&mut self, spans: &Spans) {
         match &mut self.within {
             Some(within) => within.leave_out(spans),

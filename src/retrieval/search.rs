@@ -33,11 +33,8 @@ const LEAST_LIMIT: usize = 8;
 /// What to search for.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'a> {
-    /// The user's words.
     pub query: &'a str,
-    /// Narrows the search.
     pub scope: Option<&'a RagScope>,
-    /// The most chunks.
     pub limit: usize,
     /// The most bytes of text in all.
     pub max_bytes: usize,
@@ -166,7 +163,6 @@ impl<'t, D: Database> Ranking<'t, D> {
         last.map_or(Ok(end), |row| Ok(row.get::<u64>("rowid")? + 1))
     }
 
-    /// Ranks one slice.
     fn rank_slice(
         &mut self,
         filter: &str,

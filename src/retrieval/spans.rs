@@ -23,7 +23,6 @@ impl Spans {
         self.0.is_empty()
     }
 
-    /// The first id.
     pub(super) fn first(&self) -> Option<u64> {
         self.0.first().map(|[first, _]| *first)
     }

@@ -124,7 +124,6 @@ impl<D: Database> Tables<D> {
         Ok(())
     }
 
-    /// The present state.
     pub(super) fn state(&self) -> Result<State, Fault> {
         let row = self.row(STATE, &[])?;
         Ok(State { next_chunk: row.get("next_chunk")?, hidden: Spans::of(spans(&row, "hidden")?) })
@@ -224,7 +223,6 @@ impl<D: Database> Tables<D> {
         }
     }
 
-    /// Deletes the tables.
     pub(super) fn erase(&self) -> Result<(), Fault> {
         let tables = [
             "terms",

@@ -45,16 +45,13 @@ pub struct LeftOut {
 pub struct Question<'a> {
     /// The user's own words.
     pub query: &'a str,
-    /// Narrows the search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rag_scope: Option<&'a RagScope>,
     /// For a service that keeps many workspaces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<&'a str>,
-    /// Advisory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repo: Option<&'a str>,
-    /// Advisory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<&'a str>,
     /// The most chunks. `None` leaves it to the agent context.

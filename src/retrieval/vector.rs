@@ -34,7 +34,6 @@ impl Vector {
         Self(bytes)
     }
 
-    /// No vector.
     pub(super) fn none() -> Self {
         Self(Vec::new())
     }

@@ -43,7 +43,6 @@ const BYTES_WORK: usize = 800;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Upserted {
-    /// The document's path.
     pub path: String,
     /// How many chunks it has in the index.
     pub chunks: usize,
@@ -59,9 +58,7 @@ pub struct Upserted {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Counts {
-    /// Documents.
     pub documents: usize,
-    /// Their chunks.
     pub chunks: usize,
     /// Length of their contents, in bytes of UTF-8.
     pub bytes: usize,
@@ -363,7 +360,6 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
         Ok(None)
     }
 
-    /// Deletes hidden chunks.
     async fn sweep(&mut self, spans: impl IntoIterator<Item = Span>) -> Result<(), Fault> {
         for [first, last] in spans {
             let mut from = first;

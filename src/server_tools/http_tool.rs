@@ -22,7 +22,6 @@ const MAX_RESPONSE_BYTES: usize = 16_000_000;
 pub struct ToolInvocation<'a> {
     /// The id by which the tool knows the call.
     pub tool_call_id: &'a str,
-    /// The tool's name.
     pub name: &'a str,
     /// JSON text as the model wrote it.
     #[serde(serialize_with = "as_json")]

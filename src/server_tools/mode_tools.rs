@@ -16,7 +16,6 @@ const MAX_REASON_BYTES: usize = 4096;
 pub struct RequestedMode {
     /// Mode key.
     pub key: String,
-    /// The model's reason.
     pub reason: String,
     /// The model calls it a branch of the conversation.
     pub branch: bool,

@@ -12,7 +12,6 @@ const SCOPE: ObjectShape = ObjectShape::new(&["Conditions"], &["Conditions"]);
 const CONDITION: ObjectShape =
     ObjectShape::new(&["Key", "Operator", "Values"], &["Key", "Operator", "Values"]);
 
-/// Reads a scope.
 pub(super) fn rag_scope(node: Node<'_, '_>, reader: &mut Reader) -> Option<RagScope> {
     let mut conditions = None;
     SCOPE.read(node, reader, |_, node, reader| {
