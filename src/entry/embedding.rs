@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use super::admission_context::ContextSource;
+use super::context::ContextSource;
 use super::embedding_alarm::Changing;
 use super::workspace::WorkspaceHost;
 use crate::catalog::Catalog;

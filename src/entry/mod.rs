@@ -7,50 +7,24 @@
 //! Architecture Invariant: pure. `crate::platform` turns the runtime's requests into these calls, and
 //! their responses into the runtime's.
 
-mod admission;
-mod admission_context;
-mod alarm;
-mod authentication;
-mod body_room;
-mod cross_origin;
+mod context;
+mod door;
 mod embedding;
 mod embedding_alarm;
-mod epoch;
-mod erasure;
 mod event_stream;
-mod export;
-mod exported_catalog;
-mod file_download;
-mod front_door;
 mod known_lists;
-mod local_access;
-mod openapi;
-mod playground;
-mod recovery;
 mod request;
-mod request_body;
 mod response;
-mod retention;
 mod route;
-mod session_endpoints;
-mod session_host;
-mod submission;
-mod tool_lists;
+mod session;
 mod tool_results;
-mod views;
-mod warm_up;
 mod workspace;
 
-pub use admission_context::{AdmissionContext, ContextSource};
-pub use authentication::{Caller, Keyring};
+pub use context::{AdmissionContext, ContextSource};
+pub use door::{Caller, FrontDoor, FrontResponse, Keyring, openapi, warm_up};
 pub use event_stream::EventStream;
-pub use export::Export;
-pub use front_door::{FrontDoor, FrontResponse};
-pub use openapi::openapi;
 pub use request::RequestHead;
 pub use response::{Body, Header, PlainResponse, Response};
 pub use route::{Route, SessionRoute, TurnPage, WorkspaceRoute};
-pub use session_endpoints::SessionStream;
-pub use session_host::SessionHost;
-pub use warm_up::warm_up;
+pub use session::{Export, SessionHost, SessionStream};
 pub use workspace::WorkspaceHost;

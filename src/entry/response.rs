@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::contract::{Fault, InvokeResult};
+use crate::contract::{ErrorCode, Fault, InvokeResult};
 use crate::json::from_str;
 
 /// The longest period of the platform's rate limiter, in seconds. A client that waits so long is let in.
@@ -129,4 +129,10 @@ pub(super) fn refusal_line(faults: &[Fault]) -> Value {
         "http_status": status,
         "codes": codes,
     })
+}
+
+/// The fault of a request whose object failed.
+pub(super) fn object_failed() -> Fault {
+    let message = "The object behind this address did not answer. Send the same request again: nothing is done twice.";
+    Fault::new(ErrorCode::Internal, message)
 }

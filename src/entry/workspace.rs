@@ -6,10 +6,10 @@ use std::future::Future;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::admission_context::ContextSource;
+use super::context::ContextSource;
 use super::embedding_alarm::EmbeddingAlarm;
-use super::front_door::object_failed;
 use super::request::RequestHead;
+use super::response::object_failed;
 use super::response::{PlainResponse, Response, refusal_line};
 use super::route::{Route, WorkspaceRoute, asks_for};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT, RetrievalSource};

@@ -198,7 +198,7 @@ fn every_list_is_accepted_to_its_last_element_and_refused_one_further() {
 fn every_limit_is_published_and_nothing_is_left_to_fill_in() {
     let published = openapi(&Deployment::default(), "1.2.3", true);
     assert!(!published.contains('@'), "a name without a value");
-    let source = include_str!("../../src/entry/openapi.json");
+    let source = include_str!("../../src/entry/door/openapi.json");
     for (name, _) in limits::ALL {
         // Limits of identifiers are part of the identifiers' pattern.
         assert!(source.contains(&format!("@{name}")), "{name} is not published");

@@ -18,9 +18,9 @@ pub(crate) const OWN: &[Question] = &[
     (
         "where is the alarm set that keeps a running turn alive?",
         &[
-            ("src/entry/alarm.rs", "fn ensure"),
-            ("src/entry/admission.rs", "fn ensure_alarm"),
-            ("src/entry/recovery.rs", "fn resume_work"),
+            ("src/entry/session/alarm.rs", "fn ensure"),
+            ("src/entry/session/admission.rs", "fn ensure_alarm"),
+            ("src/entry/session/recovery.rs", "fn resume_work"),
         ],
     ),
     (
@@ -32,13 +32,13 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "Which code compares the bearer key of a request with the configured hashes?",
-        &[("src/entry/authentication.rs", "pub fn admit")],
+        &[("src/entry/door/authentication.rs", "pub fn admit")],
     ),
     (
         "two customers use the same session id, what keeps them apart",
         &[
-            ("src/entry/authentication.rs", "fn object_name"),
-            ("src/entry/session_host.rs", "one object for each `{tenant}/{SessionId}`"),
+            ("src/entry/door/authentication.rs", "fn object_name"),
+            ("src/entry/session/session_host.rs", "one object for each `{tenant}/{SessionId}`"),
         ],
     ),
     (
@@ -48,7 +48,7 @@ pub(crate) const OWN: &[Question] = &[
     (
         "What happens when a second user turn arrives while one is still in progress?",
         &[
-            ("src/entry/admission.rs", "fn refuse_when_live"),
+            ("src/entry/session/admission.rs", "fn refuse_when_live"),
             ("src/contract/error_code.rs", "TurnInProgress"),
             (PROMISE, "One turn per session is live"),
             ("tests/turns/session.rs", "fn a_busy_session_names_its_live_turn"),
@@ -82,7 +82,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "where is the body size limit enforced while reading the request",
-        &[("src/entry/request_body.rs", "fn read_body")],
+        &[("src/entry/door/request_body.rs", "fn read_body")],
     ),
     (
         "I get fatal: `transactionSync` is not defined. Who calls it?",
@@ -145,8 +145,8 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/reasoner/text_cursor.rs", "pub struct Position"),
             ("src/reasoner/text_cursor.rs", "struct TextCursor"),
-            ("src/entry/session_endpoints.rs", "Last-Event-ID"),
-            ("src/entry/submission.rs", "fn cursor"),
+            ("src/entry/session/session_endpoints.rs", "Last-Event-ID"),
+            ("src/entry/session/submission.rs", "fn cursor"),
             (PROMISE, "Resume: repeat the POST"),
             ("tests/e2e/streaming.test.mjs", "a finished stream is resumed from any position"),
             (
@@ -180,7 +180,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/contract/fingerprint.rs", "separates a repetition from"),
             ("src/contract/fingerprint.rs", "pub fn fingerprint"),
-            ("src/entry/admission.rs", "fn repeat"),
+            ("src/entry/session/admission.rs", "fn repeat"),
             ("src/persistence/session_store.rs", "fn submission"),
             (PROMISE, "Repeating a request (same ids, same content"),
             ("tests/contract/main.rs", "fn a_repetition_has_the_same_fingerprint"),

@@ -1,10 +1,10 @@
 //! The tools of MCP servers for a turn that is about to begin (interface §11).
 
 use super::admission::starting_mode;
-use super::admission_context::{AdmissionContext, ContextSource};
 use super::session_host::SessionHost;
 use crate::catalog::{Catalog, DEFAULT_CONTEXT};
 use crate::contract::{ExecuteRequest, Fault, UserTurn};
+use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::mcp::ToolLists;
 use crate::ports::{Database, Platform};
 

@@ -1,8 +1,8 @@
 //! Cross-origin requests (`ALLOWED_ORIGINS`; interface §6): the web pages that may call, and the headers
 //! that tell a browser so (Fetch standard, CORS protocol). By default no page may call.
 
-use super::response::Header;
 use crate::contract::{ErrorCode, Fault};
+use crate::entry::response::Header;
 
 /// The headers that a page may read besides the safelisted ones.
 const EXPOSED: &str = "Idempotent-Replayed, Retry-After, Server-Timing, WWW-Authenticate, Allow, \

@@ -10,10 +10,10 @@ use futures_util::future::AbortHandle;
 use serde_json::json;
 
 use super::admission::{Admission, no_session, no_turn};
-use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
 use super::epoch::Epoch;
 use crate::contract::{Fault, SessionId, TurnId};
+use crate::entry::context::AdmissionContext;
 use crate::persistence::{ErasureReceipt, Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{Connections, LiveText, Reasoner};

@@ -6,13 +6,13 @@
 
 use serde_json::json;
 
-use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
-use super::tool_results::{conflict, match_results, not_awaiting, pending_calls};
 use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, Mode};
 use crate::contract::{
     ErrorCode, Fault, SessionId, ToolContinuation, TurnId, TurnStatus, UserTurn,
 };
+use crate::entry::context::AdmissionContext;
+use crate::entry::tool_results::{conflict, match_results, not_awaiting, pending_calls};
 use crate::persistence::{
     Call, Decision, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
 };

@@ -7,10 +7,10 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::admission::no_session;
-use super::admission_context::AdmissionContext;
 use super::session_host::SessionHost;
 use crate::catalog::Continuation;
 use crate::contract::{Fault, SessionId};
+use crate::entry::context::AdmissionContext;
 use crate::files::FileId;
 use crate::persistence::{ErasureReceipt, StoredAtService};
 use crate::ports::{Database, FileFault, Platform};

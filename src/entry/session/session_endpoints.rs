@@ -7,14 +7,8 @@ use std::rc::Rc;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
-use super::admission_context::{AdmissionContext, ContextSource};
 use super::epoch::Received;
-use super::event_stream::EventStream;
 use super::export::Export;
-use super::front_door::object_failed;
-use super::request::RequestHead;
-use super::response::{JSON, Response, refusal_line};
-use super::route::{Route, SessionRoute, asks_for};
 use super::session_host::SessionHost;
 use super::submission::{Asked, Delivery};
 use crate::contract::event_frames::END;
@@ -22,6 +16,12 @@ use crate::contract::{
     ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, fingerprint,
     object_text, parse_object,
 };
+use crate::entry::context::{AdmissionContext, ContextSource};
+use crate::entry::event_stream::EventStream;
+use crate::entry::request::RequestHead;
+use crate::entry::response::object_failed;
+use crate::entry::response::{JSON, Response, refusal_line};
+use crate::entry::route::{Route, SessionRoute, asks_for};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, KEY_ID, Platform, RECEIVED_AT};
 use crate::reasoner::Timings;
 

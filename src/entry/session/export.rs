@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
-use super::admission_context::AdmissionContext;
 use super::exported_catalog::ExportedCatalog;
 use crate::contract::{ErrorCode, Fault, InvokeResult};
+use crate::entry::context::AdmissionContext;
 use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
 

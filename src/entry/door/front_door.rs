@@ -12,13 +12,13 @@ use super::file_download::download;
 use super::local_access::admit_local;
 use super::openapi::openapi;
 use super::playground::{is_on, page_headers, page_path};
-use super::request::RequestHead;
 use super::request_body::read_body;
-use super::response::{Header, Response, refusal_line};
-use super::route::{Route, no_such_endpoint};
 use crate::contract::{
     ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id,
 };
+use crate::entry::request::RequestHead;
+use crate::entry::response::{Header, Response, object_failed, refusal_line};
+use crate::entry::route::{Route, no_such_endpoint};
 use crate::ports::{Deployment, Gateway, ObjectClass, ObjectRequest};
 
 /// The settings that the Worker needs before it asks an object. Variables and secrets never change
@@ -253,12 +253,6 @@ impl Refused {
         }
         line
     }
-}
-
-/// The fault of a request whose object failed.
-pub(super) fn object_failed() -> Fault {
-    let message = "The object behind this address did not answer. Send the same request again: nothing is done twice.";
-    Fault::new(ErrorCode::Internal, message)
 }
 
 /// The `SessionId` of a submission. A body without one is validated whole, so that the client gets all

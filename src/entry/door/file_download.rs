@@ -1,8 +1,8 @@
 //! `GET /files/{FileId}` (interface §1, §8): a signed link is the only permission that it needs.
 
-use super::request::RequestHead;
-use super::response::{Body, Response};
 use crate::contract::{ErrorCode, Fault, InvokeResult};
+use crate::entry::request::RequestHead;
+use crate::entry::response::{Body, Response};
 use crate::files::{
     FileLink, LinkRefusal, Part, PresentedLink, file_headers, is_known, no_such_file, open_link,
     part_of,

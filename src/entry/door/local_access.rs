@@ -3,9 +3,9 @@
 //! a session under a name of its own that resolves to this machine.
 
 use super::cross_origin::AllowedOrigins;
-use super::request::RequestHead;
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::{authority_of, is_loopback};
+use crate::entry::request::RequestHead;
 
 /// Refuses a request of another machine, or of a web page from elsewhere that is not listed.
 ///

@@ -5,9 +5,9 @@
 
 use std::rc::Rc;
 
-use super::admission_context::AdmissionContext;
 use super::session_host::SessionHost;
 use crate::contract::Fault;
+use crate::entry::context::AdmissionContext;
 use crate::ports::{Database, Platform};
 
 const DAY_MS: u64 = 86_400_000;

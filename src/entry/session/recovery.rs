@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::admission_context::{AdmissionContext, ContextSource};
 use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
+use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::persistence::StoredOutcome;
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::resume_turn;

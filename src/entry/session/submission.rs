@@ -5,11 +5,11 @@ use std::rc::Rc;
 use serde::Deserialize;
 
 use super::admission::{Admission, Admitted};
-use super::admission_context::AdmissionContext;
 use super::epoch::Received;
 use super::session_host::SessionHost;
 use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
+use crate::entry::context::AdmissionContext;
 use crate::json::from_str;
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};

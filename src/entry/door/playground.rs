@@ -1,7 +1,7 @@
 //! The playground's page (interface §1, `GET /`; §6, `PLAYGROUND`): which file a request means, and what a
 //! browser is told about it. The files themselves are `clients/playground/`, built and bundled.
 
-use super::response::Header;
+use crate::entry::response::Header;
 
 /// The page, among its files.
 const PAGE: &str = "/index.html";

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use futures_util::future::{Either, select};
 
 use super::body_room::{BodyRoom, HeldBody};
-use super::request::RequestHead;
 use crate::contract::{ErrorCode, Fault};
+use crate::entry::request::RequestHead;
 use crate::ports::{CHUNK_BYTES, Deployment, Gateway, RequestBody, Upload};
 
 /// Reads a JSON body into the room for bodies.

@@ -4,13 +4,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::admission_context::AdmissionContext;
-use super::route::TurnPage;
 use super::session_host::SessionHost;
 use super::submission::unreadable_outcome;
-use super::tool_results::pending_calls;
 use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
+use crate::entry::context::AdmissionContext;
+use crate::entry::route::TurnPage;
+use crate::entry::tool_results::pending_calls;
 use crate::persistence::{Call, CompactionRecord, Decision, ModeChange, Session, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::CurrentStep;

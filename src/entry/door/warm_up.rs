@@ -2,9 +2,9 @@
 //! which is half of the time of an isolate's first response; and Cloudflare starts an isolate while the client's
 //! connection is still being made.
 
-use super::route::Route;
 use crate::catalog::Catalog;
 use crate::contract::{ExecuteRequest, InvokeResult, fingerprint, parse, peek_session_id};
+use crate::entry::route::Route;
 use crate::responses_api::{ResponseEnd, ResponseStream, StreamFault, StreamLimits};
 
 const REQUEST: &[u8] =

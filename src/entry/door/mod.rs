@@ -1,0 +1,20 @@
+//! The door: what the Worker does with a request before it asks an object, and the endpoints that need no
+//! object (interface §1, §3 and §6).
+//!
+//! Names neither `session` nor `workspace`: a request reaches an object only through `ports::Gateway`.
+
+mod authentication;
+mod body_room;
+mod cross_origin;
+mod file_download;
+mod front_door;
+mod local_access;
+mod openapi;
+mod playground;
+mod request_body;
+mod warm_up;
+
+pub use authentication::{Caller, Keyring};
+pub use front_door::{FrontDoor, FrontResponse};
+pub use openapi::openapi;
+pub use warm_up::warm_up;

@@ -1,0 +1,22 @@
+//! A session's object: its endpoints, the admission of submissions, the turns that run, their recovery and
+//! the session's erasure (interface §1, §2 and §9).
+//!
+//! Names neither `door` nor `workspace`: a workspace is asked through `ports::Platform`.
+
+mod admission;
+mod alarm;
+mod epoch;
+mod erasing;
+mod export;
+mod exported_catalog;
+mod recovery;
+mod retention;
+mod session_endpoints;
+mod session_host;
+mod submission;
+mod tool_lists;
+mod views;
+
+pub use export::Export;
+pub use session_endpoints::SessionStream;
+pub use session_host::SessionHost;
