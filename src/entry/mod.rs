@@ -17,7 +17,6 @@ mod embedding;
 mod embedding_alarm;
 mod epoch;
 mod erasure;
-mod event_stream;
 mod export;
 mod exported_catalog;
 mod file_download;
@@ -43,7 +42,6 @@ mod workspace;
 
 pub use admission_context::{AdmissionContext, ContextSource};
 pub use authentication::{Caller, Keyring};
-pub use event_stream::EventStream;
 pub use export::Export;
 pub use front_door::{FrontDoor, FrontResponse};
 pub use openapi::openapi;

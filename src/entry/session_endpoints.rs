@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use super::admission_context::{AdmissionContext, ContextSource};
 use super::epoch::Received;
-use super::event_stream::EventStream;
 use super::export::Export;
 use super::front_door::object_failed;
 use super::request::RequestHead;
@@ -22,8 +21,8 @@ use crate::contract::{
     ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, fingerprint,
     object_text, parse_object,
 };
+use crate::live_text::{EventStream, Timings};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, KEY_ID, Platform, RECEIVED_AT};
-use crate::reasoner::Timings;
 
 /// A body that a session's object sends piece by piece.
 #[derive(Debug)]

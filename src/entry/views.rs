@@ -11,9 +11,9 @@ use super::submission::unreadable_outcome;
 use super::tool_results::pending_calls;
 use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
+use crate::live_text::CurrentStep;
 use crate::persistence::{Call, CompactionRecord, Decision, ModeChange, Session, Turn};
 use crate::ports::{Database, Platform};
-use crate::reasoner::CurrentStep;
 
 /// `GET /sessions/{SessionId}`
 #[derive(Serialize)]
