@@ -22,6 +22,7 @@
 //! | [`responses_api`] | the model service's wire format |
 //! | [`catalog`] | contexts, modes and tools, as the operator writes them |
 //! | [`ports`] | the traits that the machine implements, and the deployment's settings |
+//! | [`live_text`] | a submission's text as it grows, and its delivery to watchers |
 //! | [`outbound`] | calls to services of the operator's own |
 //! | [`mcp`] | MCP servers of the operator's: their tools, and calls of them |
 //! | [`json`] | reading JSON objects with the place of each value |
@@ -35,7 +36,7 @@
 //! equal requests meets what the first one stored. [`reasoner::Reasoner`] runs the turn apart from its
 //! client: the stored state decides the next step, the retrieval for its message being the first, so a turn
 //! goes on after any cut. Watchers read
-//! [`reasoner::LiveText`], each with a position of its own.
+//! [`live_text::LiveText`], each with a position of its own.
 //!
 //! # Invariants
 //!
@@ -71,6 +72,7 @@ pub mod encoding;
 pub mod entry;
 pub mod files;
 pub mod json;
+pub mod live_text;
 pub mod llm_call;
 pub mod mcp;
 pub mod outbound;

@@ -11,7 +11,6 @@ mod context;
 mod door;
 mod embedding;
 mod embedding_alarm;
-mod event_stream;
 mod known_lists;
 mod request;
 mod response;
@@ -22,7 +21,6 @@ mod workspace;
 
 pub use context::{AdmissionContext, ContextSource};
 pub use door::{Caller, FrontDoor, FrontResponse, Keyring, openapi, warm_up};
-pub use event_stream::EventStream;
 pub use request::RequestHead;
 pub use response::{Body, Header, PlainResponse, Response};
 pub use route::{Route, SessionRoute, TurnPage, WorkspaceRoute};

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 
-use super::exchange::endpoint;
+use super::model_call::endpoint;
 use crate::catalog::Catalog;
 use crate::llm_call::{Deletion, delete_response};
 use crate::persistence::{ResponseStanding, StoredResponse};

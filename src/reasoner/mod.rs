@@ -9,37 +9,24 @@
 //! mode change.
 
 mod approval;
-mod budget;
 mod compaction;
-mod conversation_input;
 mod erasure;
-mod exchange;
-mod live_segment;
-mod live_text;
+mod model_call;
 mod model_step;
 mod pictures;
-mod remedies;
 mod retrieval_step;
 mod run_report;
-mod sent_entries;
 mod settlement;
 mod sources;
-mod streamed_request;
-mod text_cursor;
 mod tool_step;
-mod transcript;
 mod turn_beginning;
 mod turn_ending;
 mod turn_loop;
 
 pub(crate) use approval::{Answering, tool_call};
 pub(crate) use erasure::delete_responses;
-pub(crate) use live_text::{CurrentStep, LiveText, Outcome};
-pub(crate) use run_report::Timings;
-pub use sent_entries::{Form, SentEntries};
+pub use model_call::{Form, SentEntries};
 pub(crate) use settlement::{abort, turn_aborted};
-pub use text_cursor::Position;
-pub(crate) use text_cursor::TextCursor;
 pub(crate) use turn_beginning::{NewUserTurn, begin_continuation, prepare_turn, resume_turn};
 pub(crate) use turn_loop::Connections;
 pub use turn_loop::Reasoner;

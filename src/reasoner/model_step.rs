@@ -2,12 +2,10 @@
 //! the output.
 
 use super::approval::{is_the_same, question};
-use super::conversation_input::Input;
-use super::exchange::{Asked, Exchange};
+use super::model_call::{Asked, Exchange, Input, Transcript};
 use super::settlement::no_result;
 use super::sources::sources;
 use super::tool_step::warn_of_mode_changes;
-use super::transcript::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;

@@ -1,7 +1,7 @@
 //! Pictures in a model output become files of the turn (interface §4, §8), stored in the step that stores
 //! the output. One that cannot be kept costs a user warning, not the answer.
 
-use super::transcript::Transcript;
+use super::model_call::Transcript;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::files::{FileFailure, FileLinks, keep_picture};
 use crate::ports::{Database, Platform};

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::contract::{ErrorCode, TurnStatus, Usage};
+use crate::live_text::Timings;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct RunReport {
@@ -22,30 +23,4 @@ pub(crate) struct RunReport {
     /// Tokens of the turn so far.
     pub(crate) usage: Option<Usage>,
     pub(crate) timings: Timings,
-}
-
-/// Milliseconds of one run, by part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Timings {
-    /// Searching the turn's workspace.
-    pub(crate) retrieve: u64,
-    /// Composing requests to the model service.
-    pub(crate) compose: u64,
-    /// Model calls, the waits between attempts included.
-    pub(crate) model: u64,
-    pub(crate) tools: u64,
-    /// Waiting for storage before the outcome is sent.
-    pub(crate) persist: u64,
-}
-
-impl Timings {
-    /// The `Server-Timing` header of a response whose request took `validate` ms to check and
-    /// `session` ms in its session's object.
-    pub(crate) fn server_timing(&self, validate: u64, session: u64) -> String {
-        let Self { retrieve, compose, model, tools, persist } = self;
-        format!(
-            "validate;dur={validate}, session;dur={session}, retrieve;dur={retrieve}, \
-             compose;dur={compose}, model;dur={model}, tools;dur={tools}, persist;dur={persist}"
-        )
-    }
 }

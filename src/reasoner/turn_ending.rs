@@ -3,7 +3,6 @@
 
 use super::approval::tool_call;
 use super::compaction;
-use super::live_text::LiveText;
 use super::settlement::abort;
 use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
@@ -12,6 +11,7 @@ use crate::contract::{
     ToolContinuationResponse, ToolResult, TurnStatus,
 };
 use crate::files::embeds_contents;
+use crate::live_text::LiveText;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 

@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
-use super::live_text::{LiveText, Outcome};
+use super::model_call::Transcript;
 use super::run_report::RunReport;
-use super::transcript::Transcript;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::{ToolList, prompt_cache_key};
 use crate::contract::{ErrorCode, Fault, Progress};
 use crate::json::from_str;
+use crate::live_text::{LiveText, Outcome};
 use crate::mcp::Connection;
 use crate::persistence::{Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};

@@ -4,13 +4,14 @@ use super::assert_only;
 use super::sources::sources;
 
 /// Each folder with the folders that its code may name. Nothing else is permitted.
-const MAY_NAME: [(&str, &[&str]); 17] = [
+const MAY_NAME: [(&str, &[&str]); 18] = [
     ("encoding", &[]),
     ("json", &[]),
     ("contract", &["encoding", "json"]),
     ("responses_api", &["encoding", "json"]),
     ("catalog", &["encoding", "json"]),
     ("ports", &["contract"]),
+    ("live_text", &["contract", "ports"]),
     ("outbound", &["catalog", "encoding", "ports"]),
     ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("files", &["contract", "encoding", "json", "ports"]),
@@ -31,6 +32,7 @@ const MAY_NAME: [(&str, &[&str]); 17] = [
             "encoding",
             "files",
             "json",
+            "live_text",
             "llm_call",
             "mcp",
             "outbound",
@@ -49,6 +51,7 @@ const MAY_NAME: [(&str, &[&str]); 17] = [
             "encoding",
             "files",
             "json",
+            "live_text",
             "mcp",
             "outbound",
             "persistence",

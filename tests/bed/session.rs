@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use aptix_edge::contract::ErrorCode;
 use aptix_edge::entry::{Body, ContextSource, FrontDoor, FrontResponse, RequestHead};
+use aptix_edge::live_text::Position;
 use aptix_edge::ports::KeptCatalog;
-use aptix_edge::reasoner::Position;
 use serde_json::Value;
 
 use super::catalog;

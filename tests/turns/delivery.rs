@@ -1,7 +1,7 @@
 //! The delivery of a turn's outcome: as JSON or as a stream, the first time and repeated
 //! (interface §2, Delivery).
 
-use aptix_edge::reasoner::Position;
+use aptix_edge::live_text::Position;
 use serde_json::{Value, json};
 
 use super::{input, names, user, watched};

@@ -1,6 +1,6 @@
 //! Mode changes (interface §5; AGN-011).
 
-use aptix_edge::reasoner::Position;
+use aptix_edge::live_text::Position;
 use serde_json::{Value, json};
 
 use super::{input, names, user, watched};

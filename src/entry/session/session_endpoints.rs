@@ -17,13 +17,12 @@ use crate::contract::{
     object_text, parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::entry::event_stream::EventStream;
 use crate::entry::request::RequestHead;
 use crate::entry::response::object_failed;
 use crate::entry::response::{JSON, Response, refusal_line};
 use crate::entry::route::{Route, SessionRoute, asks_for};
+use crate::live_text::{EventStream, Timings};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, KEY_ID, Platform, RECEIVED_AT};
-use crate::reasoner::Timings;
 
 /// A body that a session's object sends piece by piece.
 #[derive(Debug)]

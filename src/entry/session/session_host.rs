@@ -14,9 +14,10 @@ use super::alarm::Alarm;
 use super::epoch::Epoch;
 use crate::contract::{Fault, SessionId, TurnId};
 use crate::entry::context::AdmissionContext;
+use crate::live_text::LiveText;
 use crate::persistence::{ErasureReceipt, Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
-use crate::reasoner::{Connections, LiveText, Reasoner};
+use crate::reasoner::{Connections, Reasoner};
 
 /// The object that owns a session.
 #[derive(Debug)]

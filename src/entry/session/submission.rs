@@ -11,9 +11,10 @@ use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
 use crate::entry::context::AdmissionContext;
 use crate::json::from_str;
+use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
-use crate::reasoner::{LiveText, Outcome, Position, TextCursor, Timings, abort, turn_aborted};
+use crate::reasoner::{abort, turn_aborted};
 
 /// What is known of a submission before it is admitted, since finding it out takes long.
 pub(super) struct Asked {

@@ -11,9 +11,9 @@ use crate::encoding::timestamp;
 use crate::entry::context::AdmissionContext;
 use crate::entry::route::TurnPage;
 use crate::entry::tool_results::pending_calls;
+use crate::live_text::CurrentStep;
 use crate::persistence::{Call, CompactionRecord, Decision, ModeChange, Session, Turn};
 use crate::ports::{Database, Platform};
-use crate::reasoner::CurrentStep;
 
 /// `GET /sessions/{SessionId}`
 #[derive(Serialize)]

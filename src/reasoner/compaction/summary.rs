@@ -11,8 +11,7 @@ use crate::contract::{Fault, Usage};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Entry, EntryKind, Window};
 use crate::ports::{Database, Platform};
-use crate::reasoner::exchange::{Asked, Exchange};
-use crate::reasoner::sent_entries::Form;
+use crate::reasoner::model_call::{Asked, Exchange, Form};
 use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
 
 /// The most model calls for one summary. What stands before the newest of so many pieces is left out.

@@ -26,8 +26,8 @@ pub(crate) const OWN: &[Question] = &[
     (
         "How long do we wait before calling the model again after a 503?",
         &[
-            ("src/reasoner/exchange.rs", "fn wait_ms"),
-            ("src/reasoner/exchange.rs", "fn what_can_pass_is_tried_twice_again"),
+            ("src/reasoner/model_call/exchange.rs", "fn wait_ms"),
+            ("src/reasoner/model_call/exchange.rs", "fn what_can_pass_is_tried_twice_again"),
         ],
     ),
     (
@@ -143,8 +143,8 @@ pub(crate) const OWN: &[Question] = &[
     (
         "resume a stream with Last-Event-ID",
         &[
-            ("src/reasoner/text_cursor.rs", "pub struct Position"),
-            ("src/reasoner/text_cursor.rs", "struct TextCursor"),
+            ("src/live_text/text_cursor.rs", "pub struct Position"),
+            ("src/live_text/text_cursor.rs", "struct TextCursor"),
             ("src/entry/session/session_endpoints.rs", "Last-Event-ID"),
             ("src/entry/session/submission.rs", "fn cursor"),
             (PROMISE, "Resume: repeat the POST"),
@@ -158,10 +158,10 @@ pub(crate) const OWN: &[Question] = &[
     (
         "taking text back that was already streamed to the client",
         &[
-            ("src/reasoner/live_text.rs", "fn discard"),
-            ("src/reasoner/exchange.rs", "fn exchange_again"),
-            ("src/reasoner/text_cursor.rs", "event_frames::discard(held.segment)"),
-            ("src/reasoner/text_cursor.rs", "fn text_that_was_taken_back_is_taken_from_those"),
+            ("src/live_text/submission_text.rs", "fn discard"),
+            ("src/reasoner/model_call/exchange.rs", "fn exchange_again"),
+            ("src/live_text/text_cursor.rs", "event_frames::discard(held.segment)"),
+            ("src/live_text/text_cursor.rs", "fn text_that_was_taken_back_is_taken_from_those"),
             ("src/contract/event_frames.rs", "pub fn discard"),
             (PROMISE, "its segment is discarded"),
             ("tests/e2e/streaming.test.mjs", "text before a server tool call is taken back"),
@@ -239,7 +239,7 @@ pub(crate) const OWN: &[Question] = &[
     (
         "Where do token counts of several model calls get added up?",
         &[
-            ("src/reasoner/transcript.rs", "saturating_add(usage)"),
+            ("src/reasoner/model_call/transcript.rs", "saturating_add(usage)"),
             ("src/contract/response.rs", "fn saturating_add"),
         ],
     ),
@@ -260,7 +260,7 @@ pub(crate) const OWN: &[Question] = &[
         "the welcome message of a mode is put before the answer",
         &[
             ("src/reasoner/model_step.rs", "fn final_text"),
-            ("src/reasoner/live_segment.rs", "self.welcome.filter"),
+            ("src/reasoner/model_call/live_segment.rs", "self.welcome.filter"),
             (PROMISE, "The new mode's `WelcomeMessage`"),
             ("tests/e2e/modes.test.mjs", "the welcome message is the head of the segment"),
         ],
@@ -287,7 +287,7 @@ pub(crate) const OWN: &[Question] = &[
     (
         "comment lines sent during silence so proxies keep the connection open",
         &[
-            ("src/entry/event_stream.rs", "keep_alive_ms"),
+            ("src/live_text/event_stream.rs", "keep_alive_ms"),
             (PROMISE, "A comment line after `KEEP_ALIVE_MS` of silence"),
             ("tests/e2e/streaming.test.mjs", "silence is filled with comments"),
         ],

@@ -5,7 +5,7 @@
 //! a slow watcher delays nobody, and its memory is constant. An event's id is a position in the text,
 //! never a counter.
 
-use super::live_text::{Heard, LiveText};
+use super::submission_text::{Heard, LiveText};
 use crate::contract::event_frames;
 
 /// One watcher's place in a [`LiveText`].
@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
     use crate::contract::Progress;
-    use crate::reasoner::{Outcome, Timings};
+    use crate::live_text::{Outcome, Timings};
 
     /// A client as interface §2 describes it: it applies events, and keeps the last id.
     #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use crate::contract::Fault;
 use crate::llm_call::CallFailure;
 use crate::persistence::{ChainEnd, SessionStore};
 use crate::ports::Database;
-use crate::reasoner::conversation_input::Input;
+use crate::reasoner::model_call::conversation_input::Input;
 use crate::reasoner::turn_loop::RunningTurn;
 
 pub(super) fn new_input<D: Database>(

@@ -10,7 +10,6 @@ use super::conversation_input::Input;
 use super::live_segment::{Learns, LiveSegment};
 use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
-use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, Compaction, CompactionBy};
 use crate::composition::{CallParameters, ModelRequest, SummaryRequest, compose_request};
 use crate::contract::{Fault, Progress};
@@ -18,6 +17,7 @@ use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
 use crate::outbound::SecretHeaders;
 use crate::persistence::Session;
 use crate::ports::{Database, Deployment, Platform, RequestBody};
+use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
 use crate::responses_api::Reported;
 
 /// The most calls for one request, the first included.
@@ -28,7 +28,7 @@ const MAX_RETRY_AFTER_MS: u64 = 60_000;
 
 /// What a model call is made for.
 #[derive(Clone, Copy)]
-pub(super) enum Asked<'a> {
+pub(in crate::reasoner) enum Asked<'a> {
     /// The next output of the conversation.
     Output(&'a Input),
     /// A summary of earlier turns.
@@ -50,18 +50,18 @@ impl<'a> Asked<'a> {
 }
 
 /// A model call that has succeeded, or failed for good.
-pub(super) struct Exchange {
-    pub(super) transcript: Transcript,
-    pub(super) ending: Result<UsableOutput, CallFailure>,
+pub(in crate::reasoner) struct Exchange {
+    pub(in crate::reasoner) transcript: Transcript,
+    pub(in crate::reasoner) ending: Result<UsableOutput, CallFailure>,
     /// The live text holds text of it.
     shown: bool,
     /// The live text holds the welcome message before it.
-    pub(super) welcomed: bool,
+    pub(in crate::reasoner) welcomed: bool,
 }
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Composes the request and makes the call, with retries.
-    pub(super) async fn exchange(
+    pub(in crate::reasoner) async fn exchange(
         &self,
         running: &RunningTurn<'_>,
         asked: Asked<'_>,
@@ -142,7 +142,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
     /// Records a failed call and makes it again with another input. The text that the failed call has
     /// shown is discarded.
-    pub(super) async fn exchange_again(
+    pub(in crate::reasoner) async fn exchange_again(
         &self,
         running: &mut RunningTurn<'_>,
         failed: Exchange,
@@ -160,7 +160,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// Records a call that failed, with what it has cost, and returns its fault.
-    pub(super) fn record_failure(
+    pub(in crate::reasoner) fn record_failure(
         &self,
         running: &mut RunningTurn<'_>,
         mut transcript: Transcript,
@@ -173,7 +173,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// Records a call that adds nothing to the conversation, with what it has cost.
-    pub(super) fn record_attempt(
+    pub(in crate::reasoner) fn record_attempt(
         &self,
         running: &mut RunningTurn<'_>,
         transcript: &Transcript,
@@ -184,7 +184,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// Takes the transcript of the call that is under way, as far as it has come.
-    pub(super) fn cut_off(&self, fault: Option<Fault>) -> Option<Transcript> {
+    pub(in crate::reasoner) fn cut_off(&self, fault: Option<Fault>) -> Option<Transcript> {
         let mut transcript = self.under_way.take()?;
         transcript.duration_ms = self.since(transcript.started_at);
         transcript.fault = fault;
@@ -204,14 +204,17 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
     /// The welcome message of a mode that was entered in this turn. None stands before JSON, which it
     /// would spoil.
-    pub(super) fn welcome(&self, running: &RunningTurn<'_>) -> Option<&str> {
+    pub(in crate::reasoner) fn welcome(&self, running: &RunningTurn<'_>) -> Option<&str> {
         let mode = self.catalog.mode(running.turn.progress.welcome.as_ref()?)?;
         Some(mode.welcome_message.as_str())
             .filter(|text| !text.is_empty() && !self.parameters(running).text_is_json)
     }
 
     /// The parameters of the next call.
-    pub(super) fn parameters<'a>(&'a self, running: &RunningTurn<'a>) -> CallParameters<'a> {
+    pub(in crate::reasoner) fn parameters<'a>(
+        &'a self,
+        running: &RunningTurn<'a>,
+    ) -> CallParameters<'a> {
         let mode = self.catalog.mode(&running.session.mode).map(|mode| &mode.model_parameters);
         let contexts = [&running.agent.model_parameters, &running.conversation.model_parameters];
         CallParameters::merged(contexts.into_iter().chain(mode))
@@ -323,7 +326,7 @@ fn lost_transcript() -> Fault {
 
 /// The address, the key and the headers of an agent context's model service: the catalog's, or else the
 /// deployment's. It fails with `internal` when a header names a secret that cannot be used.
-pub(super) fn endpoint<P: Platform>(
+pub(in crate::reasoner) fn endpoint<P: Platform>(
     platform: &P,
     deployment: &Deployment,
     agent: &AgentContext,

@@ -4,8 +4,8 @@
 
 use crate::contract::Fault;
 use crate::ports::{Database, Platform};
-use crate::reasoner::conversation_input::Input;
-use crate::reasoner::exchange::Exchange;
+use crate::reasoner::model_call::conversation_input::Input;
+use crate::reasoner::model_call::exchange::Exchange;
 use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {

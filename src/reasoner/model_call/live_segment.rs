@@ -2,8 +2,8 @@
 
 use std::task::{Context, Poll};
 
-use super::live_text::LiveText;
 use crate::contract::Progress;
+use crate::live_text::LiveText;
 use crate::llm_call::Audience;
 use crate::responses_api::{Reported, TextProgress};
 

@@ -8,8 +8,8 @@ use crate::llm_call::CallFailure;
 use crate::persistence::CompactionReason;
 use crate::ports::{Database, Platform};
 use crate::reasoner::compaction::LADDER;
-use crate::reasoner::conversation_input::Input;
-use crate::reasoner::exchange::Exchange;
+use crate::reasoner::model_call::conversation_input::Input;
+use crate::reasoner::model_call::exchange::Exchange;
 use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {

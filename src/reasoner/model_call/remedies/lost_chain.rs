@@ -6,7 +6,7 @@ use crate::contract::Fault;
 use crate::llm_call::CallFailure;
 use crate::persistence::{ChainEnd, Session, SessionStore};
 use crate::ports::Database;
-use crate::reasoner::conversation_input::Input;
+use crate::reasoner::model_call::conversation_input::Input;
 
 /// The chains lost early in a row after which a service counts as one that keeps none. One can be lost to a
 /// restart.

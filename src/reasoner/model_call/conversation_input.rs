@@ -1,26 +1,26 @@
 //! The part of the conversation that one model call sends, by reference: `streamed_request.rs` reads it.
 
 use super::sent_entries::{Form, SentEntries};
-use super::turn_loop::RunningTurn;
 use crate::contract::Fault;
 use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore, Window};
 use crate::ports::Database;
+use crate::reasoner::turn_loop::RunningTurn;
 
 /// What a call sends.
-pub(super) struct Input {
-    pub(super) parts: Vec<Part>,
+pub(in crate::reasoner) struct Input {
+    pub(in crate::reasoner) parts: Vec<Part>,
     /// The response that it continues; `None` when it is the whole conversation.
-    pub(super) previous_response_id: Option<String>,
+    pub(in crate::reasoner) previous_response_id: Option<String>,
     /// A remedy replaced the owed entries by the whole conversation.
-    pub(super) rebuilt: bool,
+    pub(in crate::reasoner) rebuilt: bool,
     /// Entries that this call leaves out because the service may have refused them.
-    pub(super) withheld: Vec<EntrySeq>,
+    pub(in crate::reasoner) withheld: Vec<EntrySeq>,
 }
 
 /// An entry of the conversation, and how it is sent.
-pub(super) struct Part {
-    pub(super) entry: Entry,
-    pub(super) form: Form,
+pub(in crate::reasoner) struct Part {
+    pub(in crate::reasoner) entry: Entry,
+    pub(in crate::reasoner) form: Form,
 }
 
 impl From<Entry> for Part {
@@ -53,17 +53,17 @@ impl Part {
 
 /// The length of what is sent of a conversation.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Extent {
-    pub(super) items: usize,
-    pub(super) bytes: usize,
+pub(in crate::reasoner) struct Extent {
+    pub(in crate::reasoner) items: usize,
+    pub(in crate::reasoner) bytes: usize,
     /// Those of the message that stands for turns.
-    pub(super) stand_in_bytes: usize,
+    pub(in crate::reasoner) stand_in_bytes: usize,
 }
 
 impl Input {
     /// The entries that the model service has not got yet; the whole conversation when there is no
     /// chain to continue.
-    pub(super) fn owed<D: Database>(
+    pub(in crate::reasoner) fn owed<D: Database>(
         store: &SessionStore<D>,
         running: &RunningTurn<'_>,
     ) -> Result<Self, Fault> {
@@ -78,7 +78,7 @@ impl Input {
     }
 
     /// The whole conversation, which continues no response, because a remedy needs it.
-    pub(super) fn rebuilt<D: Database>(
+    pub(in crate::reasoner) fn rebuilt<D: Database>(
         store: &SessionStore<D>,
         window: &Window,
     ) -> Result<Self, Fault> {
@@ -86,7 +86,7 @@ impl Input {
     }
 
     /// The whole conversation by a window.
-    pub(super) fn whole<D: Database>(
+    pub(in crate::reasoner) fn whole<D: Database>(
         store: &SessionStore<D>,
         window: &Window,
     ) -> Result<Self, Fault> {
@@ -107,7 +107,7 @@ impl Input {
     }
 
     /// What its call sends, as the transcript tells it.
-    pub(super) fn sent(&self) -> Vec<SentEntries> {
+    pub(in crate::reasoner) fn sent(&self) -> Vec<SentEntries> {
         let mut sent = Vec::new();
         for Part { entry, form } in &self.parts {
             SentEntries::add(&mut sent, entry.seq, entry.kind, *form);
@@ -116,25 +116,28 @@ impl Input {
     }
 
     /// The entries that stand here as they were said: neither the system message nor a stand-in.
-    pub(super) fn word_for_word(&self) -> Vec<Entry> {
+    pub(in crate::reasoner) fn word_for_word(&self) -> Vec<Entry> {
         let is_said =
             |entry: &&Entry| !matches!(entry.kind, EntryKind::System | EntryKind::StandIn);
         self.parts.iter().map(|part| &part.entry).filter(is_said).cloned().collect()
     }
 
     /// The length of its entries as they are stored, in bytes.
-    pub(super) fn stored_bytes(&self) -> usize {
+    pub(in crate::reasoner) fn stored_bytes(&self) -> usize {
         self.stored_bytes_after(EntrySeq::START)
     }
 
     /// The length of its entries after `seq` as they are stored, in bytes.
-    pub(super) fn stored_bytes_after(&self, seq: EntrySeq) -> usize {
+    pub(in crate::reasoner) fn stored_bytes_after(&self, seq: EntrySeq) -> usize {
         let entries = self.parts.iter().map(|part| &part.entry);
         entries.filter(|entry| entry.seq > seq).map(|entry| entry.bytes).sum()
     }
 
     /// Its length as it is sent. Each entry is read.
-    pub(super) fn extent<D: Database>(&self, store: &SessionStore<D>) -> Result<Extent, Fault> {
+    pub(in crate::reasoner) fn extent<D: Database>(
+        &self,
+        store: &SessionStore<D>,
+    ) -> Result<Extent, Fault> {
         let mut extent = Extent::default();
         for part in &self.parts {
             let before = extent.bytes;
@@ -153,7 +156,10 @@ impl Input {
 
     /// The entries that the service may have refused: the turn's own, and those of earlier turns to
     /// which the model has not responded.
-    pub(super) fn refusable(&self, running: &RunningTurn<'_>) -> (Vec<EntrySeq>, Vec<EntrySeq>) {
+    pub(in crate::reasoner) fn refusable(
+        &self,
+        running: &RunningTurn<'_>,
+    ) -> (Vec<EntrySeq>, Vec<EntrySeq>) {
         let refusable = |entry: &&Entry| {
             entry.seq > running.session.acknowledged
                 && !entry.withheld
@@ -167,13 +173,13 @@ impl Input {
     }
 
     /// Whether it holds stand-ins for tool outputs that the service refused before.
-    pub(super) fn holds_stand_ins(&self) -> bool {
+    pub(in crate::reasoner) fn holds_stand_ins(&self) -> bool {
         self.parts.iter().any(|part| part.form == Form::StandIns)
     }
 
     /// The same input without these entries: the calls before tool outputs need some, so stand-ins
     /// replace them.
-    pub(super) fn without(mut self, entries: &[EntrySeq]) -> Self {
+    pub(in crate::reasoner) fn without(mut self, entries: &[EntrySeq]) -> Self {
         self.parts.retain_mut(|part| {
             if !entries.contains(&part.entry.seq) {
                 return true;

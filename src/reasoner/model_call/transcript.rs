@@ -15,54 +15,54 @@ use crate::responses_api::{HostedCall, Reported, TokenCounts};
 /// The transcript of one model call.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Transcript {
+pub(in crate::reasoner) struct Transcript {
     /// The call asked for a summary of earlier turns.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) summary: bool,
+    pub(in crate::reasoner) summary: bool,
     /// Counted over the session, from 1: turns that are repeated take their calls between those of others.
-    pub(super) number: u64,
+    pub(in crate::reasoner) number: u64,
     /// Key of the mode in which the call was made.
-    pub(super) mode: String,
-    pub(super) segment: u32,
-    pub(super) started_at: u64,
-    pub(super) duration_ms: u64,
-    pub(super) body_sha256: String,
-    pub(super) body_bytes: usize,
+    pub(in crate::reasoner) mode: String,
+    pub(in crate::reasoner) segment: u32,
+    pub(in crate::reasoner) started_at: u64,
+    pub(in crate::reasoner) duration_ms: u64,
+    pub(in crate::reasoner) body_sha256: String,
+    pub(in crate::reasoner) body_bytes: usize,
     /// Hash of what the body has in common with others: a body without input and the next three members.
-    pub(super) template: String,
+    pub(in crate::reasoner) template: String,
     /// The body holds the turn's tools.
-    pub(super) tools_sent: bool,
+    pub(in crate::reasoner) tools_sent: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tool_choice: Option<String>,
-    pub(super) previous_response_id: Option<String>,
+    pub(in crate::reasoner) tool_choice: Option<String>,
+    pub(in crate::reasoner) previous_response_id: Option<String>,
     /// The entries of the conversation that are its input.
-    pub(super) input: Vec<SentEntries>,
+    pub(in crate::reasoner) input: Vec<SentEntries>,
     /// Hash of the one item that is its input, of a call for a summary.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) summarised: Option<String>,
-    pub(super) rebuilt: bool,
+    pub(in crate::reasoner) summarised: Option<String>,
+    pub(in crate::reasoner) rebuilt: bool,
     /// The service keeps no chain of the session, so the call sends the whole conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) unchained: Option<ChainEnd>,
-    pub(super) withheld: Vec<EntrySeq>,
-    pub(super) composition: Vec<Block>,
+    pub(in crate::reasoner) unchained: Option<ChainEnd>,
+    pub(in crate::reasoner) withheld: Vec<EntrySeq>,
+    pub(in crate::reasoner) composition: Vec<Block>,
     /// The model service was asked to store the responses.
-    pub(super) stored: bool,
+    pub(in crate::reasoner) stored: bool,
     /// Calls of tools that the model service ran by itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) hosted_calls: Vec<HostedCall>,
-    pub(super) retries: Vec<Retry>,
+    pub(in crate::reasoner) hosted_calls: Vec<HostedCall>,
+    pub(in crate::reasoner) retries: Vec<Retry>,
     /// Of the last attempt, whatever became of the response.
-    pub(super) response_id: Option<String>,
+    pub(in crate::reasoner) response_id: Option<String>,
     /// Of the last attempt.
-    pub(super) usage: Option<Usage>,
-    pub(super) fault: Option<Fault>,
+    pub(in crate::reasoner) usage: Option<Usage>,
+    pub(in crate::reasoner) fault: Option<Fault>,
 }
 
 /// An attempt that failed and was followed by another.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Retry {
+pub(in crate::reasoner) struct Retry {
     http_status: Option<u16>,
     waited_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,34 +73,34 @@ pub(super) struct Retry {
 
 impl Transcript {
     /// Notes what the service has said about the attempt's response.
-    pub(super) fn learn(&mut self, reported: &Reported) {
+    pub(in crate::reasoner) fn learn(&mut self, reported: &Reported) {
         self.response_id.clone_from(&reported.response_id);
         self.usage = reported.usage.map(usage);
     }
 
     /// Begins another attempt, some time after one that failed.
-    pub(super) fn repeat(&mut self, http_status: Option<u16>, waited_ms: u64) {
+    pub(in crate::reasoner) fn repeat(&mut self, http_status: Option<u16>, waited_ms: u64) {
         let (response_id, usage) = (self.response_id.take(), self.usage.take());
         self.retries.push(Retry { http_status, waited_ms, response_id, usage });
     }
 
     /// The calls made so far.
-    pub(super) fn attempts(&self) -> u32 {
+    pub(in crate::reasoner) fn attempts(&self) -> u32 {
         u32::try_from(self.retries.len()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     /// What all attempts have cost; `None` when none reported any.
-    pub(super) fn cost(&self) -> Option<Usage> {
+    pub(in crate::reasoner) fn cost(&self) -> Option<Usage> {
         self.usages().reduce(Usage::saturating_add)
     }
 
     /// Tokens of all attempts.
-    pub(super) fn total_tokens(&self) -> u64 {
+    pub(in crate::reasoner) fn total_tokens(&self) -> u64 {
         self.usages().fold(0, |sum, usage| sum.saturating_add(usage.total_tokens))
     }
 
     /// Adds what the call has cost to its turn and its session.
-    pub(super) fn count(&self, session: &mut Session, turn: &mut Turn) {
+    pub(in crate::reasoner) fn count(&self, session: &mut Session, turn: &mut Turn) {
         let (state, sum) = (&mut session.state, &mut turn.progress.usage);
         state.model_calls = state.model_calls.max(self.number);
         for usage in self.usages() {
@@ -115,7 +115,7 @@ impl Transcript {
     }
 
     /// The text that is stored.
-    pub(super) fn to_json(&self) -> Result<String, Fault> {
+    pub(in crate::reasoner) fn to_json(&self) -> Result<String, Fault> {
         serde_json::to_string(self).map_err(|_| Fault::unwritable("The transcript"))
     }
 

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use serde_json::{Map, Value};
 
-use super::run_report::Timings;
+use super::outcome::Outcome;
 use crate::contract::event_frames;
 use crate::contract::progress::Progress;
 
@@ -28,17 +28,6 @@ pub(crate) struct CurrentStep {
     pub(crate) progress: Map<String, Value>,
     /// In milliseconds since the epoch.
     pub(crate) since_ms: u64,
-}
-
-/// What a submission ended with: the body of JSON delivery, and the data of `event: result`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Outcome {
-    /// HTTP status of JSON delivery.
-    pub(crate) http_status: u16,
-    /// The `InvokeResult`, as JSON text.
-    pub(crate) body: Rc<str>,
-    /// Where the run's time went; zero for a stored outcome.
-    pub(crate) timings: Timings,
 }
 
 /// The text of one model call.

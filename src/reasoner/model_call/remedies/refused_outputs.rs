@@ -6,7 +6,7 @@ use crate::contract::Fault;
 use crate::llm_call::CallFailure;
 use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
-use crate::reasoner::conversation_input::Input;
+use crate::reasoner::model_call::conversation_input::Input;
 
 pub(super) fn new_input<D: Database>(
     store: &SessionStore<D>,

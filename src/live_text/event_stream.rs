@@ -9,8 +9,9 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 
+use super::submission_text::LiveText;
+use super::text_cursor::TextCursor;
 use crate::ports::Platform;
-use crate::reasoner::{LiveText, TextCursor};
 
 /// One watcher's events of a turn, up to its `result`. Dropping it leaves the turn as it is.
 pub struct EventStream<P> {
@@ -28,7 +29,7 @@ pub struct EventStream<P> {
 }
 
 impl<P: Platform> EventStream<P> {
-    pub(super) fn new(
+    pub(crate) fn new(
         platform: Rc<P>,
         text: Rc<LiveText>,
         cursor: TextCursor,
@@ -46,7 +47,7 @@ impl<P: Platform> EventStream<P> {
     }
 
     /// The next chunk, `None` after the last. The caller writes it before the next call.
-    pub(super) async fn next_chunk(&mut self) -> Option<String> {
+    pub(crate) async fn next_chunk(&mut self) -> Option<String> {
         if std::mem::take(&mut self.is_writing) {
             self.last_write_ms = self.platform.now_ms();
         }

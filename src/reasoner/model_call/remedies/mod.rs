@@ -21,9 +21,9 @@ mod too_long;
 
 use super::conversation_input::Input;
 use super::exchange::Exchange;
-use super::turn_loop::{Reasoner, RunningTurn};
 use crate::contract::Fault;
 use crate::ports::{Database, Platform};
+use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
 
 /// A remedy, named after its file.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ const IN_ORDER: [Remedy; 6] = [
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Repeats a failed call with the remedies that apply to it, and returns the last call.
-    pub(super) async fn remedied(
+    pub(in crate::reasoner) async fn remedied(
         &self,
         running: &mut RunningTurn<'_>,
         mut input: Input,

@@ -36,7 +36,12 @@ impl SentEntries {
     }
 
     /// Adds an entry to those that are sent.
-    pub(super) fn add(sent: &mut Vec<Self>, seq: EntrySeq, kind: EntryKind, form: Form) {
+    pub(in crate::reasoner) fn add(
+        sent: &mut Vec<Self>,
+        seq: EntrySeq,
+        kind: EntryKind,
+        form: Form,
+    ) {
         match sent.last_mut() {
             Some(before) if seq.follows(before.last) && before.form_of(kind) == form => {
                 before.last = seq;

@@ -1,0 +1,16 @@
+//! Calls of the model: what each call sends of the conversation, its retries, the remedies for a refusal,
+//! and its transcript. Other files of the reasoner name only what this page exports.
+
+mod budget;
+mod conversation_input;
+mod exchange;
+mod live_segment;
+mod remedies;
+mod sent_entries;
+mod streamed_request;
+mod transcript;
+
+pub(super) use conversation_input::Input;
+pub(super) use exchange::{Asked, Exchange, endpoint};
+pub use sent_entries::{Form, SentEntries};
+pub(super) use transcript::Transcript;
