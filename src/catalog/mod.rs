@@ -16,8 +16,8 @@ mod mcp_servers;
 mod model_parameters;
 mod modes;
 mod names;
-mod parameters;
 mod secret_template;
+mod tool_parameters;
 mod tools;
 mod values;
 

@@ -10,7 +10,7 @@ use super::approval::{APPROVE_TOOL, approval};
 use super::definitions::{BuiltInTool, ClientToolDefinition, OnError, ServerTool};
 use super::findings::{Findings, Seen};
 use super::names::{is_tool_name, quoted};
-use super::parameters::parameters;
+use super::tool_parameters::tool_parameters;
 use super::values::{
     CHOICE_BYTES, choice, fitting_text, flag, named, prose, reference, stated_prose, tool_list,
     undeclared,
@@ -105,7 +105,7 @@ fn server_tool<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, found: &mut Finding
         // `Parameters` is read below: its rules depend on `Strict`, which may follow it.
         _ => {}
     });
-    tool.parameters = parameters(node, "Parameters", tool.strict, found);
+    tool.parameters = tool_parameters(node, "Parameters", tool.strict, found);
     tool
 }
 
@@ -123,7 +123,7 @@ fn client_tool<'d>(
         // `parameters` is read below: its rules depend on `strict`, which may follow it.
         _ => {}
     });
-    tool.parameters = parameters(node, "parameters", tool.strict, found);
+    tool.parameters = tool_parameters(node, "parameters", tool.strict, found);
     tool
 }
 

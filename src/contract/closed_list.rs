@@ -37,7 +37,7 @@ macro_rules! closed_list {
             }
         }
 
-        impl $crate::contract::closed_list::ClosedList for $list {
+        impl $crate::contract::ClosedList for $list {
             const NAMES: &'static [&'static str] = &[$($name),+];
         }
     };

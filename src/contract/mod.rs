@@ -8,25 +8,27 @@
 //! Architecture Invariant: this folder names only `encoding` and `json`. A field of the model
 //! service cannot leak to a client, because no type here can hold one.
 
-pub mod closed_list;
-pub mod document;
-pub mod error_code;
+mod closed_list;
+mod document;
+mod error_code;
 pub mod event_frames;
-pub mod fault;
+mod fault;
 mod fingerprint;
-pub mod identifiers;
+mod identifiers;
 #[doc = include_str!("interface.md")]
 pub mod interface {}
-pub mod invoke_result;
+mod invoke_result;
 pub mod limits;
-pub mod progress;
-pub mod request;
-pub mod response;
-pub mod tool_result;
-pub mod turn_status;
-pub mod validation;
+mod progress;
+mod relative_path;
+mod request;
+mod response;
+mod tool_result;
+mod turn_status;
+mod validation;
 
 pub use closed_list::ClosedList;
+pub(crate) use closed_list::closed_list;
 pub use document::{Document, ListedDocuments, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Notice, Warning};
@@ -34,6 +36,7 @@ pub use fingerprint::fingerprint;
 pub use identifiers::{SessionId, TurnId};
 pub use invoke_result::InvokeResult;
 pub use progress::{Progress, ToolState};
+pub use relative_path::relative_path_problem;
 pub use request::{
     ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ContentEncoding, ExecuteRequest,
     ImageMimeType, InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation,

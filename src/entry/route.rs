@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::contract::validation::artifact_path::relative_path_problem;
-use crate::contract::{ErrorCode, Fault, SessionId, TurnId, limits};
+use crate::contract::{ErrorCode, Fault, SessionId, TurnId, limits, relative_path_problem};
 use crate::files::{PresentedLink, no_such_file};
 
 /// An endpoint.

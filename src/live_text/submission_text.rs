@@ -11,8 +11,8 @@ use std::task::{Context, Poll, Waker};
 use serde_json::{Map, Value};
 
 use super::outcome::Outcome;
+use crate::contract::Progress;
 use crate::contract::event_frames;
-use crate::contract::progress::Progress;
 
 /// The most bytes of progress events that wait for one watcher. They are news, so a watcher that reads
 /// too slowly misses some.

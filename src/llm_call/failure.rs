@@ -6,7 +6,7 @@
 use super::context_length::{concerns_length, names_length};
 use super::refusal::{Refusal, needs_operator, status_can_pass, with_plain};
 use crate::contract::{ErrorCode, Fault};
-use crate::ports::as_repeated;
+use crate::outbound::as_repeated;
 use crate::responses_api::{
     ErrorBody, Reported, StreamFault, code_concerns_input, concerns_encrypted_reasoning,
     concerns_input, concerns_previous_response, concerns_storage,

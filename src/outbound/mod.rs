@@ -10,5 +10,6 @@ mod service;
 
 pub use address::{address, retry_after_ms};
 pub use json_service::{post, post_to};
+pub use redaction::as_repeated;
 pub use secret_headers::SecretHeaders;
 pub use service::{Service, ServiceFailure, in_time};

@@ -1,10 +1,12 @@
 //! A service's JSON without the secrets that were sent to it: a service that shows the headers of its
 //! requests must not show them to clients and to the model (interface §6).
 
-use crate::ports::as_repeated;
-
 /// Stands for a secret.
 const STAND_IN: &str = "***";
+
+/// A shorter secret, in characters, occurs by chance in texts that have nothing to do with it. To replace it
+/// there would garble them, and hide nothing that could not be guessed.
+const SHORTEST: usize = 4;
 
 /// The bytes that are searched in one slice.
 const SLICE_BYTES: usize = 256 * 1024;
@@ -65,6 +67,12 @@ impl<'a> SentSecrets<'a> {
         clean.push_str(json.get(copied..).unwrap_or_default());
         clean
     }
+}
+
+/// The text by which a service would repeat a secret that it got in a header, where white space at the
+/// ends is lost; `None` for a secret that is too short to be recognized in other text.
+pub fn as_repeated(secret: &str) -> Option<&str> {
+    Some(secret.trim_matches([' ', '\t'])).filter(|text| text.len() >= SHORTEST)
 }
 
 /// The bytes that a secret takes at the beginning of `text`, which lies within a string.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::contract::ToolResult;
-use crate::contract::closed_list::closed_list;
+use crate::contract::closed_list;
 
 /// What the question's id has before the call's.
 const PREFIX: &str = "apr_";

@@ -4,7 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::contract::closed_list::closed_list;
+use crate::contract::closed_list;
 use crate::contract::{
     Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
 };

@@ -4,7 +4,7 @@
 use super::SessionStore;
 use super::schema::{EARLIER_ERASURE, RECEIPT, RESPONSES};
 use crate::contract::Fault;
-use crate::contract::closed_list::closed_list;
+use crate::contract::closed_list;
 use crate::ports::{Database, Row};
 
 /// How often the model service is asked to delete a response.

@@ -8,7 +8,6 @@ mod deployment;
 mod gateway;
 mod platform;
 mod request_body;
-mod secret;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable};
 pub use deployment::Deployment;
@@ -18,4 +17,3 @@ pub use platform::{
     ObjectQuestion, Platform, ResponseBody,
 };
 pub use request_body::RequestBody;
-pub use secret::as_repeated;

@@ -2,13 +2,13 @@
 //!
 //! It owns the rules of a document's members.
 
-use super::artifact_path::relative_path_problem;
 use super::body::object_text;
 use super::reader::Reader;
 use crate::contract::document::{Document, Properties};
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
+use crate::contract::relative_path::relative_path_problem;
 use crate::json::{Kind, Node, ObjectShape, Place, Report, for_each_member};
 
 const BODY: ObjectShape = ObjectShape::new(&["Documents"], &["Documents"]);

@@ -8,7 +8,6 @@
 //! of `missing_field`, `invalid_field` and `unknown_field`. A report of more than a hundred is cut
 //! and says so.
 
-pub mod artifact_path;
 mod body;
 mod client_tools;
 mod comparison;

@@ -2,7 +2,6 @@
 //!
 //! It owns the rules of its members, and the rule that a turn has input.
 
-use super::artifact_path::{file_name_problem, relative_path_problem};
 use super::client_tools::client_tools;
 use super::rag_scope::rag_scope;
 use super::reader::Reader;
@@ -10,6 +9,7 @@ use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::contract::identifiers::{SessionId, TurnId};
 use crate::contract::limits;
+use crate::contract::relative_path::{file_name_problem, relative_path_problem};
 use crate::contract::request::{
     ArtifactContent, ClipboardImage, ContentEncoding, InputArtifact, UserTurn,
 };

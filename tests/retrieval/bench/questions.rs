@@ -197,11 +197,8 @@ pub(crate) const OWN: &[Question] = &[
     (
         "Which path spellings are refused, e.g. C:\\ or ..?",
         &[
-            ("src/contract/validation/artifact_path.rs", "pub fn relative_path_problem"),
-            (
-                "src/contract/validation/artifact_path.rs",
-                "fn an_absolute_path_is_refused_in_every_spelling",
-            ),
+            ("src/contract/relative_path.rs", "pub fn relative_path_problem"),
+            ("src/contract/relative_path.rs", "fn an_absolute_path_is_refused_in_every_spelling"),
             (PROMISE, "No absolute path in any spelling"),
             ("tests/e2e/requests.test.mjs", "absolute and escaping paths are refused"),
         ],

@@ -1,7 +1,7 @@
-//! The paths that a client may name: relative ones only (AGN-034 §4.2, interface §2).
+//! The paths that may be named: relative ones only (AGN-034 §4.2, interface §2 and §7).
 //!
-//! It owns the definition of "no absolute path in any spelling", for artifacts and documents alike.
-//! It never touches a file system and never repairs a path.
+//! It owns the definition of "no absolute path in any spelling" for artifacts, documents, routes and the
+//! chunks of a retrieval service. It never touches a file system and never repairs a path.
 
 use crate::encoding::disturbs_a_line;
 
@@ -27,7 +27,7 @@ pub fn relative_path_problem(path: &str) -> Option<&'static str> {
 }
 
 /// The fault of a file name, if it has one.
-pub fn file_name_problem(name: &str) -> Option<&'static str> {
+pub(super) fn file_name_problem(name: &str) -> Option<&'static str> {
     if matches!(name.trim(), "" | ".") {
         return Some("must name a file");
     }

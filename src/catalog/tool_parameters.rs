@@ -25,7 +25,7 @@ const NOT_WHEN_STRICT: [&str; 8] =
 
 /// Reads the schema that a tool has as its `member`, or gives that of a tool that takes nothing. `type`
 /// and `properties`, which the service requires, are added when absent.
-pub(super) fn parameters(
+pub(super) fn tool_parameters(
     tool: Node<'_, '_>,
     member: &str,
     strict: bool,
