@@ -228,14 +228,22 @@ fn edited_arguments_run_in_place_of_the_model_s_where_the_tool_permits_it() {
         let message = heard.body["Errors"][0]["Message"].as_str().unwrap();
         assert!(message.contains(problem), "{message}");
     }
-    let twice = r#"{"Approved":true,"Arguments":{"to":"eve","to":"bob"}}"#;
-    let mut request = edited(json!({}));
-    request["ToolResults"][0]["ResultJson"] = json!(twice);
-    let heard = bed.post(&request);
-    assert_eq!(heard.failure(), (400, "invalid_field"));
-    let error = &heard.body["Errors"][0];
-    assert_eq!(error["Path"], "/ToolResults/0/ResultJson");
-    assert!(error["Message"].as_str().unwrap().contains("no member named twice"), "{error}");
+    // What two readers may take for different values is no edit.
+    for arguments in [
+        r#"{"to":"eve","to":"bob"}"#,
+        r#"{"to":"bob","n":9007199254740993}"#,
+        r#"{"to":"bob","n":1e400}"#,
+    ] {
+        let mut request = edited(json!({}));
+        let answer = format!(r#"{{"Approved":true,"Arguments":{arguments}}}"#);
+        request["ToolResults"][0]["ResultJson"] = json!(answer);
+        let heard = bed.post(&request);
+        assert_eq!(heard.failure(), (400, "invalid_field"));
+        let error = &heard.body["Errors"][0];
+        assert_eq!(error["Path"], "/ToolResults/0/ResultJson");
+        let rule = "no member named twice and no number that a double cannot hold";
+        assert!(error["Message"].as_str().unwrap().contains(rule), "{error}");
+    }
     bed.restart();
     // The schema is the one that the model was shown.
     bed.configure(|_| ());
@@ -288,13 +296,20 @@ fn a_call_that_nobody_can_read_goes_back_to_the_model_unasked() {
     assert_eq!(ran(&bed), []);
     assert!(told(&bed)[0].contains("not valid JSON"), "{:?}", told(&bed));
     assert_eq!(trace(&bed)[0].get("Approval"), None);
-    // Readers differ in which of two members of one name they take.
-    for arguments in [r#"{"to":"eve","to":"ann"}"#, r#"{"to":"a","n":[{"m":1,"\u006d":2}]}"#] {
-        let twice = Item::Call { name: "fragile".into(), arguments: arguments.into() };
-        script(&bed, [vec![twice]]);
+    // Readers differ in which of two members of one name they take, and in what they make of a number that a
+    // double cannot hold.
+    for arguments in [
+        r#"{"to":"eve","to":"ann"}"#,
+        r#"{"to":"a","n":[{"m":1,"\u006d":2}]}"#,
+        r#"{"to":"a","n":12345678901234567890}"#,
+        r#"{"to":"a","n":[1e400]}"#,
+    ] {
+        let odd = Item::Call { name: "fragile".into(), arguments: arguments.into() };
+        script(&bed, [vec![odd]]);
         bed.post(&turn(&format!("t{}", arguments.len()), "Mail")).final_text();
         assert_eq!(ran(&bed), []);
-        assert!(told(&bed).last().unwrap().contains("name a member twice"), "{:?}", told(&bed));
+        let why = "name a member twice, or hold a number that a double cannot hold";
+        assert!(told(&bed).last().unwrap().contains(why), "{:?}", told(&bed));
     }
     // A call without any is readable.
     let none = Item::Call { name: "fragile".into(), arguments: String::new() };
