@@ -167,6 +167,44 @@ fn one_pause_holds_the_client_s_calls_and_all_questions_in_the_model_s_order() {
 }
 
 #[test]
+fn no_question_has_the_id_of_another_call_of_its_turn() {
+    for ids in [["Z", "apr_Z", "apr_Z", "Z"], ["apr_Z", "Z", "Z", "apr_Z"]] {
+        let bed = gated(json!("Always"));
+        bed.world.model.call_ids.borrow_mut().extend(ids);
+        let own = |at: usize| match ids[at].starts_with("apr_") {
+            true => call("ask", json!({ "at": at })),
+            false => mail("ann"),
+        };
+        // The ids of the first output stay taken when its calls are answered.
+        script(&bed, [vec![own(0), own(1)], vec![own(2), own(3)]]);
+        let mut asked = Vec::new();
+        let mut heard = bed.post(&turn("t1", "Both"));
+        for _ in 0..2 {
+            let calls = heard.calls();
+            let answers: Vec<(&str, Value)> = heard.result()["ToolCalls"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .zip(&calls)
+                .map(|(call, id)| match call["Name"] == "agent_approve_tool" {
+                    true => (id.as_str(), json!({ "Approved": true })),
+                    false => (id.as_str(), json!("own")),
+                })
+                .collect();
+            heard = bed.post(&results("t1", &answers));
+            asked.extend(calls.clone());
+        }
+        assert_eq!(heard.final_text(), "Answer to Both.");
+        let ran = ran(&bed).into_iter().map(|(id, _)| id);
+        let known: Vec<String> = asked.iter().cloned().chain(ran).collect();
+        let unique: std::collections::BTreeSet<&String> = known.iter().collect();
+        assert_eq!((asked.len(), unique.len()), (4, known.len()), "{known:?}");
+        bed.assert_chain_held();
+        super::replays::assert_replays(&bed, "ids");
+    }
+}
+
+#[test]
 fn a_decision_that_is_sent_many_times_has_one_effect_and_one_answer() {
     let bed = gated(json!("Always"));
     let id = asked(&bed, json!({ "to": "ann" }));
