@@ -40,7 +40,7 @@ pub(crate) fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
     ToolOutcome::Error(match missing {
         NoResult::UnknownTool(name) => format!("There is no tool {name}. Use an offered one."),
         NoResult::MalformedArguments => {
-            "The arguments are not valid JSON, or name a member twice. Write the call again."
+            "The arguments are not valid JSON, name a member twice, or hold a number that a double cannot hold. Write the call again."
                 .to_owned()
         }
         NoResult::GivenUp { may_have_run, why } => {

@@ -2,12 +2,15 @@
 //!
 //! Known: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`, `prefixItems`,
 //! `anyOf`, `oneOf` (as `anyOf`), `allOf`, `minimum`, `maximum`, their exclusive forms, the lengths of
-//! strings, arrays and objects, and `$ref` into the same schema. Whatever else a schema says holds for any
-//! value. What cannot be decided within [`MOST_WORK`] and [`DEPTH_LIMIT`] does not fit.
+//! strings, arrays and objects, and references by JSON Pointer into the same schema. Whatever else a schema
+//! says holds for any value. What cannot be decided does not fit: a reference that leads nowhere, and all that
+//! is beyond [`MOST_WORK`] and [`DEPTH_LIMIT`].
 
+use std::cmp::Ordering;
 use std::fmt::{self, Write};
 
-use serde_json::{Map, Value};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Number, Value};
 
 use super::place::Place;
 use super::well_formed::DEPTH_LIMIT;
@@ -69,11 +72,13 @@ impl<'s> Check<'s> {
 
     fn rule(&mut self, value: &Value, rule: Rule<'s>, at: &Place<'_>, depth: usize) -> Kept {
         let fits = match (rule.keyword, rule.rule) {
-            ("$ref", Value::String(target)) => {
-                self.spend(target.len());
-                let root = self.root;
-                let found = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-                return found.map_or(Ok(()), |found| self.schema(value, found, at, depth));
+            ("$ref" | "$dynamicRef" | "$recursiveRef", target) => {
+                return match self.referred(target) {
+                    Some(found) => self.schema(value, found, at, depth),
+                    None => self.broken(at, || {
+                        format!("cannot be checked: the schema has no {}", brief(target))
+                    }),
+                };
             }
             ("allOf", Value::Array(schemas)) => {
                 return schemas.iter().try_for_each(|one| self.schema(value, one, at, depth));
@@ -99,7 +104,7 @@ impl<'s> Check<'s> {
                     names().all(|name| self.spend(name.len()) && members.contains_key(name))
                 })
             }
-            (keyword, bound) => match (value, bound.as_f64()) {
+            (keyword, bound) => match (value, bound.as_number()) {
                 (Value::Object(members), None) => return self.members(members, rule, at, depth),
                 (Value::Array(elements), None) => return self.elements(elements, rule, at, depth),
                 (_, Some(bound)) => {
@@ -115,6 +120,16 @@ impl<'s> Check<'s> {
         } else {
             self.broken(at, || format!("must keep to {:?}: {}", rule.keyword, brief(rule.rule)))
         }
+    }
+
+    /// The schema that a reference names, by a JSON Pointer as the fragment of a URI (RFC 6901 §6); `None` where
+    /// it names none, or one of another document.
+    fn referred(&mut self, target: &Value) -> Option<&'s Value> {
+        let fragment = target.as_str()?.strip_prefix('#')?;
+        self.spend(fragment.len());
+        let pointer = percent_decode_str(fragment).decode_utf8().ok()?;
+        let root = self.root;
+        root.pointer(&pointer).filter(|found| found.is_object() || found.is_boolean())
     }
 
     fn members(
@@ -187,7 +202,8 @@ impl<'s> Check<'s> {
                             && known.get(name).is_some_and(|known| self.is_equal(member, known))
                     })
             }
-            _ => value == known || value.is_number() && value.as_f64() == known.as_f64(),
+            (Value::Number(number), Value::Number(known)) => compare(number, known).is_eq(),
+            _ => value == known,
         }
     }
 
@@ -212,22 +228,40 @@ impl<'s> Check<'s> {
 }
 
 /// Whether a number, or a length, is within the bound that a keyword sets. Other keywords set none.
-fn is_within(value: &Value, keyword: &str, bound: f64) -> bool {
+fn is_within(value: &Value, keyword: &str, bound: &Number) -> bool {
     let measured = match (value, keyword) {
         (
             Value::Number(number),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum",
-        ) => number.as_f64(),
-        (Value::String(text), "minLength" | "maxLength") => Some(text.chars().count() as f64),
-        (Value::Array(elements), "minItems" | "maxItems") => Some(elements.len() as f64),
-        (Value::Object(members), "minProperties" | "maxProperties") => Some(members.len() as f64),
-        _ => None,
+        ) => number.clone(),
+        (Value::String(text), "minLength" | "maxLength") => text.chars().count().into(),
+        (Value::Array(elements), "minItems" | "maxItems") => elements.len().into(),
+        (Value::Object(members), "minProperties" | "maxProperties") => members.len().into(),
+        _ => return true,
     };
-    measured.is_none_or(|measured| match keyword {
-        "exclusiveMinimum" => measured > bound,
-        "exclusiveMaximum" => measured < bound,
-        _ if keyword.starts_with("min") => measured >= bound,
-        _ => measured <= bound,
+    let order = compare(&measured, bound);
+    match keyword {
+        "exclusiveMinimum" => order.is_gt(),
+        "exclusiveMaximum" => order.is_lt(),
+        _ if keyword.starts_with("min") => order.is_ge(),
+        _ => order.is_le(),
+    }
+}
+
+/// How two numbers compare: integers by all their digits, of which a double holds the first 15.
+fn compare(one: &Number, other: &Number) -> Ordering {
+    let double = |number: &Number| number.as_f64().unwrap_or_default();
+    match (integer(one), integer(other)) {
+        (Some(one), Some(other)) => one.cmp(&other),
+        _ => double(one).total_cmp(&double(other)),
+    }
+}
+
+/// A number that has no fraction, however it is written; `None` also where it is beyond the type.
+fn integer(number: &Number) -> Option<i128> {
+    number.as_i128().or_else(|| {
+        let double = number.as_f64()?;
+        (double.fract() == 0.0 && double.abs() < 1e38).then_some(double as i128)
     })
 }
 
@@ -311,13 +345,76 @@ mod tests {
         for schema in [
             json!(true),
             json!({ "type": "money", "pattern": "^b$", "format": "uuid", "not": {} }),
-            json!({ "$ref": "https://a.example/schema" }),
-            json!({ "$ref": "#/$defs/absent" }),
             json!({ "patternProperties": { "^x": {} }, "additionalProperties": false }),
             json!({ "oneOf": [{ "type": "object" }, { "minProperties": 1 }] }),
             json!({ "required": "x", "properties": [], "minProperties": -1 }),
         ] {
             assert_eq!(found(schema.clone(), json!({ "x": 1 })), None, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_reference_is_followed_however_its_pointer_is_written() {
+        for pointer in
+            ["#/%24defs/a~1b%20~0%25", "#/$defs/a~1b ~0%25", "#/%24%64efs/a%7e1b%20%7E0%25"]
+        {
+            for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+                let schema = json!({
+                    "properties": { "n": { keyword: pointer } }, "$defs": { "a/b ~%": { "maximum": 3 } },
+                });
+                assert_eq!(found(schema.clone(), json!({ "n": 3 })), None, "{pointer}");
+                let problem = Some(r#"Arguments.n must keep to "maximum": 3"#.to_owned());
+                assert_eq!(found(schema, json!({ "n": 4 })), problem, "{pointer}");
+            }
+        }
+        let list = json!({ "$ref": "#/prefixItems/1", "prefixItems": [true, { "type": "array" }] });
+        assert_eq!(found(list, json!([])), None);
+    }
+
+    #[test]
+    fn a_reference_that_leads_nowhere_permits_nothing() {
+        for target in [
+            json!("#/$defs/absent"),
+            json!("#/%24defs/absent"),
+            json!("#/$defs/name"),
+            json!("#/$defs/%ff"),
+            json!("#$defs"),
+            json!("$defs"),
+            json!("https://a.example/schema"),
+            json!(7),
+        ] {
+            let schema =
+                json!({ "properties": { "n": { "$ref": target } }, "$defs": { "name": "a" } });
+            let problem = format!("Arguments.n cannot be checked: the schema has no {target}");
+            assert_eq!(found(schema, json!({ "n": 1 })), Some(problem));
+            let either = json!({ "anyOf": [{ "$ref": target }, { "type": "object" }] });
+            assert_eq!(found(either, json!({})), None, "{target}");
+        }
+    }
+
+    #[test]
+    fn integers_are_compared_by_all_their_digits() {
+        const EXACT: u64 = 1 << 53;
+        for (rule, bound, value, fits) in [
+            ("maximum", json!(EXACT), json!(EXACT + 1), false),
+            ("maximum", json!(EXACT), json!(EXACT), true),
+            ("maximum", json!(9007199254740992.0), json!(EXACT + 1), false),
+            ("minimum", json!(EXACT + 1), json!(EXACT), false),
+            ("minimum", json!(EXACT + 1), json!(9007199254740992.0), false),
+            ("exclusiveMinimum", json!(EXACT), json!(EXACT + 1), true),
+            ("exclusiveMaximum", json!(u64::MAX), json!(u64::MAX - 1), true),
+            ("minimum", json!(i64::MIN), json!(i64::MIN + 1), true),
+            ("maximum", json!(i64::MIN), json!(i64::MIN + 1), false),
+            ("maximum", json!(1e300), json!(u64::MAX), true),
+            ("maximum", json!(0.5), json!(u64::MAX), false),
+            ("minimum", json!(-0.0), json!(0), true),
+            ("const", json!(EXACT), json!(EXACT + 1), false),
+            ("enum", json!([EXACT + 1]), json!(EXACT), false),
+            ("const", json!(EXACT), json!(9007199254740992.0), true),
+            ("const", json!(0.25), json!(2.5e-1), true),
+        ] {
+            let fit = found(json!({ rule: bound }), value.clone()).is_none();
+            assert_eq!(fit, fits, "{rule} {bound} {value}");
         }
     }
 

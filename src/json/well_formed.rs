@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use super::string_text::text_of;
 
@@ -42,19 +43,26 @@ pub fn is_json(text: &str) -> bool {
 }
 
 /// Whether two readers may take a JSON text for different values: an object, at any depth, names a member
-/// twice, of which some take the first and some the last, or by a name that is no valid Unicode, or objects
-/// nest deeper than [`DEPTH_LIMIT`].
+/// twice, of which some take the first and some the last, or by a name that is no valid Unicode; a number is
+/// one that a double cannot hold (RFC 7493 §2.2); or objects nest deeper than [`DEPTH_LIMIT`].
 pub fn is_ambiguous(json: &str) -> bool {
+    let begins_token = |c: char| matches!(c, '{' | '}' | '"' | '-' | '0'..='9');
     let mut objects: Vec<BTreeSet<Cow<'_, str>>> = Vec::new();
     let mut rest = json;
-    while let Some((_, found)) = rest.find(['{', '}', '"']).and_then(|at| rest.split_at_checked(at))
-    {
-        let length = if found.starts_with('"') { string_length(found) } else { 1 };
+    while let Some((_, found)) = rest.find(begins_token).and_then(|at| rest.split_at_checked(at)) {
+        let length = match found.as_bytes().first() {
+            Some(b'"') => string_length(found),
+            Some(b'{' | b'}') => 1,
+            _ => found.find(|c| !is_of_number(c)).unwrap_or(found.len()),
+        };
         let Some((token, after)) = found.split_at_checked(length) else { return true };
         rest = after;
         match token {
             "{" => objects.push(BTreeSet::new()),
             "}" => drop(objects.pop()),
+            number if number.starts_with(is_of_number) && !is_held_by_a_double(number) => {
+                return true;
+            }
             name if after.trim_ascii_start().starts_with(':') => {
                 let names = objects.last_mut();
                 if !names.zip(text_of(name)).is_some_and(|(names, name)| names.insert(name)) {
@@ -81,6 +89,35 @@ fn string_length(text: &str) -> usize {
         }
     }
     text.len()
+}
+
+fn is_of_number(c: char) -> bool {
+    matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E')
+}
+
+/// Whether a JSON number is the same one after a reader has taken it for a double and has written it again, as
+/// JavaScript and many others do.
+fn is_held_by_a_double(number: &str) -> bool {
+    // Not serde_json's reader, which may miss the nearest double by one.
+    let double = number.parse::<f64>().ok().filter(|double| double.is_finite());
+    // The shortest digits that read back as the double.
+    double.is_some_and(|double| decimal(&Value::from(double).to_string()) == decimal(number))
+}
+
+/// The value of a decimal number without its sign: its digits, with no zero at either end, and the power of ten
+/// that the last one counts.
+fn decimal(number: &str) -> (String, i64) {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let written = [whole.trim_start_matches('-'), fraction].concat();
+    let digits = written.trim_end_matches('0');
+    // An exponent beyond this type makes the double infinite, or 0 where the digits are not.
+    let exponent: i64 = exponent.parse().unwrap_or_default();
+    let power = exponent + (written.len() - digits.len()) as i64 - fraction.len() as i64;
+    match digits.trim_start_matches('0') {
+        "" => (String::new(), 0),
+        digits => (digits.to_owned(), power),
+    }
 }
 
 /// Where and why a text is not JSON, without repeating any of it.
@@ -142,6 +179,7 @@ mod tests {
             r#"{"a":1,"b":{"a":1},"c":[{"a":"{\"a\":1,\"a\":2}"},{"a":2}],"d":"a"}"#,
             r#"{"a\\":1,"a\"":2,"a":["a","a"],"":{}}"#,
             "[1]",
+            r#"{"a-1":"1e400","b":"12345678901234567890"}"#,
             "",
         ] {
             assert!(!is_ambiguous(json), "{json}");
@@ -154,6 +192,56 @@ mod tests {
             &"{\"a\":".repeat(DEPTH_LIMIT + 1),
         ] {
             assert!(is_ambiguous(json), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_ambiguous_where_a_double_cannot_hold_a_number() {
+        for held in [
+            "0",
+            "-0",
+            "0.0",
+            "-0e9",
+            "0e99999999999999999999",
+            "1",
+            "-1.50",
+            "1e2",
+            "1E+2",
+            "1.0e-2",
+            "100000000000000000000",
+            "123e18",
+            "9007199254740992",
+            "-9007199254740991",
+            "0.1",
+            "0.30000000000000004",
+            "0.30000000000000000",
+            "2.2250738585072014e-308",
+            "5e-324",
+            "1.7976931348623157e308",
+            "1e23",
+            "9007199254740992.0",
+        ] {
+            assert!(!is_ambiguous(held), "{held}");
+            assert!(!is_ambiguous(&format!("{{\"a\": [{held} ],\"b\":{held}}}")), "{held}");
+        }
+        for lost in [
+            "12345678901234567890",
+            "9007199254740993",
+            "-9007199254740993",
+            "9007199254740993.0",
+            "18446744073709551616",
+            "1e400",
+            "-1e400",
+            "1e99999999999999999999",
+            "1e-400",
+            "0.1234567890123456789",
+            "0.300000000000000041",
+            "3e-324",
+            "90071992547409930e-1",
+            "1.7976931348623159e308",
+        ] {
+            assert!(is_ambiguous(lost), "{lost}");
+            assert!(is_ambiguous(&format!("{{\"a\":[1,{{\"b\":\n{lost}}}]}}")), "{lost}");
         }
     }
 }

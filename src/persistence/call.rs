@@ -31,7 +31,7 @@ pub struct Call {
     pub position: u32,
     /// The model's id for it.
     pub call_id: String,
-    /// The id that clients and tools know it by: unique within the turn.
+    /// The id that clients and tools know it by: no other call of the turn has it, and no question about one.
     pub tool_call_id: String,
     pub name: String,
     /// JSON text as the model wrote it.
@@ -98,6 +98,11 @@ impl TryFrom<Map<String, Value>> for CallApproval {
     }
 }
 
+/// The id of the question about a call.
+pub fn question_id(tool_call_id: &str) -> String {
+    format!("{PREFIX}{tool_call_id}")
+}
+
 impl Call {
     /// Whether it waits for a human's decision.
     pub fn is_undecided(&self) -> bool {
@@ -113,9 +118,15 @@ impl Call {
     /// The id under which the client is or was asked for it; `None` where it never was.
     pub fn asked_id(&self) -> Option<String> {
         match &self.approval {
-            Some(_) => Some(format!("{PREFIX}{}", self.tool_call_id)),
+            Some(_) => Some(question_id(&self.tool_call_id)),
             None => (self.runs_on == RunsOn::Client).then(|| self.tool_call_id.clone()),
         }
+    }
+
+    /// The ids that it takes within its turn: its own one, and that of the question about it.
+    pub fn ids(&self) -> impl Iterator<Item = String> + use<> {
+        let question = self.approval.is_some().then(|| question_id(&self.tool_call_id));
+        std::iter::once(self.tool_call_id.clone()).chain(question)
     }
 
     /// The arguments with which it runs: the model's, unless a human changed them.

@@ -22,7 +22,7 @@ mod session_store;
 mod texts;
 mod turn_life_cycle;
 
-pub use call::{Call, CallApproval, Decision, RunsOn};
+pub use call::{Call, CallApproval, Decision, RunsOn, question_id};
 pub(crate) use compaction::CompactedConversation;
 pub(crate) use erasure::{ErasureReceipt, StoredAtService};
 pub use records::{

@@ -4,9 +4,11 @@
 //! [`SessionStore::hand_back`] adds the outputs of all calls to the conversation at once. The words of
 //! results and outputs come from the caller.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
-use super::call::Call;
+use super::call::{Call, question_id};
 use super::records::{EntryKind, OpenCalls, Session};
 use super::session_store::SessionStore;
 use crate::contract::{Fault, ToolResult};
@@ -34,11 +36,19 @@ impl<D: Database> SessionStore<D> {
         rows.iter().map(|row| Ok((row.get("name")?, self.json(row, "arguments")?))).collect()
     }
 
-    /// The ids by which clients and tools know the calls of a turn.
-    pub fn tool_call_ids(&self, turn: u64) -> Result<Vec<String>, Fault> {
-        let statement = "SELECT tool_call_id FROM calls WHERE turn = ?";
-        let rows = self.rows_of_calls(statement, &[turn.into()])?;
-        rows.iter().map(|row| row.get("tool_call_id")).collect()
+    /// The ids by which clients and tools know the calls of a turn, and the questions about calls.
+    pub fn call_ids(&self, turn: u64) -> Result<BTreeSet<String>, Fault> {
+        let statement = "SELECT tool_call_id, approval IS NOT NULL AS is_asked FROM calls
+            WHERE turn = ?";
+        let mut ids = BTreeSet::new();
+        for row in self.rows_of_calls(statement, &[turn.into()])? {
+            let id: String = row.get("tool_call_id")?;
+            if row.get::<u8>("is_asked")? == 1 {
+                ids.insert(question_id(&id));
+            }
+            ids.insert(id);
+        }
+        Ok(ids)
     }
 
     /// The bytes of the results that server tools gave in a turn.

@@ -194,7 +194,7 @@ fn answer(
 fn check(arguments: &str, schema: Option<Value>) -> Result<(), String> {
     let read = serde_json::from_str::<Value>(arguments).ok();
     let read = read.filter(|read| read.is_object() && !is_ambiguous(arguments));
-    let arguments = read.ok_or("must hold Arguments as an object, less than 128 levels deep, with no number out of range and no member named twice")?;
+    let arguments = read.ok_or("must hold Arguments as an object, less than 128 levels deep, with no member named twice and no number that a double cannot hold")?;
     match schema.and_then(|schema| violation(&arguments, &schema, "Arguments")) {
         Some(problem) => Err(format!("does not fit the tool: {problem}; change it, or refuse")),
         None => Ok(()),
@@ -247,7 +247,9 @@ mod tests {
             "[]",
             "7",
             &"[".repeat(200),
-            "{\"n\":1e999}",
+            r#"{"n":1e999}"#,
+            r#"{"n":9007199254740993}"#,
+            r#"{"m":12345678901234567890}"#,
             r#"{"m":[{"o":1,"o":1}]}"#,
         ] {
             let json = format!(r#"{{"Approved":true,"Arguments":{arguments}}}"#);

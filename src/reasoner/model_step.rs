@@ -1,6 +1,8 @@
 //! One step of the loop: it calls the model with the entries that the model has not got yet, and stores
 //! the output.
 
+use std::collections::BTreeSet;
+
 use super::approval::{is_the_same, question};
 use super::model_call::{Asked, Exchange, Input, Transcript};
 use super::settlement::no_result;
@@ -12,7 +14,9 @@ use crate::composition::NoResult;
 use crate::contract::{ErrorCode, Fault, Progress};
 use crate::json::{is_ambiguous, is_json};
 use crate::llm_call::UsableOutput;
-use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, TurnProgress};
+use crate::persistence::{
+    Call, ModelOutputRecord, RunsOn, StoredOutcome, TurnProgress, question_id,
+};
 use crate::ports::{Database, Platform};
 use crate::responses_api::{FunctionCall, HostedCall, ModelOutput};
 
@@ -124,15 +128,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         if output.calls.is_empty() {
             return Ok(Vec::new());
         }
-        let known = self.store.tool_call_ids(running.turn.ordinal)?;
+        let mut taken = self.store.call_ids(running.turn.ordinal)?;
         let refused = self.refused_calls(running)?;
         let model_call = running.turn.progress.model_calls;
         let calls = output.calls.iter().zip(0..).map(|(made, position): (&FunctionCall, u32)| {
-            let tool_call_id = match known.contains(&made.call_id) {
-                false => made.call_id.clone(),
-                // Some services number the calls of each response from the start.
-                true => format!("{}.{model_call}.{position}", made.call_id),
-            };
             let tool = running.tools.get(&made.name);
             let asked = tool.and_then(|tool| tool.approval.as_deref());
             let (runs_on, why) = match tool {
@@ -147,17 +146,20 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 Some(tool) if tool.on_server => (RunsOn::Server, None),
                 Some(_) => (RunsOn::Client, None),
             };
+            let approval = asked.filter(|_| why.is_none()).map(question).transpose()?;
+            let numbered = format!("{}.{model_call}.{position}", made.call_id);
             let mut call = Call {
                 model_call,
                 position,
                 call_id: made.call_id.clone(),
-                tool_call_id,
+                tool_call_id: free_id(&taken, &made.call_id, &numbered, approval.is_some()),
                 name: made.name.clone(),
                 arguments: made.arguments.clone(),
                 runs_on,
-                approval: asked.filter(|_| why.is_none()).map(question).transpose()?,
+                approval,
                 result: None,
             };
+            taken.extend(call.ids());
             call.result = why.map(|why| no_result(&call.tool_call_id, why));
             Ok(call)
         });
@@ -192,6 +194,17 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             }
         }
     }
+}
+
+/// The id of a new call: the model's, or else `numbered`, or that with a further number. No call of the turn has
+/// the id, and no question; where a human is asked about the new call, neither has any the question's id.
+///
+/// Some services number the calls of each response from the start.
+fn free_id(taken: &BTreeSet<String>, made: &str, numbered: &str, is_asked: bool) -> String {
+    let is_taken = |id: &String| taken.contains(id) || is_asked && taken.contains(&question_id(id));
+    let further = (1..).map(|number| format!("{numbered}.{number}"));
+    let mut ids = [made.to_owned(), numbered.to_owned()].into_iter().chain(further);
+    ids.find(|id| !is_taken(id)).unwrap_or_default()
 }
 
 /// Whether a client can read the arguments: JSON, or none at all. Where a human is asked, who must see what the

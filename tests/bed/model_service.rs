@@ -42,6 +42,8 @@ pub struct ModelService {
     /// Deletions fail, and the responses stay.
     pub keeps_everything: Cell<bool>,
     numbers: Cell<u64>,
+    /// The ids of the next function calls, in place of the service's own.
+    pub call_ids: RefCell<VecDeque<&'static str>>,
     /// Calls that have neither ended nor been aborted.
     pub open: Cell<usize>,
     /// The largest number of calls that were open at once.
@@ -84,6 +86,7 @@ impl ModelService {
             storage_refusal: RefCell::default(),
             keeps_everything: Cell::new(false),
             numbers: Cell::new(0),
+            call_ids: RefCell::default(),
             open: Cell::new(0),
             most_open: Cell::new(0),
             aborted: Cell::new(0),
@@ -210,7 +213,10 @@ impl ModelService {
         if self.counts.get() {
             answer.usage[0] = length(before.as_ref(), &items) as u64 / 4;
         }
-        let calls = std::iter::repeat_with(|| format!("call_{}", self.number()));
+        let calls = std::iter::repeat_with(|| match self.call_ids.borrow_mut().pop_front() {
+            Some(id) => id.to_owned(),
+            None => format!("call_{}", self.number()),
+        });
         let rendered = render(answer, &format!("resp_{}", self.number()), calls);
         if matches!(answer.ending, Ending::Completed | Ending::Incomplete(_)) {
             let output = rendered.response["output"].as_array().unwrap();

@@ -167,6 +167,44 @@ fn one_pause_holds_the_client_s_calls_and_all_questions_in_the_model_s_order() {
 }
 
 #[test]
+fn no_question_has_the_id_of_another_call_of_its_turn() {
+    for ids in [["Z", "apr_Z", "apr_Z", "Z"], ["apr_Z", "Z", "Z", "apr_Z"]] {
+        let bed = gated(json!("Always"));
+        bed.world.model.call_ids.borrow_mut().extend(ids);
+        let own = |at: usize| match ids[at].starts_with("apr_") {
+            true => call("ask", json!({ "at": at })),
+            false => mail("ann"),
+        };
+        // The ids of the first output stay taken when its calls are answered.
+        script(&bed, [vec![own(0), own(1)], vec![own(2), own(3)]]);
+        let mut asked = Vec::new();
+        let mut heard = bed.post(&turn("t1", "Both"));
+        for _ in 0..2 {
+            let calls = heard.calls();
+            let answers: Vec<(&str, Value)> = heard.result()["ToolCalls"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .zip(&calls)
+                .map(|(call, id)| match call["Name"] == "agent_approve_tool" {
+                    true => (id.as_str(), json!({ "Approved": true })),
+                    false => (id.as_str(), json!("own")),
+                })
+                .collect();
+            heard = bed.post(&results("t1", &answers));
+            asked.extend(calls.clone());
+        }
+        assert_eq!(heard.final_text(), "Answer to Both.");
+        let ran = ran(&bed).into_iter().map(|(id, _)| id);
+        let known: Vec<String> = asked.iter().cloned().chain(ran).collect();
+        let unique: std::collections::BTreeSet<&String> = known.iter().collect();
+        assert_eq!((asked.len(), unique.len()), (4, known.len()), "{known:?}");
+        bed.assert_chain_held();
+        super::replays::assert_replays(&bed, "ids");
+    }
+}
+
+#[test]
 fn a_decision_that_is_sent_many_times_has_one_effect_and_one_answer() {
     let bed = gated(json!("Always"));
     let id = asked(&bed, json!({ "to": "ann" }));
@@ -228,14 +266,22 @@ fn edited_arguments_run_in_place_of_the_model_s_where_the_tool_permits_it() {
         let message = heard.body["Errors"][0]["Message"].as_str().unwrap();
         assert!(message.contains(problem), "{message}");
     }
-    let twice = r#"{"Approved":true,"Arguments":{"to":"eve","to":"bob"}}"#;
-    let mut request = edited(json!({}));
-    request["ToolResults"][0]["ResultJson"] = json!(twice);
-    let heard = bed.post(&request);
-    assert_eq!(heard.failure(), (400, "invalid_field"));
-    let error = &heard.body["Errors"][0];
-    assert_eq!(error["Path"], "/ToolResults/0/ResultJson");
-    assert!(error["Message"].as_str().unwrap().contains("no member named twice"), "{error}");
+    // What two readers may take for different values is no edit.
+    for arguments in [
+        r#"{"to":"eve","to":"bob"}"#,
+        r#"{"to":"bob","n":9007199254740993}"#,
+        r#"{"to":"bob","n":1e400}"#,
+    ] {
+        let mut request = edited(json!({}));
+        let answer = format!(r#"{{"Approved":true,"Arguments":{arguments}}}"#);
+        request["ToolResults"][0]["ResultJson"] = json!(answer);
+        let heard = bed.post(&request);
+        assert_eq!(heard.failure(), (400, "invalid_field"));
+        let error = &heard.body["Errors"][0];
+        assert_eq!(error["Path"], "/ToolResults/0/ResultJson");
+        let rule = "no member named twice and no number that a double cannot hold";
+        assert!(error["Message"].as_str().unwrap().contains(rule), "{error}");
+    }
     bed.restart();
     // The schema is the one that the model was shown.
     bed.configure(|_| ());
@@ -288,13 +334,20 @@ fn a_call_that_nobody_can_read_goes_back_to_the_model_unasked() {
     assert_eq!(ran(&bed), []);
     assert!(told(&bed)[0].contains("not valid JSON"), "{:?}", told(&bed));
     assert_eq!(trace(&bed)[0].get("Approval"), None);
-    // Readers differ in which of two members of one name they take.
-    for arguments in [r#"{"to":"eve","to":"ann"}"#, r#"{"to":"a","n":[{"m":1,"\u006d":2}]}"#] {
-        let twice = Item::Call { name: "fragile".into(), arguments: arguments.into() };
-        script(&bed, [vec![twice]]);
+    // Readers differ in which of two members of one name they take, and in what they make of a number that a
+    // double cannot hold.
+    for arguments in [
+        r#"{"to":"eve","to":"ann"}"#,
+        r#"{"to":"a","n":[{"m":1,"\u006d":2}]}"#,
+        r#"{"to":"a","n":12345678901234567890}"#,
+        r#"{"to":"a","n":[1e400]}"#,
+    ] {
+        let odd = Item::Call { name: "fragile".into(), arguments: arguments.into() };
+        script(&bed, [vec![odd]]);
         bed.post(&turn(&format!("t{}", arguments.len()), "Mail")).final_text();
         assert_eq!(ran(&bed), []);
-        assert!(told(&bed).last().unwrap().contains("name a member twice"), "{:?}", told(&bed));
+        let why = "name a member twice, or hold a number that a double cannot hold";
+        assert!(told(&bed).last().unwrap().contains(why), "{:?}", told(&bed));
     }
     // A call without any is readable.
     let none = Item::Call { name: "fragile".into(), arguments: String::new() };
