@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::admission_context::AdmissionContext;
 use super::alarm::Alarm;
-use super::tool_results::{conflict, match_results, not_awaiting, pending_calls};
 use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, Mode};
 use crate::contract::{
     ErrorCode, Fault, SessionId, ToolContinuation, TurnId, TurnStatus, UserTurn,
@@ -18,7 +17,8 @@ use crate::persistence::{
 };
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
-    Answering, NewUserTurn, begin_continuation, prepare_turn, resume_turn, turn_aborted,
+    Answering, NewUserTurn, begin_continuation, conflict, match_results, not_awaiting,
+    pending_calls, prepare_turn, resume_turn, turn_aborted,
 };
 
 /// The decision on a submission that is not refused.

@@ -35,7 +35,6 @@ mod session_endpoints;
 mod session_host;
 mod submission;
 mod tool_lists;
-mod tool_results;
 mod views;
 mod warm_up;
 mod workspace;

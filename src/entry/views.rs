@@ -8,12 +8,12 @@ use super::admission_context::AdmissionContext;
 use super::route::TurnPage;
 use super::session_host::SessionHost;
 use super::submission::unreadable_outcome;
-use super::tool_results::pending_calls;
 use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
 use crate::live_text::CurrentStep;
 use crate::persistence::{Call, CompactionRecord, Decision, ModeChange, Session, Turn};
 use crate::ports::{Database, Platform};
+use crate::reasoner::pending_calls;
 
 /// `GET /sessions/{SessionId}`
 #[derive(Serialize)]
