@@ -16,7 +16,6 @@ mod request;
 mod response;
 mod route;
 mod session;
-mod tool_results;
 mod workspace;
 
 pub use context::{AdmissionContext, ContextSource};

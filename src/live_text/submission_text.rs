@@ -130,7 +130,8 @@ impl LiveText {
         });
     }
 
-    /// Notes that a client watches the text from here on.
+    /// Notes that a client watches the text from here on: its writer then reads the model's output as it comes
+    /// (`llm_call/reading.rs`), and takes back no text.
     pub(crate) fn watch(&self) {
         self.growth.borrow_mut().watched = true;
         let writer = self.growth.borrow_mut().writer.take();

@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::no_result;
-use super::turn_loop::{Reasoner, RunningTurn, tools_of};
+use super::turn_loop::tools_of;
 use crate::catalog::APPROVE_TOOL;
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use super::approval::{is_the_same, question};
 use super::model_call::{Asked, Exchange, Input, Transcript};
+use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::no_result;
 use super::sources::sources;
 use super::tool_step::warn_of_mode_changes;
-use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
 use crate::contract::{ErrorCode, Fault, Progress};

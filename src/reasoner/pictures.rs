@@ -2,7 +2,7 @@
 //! the output. One that cannot be kept costs a user warning, not the answer.
 
 use super::model_call::Transcript;
-use super::turn_loop::{Reasoner, RunningTurn};
+use super::running_turn::{Reasoner, RunningTurn};
 use crate::files::{FileFailure, FileLinks, keep_picture};
 use crate::ports::{Database, Platform};
 use crate::responses_api::{ModelOutput, picture};

@@ -3,7 +3,7 @@
 
 use serde_json::value::RawValue;
 
-use super::turn_loop::{Reasoner, RunningTurn};
+use super::running_turn::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, RetrievalSource};
 use crate::composition::{ChunksEnd, RecomposedMessage, RetrievedMaterial, add_retrieved};
 use crate::contract::{Fault, UserTurn};

@@ -2,8 +2,8 @@
 //! other calls wait for the client, and so do those that a human must approve first.
 
 use super::pictures::MAX_FILES;
+use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::outputs_of;
-use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::contract::{ErrorCode, Fault, Progress, ToolOutcome, ToolState, Warning};
 use crate::files::FileLinks;

@@ -3,8 +3,8 @@
 
 use super::approval::tool_call;
 use super::compaction;
+use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::abort;
-use super::turn_loop::{Reasoner, RunningTurn};
 use crate::catalog::BuiltInTool;
 use crate::contract::{
     AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCalls,

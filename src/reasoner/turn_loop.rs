@@ -1,86 +1,19 @@
 //! The loop: after the retrieval that the turn may owe, while calls are open it runs them, otherwise it calls the model, until the turn ends or
 //! waits for its client.
 
-use std::cell::{Cell, RefCell};
 use std::pin::pin;
-use std::rc::Rc;
 
 use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
-use super::model_call::Transcript;
-use super::run_report::RunReport;
-use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
+use super::running_turn::{Reasoner, RunningTurn};
 use crate::composition::{ToolList, prompt_cache_key};
-use crate::contract::{ErrorCode, Fault, Progress};
+use crate::contract::{ErrorCode, Fault};
 use crate::json::from_str;
 use crate::live_text::{LiveText, Outcome};
-use crate::mcp::Connection;
-use crate::persistence::{Session, SessionStore, StoredOutcome, Turn};
-use crate::ports::{Database, Deployment, Platform};
-
-/// The session's connections to MCP servers, by the fingerprints of the servers' definitions. They are in memory
-/// alone: without, a server is only greeted once more.
-pub(crate) type Connections = RefCell<Vec<(String, Connection)>>;
-
-/// Runs the turns of one session (AGN-027 E).
-#[derive(Debug)]
-pub struct Reasoner<P, D> {
-    pub(super) platform: Rc<P>,
-    pub(super) store: Rc<SessionStore<D>>,
-    pub(super) catalog: Rc<Catalog>,
-    pub(super) deployment: Rc<Deployment>,
-    pub(super) connections: Rc<Connections>,
-    pub(crate) report: RefCell<RunReport>,
-    /// The model call that is under way; it outlives a run that is cut off.
-    pub(super) under_way: RefCell<Option<Transcript>>,
-    /// The number of the newest model call, which may not be recorded yet.
-    pub(super) newest_call: Cell<u64>,
-}
-
-/// A running turn: its rows as the last durable step left them, and its surroundings.
-#[derive(Debug)]
-pub(super) struct RunningTurn<'a> {
-    pub(super) session: Session,
-    pub(super) turn: Turn,
-    pub(super) tools: ToolList,
-    pub(super) agent: &'a AgentContext,
-    pub(super) conversation: &'a ConversationContext,
-    /// The bytes of the results that the turn's server tools gave; `None` until a run that goes on with a turn
-    /// has summed up the stored ones.
-    pub(super) result_bytes: Option<usize>,
-    /// When the run times out, in milliseconds since the epoch.
-    pub(super) deadline_ms: u64,
-    pub(super) live_text: &'a LiveText,
-    /// `None` where the agent context wants none.
-    pub(super) prompt_cache_key: Option<String>,
-}
-
-impl RunningTurn<'_> {
-    /// Whether the model service keeps the responses of the session, so that each call continues the one
-    /// before.
-    pub(super) fn is_chained(&self) -> bool {
-        self.agent.continuation == Continuation::Stored && self.session.state.chain.ended.is_none()
-    }
-
-    /// Whether calls ask for reasoning that can be sent back, because the service does not keep it.
-    pub(super) fn wants_reasoning(&self) -> bool {
-        !self.is_chained() && !self.session.state.reasoning_refused
-    }
-}
+use crate::persistence::{SessionStore, StoredOutcome, Turn};
+use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// A reasoner for one run, under the catalog at the time when the submission was accepted.
-    pub(crate) fn new(
-        platform: Rc<P>,
-        store: Rc<SessionStore<D>>,
-        catalog: Rc<Catalog>,
-        deployment: Rc<Deployment>,
-        connections: Rc<Connections>,
-    ) -> Self {
-        let (report, under_way, newest_call) = Default::default();
-        Self { platform, store, catalog, deployment, connections, report, under_way, newest_call }
-    }
-
     /// Runs a turn that is stored as `running` until it ends or waits for its client, and stores the
     /// outcome. `live_text` receives the text while it arrives.
     pub(crate) async fn run(
@@ -158,21 +91,6 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             live_text,
             prompt_cache_key,
         })
-    }
-
-    pub(super) fn stored_session(&self) -> Result<Session, Fault> {
-        let session = self.store.session()?;
-        session.ok_or_else(|| Fault::internal("The session's storage lost the session."))
-    }
-
-    /// Shows what the turn is at from here on: to the watchers that asked for it, and in its trace.
-    pub(super) fn step(&self, running: &RunningTurn<'_>, progress: Progress<'_>) {
-        running.live_text.step(progress, self.platform.now_ms());
-    }
-
-    /// Milliseconds since `earlier`.
-    pub(super) fn since(&self, earlier: u64) -> u64 {
-        self.platform.now_ms().saturating_sub(earlier)
     }
 }
 

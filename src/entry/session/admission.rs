@@ -18,7 +18,8 @@ use crate::persistence::{
 };
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
-    Answering, NewUserTurn, begin_continuation, prepare_turn, resume_turn, turn_aborted,
+    Answering, NewUserTurn, begin_continuation, conflict, match_results, not_awaiting,
+    pending_calls, prepare_turn, resume_turn, turn_aborted,
 };
 
 /// The decision on a submission that is not refused.

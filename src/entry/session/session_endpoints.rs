@@ -208,6 +208,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 // An EventSource comes back by itself after the end; this status stops it.
                 return Response::empty(204);
             }
+            // From here on the model's output is read as it comes.
+            delivery.text.watch();
             let deployment = &context.deployment;
             let cursor = delivery.cursor(last_event_id.as_deref(), deployment);
             let (platform, text) = (Rc::clone(&self.platform), Rc::clone(&delivery.text));

@@ -41,13 +41,12 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// A cursor for a client that has read up to the event of that id.
+    /// A cursor for a client that has received every event up to that id.
     pub(super) fn cursor(
         &self,
         last_event_id: Option<&str>,
         deployment: &Deployment,
     ) -> TextCursor {
-        self.text.watch();
         let position = match last_event_id {
             Some(END) => Position::end_of(&self.text),
             id => id.and_then(Position::parse),

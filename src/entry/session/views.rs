@@ -14,6 +14,7 @@ use crate::entry::tool_results::pending_calls;
 use crate::live_text::CurrentStep;
 use crate::persistence::{Call, CompactionRecord, Decision, ModeChange, Session, Turn};
 use crate::ports::{Database, Platform};
+use crate::reasoner::pending_calls;
 
 /// `GET /sessions/{SessionId}`
 #[derive(Serialize)]

@@ -15,7 +15,7 @@ use summary::Summary;
 use serde_json::value::RawValue;
 
 use super::model_call::Input;
-use super::turn_loop::{Reasoner, RunningTurn};
+use super::running_turn::{Reasoner, RunningTurn};
 use crate::catalog::CompactionBy;
 use crate::composition::{StandIn, compose_stand_in, shows_solution_context, weighed};
 use crate::contract::{Fault, Progress};

@@ -12,7 +12,7 @@ use crate::llm_call::UsableOutput;
 use crate::persistence::{Entry, EntryKind, Window};
 use crate::ports::{Database, Platform};
 use crate::reasoner::model_call::{Asked, Exchange, Form};
-use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
+use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
 /// The most model calls for one summary. What stands before the newest of so many pieces is left out.
 const MAX_CALLS: usize = 16;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::contract::{ErrorCode, Fault};
-use crate::reasoner::turn_loop::RunningTurn;
+use crate::reasoner::running_turn::RunningTurn;
 
 /// Refuses a call that would begin at or over the budget. `under_way` are tokens that are not counted yet:
 /// those of the call's own earlier attempts.

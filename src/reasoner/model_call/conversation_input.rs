@@ -4,7 +4,7 @@ use super::sent_entries::{Form, SentEntries};
 use crate::contract::Fault;
 use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore, Window};
 use crate::ports::Database;
-use crate::reasoner::turn_loop::RunningTurn;
+use crate::reasoner::running_turn::RunningTurn;
 
 /// What a call sends.
 pub(in crate::reasoner) struct Input {

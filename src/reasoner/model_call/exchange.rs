@@ -17,7 +17,7 @@ use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
 use crate::outbound::SecretHeaders;
 use crate::persistence::Session;
 use crate::ports::{Database, Deployment, Platform, RequestBody};
-use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
+use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 use crate::responses_api::Reported;
 
 /// The most calls for one request, the first included.

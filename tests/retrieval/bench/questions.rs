@@ -43,7 +43,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "where do we check that tool results answer exactly the pending calls?",
-        &[("src/entry/tool_results.rs", "fn match_results")],
+        &[("src/reasoner/tool_results.rs", "fn match_results")],
     ),
     (
         "What happens when a second user turn arrives while one is still in progress?",

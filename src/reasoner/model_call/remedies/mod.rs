@@ -23,7 +23,7 @@ use super::conversation_input::Input;
 use super::exchange::Exchange;
 use crate::contract::Fault;
 use crate::ports::{Database, Platform};
-use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
+use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
 /// A remedy, named after its file.
 #[derive(Clone, Copy)]

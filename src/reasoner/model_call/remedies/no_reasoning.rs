@@ -2,7 +2,7 @@
 //! more: the model thinks anew after each call, which is better than no answer.
 
 use crate::llm_call::CallFailure;
-use crate::reasoner::turn_loop::RunningTurn;
+use crate::reasoner::running_turn::RunningTurn;
 
 /// Whether this remedy is meant; if so, no later call of the session asks for reasoning.
 pub(super) fn is_meant(running: &mut RunningTurn<'_>, failure: &CallFailure) -> bool {

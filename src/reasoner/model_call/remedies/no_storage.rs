@@ -6,7 +6,7 @@ use crate::llm_call::CallFailure;
 use crate::persistence::{ChainEnd, SessionStore};
 use crate::ports::Database;
 use crate::reasoner::model_call::conversation_input::Input;
-use crate::reasoner::turn_loop::RunningTurn;
+use crate::reasoner::running_turn::RunningTurn;
 
 pub(super) fn new_input<D: Database>(
     store: &SessionStore<D>,

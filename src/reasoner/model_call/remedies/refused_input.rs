@@ -6,7 +6,7 @@ use crate::contract::Fault;
 use crate::ports::{Database, Platform};
 use crate::reasoner::model_call::conversation_input::Input;
 use crate::reasoner::model_call::exchange::Exchange;
-use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
+use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) async fn withhold_refused(

@@ -10,7 +10,7 @@ use crate::ports::{Database, Platform};
 use crate::reasoner::compaction::LADDER;
 use crate::reasoner::model_call::conversation_input::Input;
 use crate::reasoner::model_call::exchange::Exchange;
-use crate::reasoner::turn_loop::{Reasoner, RunningTurn};
+use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Returns the last call with its input.

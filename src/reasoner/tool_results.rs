@@ -1,12 +1,12 @@
 //! Tool results: the calls that a turn waits for, and the check of the results that a client sends.
 
+use super::approval::{Answering, tool_call};
 use crate::contract::{ErrorCode, Fault, ToolCall, ToolContinuation, ToolResult, TurnStatus};
 use crate::persistence::{Call, Session, SessionStore, Turn};
 use crate::ports::Database;
-use crate::reasoner::{Answering, tool_call};
 
 /// The calls that a paused turn waits for, as clients see them; none for a turn that is not paused.
-pub(super) fn pending_calls<D: Database>(
+pub(crate) fn pending_calls<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
     turn: &Turn,
@@ -21,7 +21,7 @@ pub(super) fn pending_calls<D: Database>(
 
 /// Takes each result in its call and returns those calls. The results must match the pending calls in
 /// count, ids and order (AGN-033 §3.3), and each decision must be one.
-pub(super) fn match_results(
+pub(crate) fn match_results(
     calls: &mut [Call],
     results: &[ToolResult],
     answering: &Answering<'_>,
@@ -62,7 +62,7 @@ pub(super) fn match_results(
 }
 
 /// The fault of results for a turn that awaits none: `turn_conflict` where the turn awaited them before.
-pub(super) fn not_awaiting<D: Database>(
+pub(crate) fn not_awaiting<D: Database>(
     store: &SessionStore<D>,
     turn: &Turn,
     request: &ToolContinuation,
@@ -83,7 +83,7 @@ pub(super) fn not_awaiting<D: Database>(
 }
 
 /// The fault of a request that uses a `TurnId` again with other content.
-pub(super) fn conflict(turn_id: &str) -> Fault {
+pub(crate) fn conflict(turn_id: &str) -> Fault {
     let message = "This TurnId was used with other content. Use a new TurnId, or repeat the request unchanged.";
     Fault::new(ErrorCode::TurnConflict, message).with("TurnId", turn_id)
 }

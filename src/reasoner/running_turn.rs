@@ -1,0 +1,93 @@
+//! What runs a session's turns, and one turn while it runs: the data that each step of the loop works on.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use super::model_call::Transcript;
+use super::run_report::RunReport;
+use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
+use crate::composition::ToolList;
+use crate::contract::{Fault, Progress};
+use crate::live_text::LiveText;
+use crate::mcp::Connection;
+use crate::persistence::{Session, SessionStore, Turn};
+use crate::ports::{Database, Deployment, Platform};
+
+/// The session's connections to MCP servers, by the fingerprints of the servers' definitions. They are in memory
+/// alone: without, a server is only greeted once more.
+pub(crate) type Connections = RefCell<Vec<(String, Connection)>>;
+
+/// Runs the turns of one session (AGN-027 E).
+#[derive(Debug)]
+pub struct Reasoner<P, D> {
+    pub(super) platform: Rc<P>,
+    pub(super) store: Rc<SessionStore<D>>,
+    pub(super) catalog: Rc<Catalog>,
+    pub(super) deployment: Rc<Deployment>,
+    pub(super) connections: Rc<Connections>,
+    pub(crate) report: RefCell<RunReport>,
+    /// The model call that is under way; it outlives a run that is cut off.
+    pub(super) under_way: RefCell<Option<Transcript>>,
+    /// The number of the newest model call, which may not be recorded yet.
+    pub(super) newest_call: Cell<u64>,
+}
+
+/// A running turn: its rows as the last durable step left them, and its surroundings.
+#[derive(Debug)]
+pub(super) struct RunningTurn<'a> {
+    pub(super) session: Session,
+    pub(super) turn: Turn,
+    pub(super) tools: ToolList,
+    pub(super) agent: &'a AgentContext,
+    pub(super) conversation: &'a ConversationContext,
+    /// The bytes of the results that the turn's server tools gave; `None` until a run that goes on with a turn
+    /// has summed up the stored ones.
+    pub(super) result_bytes: Option<usize>,
+    /// When the run times out, in milliseconds since the epoch.
+    pub(super) deadline_ms: u64,
+    pub(super) live_text: &'a LiveText,
+    /// `None` where the agent context wants none.
+    pub(super) prompt_cache_key: Option<String>,
+}
+
+impl RunningTurn<'_> {
+    /// Whether the model service keeps the responses of the session, so that each call continues the one
+    /// before.
+    pub(super) fn is_chained(&self) -> bool {
+        self.agent.continuation == Continuation::Stored && self.session.state.chain.ended.is_none()
+    }
+
+    /// Whether calls ask for reasoning that can be sent back, because the service does not keep it.
+    pub(super) fn wants_reasoning(&self) -> bool {
+        !self.is_chained() && !self.session.state.reasoning_refused
+    }
+}
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// A reasoner for one run, under the catalog at the time when the submission was accepted.
+    pub(crate) fn new(
+        platform: Rc<P>,
+        store: Rc<SessionStore<D>>,
+        catalog: Rc<Catalog>,
+        deployment: Rc<Deployment>,
+        connections: Rc<Connections>,
+    ) -> Self {
+        let (report, under_way, newest_call) = Default::default();
+        Self { platform, store, catalog, deployment, connections, report, under_way, newest_call }
+    }
+
+    pub(super) fn stored_session(&self) -> Result<Session, Fault> {
+        let session = self.store.session()?;
+        session.ok_or_else(|| Fault::internal("The session's storage lost the session."))
+    }
+
+    /// Shows what the turn is at from here on: to the watchers that asked for it, and in its trace.
+    pub(super) fn step(&self, running: &RunningTurn<'_>, progress: Progress<'_>) {
+        running.live_text.step(progress, self.platform.now_ms());
+    }
+
+    /// Milliseconds since `earlier`.
+    pub(super) fn since(&self, earlier: u64) -> u64 {
+        self.platform.now_ms().saturating_sub(earlier)
+    }
+}
