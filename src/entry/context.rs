@@ -3,11 +3,10 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-use super::known_lists::KnownLists;
 use crate::catalog::{Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_hex;
-use crate::mcp::ToolLists;
+use crate::mcp::{ListCache, ToolLists};
 use crate::persistence::Session;
 use crate::ports::{Deployment, KeptCatalog, Platform};
 
@@ -57,7 +56,7 @@ impl AdmissionContext {
 /// The settings and the catalog as they were last read. All objects of an isolate share one.
 #[derive(Debug, Default)]
 pub struct ContextSource {
-    pub(super) tool_lists: KnownLists,
+    pub(super) tool_lists: ListCache,
     deployment: OnceCell<Rc<Deployment>>,
     catalog: RefCell<Option<ReadCatalog>>,
 }
@@ -104,7 +103,7 @@ impl ContextSource {
     /// The operator's catalog, or the built-in one where KV holds none. Fails with `internal` when KV
     /// fails, with `catalog_invalid` and the first faults in `Details.Faults` when the catalog is invalid.
     /// A document that has not changed is not parsed again.
-    pub(super) async fn catalog<P: Platform>(&self, platform: &P) -> Result<Rc<Catalog>, Fault> {
+    pub async fn catalog<P: Platform>(&self, platform: &P) -> Result<Rc<Catalog>, Fault> {
         let now = platform.now_ms();
         if let Some(known) = self.catalog.borrow().as_ref()
             && now < known.until

@@ -11,7 +11,6 @@ mod context;
 mod door;
 mod embedding;
 mod embedding_alarm;
-mod known_lists;
 mod request;
 mod response;
 mod route;

@@ -1,10 +1,8 @@
-//! The object that owns a workspace's index: documents in, chunks out (the interface, section 7). Objects of the
-//! same class, with names of another form, keep the tools of MCP servers (section 11).
+//! The object that owns a workspace's index: documents in, chunks out (interface §7).
 
 use std::future::Future;
 
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use super::context::ContextSource;
 use super::embedding_alarm::EmbeddingAlarm;
@@ -12,12 +10,11 @@ use super::request::RequestHead;
 use super::response::object_failed;
 use super::response::{PlainResponse, Response, refusal_line};
 use super::route::{Route, WorkspaceRoute, asks_for};
-use crate::catalog::{Catalog, DEFAULT_CONTEXT, RetrievalSource};
+use crate::catalog::{DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
     ComparisonReading, ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits,
     parse_documents, parse_search,
 };
-use crate::mcp::ListKeeper;
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
 use crate::retrieval::{ChunkIndex, Pace, Question, Search, pace_of, retrieve, search_question};
 
@@ -30,15 +27,12 @@ const READING_WORK: usize = 800;
 pub struct WorkspaceHost<D> {
     pub(super) index: ChunkIndex<D>,
     pub(super) alarm: EmbeddingAlarm,
-    /// Of an object that keeps the tools of an MCP server instead of documents.
-    list: ListKeeper,
 }
 
 impl<D: Database> WorkspaceHost<D> {
     /// A host over a workspace's storage. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        let (alarm, list) = (EmbeddingAlarm::default(), ListKeeper::default());
-        Self { index: ChunkIndex::new(database), alarm, list }
+        Self { index: ChunkIndex::new(database), alarm: EmbeddingAlarm::default() }
     }
 
     /// Responds to a request. `body` is waited for only by the endpoints that have one.
@@ -65,10 +59,6 @@ impl<D: Database> WorkspaceHost<D> {
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<InvokeResult, Vec<Fault>> {
-        if head.target() == ObjectQuestion::Tools.path() {
-            let question = body.await.map_err(|_| object_failed())?;
-            return self.tools(platform, &*source.catalog(platform).await?, &question).await;
-        }
         if head.target() == ObjectQuestion::Search.path() {
             let question = body.await.map_err(|_| object_failed())?;
             return self.search_of_turn(platform, source, &question).await;
@@ -128,22 +118,6 @@ impl<D: Database> WorkspaceHost<D> {
                 Ok(shown(&erased))
             }
         }
-    }
-
-    /// The tools of an MCP server, whose key in the catalog is the question.
-    async fn tools<P: Platform>(
-        &self,
-        platform: &P,
-        catalog: &Catalog,
-        question: &[u8],
-    ) -> Result<InvokeResult, Vec<Fault>> {
-        let key = str::from_utf8(question).unwrap_or_default();
-        // An object of a later deployment may ask before this one has read the catalog again.
-        let unknown = || Fault::internal("The catalog has no such MCP server yet.");
-        let server = catalog.mcp_server(key).ok_or_else(unknown)?;
-        let told = self.list.tools(platform, self.index.database(), key, server).await?;
-        // It is JSON, so this never is the default.
-        Ok(shown(&RawValue::from_string(told.written()).unwrap_or_default()))
     }
 
     /// `POST …/compare`: what a client has to send, and what it does not list.

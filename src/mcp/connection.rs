@@ -4,6 +4,8 @@
 //! It belongs to one conversation: a server's session that several shared would be a leak. The era alone may be
 //! shared, [`Connection::of_era`]; it saves the first request to a legacy server that is refused.
 
+use serde::{Deserialize, Serialize};
+
 /// The version whose requests stand for themselves.
 pub(super) const MODERN: &str = "2026-07-28";
 
@@ -14,7 +16,8 @@ pub(super) const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 const SESSION_ID_BYTES: usize = 1024;
 
 /// The two ways in which servers speak the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Era {
     /// From 2026-07-28 on: no handshake, no session.
     Modern,

@@ -1,6 +1,6 @@
 //! MCP servers of the operator's, as a client over Streamable HTTP in both eras of the protocol (interface §11):
-//! their tools, and calls of them. [`ListKeeper`] keeps a server's list for all sessions of a tenant,
-//! [`ServerTools`] is what the catalog lets a turn offer of it.
+//! their tools, and calls of them. The lists of servers' tools, and
+//! which of them a turn may offer, stand in `lists`.
 //!
 //! Source: the Model Context Protocol, revisions 2025-03-26 to 2026-07-28. A server is sent the arguments of its
 //! calls and nothing else of a session. Of what it says, `instructions` are never read, links are never followed,
@@ -9,15 +9,13 @@
 //! Architecture Invariant: it knows neither sessions nor the model service; requests leave by `outbound`.
 
 mod answer_body;
-mod canonical_json;
 mod client;
 mod connection;
 mod failure;
-mod list_keeper;
+mod lists;
 mod message;
 mod parameter_headers;
 mod remedy;
-mod server_tools;
 mod tool_answer;
 mod tool_list;
 
@@ -35,8 +33,9 @@ use remedy::HEADER_MISMATCH;
 
 pub use connection::{Connection, Era};
 pub use failure::McpFailure;
-pub use list_keeper::{ListKeeper, RETRY_MS, ToolsAnswer};
-pub use server_tools::{Reach, ServerTools, ToolLists};
+pub use lists::{
+    ListCache, McpListsHost, Reach, ServerTools, StoredList, ToolListReply, ToolLists,
+};
 pub use tool_list::{ListedTool, Listing};
 
 /// The longest list, in bytes, and the most pages of it.

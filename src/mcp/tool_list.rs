@@ -1,6 +1,7 @@
 //! A server's tools, page by page. What a model or a model service could not take is left out; the rest of a list
 //! is used.
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::failure::McpFailure;
@@ -22,11 +23,13 @@ const SCHEMA_DEPTH: usize = 64;
 const SCHEMA_OBJECTS: usize = 5_000;
 
 /// A tool as its server lists it. All of it was written by others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ListedTool {
     /// Not empty; any characters.
     pub name: String,
     /// The text by which the model chooses it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// A JSON Schema whose root has `"type": "object"`, as the server writes it.
     pub input_schema: Box<RawValue>,

@@ -21,6 +21,7 @@ pub(super) async fn ask(
     let name = match request.class {
         ObjectClass::Session => "SESSIONS",
         ObjectClass::Workspace => "WORKSPACES",
+        ObjectClass::McpLists => "MCP_LISTS",
     };
     let namespace = binding(env, name)
         .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;

@@ -8,7 +8,8 @@
 //! | `entrypoint` | the Worker's start and requests to `entry::FrontDoor` |
 //! | `gateway` | the Worker's bindings to `ports::Gateway` |
 //! | `session_object` | a Durable Object's requests and alarms to `entry::SessionHost` |
-//! | `workspace_object` | a Durable Object's requests to `entry::WorkspaceHost` |
+//! | `workspace_object` | a Durable Object's requests and alarms to `entry::WorkspaceHost` |
+//! | `mcp_lists_object` | a Durable Object's requests to `mcp::McpListsHost` |
 //! | `object_request` | the runtime's request to `entry::RequestHead` and a body |
 //! | `response` | `entry::Response` to the runtime's response and streams |
 //! | `runtime` | the runtime's services to `ports::Platform` |
@@ -34,6 +35,8 @@ mod entrypoint;
 mod fetch;
 mod file_bucket;
 mod gateway;
+#[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
+mod mcp_lists_object;
 mod object_request;
 mod object_storage;
 mod page_files;
@@ -45,5 +48,6 @@ mod session_object;
 mod variables;
 mod workspace_object;
 
+pub use mcp_lists_object::McpLists;
 pub use session_object::SessionObject;
 pub use workspace_object::WorkspaceIndex;

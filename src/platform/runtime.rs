@@ -19,28 +19,22 @@ use super::promise::settled;
 use super::variables::variable;
 use crate::contract::Fault;
 use crate::ports::{
-    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectClass, ObjectQuestion,
-    ObjectRequest, Platform, RequestBody, storage_failed,
+    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectClass, ObjectIdentity,
+    ObjectQuestion, ObjectRequest, Platform, RequestBody, storage_failed,
 };
 
 pub(super) struct Runtime {
     env: Env,
     state: State,
     rows: Rc<RowCount>,
-    class: ObjectClass,
-    /// `{tenant}/{id}`.
-    name: Option<String>,
+    identity: ObjectIdentity,
     files: FileBucket,
 }
 
 impl Runtime {
     pub(super) fn new(env: Env, state: State, class: ObjectClass, rows: Rc<RowCount>) -> Self {
-        let name = state.id().name();
-        Self { env, state, rows, class, name, files: FileBucket::default() }
-    }
-
-    fn tenant_and_id(&self) -> Option<(&str, &str)> {
-        self.name.as_deref()?.split_once('/')
+        let identity = ObjectIdentity::new(class, state.id().name());
+        Self { env, state, rows, identity, files: FileBucket::default() }
     }
 }
 
@@ -82,7 +76,7 @@ impl Platform for Runtime {
         body: String,
     ) -> Result<String, HttpFault> {
         let request = ObjectRequest {
-            class: ObjectClass::Workspace,
+            class: question.class(),
             name: name.to_owned(),
             method: "POST",
             url: &format!("https://object{}", question.path()),
@@ -97,7 +91,7 @@ impl Platform for Runtime {
     }
 
     fn tenant(&self) -> Option<&str> {
-        self.tenant_and_id().map(|(tenant, _)| tenant)
+        self.identity.tenant()
     }
 
     fn object_id(&self) -> String {
@@ -148,16 +142,11 @@ impl Platform for Runtime {
     }
 
     fn log(&self, mut line: Value) {
-        if let Some(members) = line.as_object_mut() {
-            let kind = if self.class == ObjectClass::Session { "session" } else { "workspace" };
-            if let Some((tenant, id)) = self.tenant_and_id() {
-                members.insert("tenant".to_owned(), tenant.into());
-                members.insert(kind.to_owned(), id.into());
-            }
-            if self.class == ObjectClass::Session {
-                members.insert("rows_read".to_owned(), self.rows.read.take().into());
-                members.insert("rows_written".to_owned(), self.rows.written.take().into());
-            }
+        self.identity.sign(&mut line);
+        if let (ObjectClass::Session, Some(members)) = (self.identity.class(), line.as_object_mut())
+        {
+            members.insert("rows_read".to_owned(), self.rows.read.take().into());
+            members.insert("rows_written".to_owned(), self.rows.written.take().into());
         }
         write_line(&line);
     }

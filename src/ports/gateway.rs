@@ -6,22 +6,13 @@ use std::future::Future;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::{FileFault, HttpFault, RequestBody};
+use super::{FileFault, HttpFault, ObjectClass, RequestBody};
 
 /// The header that tells an object [`ObjectRequest::received_at`].
 pub const RECEIVED_AT: &str = "Received-At";
 
 /// The header that tells an object [`ObjectRequest::key_id`], percent-encoded: an `Id` may be any text.
 pub const KEY_ID: &str = "Key-Id";
-
-/// The classes of Durable Objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ObjectClass {
-    /// One object per session.
-    Session,
-    /// One object per workspace.
-    Workspace,
-}
 
 /// A request on its way to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]

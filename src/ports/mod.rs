@@ -6,14 +6,16 @@
 mod database;
 mod deployment;
 mod gateway;
+mod object;
 mod platform;
 mod request_body;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable};
 pub use deployment::Deployment;
-pub use gateway::{Gateway, KEY_ID, ObjectClass, ObjectRequest, RECEIVED_AT, Upload};
+pub use gateway::{Gateway, KEY_ID, ObjectRequest, RECEIVED_AT, Upload};
+pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion};
 pub use platform::{
     CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
-    ObjectQuestion, Platform, ResponseBody,
+    Platform, ResponseBody,
 };
 pub use request_body::RequestBody;

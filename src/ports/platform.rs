@@ -6,7 +6,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use super::RequestBody;
+use super::object::ObjectQuestion;
+use super::request_body::RequestBody;
 use crate::contract::Fault;
 
 /// An object's machine: everything that a native test has to control.
@@ -33,7 +34,7 @@ pub trait Platform: 'static {
         request: HttpRequest<impl RequestBody>,
     ) -> impl Future<Output = Result<HttpResponse<Self::Body>, HttpFault>>;
 
-    /// Posts a question to another object of the class of workspaces, by its name, and returns the response body.
+    /// Posts a question to another object, by its name within its class, and returns the response body.
     fn ask_object(
         &self,
         name: &str,
@@ -83,25 +84,6 @@ pub trait Platform: 'static {
 
     /// Writes one structured line to the operator's log. Never content, never a secret.
     fn log(&self, line: serde_json::Value);
-}
-
-/// What an object asks of another one. No client can ask it: its path is no endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ObjectQuestion {
-    /// A search of a workspace's index. The object's name is `{tenant}/{WorkspaceId}`.
-    Search,
-    /// The tools of an MCP server, its key being the body. The object's name is `mcp:{tenant}:{server}`, which no client can name.
-    Tools,
-}
-
-impl ObjectQuestion {
-    /// The path of its URL.
-    pub fn path(self) -> &'static str {
-        match self {
-            Self::Search => "/index/search",
-            Self::Tools => "/mcp/tools",
-        }
-    }
 }
 
 /// The operator's own catalog.

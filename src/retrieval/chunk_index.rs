@@ -52,11 +52,6 @@ impl<D: Database> ChunkIndex<D> {
         Self { tables: Tables::new(database), manner: Manner::default() }
     }
 
-    /// The database that it is in.
-    pub fn database(&self) -> &D {
-        &self.tables.database
-    }
-
     /// Forgets that the tables exist, after the whole storage was deleted.
     pub fn forget(&self) {
         self.tables.forget();

@@ -100,6 +100,9 @@ impl Gateway for TestGateway {
                 let response = workspace.response(&self.world, &self.source, &head, body).await?;
                 response.map_stream(|never| match never {})
             }
+            (ObjectClass::McpLists, name) => {
+                Err(HttpFault(format!("no client asks for the list {name}")))
+            }
         }
     }
 

@@ -13,6 +13,7 @@ mod executor;
 mod gateway;
 mod instance;
 mod lone_step;
+mod mcp_lists;
 mod mcp_service;
 mod model_service;
 mod planned_model;
@@ -29,7 +30,7 @@ mod tool_service;
 mod workspace;
 
 pub use conversation::{Conversation, Said};
-pub use database::{Disk, Statement};
+pub use database::{Disk, SqliteDatabase, Statement};
 pub use embeddings_service::{EmbeddingsFault, EmbeddingsRequest, EmbeddingsService, embedding};
 pub use executor::Random;
 pub use instance::Crash;

@@ -26,7 +26,7 @@ impl LoneStep {
     pub fn replying(replies: impl IntoIterator<Item = HttpReply>) -> Self {
         let world = World::of_one_step(ScriptedService::replying(replies));
         let instance = Instance::new(1, None, Rc::clone(&world.executor));
-        Self { platform: TestPlatform::new(Rc::clone(&world), instance), world }
+        Self { platform: TestPlatform::of_session(Rc::clone(&world), instance), world }
     }
 
     /// Has a player give the replies, which can depend on their requests.

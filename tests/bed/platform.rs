@@ -8,13 +8,14 @@ use std::rc::Rc;
 
 use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead};
 use aptix_edge::ports::{
-    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, ObjectQuestion,
-    Platform, RequestBody, ResponseBody, storage_failed,
+    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, ObjectClass,
+    ObjectIdentity, ObjectQuestion, Platform, RequestBody, ResponseBody, storage_failed,
 };
 
 use super::embeddings_service::EmbeddingsService;
 use super::executor::{Executor, Random};
 use super::instance::Instance;
+use super::mcp_lists::McpListsObject;
 use super::mcp_service::McpService;
 use super::model_service::ModelService;
 use super::planned_model::planned;
@@ -44,7 +45,7 @@ pub struct World {
     pub mcp: McpService,
     /// The service behind every URL whose path ends in `/embeddings`.
     pub embeddings: EmbeddingsService,
-    /// The tenant of the session.
+    /// The tenant of the session's next instance.
     pub tenant: Cell<&'static str>,
     /// The files of server tools, by key.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
@@ -59,8 +60,10 @@ pub struct World {
     pub catalog: RefCell<KeptCatalog>,
     /// The objects of all workspaces that were used, by name.
     pub workspaces: RefCell<BTreeMap<String, Rc<Workspace>>>,
-    /// Requests from sessions to workspaces fail.
-    pub workspaces_fail: Cell<bool>,
+    /// The objects that keep the tools of MCP servers, by name.
+    pub mcp_lists: RefCell<BTreeMap<String, Rc<McpListsObject>>>,
+    /// Requests from sessions to other objects fail.
+    pub objects_fail: Cell<bool>,
     /// The time of the session's next alarm.
     pub alarm_at: Rc<Cell<Option<u64>>>,
     /// Setting an alarm fails.
@@ -94,6 +97,7 @@ pub struct Rate {
 pub struct TestPlatform {
     world: Rc<World>,
     instance: Rc<Instance>,
+    identity: ObjectIdentity,
     /// The time of its object's next alarm.
     alarm_at: Rc<Cell<Option<u64>>>,
 }
@@ -154,7 +158,8 @@ impl World {
             rate: RefCell::new(Rate { within: Ok(true), asked: Vec::new() }),
             catalog: RefCell::new(KeptCatalog::NoPlace),
             workspaces: RefCell::default(),
-            workspaces_fail: Cell::new(false),
+            mcp_lists: RefCell::default(),
+            objects_fail: Cell::new(false),
             alarm_at: Rc::default(),
             alarm_fails: Cell::new(false),
             piece_bytes: Cell::new(256 * 1024),
@@ -168,7 +173,15 @@ impl World {
     /// The object of the workspace `name`.
     pub fn workspace(&self, name: &str) -> Rc<Workspace> {
         let mut workspaces = self.workspaces.borrow_mut();
-        Rc::clone(workspaces.entry(name.to_owned()).or_insert_with(|| Rc::new(Workspace::new())))
+        let new = || Rc::new(Workspace::new(name));
+        Rc::clone(workspaces.entry(name.to_owned()).or_insert_with(new))
+    }
+
+    /// The object `name` that keeps the tools of a server.
+    fn lists(self: &Rc<Self>, name: &str) -> Rc<McpListsObject> {
+        let mut lists = self.mcp_lists.borrow_mut();
+        let new = || Rc::new(McpListsObject::new(self, name));
+        Rc::clone(lists.entry(name.to_owned()).or_insert_with(new))
     }
 
     /// Panics when a step that is tested alone does `what`.
@@ -191,18 +204,21 @@ impl World {
 }
 
 impl TestPlatform {
-    pub fn new(world: Rc<World>, instance: Rc<Instance>) -> Self {
-        let alarm_at = Rc::clone(&world.alarm_at);
-        Self::with_alarm(world, instance, alarm_at)
-    }
-
-    /// The view of an object that has an alarm of its own.
-    pub fn with_alarm(
+    pub fn new(
         world: Rc<World>,
         instance: Rc<Instance>,
+        identity: ObjectIdentity,
         alarm_at: Rc<Cell<Option<u64>>>,
     ) -> Self {
-        Self { world, instance, alarm_at }
+        Self { world, instance, identity, alarm_at }
+    }
+
+    /// The view of an instance of the one session.
+    pub fn of_session(world: Rc<World>, instance: Rc<Instance>) -> Self {
+        let name = format!("{}/{}", world.tenant.get(), world.session.borrow());
+        let identity = ObjectIdentity::new(ObjectClass::Session, Some(name));
+        let alarm_at = Rc::clone(&world.alarm_at);
+        Self::new(world, instance, identity, alarm_at)
     }
 
     async fn ask_model(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
@@ -404,16 +420,20 @@ impl Platform for TestPlatform {
         &self,
         name: &str,
         question: ObjectQuestion,
-        search: String,
+        body: String,
     ) -> Result<String, HttpFault> {
         self.pause().await;
-        if self.world.workspaces_fail.get() {
-            return Err(HttpFault("there is no workspace".to_owned()));
+        if self.world.objects_fail.get() {
+            return Err(HttpFault("there is no such object".to_owned()));
         }
-        let workspace = self.world.workspace(name);
+        let workspace = match question.class() {
+            ObjectClass::Workspace => self.world.workspace(name),
+            ObjectClass::McpLists => return Ok(self.world.lists(name).reply(&body).await),
+            ObjectClass::Session => return Err(HttpFault("no session is asked".to_owned())),
+        };
         let url = format!("https://object{}", question.path());
         let head = RequestHead { method: "POST", url: &url, header: &|_| None };
-        let (source, body) = (ContextSource::default(), ready(Ok(search.into_bytes())));
+        let (source, body) = (ContextSource::default(), ready(Ok(body.into_bytes())));
         let response: Pin<Box<dyn Future<Output = Result<PlainResponse, HttpFault>> + '_>> =
             Box::pin(workspace.response(&self.world, &source, &head, body));
         match response.await?.body {
@@ -423,7 +443,7 @@ impl Platform for TestPlatform {
     }
 
     fn tenant(&self) -> Option<&str> {
-        Some(self.world.tenant.get())
+        self.identity.tenant()
     }
 
     fn object_id(&self) -> String {
@@ -491,8 +511,9 @@ impl Platform for TestPlatform {
 
     async fn breathe(&self) {}
 
-    fn log(&self, line: serde_json::Value) {
+    fn log(&self, mut line: serde_json::Value) {
         self.world.beside_a_step("logs");
+        self.identity.sign(&mut line);
         self.world.log.borrow_mut().push(line);
     }
 }

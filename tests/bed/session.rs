@@ -133,7 +133,7 @@ impl Bed {
         let (instance, host) = self.life.borrow().clone();
         let world = Rc::clone(&self.world);
         let gateway = TestGateway {
-            platform: TestPlatform::new(Rc::clone(&world), Rc::clone(&instance)),
+            platform: TestPlatform::of_session(Rc::clone(&world), Rc::clone(&instance)),
             world,
             host,
             source: Rc::clone(&self.settings.borrow().1),
@@ -499,7 +499,7 @@ fn begin_life(
     crash: Option<Crash>,
 ) -> (Rc<Instance>, Rc<Host>) {
     let instance = Instance::new(number, crash, Rc::clone(&world.executor));
-    let platform = TestPlatform::new(Rc::clone(world), Rc::clone(&instance));
+    let platform = TestPlatform::of_session(Rc::clone(world), Rc::clone(&instance));
     let database = SqliteDatabase::new(Rc::clone(disk), Rc::clone(&instance));
     (instance, Host::new(Rc::new(platform), database))
 }

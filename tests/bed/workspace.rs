@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use aptix_edge::entry::{ContextSource, PlainResponse, RequestHead, WorkspaceHost};
-use aptix_edge::ports::HttpFault;
+use aptix_edge::ports::{HttpFault, ObjectClass, ObjectIdentity};
 
 use super::database::{Disk, SqliteDatabase};
 use super::instance::{Crash, Instance};
@@ -21,6 +21,8 @@ const REPEATED_AFTER_MS: u64 = 2_000;
 
 /// A workspace's object.
 pub struct Workspace {
+    /// `{tenant}/{WorkspaceId}`
+    name: String,
     pub disk: Rc<Disk>,
     /// The time of its next alarm.
     pub alarm_at: Rc<Cell<Option<u64>>>,
@@ -38,8 +40,9 @@ struct Life {
 }
 
 impl Workspace {
-    pub fn new() -> Self {
+    pub fn new(name: &str) -> Self {
         Self {
+            name: name.to_owned(),
             disk: Disk::new(),
             alarm_at: Rc::default(),
             rings: Cell::new(false),
@@ -56,8 +59,9 @@ impl Workspace {
         let instance = Instance::new(number, crash, Rc::clone(&world.executor));
         let database = SqliteDatabase::new(Rc::clone(&self.disk), Rc::clone(&instance));
         let alarm_at = Rc::clone(&self.alarm_at);
+        let identity = ObjectIdentity::new(ObjectClass::Workspace, Some(self.name.clone()));
         let platform =
-            TestPlatform::with_alarm(Rc::clone(world), Rc::clone(&instance), alarm_at).into();
+            TestPlatform::new(Rc::clone(world), Rc::clone(&instance), identity, alarm_at).into();
         let host = Rc::new(WorkspaceHost::new(database));
         self.life.replace(Some(Life { instance, platform, host }));
         // The runtime repeats an alarm whose instance was lost.

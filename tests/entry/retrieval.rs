@@ -58,7 +58,7 @@ fn a_repeat_is_not_retrieved_for_again() {
     let bed = with_workspace();
     let first = bed.post(&asking("t1", json!({})));
     bed.asked("DELETE", "/workspaces/w", "");
-    bed.world.workspaces_fail.set(true);
+    bed.world.objects_fail.set(true);
     let again = bed.post(&asking("t1", json!({})));
     assert!(again.replayed);
     assert_eq!(again.text, first.text);
@@ -67,7 +67,7 @@ fn a_repeat_is_not_retrieved_for_again() {
 #[test]
 fn a_retrieval_that_fails_is_a_warning_to_the_user_and_never_the_turn_s_end() {
     let bed = with_workspace();
-    bed.world.workspaces_fail.set(true);
+    bed.world.objects_fail.set(true);
     let heard = bed.post(&asking("t1", json!({})));
     assert_eq!(heard.result()["UserWarnings"], json!([WARNING]));
     assert_eq!(shown(&bed), None);

@@ -11,7 +11,7 @@
 
 mod calls;
 mod eras;
-mod keeper;
+mod host;
 mod lists;
 mod server;
 mod streams;

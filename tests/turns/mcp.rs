@@ -116,9 +116,9 @@ fn a_turn_without_tools_of_servers_costs_what_it_did_and_one_with_a_fresh_list_n
         assert_eq!(costs[0], costs[2]);
     }
     assert_eq!(with_servers.world.mcp.requests().len(), 0);
-    assert_eq!(with_servers.world.workspaces.borrow().len(), 0, "no object was asked");
+    assert_eq!(with_servers.world.mcp_lists.borrow().len(), 0, "no object was asked");
     assert_eq!(with_tools.world.mcp.count("tools/list"), 1);
-    with_tools.world.workspaces_fail.set(true);
+    with_tools.world.objects_fail.set(true);
     assert_eq!(told(&with_tools.post(&turn("t4", "Hello"))), [""; 0], "a fresh list asks nobody");
 }
 
@@ -182,7 +182,7 @@ fn a_server_that_fails_costs_a_turn_its_tools_or_nothing_where_a_list_is_there()
 
     for (id, fail) in [("t5", true), ("t6", false)] {
         bed.world.mcp.state.set(McpState::Down(500));
-        bed.world.workspaces_fail.set(fail);
+        bed.world.objects_fail.set(fail);
         later(&bed, KEPT_MS);
         let heard = bed.post(&turn(id, "Hello"));
         assert_eq!((told(&heard).len(), warned(&heard)), (0, vec!["tool_list_stale"]));
@@ -191,6 +191,48 @@ fn a_server_that_fails_costs_a_turn_its_tools_or_nothing_where_a_list_is_there()
     in_another_isolate(&bed);
     assert_eq!(warned(&bed.post(&turn("t7", "Hello"))), ["tool_list_stale"]);
     assert_eq!(bed.world.mcp.count("tools/list"), 4, "all isolates leave it alone");
+}
+
+#[test]
+fn what_is_logged_of_a_list_names_the_tenant_and_the_server() {
+    let bed = bed();
+    bed.world.tenant.set("acme");
+    bed.restart();
+    let logged = |event: &str| -> Vec<Value> {
+        let log = bed.world.log.borrow();
+        log.iter().filter(|line| line["event"] == event).cloned().collect()
+    };
+    bed.world.mcp.state.set(McpState::Down(503));
+    bed.post(&turn("t1", "Hello")).final_text();
+    let failed = logged("tool_list_failed");
+    assert_eq!(
+        failed,
+        [json!({
+            "event": "tool_list_failed", "level": "error", "tenant": "acme", "server": "docs",
+            "failure": failed[0]["failure"],
+        })]
+    );
+    assert!(failed[0]["failure"].as_str().unwrap().contains("503"), "{failed:?}");
+
+    bed.world.mcp.state.set(McpState::Modern);
+    let schema = json!({ "type": "string" });
+    bed.world.mcp.tools.borrow_mut().push(json!({ "name": "odd", "inputSchema": schema }));
+    later(&bed, RETRY_MS);
+    bed.post(&turn("t2", "Hello")).final_text();
+    let why = "its input schema is not that of an object";
+    assert_eq!(
+        logged("tool_unusable"),
+        [json!({
+            "event": "tool_unusable", "level": "warn", "tenant": "acme", "server": "docs", "tool": "odd",
+            "why": why,
+        })]
+    );
+    let submissions = logged("submission");
+    assert!(
+        submissions
+            .iter()
+            .all(|line| (&line["tenant"], &line["session"]) == (&json!("acme"), &json!("s")))
+    );
 }
 
 #[test]
@@ -273,14 +315,11 @@ fn tenants_share_no_list() {
     let bed = bed();
     bed.post(&turn("t1", "Hello")).final_text();
     bed.world.tenant.set("other");
+    bed.restart();
     bed.post(&turn("t2", "Hello")).final_text();
     assert_eq!(bed.world.mcp.count("tools/list"), 2);
-    let objects: Vec<String> = bed.world.workspaces.borrow().keys().cloned().collect();
-    assert_eq!(
-        objects,
-        ["mcp:local:docs", "mcp:other:docs"],
-        "no client can name them: they have no /"
-    );
+    let objects: Vec<String> = bed.world.mcp_lists.borrow().keys().cloned().collect();
+    assert_eq!(objects, ["local/docs", "other/docs"]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             if keys.iter().all(|key| lists.iter().any(|(known, _)| known == key)) {
                 return lists;
             }
-            lists = source.tool_lists.of(self.platform.as_ref(), catalog, &keys).await;
+            lists = source.tool_lists.tools_of(self.platform.as_ref(), catalog, &keys).await;
         }
     }
 

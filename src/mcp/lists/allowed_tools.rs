@@ -6,12 +6,11 @@ use std::rc::Rc;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use super::ListedTool;
 use super::canonical_json::canonical_json;
-use super::message::text_of;
-use super::tool_list::Listing;
+use super::reply::StoredList;
 use crate::catalog::McpServer;
 use crate::encoding::sha256_hex;
+use crate::mcp::{Era, ListedTool};
 
 /// The members that model services refuse at the root of a tool's schema. A server checks arguments itself.
 const NOT_AT_THE_ROOT: [&str; 6] = ["$schema", "oneOf", "anyOf", "allOf", "enum", "not"];
@@ -46,13 +45,11 @@ pub enum Reach {
 }
 
 impl ServerTools {
-    /// The tools of a list as [`super::ListKeeper`] keeps it; `None` for any other text.
-    pub fn of(server: &McpServer, list: &str) -> Option<Self> {
-        let mut listing = Listing::new();
-        listing.add(list).ok()?;
-        let era = text_of(list, "era")?.into_owned();
+    /// Those of a server's list.
+    pub fn of(server: &McpServer, list: StoredList) -> Self {
+        let era = list.era.map_or("", Era::as_str).to_owned();
         let mut allowed = Self { era, reach: Reach::Reached, ..Self::default() };
-        for tool in listing.tools.into_iter().filter(|tool| server.allows(&tool.name)) {
+        for tool in list.tools.into_iter().filter(|tool| server.allows(&tool.name)) {
             let Ok(schema) = serde_json::from_str(tool.input_schema.get()) else { continue };
             let pin = server.pin(&tool.name);
             let hash = pin.map(|_| hash_of(&tool, &schema));
@@ -63,7 +60,7 @@ impl ServerTools {
                 allowed.tools.insert(place, ListedTool { input_schema, ..tool });
             }
         }
-        Some(allowed)
+        allowed
     }
 
     /// The same tools, of a server that has failed since it listed them.
@@ -135,7 +132,7 @@ mod tests {
 
     fn of(server: &McpServer, tools: &[String]) -> ServerTools {
         let list = format!(r#"{{"era":"modern","tools":[{}]}}"#, tools.join(","));
-        ServerTools::of(server, &list).unwrap()
+        ServerTools::of(server, serde_json::from_str(&list).unwrap())
     }
 
     fn names(tools: &[ListedTool]) -> Vec<&str> {

@@ -1,11 +1,17 @@
 //! The object that keeps a server's list for all sessions of a tenant: how often it asks, and what it still knows
 //! when it has lost its memory.
 
+use std::pin::pin;
+use std::rc::Rc;
+
 use aptix_edge::catalog::{Catalog, McpServer};
-use aptix_edge::mcp::{ListKeeper, ToolsAnswer};
-use bed::{Disk, HttpReply, LoneStep, mcp_tool};
-use futures_util::future::join_all;
+use aptix_edge::mcp::{McpListsHost, ToolListReply};
+use aptix_edge::ports::Platform;
+use bed::{Disk, HttpReply, LoneStep, SqliteDatabase, mcp_tool};
+use futures_util::future::{join, join_all, select};
 use serde_json::{Value, json};
+
+type Host = McpListsHost<SqliteDatabase>;
 
 const KEPT_MS: u64 = 60_000;
 
@@ -34,41 +40,59 @@ fn listing(tools: Value) -> LoneStep {
     })
 }
 
-/// The answers to so many that ask at once, and the time that they took.
-fn asked(
+/// The replies to so many that ask at once, and the time that they took.
+fn replies(
     step: &LoneStep,
-    keeper: &ListKeeper,
-    disk: &std::rc::Rc<Disk>,
+    host: &Host,
     server: &McpServer,
     times: usize,
-) -> (Vec<ToolsAnswer>, u64) {
-    let (database, since) = (disk.database(), step.now_ms());
-    let asking = (0..times).map(|_| keeper.tools(&step.platform, &database, "docs", server));
-    let answers = step.run(join_all(asking));
-    (answers.into_iter().map(Result::unwrap).collect(), step.now_ms() - since)
+) -> (Vec<ToolListReply>, u64) {
+    let since = step.now_ms();
+    let asking = (0..times).map(|_| host.tools(&step.platform, server));
+    let replies = step.run(join_all(asking));
+    (replies.into_iter().map(Result::unwrap).collect(), step.now_ms() - since)
+}
+
+fn host(disk: &Rc<Disk>) -> Host {
+    McpListsHost::new(disk.database())
+}
+
+fn list_of(reply: &ToolListReply) -> &str {
+    reply.list.as_ref().unwrap().get()
 }
 
 #[test]
 fn any_number_that_ask_at_once_cost_the_server_one_request() {
-    let (step, keeper, disk) =
-        (listing(json!([mcp_tool("a")])), ListKeeper::default(), Disk::new());
+    let (step, disk) = (listing(json!([mcp_tool("a")])), Disk::new());
     let server = server(json!({}));
-    let (answers, took_ms) = asked(&step, &keeper, &disk, &server, 5);
+    let (replies, took_ms) = replies(&step, &host(&disk), &server, 5);
     assert_eq!(took_ms, 7, "none waits for a request of its own");
-    for answer in &answers {
-        let list: Value = serde_json::from_str(answer.list.as_ref().unwrap()).unwrap();
+    for reply in &replies {
+        let list: Value = serde_json::from_str(list_of(reply)).unwrap();
         assert_eq!(list, json!({ "era": "modern", "tools": [mcp_tool("a")] }));
-        assert!(
-            !answer.is_stale && answer.fresh_ms == KEPT_MS && answer.server == server.fingerprint
-        );
+        assert!(!reply.is_stale && reply.fresh_ms == KEPT_MS && reply.server == server.fingerprint);
     }
     assert_eq!(disk.rows_written.get(), 1);
 }
 
 #[test]
+fn a_request_that_is_dropped_while_it_waits_holds_up_none_behind_it() {
+    let (step, host) = (listing(json!([mcp_tool("a")])), host(&Disk::new()));
+    let server = server(json!({}));
+    let dropped = async {
+        let asking = pin!(host.tools(&step.platform, &server));
+        let time_out = pin!(step.platform.sleep(3));
+        select(asking, time_out).await;
+    };
+    let (_, reply) = step.run(join(dropped, host.tools(&step.platform, &server)));
+    assert!(!reply.unwrap().is_stale);
+    assert_eq!(step.now_ms(), 10, "the second one asks when the first has gone");
+}
+
+#[test]
 fn a_list_outlives_the_instance_and_not_the_server_s_definition() {
     let (step, disk) = (listing(json!([mcp_tool("a")])), Disk::new());
-    let took = |server: &McpServer| asked(&step, &ListKeeper::default(), &disk, server, 1).1;
+    let took = |server: &McpServer| replies(&step, &host(&disk), server, 1).1;
     let first = server(json!({}));
     assert_eq!((took(&first), took(&first)), (7, 0));
     let other = server(json!({ "Url": "https://docs.example/v2/mcp" }));
@@ -83,11 +107,12 @@ fn a_list_that_is_too_long_for_a_row_is_kept_in_memory() {
         tool
     };
     let (step, disk) = (listing((0..60).map(long).collect()), Disk::new());
-    let (server, keeper) = (server(json!({})), ListKeeper::default());
-    let took = |keeper: &ListKeeper| {
-        let (answers, took_ms) = asked(&step, keeper, &disk, &server, 1);
-        assert!(answers[0].list.as_ref().unwrap().len() > 60 * 32_000);
+    let server = server(json!({}));
+    let took = |host: &Host| {
+        let (replies, took_ms) = replies(&step, host, &server, 1);
+        assert!(list_of(&replies[0]).len() > 60 * 32_000);
         took_ms
     };
-    assert_eq!((took(&keeper), took(&keeper), took(&ListKeeper::default())), (7, 0, 7));
+    let first = host(&disk);
+    assert_eq!((took(&first), took(&first), took(&host(&disk))), (7, 0, 7));
 }

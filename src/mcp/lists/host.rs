@@ -1,0 +1,192 @@
+//! The object that keeps the tools of one MCP server for all sessions of a tenant (interface §11).
+//!
+//! It is the one place that asks a server for its tools, so a session costs the server no request.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use futures_util::lock::Mutex;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::RETRY_MS;
+use super::reply::{StoredList, ToolListReply};
+use crate::catalog::{Catalog, McpServer};
+use crate::contract::Fault;
+use crate::mcp::{Connection, list_tools};
+use crate::ports::{Database, Platform, unreadable};
+
+/// The shortest time for which a list is good, in milliseconds, whatever its server promises.
+const LEAST_MS: u64 = 60_000;
+
+/// The longest one.
+const MOST_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// The most tools of a list whose fault is logged.
+const MOST_LOGGED: usize = 20;
+
+/// The longest list that the storage takes, in bytes: a row has at most 2 MB. A longer one is asked for anew
+/// when the object has lost its memory.
+const STORED_BYTES: usize = 1_900_000;
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS tool_list (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    server TEXT NOT NULL,
+    fresh_until INTEGER NOT NULL,
+    list TEXT NOT NULL
+)";
+
+/// The object that keeps the tools of one MCP server for a tenant.
+#[derive(Debug)]
+pub struct McpListsHost<D> {
+    database: D,
+    has_table: Cell<bool>,
+    /// Locked while the server is asked: all requests that come meanwhile get the same list.
+    memory: Mutex<Memory>,
+}
+
+/// What this instance knows.
+#[derive(Debug, Default)]
+struct Memory {
+    /// The fingerprint of the server's definition under which the rest was learnt; empty at first.
+    server: String,
+    connection: Connection,
+    list: Option<KnownList>,
+    /// The server failed, and is not asked again before.
+    retry_at: u64,
+}
+
+#[derive(Debug)]
+struct KnownList {
+    fresh_until: u64,
+    /// A [`StoredList`].
+    json: Box<RawValue>,
+}
+
+impl<D: Database> McpListsHost<D> {
+    /// A host over its object's storage. Nothing is read or written yet.
+    pub fn new(database: D) -> Self {
+        Self { database, has_table: Cell::new(false), memory: Mutex::default() }
+    }
+
+    /// The reply to a session that asks for the tools of the server with this key in the catalog: a [`ToolListReply`] as
+    /// JSON, or no text when the storage fails or there is no catalog or no such server in it.
+    pub async fn reply<P: Platform>(
+        &self,
+        platform: &P,
+        catalog: Result<Rc<Catalog>, Fault>,
+        key: &str,
+    ) -> String {
+        let reply = async {
+            let catalog = catalog?;
+            // A session of a later deployment may ask before this object has read the catalog again.
+            let unknown = || Fault::internal("The catalog has no such MCP server yet.");
+            let server = catalog.mcp_server(key).ok_or_else(unknown)?;
+            let reply = self.tools(platform, server).await?;
+            serde_json::to_string(&reply).map_err(|_| Fault::unwritable("A list of tools"))
+        };
+        reply.await.unwrap_or_else(|fault| {
+            log_failure(platform, &fault.message);
+            String::new()
+        })
+    }
+
+    /// The server's tools.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub async fn tools<P: Platform>(
+        &self,
+        platform: &P,
+        server: &McpServer,
+    ) -> Result<ToolListReply, Fault> {
+        let mut memory = self.memory.lock().await;
+        if memory.server != server.fingerprint {
+            *memory = self.read(server)?;
+        }
+        if memory.fresh_ms(platform).is_none() && platform.now_ms() >= memory.retry_at {
+            self.ask(platform, server, &mut memory).await?;
+        }
+        let fresh_ms = memory.fresh_ms(platform);
+        let until_retry = memory.retry_at.saturating_sub(platform.now_ms());
+        Ok(ToolListReply {
+            server: server.fingerprint.clone(),
+            fresh_ms: fresh_ms.unwrap_or(until_retry),
+            is_stale: fresh_ms.is_none(),
+            list: memory.list.as_ref().map(|list| list.json.clone()),
+        })
+    }
+
+    /// What is stored under this definition of the server; nothing of another one.
+    fn read(&self, server: &McpServer) -> Result<Memory, Fault> {
+        if !self.has_table.get() {
+            self.database.execute(TABLE, &[])?;
+            self.has_table.set(true);
+        }
+        let statement = "SELECT fresh_until, list FROM tool_list WHERE server = ?";
+        let row = self.database.first(statement, &[server.fingerprint.as_str().into()])?;
+        let list = match row {
+            Some(row) => Some(KnownList {
+                fresh_until: row.get("fresh_until")?,
+                json: RawValue::from_string(row.get("list")?).map_err(|_| unreadable("list"))?,
+            }),
+            None => None,
+        };
+        Ok(Memory { server: server.fingerprint.clone(), list, ..Memory::default() })
+    }
+
+    /// Asks the server.
+    async fn ask<P: Platform>(
+        &self,
+        platform: &P,
+        server: &McpServer,
+        memory: &mut Memory,
+    ) -> Result<(), Fault> {
+        // A request that is dropped halfway leaves the connection as it was.
+        let mut connection = memory.connection.clone();
+        let listing = list_tools(platform, &server.http, &mut connection).await;
+        memory.connection = connection;
+        let listing = match listing {
+            Ok(listing) => listing,
+            Err(failure) => {
+                log_failure(platform, &failure.to_string());
+                memory.retry_at = platform.now_ms() + RETRY_MS;
+                return Ok(());
+            }
+        };
+        for (tool, why) in listing.left_out.iter().take(MOST_LOGGED) {
+            platform.log(json!({
+                "event": "tool_unusable", "level": "warn", "tool": tool, "why": why,
+            }));
+        }
+        let list = StoredList { era: memory.connection.era(), tools: listing.tools };
+        let json = to_raw_value(&list).map_err(|_| Fault::unwritable("A list of tools"))?;
+        let fresh_until = platform.now_ms() + listing.ttl_ms.clamp(LEAST_MS, MOST_MS);
+        self.store(server, fresh_until, json.get())?;
+        memory.list = Some(KnownList { fresh_until, json });
+        Ok(())
+    }
+
+    fn store(&self, server: &McpServer, fresh_until: u64, list: &str) -> Result<(), Fault> {
+        if list.len() > STORED_BYTES {
+            return self.database.execute("DELETE FROM tool_list", &[]);
+        }
+        self.database.execute(
+            "REPLACE INTO tool_list (id, server, fresh_until, list) VALUES (1, ?, ?, ?)",
+            &[server.fingerprint.as_str().into(), fresh_until.into(), list.into()],
+        )
+    }
+}
+
+impl Memory {
+    /// For how long the list is still good, in milliseconds; `None` when it is not, or there is none.
+    fn fresh_ms<P: Platform>(&self, platform: &P) -> Option<u64> {
+        let left = self.list.as_ref()?.fresh_until.checked_sub(platform.now_ms())?;
+        (left > 0).then_some(left)
+    }
+}
+
+/// Logs that there is no newer list. The line names tenant and server, which are the object's name.
+fn log_failure<P: Platform>(platform: &P, failure: &str) {
+    platform.log(json!({ "event": "tool_list_failed", "level": "error", "failure": failure }));
+}

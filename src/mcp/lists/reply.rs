@@ -1,0 +1,29 @@
+//! What the object of a server's list replies to a session, and the list in the form in which the object stores it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::mcp::{Era, ListedTool};
+
+/// A server's tools, as its object knows them.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ToolListReply {
+    /// The fingerprint of the server's definition in the catalog that the object has read.
+    pub server: String,
+    /// For how long this reply holds, in milliseconds.
+    pub fresh_ms: u64,
+    /// Whether the server has failed since it gave the list.
+    pub is_stale: bool,
+    /// A [`StoredList`]. Absent when the server has failed and there is no earlier list.
+    pub list: Option<Box<RawValue>>,
+}
+
+/// A server's tools, as they are stored.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StoredList {
+    /// The protocol's era in which the server gave the list.
+    pub era: Option<Era>,
+    /// The tools that can be used, in the server's order.
+    pub tools: Vec<ListedTool>,
+}

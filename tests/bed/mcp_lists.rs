@@ -1,0 +1,35 @@
+//! The object that keeps the tools of an MCP server: one instance over one storage.
+
+use std::rc::Rc;
+
+use aptix_edge::entry::ContextSource;
+use aptix_edge::mcp::McpListsHost;
+use aptix_edge::ports::{ObjectClass, ObjectIdentity};
+
+use super::database::{Disk, SqliteDatabase};
+use super::instance::Instance;
+use super::platform::{TestPlatform, World};
+use super::workspace::FIRST_INSTANCE;
+
+/// The object of one server and tenant.
+pub struct McpListsObject {
+    platform: TestPlatform,
+    host: McpListsHost<SqliteDatabase>,
+}
+
+impl McpListsObject {
+    pub fn new(world: &Rc<World>, name: &str) -> Self {
+        let number = FIRST_INSTANCE + world.executor.number();
+        let instance = Instance::new(number, None, Rc::clone(&world.executor));
+        let database = SqliteDatabase::new(Disk::new(), Rc::clone(&instance));
+        let identity = ObjectIdentity::new(ObjectClass::McpLists, Some(name.to_owned()));
+        let platform = TestPlatform::new(Rc::clone(world), instance, identity, Rc::default());
+        Self { platform, host: McpListsHost::new(database) }
+    }
+
+    /// The reply to a session that asks for the tools of the server with this key.
+    pub async fn reply(&self, key: &str) -> String {
+        let catalog = ContextSource::default().catalog(&self.platform).await;
+        self.host.reply(&self.platform, catalog, key).await
+    }
+}
