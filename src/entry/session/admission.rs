@@ -12,7 +12,6 @@ use crate::contract::{
     ErrorCode, Fault, SessionId, ToolContinuation, TurnId, TurnStatus, UserTurn,
 };
 use crate::entry::context::AdmissionContext;
-use crate::entry::tool_results::{conflict, match_results, not_awaiting, pending_calls};
 use crate::persistence::{
     Call, Decision, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
 };

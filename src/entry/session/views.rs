@@ -10,7 +10,6 @@ use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatu
 use crate::encoding::timestamp;
 use crate::entry::context::AdmissionContext;
 use crate::entry::route::TurnPage;
-use crate::entry::tool_results::pending_calls;
 use crate::live_text::CurrentStep;
 use crate::persistence::{Call, CompactionRecord, Decision, ModeChange, Session, Turn};
 use crate::ports::{Database, Platform};
