@@ -13,8 +13,9 @@
 //! | [`persistence`] | 5 | what is kept, the turn's life cycle, open calls and their settlement |
 //! | [`entry`] | 6 | the front door: from method, path, headers and body to one plain response |
 //!
-//! Two features stand beside the layers, each whole in its folder: [`retrieval`] (a workspace's index,
-//! and what a turn is given from it) and [`files`] (files that tools make). The others are the ground:
+//! Three features stand beside the layers, each whole in its folder: [`retrieval`] (a workspace's index,
+//! and what a turn is given from it), [`mcp`] (MCP servers of the operator's: their tools, the objects that keep the
+//! tools' lists, and calls) and [`files`] (files that tools make). The others are the ground:
 //!
 //! | folder | owns |
 //! |---|---|
@@ -24,7 +25,6 @@
 //! | [`ports`] | the traits that the machine implements, and the deployment's settings |
 //! | [`live_text`] | a submission's text as it grows, and its delivery to watchers |
 //! | [`outbound`] | calls to services of the operator's own |
-//! | [`mcp`] | MCP servers of the operator's: their tools, and calls of them |
 //! | [`json`] | reading JSON objects with the place of each value |
 //! | [`encoding`] | hex, SHA-256, base64, media types, server-sent events, points in time |
 //! | [`platform`] | the Workers runtime behind the ports; it decides nothing |

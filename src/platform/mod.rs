@@ -35,7 +35,6 @@ mod entrypoint;
 mod fetch;
 mod file_bucket;
 mod gateway;
-#[expect(missing_docs, reason = "the macro that exports the class writes methods without any")]
 mod mcp_lists_object;
 mod object_request;
 mod object_storage;

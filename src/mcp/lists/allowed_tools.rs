@@ -10,7 +10,7 @@ use super::canonical_json::canonical_json;
 use super::reply::StoredList;
 use crate::catalog::McpServer;
 use crate::encoding::sha256_hex;
-use crate::mcp::{Era, ListedTool};
+use crate::mcp::client::{Era, ListedTool};
 
 /// The members that model services refuse at the root of a tool's schema. A server checks arguments itself.
 const NOT_AT_THE_ROOT: [&str; 6] = ["$schema", "oneOf", "anyOf", "allOf", "enum", "not"];

@@ -13,7 +13,7 @@ use super::RETRY_MS;
 use super::reply::{StoredList, ToolListReply};
 use crate::catalog::{Catalog, McpServer};
 use crate::contract::Fault;
-use crate::mcp::{Connection, list_tools};
+use crate::mcp::client::{Connection, list_tools};
 use crate::ports::{Database, Platform, unreadable};
 
 /// The shortest time for which a list is good, in milliseconds, whatever its server promises.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::mcp::{Era, ListedTool};
+use crate::mcp::client::{Era, ListedTool};
 
 /// A server's tools, as its object knows them.
 #[derive(Debug, Serialize, Deserialize)]

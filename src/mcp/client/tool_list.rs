@@ -4,10 +4,19 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::connection::Connection;
+use super::exchange::Client;
 use super::failure::McpFailure;
-use super::message::{number, text_of};
+use super::message::{Call, number, text_of};
 use super::parameter_headers::parameter_headers;
+use crate::catalog::HttpService;
 use crate::json::{Node, first_member, for_each_element};
+use crate::outbound::{ServiceFailure, in_time};
+use crate::ports::Platform;
+
+/// The longest list, in bytes, and the most pages of it.
+const LIST_BYTES: usize = 2_000_000;
+const MOST_PAGES: usize = 64;
 
 /// The most tools that are read, those that are left out included.
 const MOST_TOOLS: usize = 1_000;
@@ -46,6 +55,41 @@ pub struct Listing {
     pub ttl_ms: u64,
     /// Whether the list may be another one with other credentials; so unless the server says that it is `public`.
     pub is_private: bool,
+}
+
+/// Lists a server's tools, within the time limit of its entry. The connection may change also when it fails.
+pub async fn list_tools<P: Platform>(
+    platform: &P,
+    http: &HttpService,
+    connection: &mut Connection,
+) -> Result<Listing, McpFailure> {
+    let mut client = Client::new(platform, http, connection)?;
+    in_time(platform, http.timeout_ms, list(&mut client)).await
+}
+
+pub(super) async fn list<P: Platform>(client: &mut Client<'_, P>) -> Result<Listing, McpFailure> {
+    let mut listing = Listing::new();
+    let (mut params, mut left) = (String::new(), LIST_BYTES);
+    let mut cursors = Vec::new();
+    for _ in 0..MOST_PAGES {
+        let page = client.request(&Call::new("tools/list", params), left).await;
+        let page = page.map_err(|failure| match failure {
+            McpFailure::Service(ServiceFailure::TooLarge(_)) => {
+                ServiceFailure::TooLarge(LIST_BYTES).into()
+            }
+            failure => failure,
+        })?;
+        left = left.saturating_sub(page.len());
+        match listing.add(&page)? {
+            // A server that gives a cursor again would go on for ever.
+            Some(cursor) if !cursors.contains(&cursor) => {
+                params = format!(r#""cursor":{cursor}"#);
+                cursors.push(cursor);
+            }
+            _ => break,
+        }
+    }
+    Ok(listing)
 }
 
 impl Listing {
