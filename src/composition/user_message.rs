@@ -8,8 +8,8 @@ use super::context_block::{ContextBlock, ContextChunk, chunk_path};
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
 use crate::contract::{Fault, UserTurn};
+use crate::encoding::language_of;
 use crate::responses_api::{ContentPart, system_message, user_message_json};
-use crate::retrieval::language_of;
 
 /// What stands before the text of a solution context.
 pub(super) const SOLUTION_CONTEXT: &str = "[SOLUTION CONTEXT]\n";

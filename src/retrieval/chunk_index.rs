@@ -4,15 +4,12 @@
 //! meanwhile is empty to all of them.
 
 use super::Chunk;
-use super::comparing::{Comparison, compared};
-use super::embedding::{Embedded, Embedder};
-use super::embedding_service::{EmbeddingFailure, EmbeddingService, Manner};
+use super::index::{Comparison, Counts, Tables, Upserted, Writing, compared};
 use super::pace::Pace;
 use super::search::{Search, found};
-use super::similar::Meaning;
-use super::tables::Tables;
-use super::vectors::Serving;
-use super::writing::{Counts, Upserted, Writing};
+use super::vectors::{
+    Embedded, Embedder, EmbeddingFailure, EmbeddingService, Manner, Meaning, Serving,
+};
 use crate::catalog::Embeddings;
 use crate::contract::{Document, Fault, ListedDocuments};
 use crate::ports::{Database, Platform};

@@ -9,14 +9,12 @@ use std::cmp::Reverse;
 use serde_json::json;
 
 use super::Chunk;
-use super::fields::{FIELDS, RANK};
+use super::index::{
+    Candidate, FIELDS, Passage, RANK, Selection, Spans, State, Tables, match_expression, passages,
+    speaks_of_tests, weighed,
+};
 use super::pace::{Pace, SLICE};
-use super::passages::{Candidate, Passage, passages, weighed};
-use super::scope::Selection;
-use super::similar::{Meaning, Ranked, Similar};
-use super::spans::Spans;
-use super::tables::{State, Tables};
-use super::terms::{match_expression, speaks_of_tests};
+use super::vectors::{Meaning, Ranked, Similar};
 use crate::contract::{Fault, RagScope};
 use crate::ports::{Database, Row, Value};
 

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Chunk;
-use super::language_of;
 use crate::catalog::{Retrieval, RetrievalSource};
 use crate::contract::{RagScope, UserTurn, relative_path_problem};
+use crate::encoding::language_of;
 use crate::json::{first_member, from_str};
 use crate::outbound::post;
 use crate::ports::{ObjectQuestion, Platform};

@@ -86,14 +86,14 @@ fn retrieval_knows_of_no_session_and_few_files_of_it_ask_the_storage() {
     // Chunks and terms are cut and compared without storage.
     let asking = [
         "chunk_index",
-        "comparing",
-        "embedding",
-        "scope",
+        "index/comparison",
+        "index/scope",
+        "index/tables",
+        "index/writing",
         "search",
-        "similar",
-        "tables",
-        "vectors",
-        "writing",
+        "vectors/embedder",
+        "vectors/vector_ranking",
+        "vectors/vector_tables",
     ];
     assert_only(
         &asking.map(|name| format!("retrieval/{name}.rs")).each_ref().map(String::as_str),

@@ -1,7 +1,7 @@
 //! The documents that a scope permits (AGN-034 §4.4): each operator, on each key, with one and several values.
 
 use aptix_edge::contract::{Document, Properties, RagCondition, RagOperator, RagScope};
-use aptix_edge::retrieval::language_of;
+use aptix_edge::encoding::language_of;
 use proptest::prelude::*;
 
 use super::storage::Storage;

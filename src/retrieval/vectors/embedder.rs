@@ -7,13 +7,12 @@
 use super::embedding_service::{
     BATCH_CHUNKS, BATCH_NUMBERS, EmbeddingFailure, EmbeddingService, Manner,
 };
-use super::pace::Pace;
-use super::tables::{CHUNK_WORK, STEP_CHUNKS, Tables};
-use super::vector::Vector;
-use super::vectors::{Unembedded, VectorSet};
-use super::writing::Writing;
+use super::quantized_vector::Vector;
+use super::vector_tables::{Unembedded, VectorSet};
 use crate::contract::Fault;
 use crate::ports::{Database, Platform};
+use crate::retrieval::index::{CHUNK_WORK, STEP_CHUNKS, Tables, Writing};
+use crate::retrieval::pace::Pace;
 
 /// About the most bytes of a batch's text.
 const BATCH_BYTES: usize = 200_000;
@@ -44,18 +43,18 @@ pub enum Embedded {
 }
 
 /// The embedding of one workspace.
-pub(super) struct Embedder<'a, D, P, F> {
-    pub(super) tables: &'a Tables<D>,
+pub(in crate::retrieval) struct Embedder<'a, D, P, F> {
+    pub(in crate::retrieval) tables: &'a Tables<D>,
     /// The era in which it began.
-    pub(super) era: u64,
-    pub(super) platform: &'a P,
-    pub(super) pace: &'a mut Pace<F>,
-    pub(super) manner: &'a Manner,
+    pub(in crate::retrieval) era: u64,
+    pub(in crate::retrieval) platform: &'a P,
+    pub(in crate::retrieval) pace: &'a mut Pace<F>,
+    pub(in crate::retrieval) manner: &'a Manner,
 }
 
 impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
     /// Embeds what has no vectors yet, by each of the services, and then forgets the vectors of all others.
-    pub(super) async fn embed(
+    pub(in crate::retrieval) async fn embed(
         &mut self,
         services: &[EmbeddingService<'_>],
     ) -> Result<Embedded, Fault> {

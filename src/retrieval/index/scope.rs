@@ -4,11 +4,11 @@
 //! so that a document without the key satisfies them. Text is compared byte by byte. The work is counted
 //! by the longest value that a document may have, so no text leaves the database.
 
-use super::pace::{Pace, SLICE};
 use super::spans::Spans;
 use super::tables::{Tables, spans};
 use crate::contract::{Fault, RagCondition, RagOperator};
 use crate::ports::{Database, Value};
+use crate::retrieval::pace::{Pace, SLICE};
 
 /// The most rows of the index that one statement passes.
 const PAGE: usize = 2_000;
@@ -23,16 +23,16 @@ const LEAST_BYTES: usize = 64;
 
 /// The documents that a search may look into.
 #[derive(Default)]
-pub(super) struct Selection {
+pub(in crate::retrieval) struct Selection {
     /// Only these, where some condition demands a value.
-    pub(super) within: Option<Spans>,
+    pub(in crate::retrieval) within: Option<Spans>,
     /// Else all but these.
-    pub(super) without: Spans,
+    pub(in crate::retrieval) without: Spans,
 }
 
 impl Selection {
     /// The documents from chunk `floor` on for which all conditions hold.
-    pub(super) async fn of<D: Database, F: AsyncFn()>(
+    pub(in crate::retrieval) async fn of<D: Database, F: AsyncFn()>(
         tables: &Tables<D>,
         pace: &mut Pace<F>,
         conditions: &[RagCondition],
@@ -66,11 +66,11 @@ impl Selection {
     }
 
     /// Whether no document is left.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::retrieval) fn is_empty(&self) -> bool {
         self.within.as_ref().is_some_and(Spans::is_empty)
     }
 
-    pub(super) fn leave_out(&mut self, spans: &Spans) {
+    pub(in crate::retrieval) fn leave_out(&mut self, spans: &Spans) {
         match &mut self.within {
             Some(within) => within.leave_out(spans),
             None => self.without.add(spans.clone()),

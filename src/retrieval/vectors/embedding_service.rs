@@ -9,12 +9,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use super::pace::Pace;
-use super::vector::Vector;
+use super::quantized_vector::Vector;
 use crate::catalog::Embeddings;
 use crate::json::{first_member, for_each_element};
 use crate::outbound::{SecretHeaders, Service, ServiceFailure, address, post_to};
 use crate::ports::Platform;
+use crate::retrieval::pace::Pace;
 
 /// The most chunks of a batch, and the most numbers of their vectors: an isolate may embed many workspaces at once,
 /// and has 128 MB for all.
@@ -38,11 +38,11 @@ pub struct EmbeddingService<'a> {
 
 /// What this instance has learned of the services.
 #[derive(Debug)]
-pub(super) struct Manner {
+pub(in crate::retrieval) struct Manner {
     /// The most chunks of the next batch.
-    pub(super) batch: Cell<usize>,
+    pub(in crate::retrieval) batch: Cell<usize>,
     /// The most bytes of a chunk's text.
-    pub(super) text: Cell<usize>,
+    pub(in crate::retrieval) text: Cell<usize>,
     /// The models, with their lengths, whose services refuse some members, and how many are left out for them.
     left_out: RefCell<Vec<(String, usize, usize)>>,
 }
@@ -56,7 +56,7 @@ impl Default for Manner {
 
 /// Why there are no vectors. The text is for the operator's log.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum EmbeddingFailure {
+pub(in crate::retrieval) enum EmbeddingFailure {
     #[error("{0}")]
     Service(#[from] ServiceFailure),
     #[error("its answer holds no vector for each text")]
@@ -67,7 +67,7 @@ pub(super) enum EmbeddingFailure {
 
 impl EmbeddingFailure {
     /// Whether fewer or shorter texts may help. Some services answer texts that are too long with 500.
-    pub(super) fn may_be_the_texts(&self) -> bool {
+    pub(in crate::retrieval) fn may_be_the_texts(&self) -> bool {
         match self {
             Self::Service(
                 ServiceFailure::TimedOut(_) | ServiceFailure::NotJson | ServiceFailure::TooLarge(_),
@@ -81,7 +81,7 @@ impl EmbeddingFailure {
     }
 
     /// How long the service asks to wait, in milliseconds.
-    pub(super) fn retry_after_ms(&self) -> Option<u64> {
+    pub(in crate::retrieval) fn retry_after_ms(&self) -> Option<u64> {
         match self {
             Self::Service(ServiceFailure::Status { retry_after_ms, .. }) => *retry_after_ms,
             _ => None,
@@ -92,7 +92,7 @@ impl EmbeddingFailure {
 impl EmbeddingService<'_> {
     /// The vectors of some texts by a model, in the order of the texts. `may_repeat` says whether they may still be
     /// sent in another form.
-    pub(super) async fn embed<P: Platform, F: AsyncFn()>(
+    pub(in crate::retrieval) async fn embed<P: Platform, F: AsyncFn()>(
         &self,
         platform: &P,
         pace: &mut Pace<F>,

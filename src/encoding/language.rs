@@ -2,7 +2,7 @@
 //!
 //! It owns the one rule and the table of file extensions. It never looks at the text itself.
 
-use crate::encoding::disturbs_a_line;
+use super::lines::disturbs_a_line;
 
 /// The language of a text: what the request says, else what the file name says, else `plaintext`. A
 /// language that could break out of a chunk's metadata or its fence counts as not given.

@@ -5,14 +5,12 @@
 
 use std::cmp::Reverse;
 
-use super::pace::{Pace, SLICE};
-use super::scope::Selection;
-use super::spans::{Span, Spans};
-use super::tables::Tables;
-use super::vector::Vector;
-use super::vectors::ROW_CHUNKS;
+use super::quantized_vector::Vector;
+use super::vector_tables::ROW_CHUNKS;
 use crate::contract::Fault;
 use crate::ports::Database;
+use crate::retrieval::index::{Selection, Span, Spans, Tables};
+use crate::retrieval::pace::{Pace, SLICE};
 
 /// The picoseconds of reading and multiplying a byte of a vector, and the nanoseconds of reading a row besides.
 const BYTE_PS: usize = 400;
@@ -29,18 +27,18 @@ const NEAR: &str = "SELECT v.first_chunk AS id, v.vectors AS bytes
 /// What a question means: its vector, among the vectors that it can be compared with.
 #[derive(Clone, Debug)]
 pub struct Meaning {
-    pub(super) set: u64,
-    pub(super) vector: Vector,
+    pub(in crate::retrieval) set: u64,
+    pub(in crate::retrieval) vector: Vector,
 }
 
 /// The best chunks: scores in billionths and ids, best first.
-pub(super) type Ranked = Vec<(Reverse<i64>, u64)>;
+pub(in crate::retrieval) type Ranked = Vec<(Reverse<i64>, u64)>;
 
 /// What the first place by meaning is worth where words find nothing, in billionths.
 const FIRST_WORTH: i64 = 1_000_000_000;
 
 /// The chunks that are nearest to a question.
-pub(super) struct Similar<'s> {
+pub(in crate::retrieval) struct Similar<'s> {
     meaning: &'s Meaning,
     most: usize,
     /// Their similarities, in billionths, and their ids, best first.
@@ -51,7 +49,7 @@ pub(super) struct Similar<'s> {
 
 impl<'s> Similar<'s> {
     /// The `most` nearest chunks, none of them known yet.
-    pub(super) fn new(meaning: &'s Meaning, most: usize) -> Self {
+    pub(in crate::retrieval) fn new(meaning: &'s Meaning, most: usize) -> Self {
         Self { meaning, most, best: Vec::new(), covered: Vec::new() }
     }
 
@@ -81,7 +79,7 @@ impl<'s> Similar<'s> {
     }
 
     /// The similarity of one of the nearest chunks, in billionths.
-    pub(super) fn similarity(&self, id: u64) -> Option<i64> {
+    pub(in crate::retrieval) fn similarity(&self, id: u64) -> Option<i64> {
         self.best.iter().find(|(_, near)| *near == id).map(|(similarity, _)| similarity.0)
     }
 
@@ -90,7 +88,7 @@ impl<'s> Similar<'s> {
     /// What counts is the place by meaning: it is worth what the same place by words is worth. So the scores keep
     /// the scale from which passages are made, which reciprocal ranks, lying close together, would lose. A chunk
     /// that has no vector yet stands by meaning where it stands by words.
-    pub(super) fn fused_with(&self, words: &Ranked) -> Ranked {
+    pub(in crate::retrieval) fn fused_with(&self, words: &Ranked) -> Ranked {
         let mut worth = words.first().map_or(FIRST_WORTH, |(score, _)| score.0);
         let mut near = Vec::new();
         for (place, (_, id)) in self.best.iter().enumerate() {
@@ -117,7 +115,7 @@ impl<'s> Similar<'s> {
     }
 
     /// Looks at the selected chunks from `floor` up to `end`.
-    pub(super) async fn rank<D: Database, F: AsyncFn()>(
+    pub(in crate::retrieval) async fn rank<D: Database, F: AsyncFn()>(
         &mut self,
         tables: &Tables<D>,
         pace: &mut Pace<F>,

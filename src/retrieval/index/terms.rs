@@ -57,7 +57,7 @@ pub(super) fn add_searchable(text: &str, parted: &mut String) {
 }
 
 /// Whether a path or an expression has a word for tests.
-pub(super) fn speaks_of_tests(text: &str) -> bool {
+pub(in crate::retrieval) fn speaks_of_tests(text: &str) -> bool {
     let words = ["test", "tests", "tested", "testing"];
     let parted = searchable(text);
     let mut all = parted.split(|c: char| !is_letter_or_digit(c));

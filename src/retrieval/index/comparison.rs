@@ -5,11 +5,11 @@
 
 use serde::Serialize;
 
-use super::pace::Pace;
 use super::tables::Tables;
 use super::writing::RULES;
 use crate::contract::{Fault, ListedDocuments, limits};
 use crate::ports::Database;
+use crate::retrieval::pace::Pace;
 
 /// The documents that one statement reads.
 const PAGE: usize = 128;
@@ -34,7 +34,7 @@ pub struct Comparison<'l> {
 }
 
 /// Compares the list with the index, document by document as each is at that moment.
-pub(super) async fn compared<'l, D: Database, F: AsyncFn()>(
+pub(in crate::retrieval) async fn compared<'l, D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
     pace: &mut Pace<F>,
     listed: &'l ListedDocuments,

@@ -10,7 +10,7 @@ const LANES: usize = 8;
 /// A vector: the inverse of its length as a little-endian `f32`, then its numbers as `i8`, and zeros up to a
 /// multiple of [`LANES`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Vector(Vec<u8>);
+pub(in crate::retrieval) struct Vector(Vec<u8>);
 
 impl Vector {
     /// The vector of a service's numbers; none when they give no direction.

@@ -13,36 +13,36 @@ use super::terms::speaks_of_tests;
 
 /// A chunk that matches.
 #[derive(Debug)]
-pub(super) struct Candidate {
-    pub(super) id: u64,
-    pub(super) path: String,
-    pub(super) start_line: usize,
-    pub(super) end_line: usize,
-    pub(super) bytes: usize,
+pub(in crate::retrieval) struct Candidate {
+    pub(in crate::retrieval) id: u64,
+    pub(in crate::retrieval) path: String,
+    pub(in crate::retrieval) start_line: usize,
+    pub(in crate::retrieval) end_line: usize,
+    pub(in crate::retrieval) bytes: usize,
     /// In billionths, as all scores.
-    pub(super) score: i64,
+    pub(in crate::retrieval) score: i64,
 }
 
 /// Neighbouring chunks of a document, with the parts of their score.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Passage {
-    pub(super) first: u64,
-    pub(super) last: u64,
+pub(in crate::retrieval) struct Passage {
+    pub(in crate::retrieval) first: u64,
+    pub(in crate::retrieval) last: u64,
     /// The best of its chunks, and the score of that chunk alone.
-    pub(super) best: u64,
-    pub(super) chunk: i64,
+    pub(in crate::retrieval) best: u64,
+    pub(in crate::retrieval) chunk: i64,
     /// What all chunks of the document lend: the best one's score, half of the second's, and so on.
-    pub(super) document: i64,
+    pub(in crate::retrieval) document: i64,
     /// How many passages of the document are better.
-    pub(super) place: u32,
+    pub(in crate::retrieval) place: u32,
     /// The bytes of its text, and those of its best chunk.
-    pub(super) bytes: usize,
-    pub(super) best_bytes: usize,
+    pub(in crate::retrieval) bytes: usize,
+    pub(in crate::retrieval) best_bytes: usize,
 }
 
 impl Passage {
     /// The score: a quarter for each better passage of the same document.
-    pub(super) fn score(&self) -> i64 {
+    pub(in crate::retrieval) fn score(&self) -> i64 {
         (self.chunk + self.document).checked_shr(self.place.saturating_mul(2)).unwrap_or_default()
     }
 
@@ -56,7 +56,7 @@ impl Passage {
 ///
 /// Their text has at most `max_bytes` in all. Of a passage that does not fit into what is left its best
 /// chunk is given alone, and what does not fit either is passed over.
-pub(super) fn passages(
+pub(in crate::retrieval) fn passages(
     candidates: &[Candidate],
     about_tests: bool,
     limit: usize,
@@ -80,7 +80,7 @@ pub(super) fn passages(
 }
 
 /// The score of a chunk or of one of its terms in the document at `path`.
-pub(super) fn weighed(score: i64, path: &str, about_tests: bool) -> i64 {
+pub(in crate::retrieval) fn weighed(score: i64, path: &str, about_tests: bool) -> i64 {
     if about_tests || !speaks_of_tests(path) { score } else { score - score / 5 }
 }
 

@@ -6,19 +6,19 @@
 use std::cell::Cell;
 
 use super::fields::text_and_comments;
-use super::pace::Pace;
 use super::schema::VERSIONS;
 use super::spans::{Span, Spans};
 use super::terms::searchable;
 use crate::contract::Fault;
 use crate::json::from_str;
 use crate::ports::{Database, Row, Value, storage_failed, unreadable};
+use crate::retrieval::pace::Pace;
 
 /// The most chunks that one step writes, and the most that it deletes.
-pub(super) const STEP_CHUNKS: usize = 128;
+pub(in crate::retrieval) const STEP_CHUNKS: usize = 128;
 
 /// The work of a chunk that is written or deleted.
-pub(super) const CHUNK_WORK: usize = 100;
+pub(in crate::retrieval) const CHUNK_WORK: usize = 100;
 
 /// The documents that one step describes, after their workspace was brought to its present form.
 const STEP_DOCUMENTS: usize = 16;
@@ -38,8 +38,8 @@ const STATE: &str =
 
 /// The tables in a database.
 #[derive(Debug)]
-pub(super) struct Tables<D> {
-    pub(super) database: D,
+pub(in crate::retrieval) struct Tables<D> {
+    pub(in crate::retrieval) database: D,
     /// Whether the tables are known to exist in their present form.
     ready: Cell<bool>,
     /// How often everything was erased.
@@ -49,33 +49,33 @@ pub(super) struct Tables<D> {
 }
 
 /// What a search and a write begin from.
-pub(super) struct State {
+pub(in crate::retrieval) struct State {
     /// The id of the next chunk.
-    pub(super) next_chunk: u64,
+    pub(in crate::retrieval) next_chunk: u64,
     /// The chunks that belong to no document.
-    pub(super) hidden: Spans,
+    pub(in crate::retrieval) hidden: Spans,
 }
 
 impl<D: Database> Tables<D> {
-    pub(super) fn new(database: D) -> Self {
+    pub(in crate::retrieval) fn new(database: D) -> Self {
         let (ready, leftovers_known) = (Cell::new(false), Cell::new(false));
         Self { database, ready, era: Cell::new(0), leftovers_known }
     }
 
     /// Forgets that the tables exist.
-    pub(super) fn forget(&self) {
+    pub(in crate::retrieval) fn forget(&self) {
         self.ready.set(false);
         self.era.set(self.era.get() + 1);
     }
 
     /// The era: with the next one, all that is known of the tables is void.
-    pub(super) fn era(&self) -> u64 {
+    pub(in crate::retrieval) fn era(&self) -> u64 {
         self.era.get()
     }
 
     /// One step of a request that began in `era`: all of it is kept or, when it fails, nothing. It
     /// creates the tables where there are none.
-    pub(super) fn step<T>(
+    pub(in crate::retrieval) fn step<T>(
         &self,
         era: u64,
         writes: impl FnOnce() -> Result<T, Fault>,
@@ -90,7 +90,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Looks for the tables, and brings older ones to the present form.
-    pub(super) fn exist(&self) -> Result<bool, Fault> {
+    pub(in crate::retrieval) fn exist(&self) -> Result<bool, Fault> {
         if self.ready.get() {
             return Ok(true);
         }
@@ -124,13 +124,13 @@ impl<D: Database> Tables<D> {
         Ok(())
     }
 
-    pub(super) fn state(&self) -> Result<State, Fault> {
+    pub(in crate::retrieval) fn state(&self) -> Result<State, Fault> {
         let row = self.row(STATE, &[])?;
         Ok(State { next_chunk: row.get("next_chunk")?, hidden: Spans::of(spans(&row, "hidden")?) })
     }
 
     /// The chunks that an earlier instance left hidden, for whoever asks first.
-    pub(super) fn leftovers(&self) -> Result<Vec<Span>, Fault> {
+    pub(in crate::retrieval) fn leftovers(&self) -> Result<Vec<Span>, Fault> {
         if self.leftovers_known.get() {
             return Ok(Vec::new());
         }
@@ -141,7 +141,10 @@ impl<D: Database> Tables<D> {
 
     /// Describes in `properties` the documents of which an older version wrote none. A scope is looked
     /// up there; whatever else an index does, it does without.
-    pub(super) async fn describe_all<F: AsyncFn()>(&self, pace: &mut Pace<F>) -> Result<(), Fault> {
+    pub(in crate::retrieval) async fn describe_all<F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+    ) -> Result<(), Fault> {
         let era = self.era();
         loop {
             let described = self.row("SELECT described FROM index_state", &[])?;
@@ -164,7 +167,11 @@ impl<D: Database> Tables<D> {
     }
 
     /// Writes the properties of the documents that `which` selects.
-    pub(super) fn describe(&self, which: &str, bounds: &[Value]) -> Result<(), Fault> {
+    pub(in crate::retrieval) fn describe(
+        &self,
+        which: &str,
+        bounds: &[Value],
+    ) -> Result<(), Fault> {
         let statement = format!(
             "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND {which})
             INSERT OR IGNORE INTO properties (key, value, first_chunk, last_chunk) {HELD}"
@@ -173,7 +180,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Deletes the properties of the document at `path`.
-    pub(super) fn undescribe(&self, path: &str) -> Result<(), Fault> {
+    pub(in crate::retrieval) fn undescribe(&self, path: &str) -> Result<(), Fault> {
         let statement = format!(
             "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND path = ?),
                 held (key, value, first_chunk, last_chunk) AS ({HELD})
@@ -184,7 +191,12 @@ impl<D: Database> Tables<D> {
     }
 
     /// Writes the terms of a chunk, whose document's path is `searchable` already.
-    pub(super) fn index_chunk(&self, id: u64, text: &str, path: &str) -> Result<(), Fault> {
+    pub(in crate::retrieval) fn index_chunk(
+        &self,
+        id: u64,
+        text: &str,
+        path: &str,
+    ) -> Result<(), Fault> {
         let (text, comments) = text_and_comments(text);
         self.database.execute(
             "INSERT INTO terms (rowid, text, comments, path) VALUES (?, ?, ?, ?)",
@@ -194,7 +206,10 @@ impl<D: Database> Tables<D> {
 
     /// Indexes the chunks that an older version wrote, the last ones first. A search looks for terms;
     /// whatever else an index does, it does without.
-    pub(super) async fn index_all<F: AsyncFn()>(&self, pace: &mut Pace<F>) -> Result<(), Fault> {
+    pub(in crate::retrieval) async fn index_all<F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+    ) -> Result<(), Fault> {
         let era = self.era();
         loop {
             let row = self.row("SELECT unindexed FROM index_state", &[])?;
@@ -223,7 +238,7 @@ impl<D: Database> Tables<D> {
         }
     }
 
-    pub(super) fn erase(&self) -> Result<(), Fault> {
+    pub(in crate::retrieval) fn erase(&self) -> Result<(), Fault> {
         let tables = [
             "terms",
             "chunks",
@@ -244,7 +259,11 @@ impl<D: Database> Tables<D> {
     }
 
     /// The one row of a statement that always has one.
-    pub(super) fn row(&self, statement: &str, parameters: &[Value]) -> Result<Row, Fault> {
+    pub(in crate::retrieval) fn row(
+        &self,
+        statement: &str,
+        parameters: &[Value],
+    ) -> Result<Row, Fault> {
         let row = self.database.first(statement, parameters)?;
         row.ok_or_else(|| Fault::internal("The workspace's storage lost a row."))
     }

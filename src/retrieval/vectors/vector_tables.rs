@@ -7,12 +7,11 @@
 //! When the catalog names another model, its vectors come into being beside those of the last one, which serve
 //! until then.
 
-use super::spans::Span;
-use super::tables::Tables;
-use super::vector::Vector;
+use super::quantized_vector::Vector;
 use crate::catalog::Embeddings;
 use crate::contract::Fault;
 use crate::ports::{Database, Row, Value};
+use crate::retrieval::index::{Span, Tables};
 
 /// The most chunks of a document whose vectors are one row.
 pub(super) const ROW_CHUNKS: usize = 32;
@@ -22,41 +21,41 @@ const STEP_ROWS: usize = 64;
 
 /// The vectors of one model.
 #[derive(Clone, Debug)]
-pub(super) struct VectorSet {
-    pub(super) id: u64,
-    pub(super) model: String,
-    pub(super) dimensions: usize,
+pub(in crate::retrieval) struct VectorSet {
+    pub(in crate::retrieval) id: u64,
+    pub(in crate::retrieval) model: String,
+    pub(in crate::retrieval) dimensions: usize,
     /// The chunks before this one have their vectors, but those that the service refused.
-    pub(super) next_chunk: u64,
+    pub(in crate::retrieval) next_chunk: u64,
 }
 
 impl VectorSet {
     /// Whether a service makes vectors like these.
-    pub(super) fn is_by(&self, service: &Embeddings) -> bool {
+    pub(in crate::retrieval) fn is_by(&self, service: &Embeddings) -> bool {
         service.makes(&self.model, self.dimensions)
     }
 }
 
 /// A chunk that is to be embedded.
 #[derive(Debug)]
-pub(super) struct Unembedded {
-    pub(super) id: u64,
-    pub(super) path: String,
-    pub(super) text: String,
+pub(in crate::retrieval) struct Unembedded {
+    pub(in crate::retrieval) id: u64,
+    pub(in crate::retrieval) path: String,
+    pub(in crate::retrieval) text: String,
 }
 
 /// The vectors that serve a search.
 #[derive(Debug)]
-pub(super) struct Serving {
+pub(in crate::retrieval) struct Serving {
     /// `None`: there are none.
-    pub(super) set: Option<VectorSet>,
+    pub(in crate::retrieval) set: Option<VectorSet>,
     /// Whether chunks are still to be embedded.
-    pub(super) is_behind: bool,
+    pub(in crate::retrieval) is_behind: bool,
 }
 
 impl<D: Database> Tables<D> {
     /// All models of which there are vectors, the oldest first.
-    pub(super) fn vector_sets(&self) -> Result<Vec<VectorSet>, Fault> {
+    pub(in crate::retrieval) fn vector_sets(&self) -> Result<Vec<VectorSet>, Fault> {
         let rows = self.database.query("SELECT * FROM vector_sets ORDER BY id", &[])?;
         let set = |row: &Row| {
             Ok(VectorSet {
@@ -70,13 +69,19 @@ impl<D: Database> Tables<D> {
     }
 
     /// The vectors by a service, if there are any.
-    pub(super) fn set_of(&self, service: &Embeddings) -> Result<Option<VectorSet>, Fault> {
+    pub(in crate::retrieval) fn set_of(
+        &self,
+        service: &Embeddings,
+    ) -> Result<Option<VectorSet>, Fault> {
         let sets = self.vector_sets()?;
         Ok(sets.into_iter().find(|known| known.is_by(service)))
     }
 
     /// The vectors by a service; none yet when it is new.
-    pub(super) fn vector_set(&self, service: &Embeddings) -> Result<VectorSet, Fault> {
+    pub(in crate::retrieval) fn vector_set(
+        &self,
+        service: &Embeddings,
+    ) -> Result<VectorSet, Fault> {
         if let Some(known) = self.set_of(service)? {
             return Ok(known);
         }
@@ -89,7 +94,7 @@ impl<D: Database> Tables<D> {
 
     /// The vectors that serve a search by `service`: its own once all chunks have theirs, until then those of
     /// a model that the catalog no longer names.
-    pub(super) fn serving(
+    pub(in crate::retrieval) fn serving(
         &self,
         wanted: &[&Embeddings],
         service: &Embeddings,
@@ -107,7 +112,7 @@ impl<D: Database> Tables<D> {
 
     /// The next chunks to embed, at most `most` and about `bytes` of text. Those of a long document that is
     /// being written are not yet among them, nor are those behind them.
-    pub(super) fn unembedded(
+    pub(in crate::retrieval) fn unembedded(
         &self,
         set: &VectorSet,
         most: usize,
@@ -136,7 +141,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Keeps the vectors of chunks whose documents are still there. A chunk without one stays without.
-    pub(super) fn keep_vectors(
+    pub(in crate::retrieval) fn keep_vectors(
         &self,
         set: &VectorSet,
         chunks: &[Unembedded],
@@ -173,7 +178,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Deletes the vectors of chunks.
-    pub(super) fn delete_vectors(&self, [first, last]: Span) -> Result<(), Fault> {
+    pub(in crate::retrieval) fn delete_vectors(&self, [first, last]: Span) -> Result<(), Fault> {
         self.database.execute(
             "DELETE FROM vectors WHERE vector_set IN (SELECT id FROM vector_sets)
                 AND first_chunk >= ? AND first_chunk <= ?",
@@ -182,7 +187,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Deletes some of a model's vectors, at last the model itself; whether that is done.
-    pub(super) fn forget_set(&self, id: u64) -> Result<bool, Fault> {
+    pub(in crate::retrieval) fn forget_set(&self, id: u64) -> Result<bool, Fault> {
         let page =
             "SELECT first_chunk FROM vectors WHERE vector_set = ? ORDER BY first_chunk LIMIT ?";
         let bounds: [Value; 2] = [id.into(), STEP_ROWS.into()];

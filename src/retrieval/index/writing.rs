@@ -11,14 +11,14 @@
 use serde::Serialize;
 
 use super::chunking::{HARD_LIMIT_BYTES, Piece, pieces};
-use super::language_of;
-use super::pace::Pace;
 use super::spans::Span;
 use super::tables::{CHUNK_WORK, STEP_CHUNKS, Tables};
 use super::terms::searchable;
 use crate::contract::{Document, Fault};
+use crate::encoding::language_of;
 use crate::encoding::{TextHashes, TextHashing};
 use crate::ports::{Database, Value};
+use crate::retrieval::pace::Pace;
 
 /// The version of the rules for chunks and terms. A new number makes every document count as changed
 /// when it is sent again.
@@ -77,20 +77,23 @@ struct Change<'d> {
 }
 
 /// The writing and deleting of one request.
-pub(super) struct Writing<'t, D, F> {
+pub(in crate::retrieval) struct Writing<'t, D, F> {
     tables: &'t Tables<D>,
     pace: &'t mut Pace<F>,
     era: u64,
 }
 
 impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
-    pub(super) fn new(tables: &'t Tables<D>, pace: &'t mut Pace<F>) -> Self {
+    pub(in crate::retrieval) fn new(tables: &'t Tables<D>, pace: &'t mut Pace<F>) -> Self {
         let era = tables.era();
         Self { tables, pace, era }
     }
 
     /// Stores documents, each in one step that its readers see.
-    pub(super) async fn upsert(&mut self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
+    pub(in crate::retrieval) async fn upsert(
+        &mut self,
+        documents: &[Document],
+    ) -> Result<Vec<Upserted>, Fault> {
         self.sweep_leftovers().await?;
         let mut all = Vec::new();
         let (mut short, mut chunks) = (Vec::new(), 0);
@@ -115,13 +118,13 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
     }
 
     /// Deletes the chunks that an earlier instance left hidden.
-    pub(super) async fn sweep_leftovers(&mut self) -> Result<(), Fault> {
+    pub(in crate::retrieval) async fn sweep_leftovers(&mut self) -> Result<(), Fault> {
         let leftovers = self.tables.step(self.era, || self.tables.leftovers())?;
         self.sweep(leftovers).await
     }
 
     /// Removes the document at `path`, or all documents under it when it ends in `/`.
-    pub(super) async fn remove(&mut self, path: &str) -> Result<Counts, Fault> {
+    pub(in crate::retrieval) async fn remove(&mut self, path: &str) -> Result<Counts, Fault> {
         // `0` follows `/` in ASCII, so the paths below `a/` are those from `a/` up to `a0`.
         let folder = path.strip_suffix('/').map(|folder| format!("{folder}0"));
         let range =

@@ -7,10 +7,10 @@
 use super::terms::add_searchable;
 
 /// The fields, by their columns in `terms`.
-pub(super) const FIELDS: [&str; 3] = ["Text", "Comments", "Path"];
+pub(in crate::retrieval) const FIELDS: [&str; 3] = ["Text", "Comments", "Path"];
 
 /// The rank of a match by the weight of a word in each of them, in billionths; the more, the better.
-pub(super) const RANK: &str = "CAST(bm25(terms, 1, 2, 2) * -1000000000 AS INTEGER)";
+pub(in crate::retrieval) const RANK: &str = "CAST(bm25(terms, 1, 2, 2) * -1000000000 AS INTEGER)";
 
 /// A chunk's text, and apart from it the lines that explain: comments, headings and docstrings.
 pub(super) fn text_and_comments(text: &str) -> (String, String) {
