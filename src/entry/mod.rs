@@ -9,8 +9,6 @@
 
 mod context;
 mod door;
-mod embedding;
-mod embedding_alarm;
 mod request;
 mod response;
 mod route;

@@ -4,19 +4,18 @@ use std::future::Future;
 
 use serde::{Serialize, Serializer};
 
-use super::context::ContextSource;
-use super::embedding_alarm::EmbeddingAlarm;
-use super::request::RequestHead;
-use super::response::object_failed;
-use super::response::{PlainResponse, Response, refusal_line};
-use super::route::{Route, WorkspaceRoute, asks_for};
+use super::embedded_index::{EmbeddedIndex, Written};
 use crate::catalog::{DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
     ComparisonReading, ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits,
     parse_documents, parse_search,
 };
+use crate::entry::context::ContextSource;
+use crate::entry::request::RequestHead;
+use crate::entry::response::{PlainResponse, Response, object_failed, refusal_line};
+use crate::entry::route::{Route, WorkspaceRoute, asks_for};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
-use crate::retrieval::{ChunkIndex, Pace, Question, Search, pace_of, retrieve, search_question};
+use crate::retrieval::{Pace, Question, Search, pace_of, retrieve, search_question};
 
 /// The bytes of a long list that are looked through in a microsecond, and the work of a step that reads it.
 const BYTES_SCANNED: usize = 400;
@@ -25,14 +24,34 @@ const READING_WORK: usize = 800;
 /// The object that owns a workspace's index.
 #[derive(Debug)]
 pub struct WorkspaceHost<D> {
-    pub(super) index: ChunkIndex<D>,
-    pub(super) alarm: EmbeddingAlarm,
+    index: EmbeddedIndex<D>,
+}
+
+/// A search of the workspace's own index, for a turn with an agent context.
+struct IndexSearch<'a> {
+    agent_context: &'a str,
+    request: &'a SearchRequest,
+    limit: usize,
+    max_bytes: usize,
+    explain: bool,
 }
 
 impl<D: Database> WorkspaceHost<D> {
     /// A host over a workspace's storage. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { index: ChunkIndex::new(database), alarm: EmbeddingAlarm::default() }
+        Self { index: EmbeddedIndex::new(database) }
+    }
+
+    /// Does what the alarm is for: embeds what lacks its vectors.
+    ///
+    /// # Errors
+    /// The next alarm cannot be set: the runtime then repeats this one.
+    pub async fn alarm_rang<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+    ) -> Result<(), Fault> {
+        self.index.alarm_rang(platform, source).await
     }
 
     /// Responds to a request. `body` is waited for only by the endpoints that have one.
@@ -78,27 +97,27 @@ impl<D: Database> WorkspaceHost<D> {
         match route {
             WorkspaceRoute::Upsert => {
                 let documents = parse_documents(&body)?;
-                let changing = self.will_embed(platform, source).await?;
-                let documents = self.index.upsert(pace, &documents).await?;
-                if changing.is_some() && documents.iter().any(|document| document.changed) {
-                    self.embed_now(platform)?;
-                }
-                Ok(shown(&Named("Documents", documents)))
+                let write = self.index.write(platform, source, async |index| {
+                    let documents = index.upsert(pace, &documents).await?;
+                    let changed = documents.iter().any(|document| document.changed);
+                    Ok(Written { result: documents, changed })
+                });
+                Ok(shown(&Named("Documents", write.await?)))
             }
             WorkspaceRoute::Remove(path, as_form) => {
-                let changing = self.will_embed(platform, source).await?;
-                let mut removed = self.index.remove(pace, &path).await?;
-                if let Some(path) = as_form.filter(|_| removed.documents == 0) {
-                    removed = self.index.remove(pace, &path).await?;
-                }
-                if changing.is_some() {
-                    self.embed_now(platform)?;
-                }
-                Ok(shown(&removed))
+                let write = self.index.write(platform, source, async |index| {
+                    let mut removed = index.remove(pace, &path).await?;
+                    if let Some(path) = as_form.filter(|_| removed.documents == 0) {
+                        removed = index.remove(pace, &path).await?;
+                    }
+                    Ok(Written { result: removed, changed: true })
+                });
+                Ok(shown(&write.await?))
             }
             WorkspaceRoute::Search => {
                 let explain = asks_for("Explain", head.target())?;
-                self.search(platform, source, &workspace, (&body, explain)).await
+                let search = parse_search(&body)?;
+                self.search(platform, source, &workspace, &search, explain).await
             }
             WorkspaceRoute::Compare => self.compare(pace, &body).await,
             WorkspaceRoute::Counts => {
@@ -106,15 +125,11 @@ impl<D: Database> WorkspaceHost<D> {
                 let services = catalog.as_ref().map(|catalog| catalog.embeddings());
                 let service = services.and_then(|services| services.first().copied());
                 let counts = self.index.counts(pace, service).await?;
-                Ok(InvokeResult::success(counts, self.embedding_warnings(platform)))
+                Ok(InvokeResult::success(counts, self.index.warnings(platform)))
             }
             WorkspaceRoute::Erase => {
                 let erased = self.index.counts(pace, None).await?;
-                self.index.erase()?;
-                // Frees what the erased tables took. Nothing came in between.
-                platform.free_storage().await?;
-                self.index.forget();
-                self.alarm.forget();
+                self.index.erase(platform).await?;
                 Ok(shown(&erased))
             }
         }
@@ -152,9 +167,9 @@ impl<D: Database> WorkspaceHost<D> {
         platform: &P,
         source: &ContextSource,
         workspace_id: &str,
-        (body, explain): (&[u8], bool),
+        request: &SearchRequest,
+        explain: bool,
     ) -> Result<InvokeResult, Vec<Fault>> {
-        let search = parse_search(body)?;
         let catalog = source.catalog(platform).await?;
         let id = catalog
             .conversation_context(DEFAULT_CONTEXT)
@@ -162,14 +177,15 @@ impl<D: Database> WorkspaceHost<D> {
         let agent = catalog.agent_context(id);
         let retrieval = agent.map(|agent| agent.retrieval.clone()).unwrap_or_default();
         if retrieval.source == RetrievalSource::Index {
-            let limit = search.limit.unwrap_or(retrieval.limit as usize);
-            let bounds = (limit, retrieval.max_bytes as usize);
-            return self.found(platform, source, (id, &search), bounds, explain).await;
+            let limit = request.limit.unwrap_or(retrieval.limit as usize);
+            let max_bytes = retrieval.max_bytes as usize;
+            let search = IndexSearch { agent_context: id, request, limit, max_bytes, explain };
+            return self.search_index(platform, source, search).await;
         }
         let question = Question {
-            query: &search.query,
-            rag_scope: search.rag_scope.as_ref(),
-            limit: search.limit.and_then(|limit| u32::try_from(limit).ok()),
+            query: &request.query,
+            rag_scope: request.rag_scope.as_ref(),
+            limit: request.limit.and_then(|limit| u32::try_from(limit).ok()),
             ..Question::default()
         };
         let retrieved = retrieve(platform, &retrieval, (workspace_id, id), question).await;
@@ -190,27 +206,31 @@ impl<D: Database> WorkspaceHost<D> {
         question: &[u8],
     ) -> Result<InvokeResult, Vec<Fault>> {
         let (agent_context, search) = search_question(question).ok_or_else(object_failed)?;
-        let search = parse_search(search.as_bytes())?;
-        let bounds = (search.limit.unwrap_or(limits::CHUNKS), usize::MAX);
-        self.found(platform, source, (&agent_context, &search), bounds, false).await
+        let request = parse_search(search.as_bytes())?;
+        let search = IndexSearch {
+            agent_context: &agent_context,
+            limit: request.limit.unwrap_or(limits::CHUNKS),
+            max_bytes: usize::MAX,
+            explain: false,
+            request: &request,
+        };
+        self.search_index(platform, source, search).await
     }
 
-    /// What the workspace's own index finds for a turn with an agent context.
-    async fn found<P: Platform>(
+    async fn search_index<P: Platform>(
         &self,
         platform: &P,
         source: &ContextSource,
-        (agent_context, search): (&str, &SearchRequest),
-        (limit, max_bytes): (usize, usize),
-        explain: bool,
+        search: IndexSearch<'_>,
     ) -> Result<InvokeResult, Vec<Fault>> {
-        let SearchRequest { query, rag_scope, .. } = search;
-        let (meaning, warnings) = self.meaning(platform, source, agent_context, query).await?;
+        let IndexSearch { agent_context, request, limit, max_bytes, explain } = search;
+        let SearchRequest { query, rag_scope, .. } = request;
+        let (meaning, warnings) =
+            self.index.meaning(platform, source, agent_context, query).await?;
         let (scope, meaning) = (rag_scope.as_ref(), meaning.as_ref());
         let search = Search { query, scope, limit, max_bytes, meaning, explain };
-        let pace = &mut pace_of(platform);
-        let found = self.index.search(pace, search).await?;
-        Ok(InvokeResult::success(Named("Chunks", found), warnings))
+        let chunks = self.index.search(&mut pace_of(platform), search).await?;
+        Ok(InvokeResult::success(Named("Chunks", chunks), warnings))
     }
 }
 

@@ -1,27 +1,103 @@
-//! When a workspace's chunks are embedded, and what a search gets of their vectors (interface §7).
+//! A workspace's index together with the alarm in which its chunks are embedded, and what a search gets of their
+//! vectors (interface §7).
 //!
 //! The object's alarm does the work: it outlives the request that changed the documents, and an instance that
-//! crashed. A service that failed is left alone for a while.
+//! crashed. A service that failed is left alone for a while. The index itself is private here, so documents cannot
+//! change without the alarm.
 
 use serde_json::json;
 
-use super::context::ContextSource;
-use super::embedding_alarm::Changing;
-use super::workspace::WorkspaceHost;
-use crate::catalog::Catalog;
-use crate::contract::{Fault, Warning};
+use super::embedding_alarm::{Changing, EmbeddingAlarm};
+use crate::catalog::{Catalog, Embeddings};
+use crate::contract::{Fault, ListedDocuments, Warning};
+use crate::entry::context::ContextSource;
 use crate::ports::{Database, Deployment, Platform};
-use crate::retrieval::{Embedded, EmbeddingService, Meaning, Understood, pace_of};
+use crate::retrieval::{
+    Chunk, ChunkIndex, Comparison, Counts, Embedded, EmbeddingService, Meaning, Pace, Search,
+    Understood, pace_of,
+};
 
 /// The code of a warning.
 const EMBEDDINGS_FAILED: &str = "embeddings_failed";
 
-impl<D: Database> WorkspaceHost<D> {
+/// A workspace's index, whose chunks are embedded in the background.
+#[derive(Debug)]
+pub(super) struct EmbeddedIndex<D> {
+    index: ChunkIndex<D>,
+    alarm: EmbeddingAlarm,
+}
+
+/// What a write of documents came to.
+pub(super) struct Written<T> {
+    pub(super) result: T,
+    /// Whether there may be chunks to embed, or vectors to delete.
+    pub(super) changed: bool,
+}
+
+impl<D: Database> EmbeddedIndex<D> {
+    /// The index in a database. Nothing is read or written yet.
+    pub(super) fn new(database: D) -> Self {
+        Self { index: ChunkIndex::new(database), alarm: EmbeddingAlarm::default() }
+    }
+
+    /// Runs a write of documents. The alarm is set before, so that embedding survives a crash of this instance, and
+    /// rings at once after a change.
+    pub(super) async fn write<P: Platform, T>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+        write: impl AsyncFnOnce(&ChunkIndex<D>) -> Result<Written<T>, Fault>,
+    ) -> Result<T, Fault> {
+        let changing = self.begin_change(platform, source).await?;
+        let Written { result, changed } = write(&self.index).await?;
+        if changed && changing.is_some() {
+            self.alarm.set(platform, 0)?;
+        }
+        Ok(result)
+    }
+
+    /// What a client has to do for the index to hold what it listed.
+    pub(super) async fn compare<'l, F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+        listed: &'l ListedDocuments,
+    ) -> Result<Comparison<'l>, Fault> {
+        self.index.compare(pace, listed).await
+    }
+
+    /// The best chunks for a query.
+    pub(super) async fn search<F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+        search: Search<'_>,
+    ) -> Result<Vec<Chunk>, Fault> {
+        self.index.search(pace, search).await
+    }
+
+    /// The size of the index, and of its part that has vectors by a service.
+    pub(super) async fn counts<F: AsyncFn()>(
+        &self,
+        pace: &mut Pace<F>,
+        service: Option<&Embeddings>,
+    ) -> Result<Counts, Fault> {
+        self.index.counts(pace, service).await
+    }
+
+    /// Deletes the index, its alarm, and the storage that they took.
+    pub(super) async fn erase<P: Platform>(&self, platform: &P) -> Result<(), Fault> {
+        self.index.erase()?;
+        // Frees what the erased tables took. Nothing came in between.
+        platform.free_storage().await?;
+        self.index.forget();
+        self.alarm.forget();
+        Ok(())
+    }
+
     /// Does what the alarm is for: embeds what lacks its vectors.
     ///
     /// # Errors
     /// The next alarm cannot be set: the runtime then repeats this one.
-    pub async fn alarm_rang<P: Platform>(
+    pub(super) async fn alarm_rang<P: Platform>(
         &self,
         platform: &P,
         source: &ContextSource,
@@ -53,9 +129,9 @@ impl<D: Database> WorkspaceHost<D> {
         self.alarm.set(platform, wait_ms)
     }
 
-    /// Sees to it that the alarm rings for documents that are about to change, whatever becomes of this instance. What
-    /// it returns is kept for as long as they change; `None` where there is nothing to embed and nothing to forget.
-    pub(super) async fn will_embed<P: Platform>(
+    /// Sets the alarm before documents change. The guard that it returns is held while they change; `None` where there
+    /// is nothing to embed and nothing to forget.
+    async fn begin_change<P: Platform>(
         &self,
         platform: &P,
         source: &ContextSource,
@@ -71,13 +147,8 @@ impl<D: Database> WorkspaceHost<D> {
         Ok(Some(self.alarm.changing()))
     }
 
-    /// Has the alarm ring at once.
-    pub(super) fn embed_now<P: Platform>(&self, platform: &P) -> Result<(), Fault> {
-        self.alarm.set(platform, 0)
-    }
-
     /// A warning while a service that failed is left alone.
-    pub(super) fn embedding_warnings<P: Platform>(&self, platform: &P) -> Vec<Warning> {
+    pub(super) fn warnings<P: Platform>(&self, platform: &P) -> Vec<Warning> {
         let message = "The embeddings service failed; it is asked again soon.";
         let rests = self.alarm.rests(platform);
         rests.then(|| Warning::new(EMBEDDINGS_FAILED, message)).into_iter().collect()
@@ -121,7 +192,7 @@ impl<D: Database> WorkspaceHost<D> {
             }));
         }
         if is_behind {
-            self.embed_now(platform)?;
+            self.alarm.set(platform, 0)?;
         }
         Ok((meaning, warning.into_iter().collect()))
     }
