@@ -8,13 +8,13 @@ use serde_json::json;
 
 use super::admission::no_session;
 use super::admission_context::AdmissionContext;
+use super::response_deletion::delete_responses;
 use super::session_host::SessionHost;
 use crate::catalog::Continuation;
 use crate::contract::{Fault, SessionId};
 use crate::files::FileId;
 use crate::persistence::{ErasureReceipt, StoredAtService};
 use crate::ports::{Database, FileFault, Platform};
-use crate::reasoner::delete_responses;
 
 /// The number of stored responses that one pass deletes. The runtime limits the requests of an
 /// invocation.

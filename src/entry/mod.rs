@@ -29,6 +29,7 @@ mod recovery;
 mod request;
 mod request_body;
 mod response;
+mod response_deletion;
 mod retention;
 mod route;
 mod session_endpoints;
