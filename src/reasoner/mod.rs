@@ -5,12 +5,11 @@
 //! durable step. Outside effects since that step happen again: a model call is repeated, and a server
 //! tool whose result was not stored yet runs again, with the same `ToolCallId`.
 //!
-//! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
-//! mode change.
+//! Architecture Invariant: only this layer composes requests, calls the model, runs server tools, repeats a
+//! call or changes a session's mode.
 
 mod approval;
 mod compaction;
-mod erasure;
 mod model_call;
 mod model_step;
 mod pictures;
@@ -26,7 +25,6 @@ mod turn_ending;
 mod turn_loop;
 
 pub(crate) use approval::Answering;
-pub(crate) use erasure::delete_responses;
 pub use model_call::{Form, SentEntries};
 pub(crate) use running_turn::Connections;
 pub use running_turn::Reasoner;

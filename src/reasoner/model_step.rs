@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::approval::{is_the_same, question};
-use super::model_call::{Asked, Exchange, Input, Transcript};
+use super::model_call::{Exchange, Input, Transcript};
 use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::no_result;
 use super::sources::sources;
@@ -36,7 +36,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         self.step(running, Progress::ModelCall { iteration });
         let input = Input::owed(&self.store, running)?;
         let input = self.within_threshold(running, input).await?;
-        let exchange = self.exchange(running, Asked::Output(&input)).await?;
+        let exchange = self.call_for_output(running, &input).await?;
         let exchange = self.remedied(running, input, exchange).await?;
         let Exchange { transcript, ending, welcomed, .. } = exchange;
         match ending {

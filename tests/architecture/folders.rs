@@ -21,7 +21,7 @@ const MAY_NAME: [(&str, &[&str]); 18] = [
         "composition",
         &["catalog", "contract", "encoding", "json", "mcp", "responses_api", "retrieval"],
     ),
-    ("llm_call", &["contract", "encoding", "outbound", "ports", "responses_api"]),
+    ("llm_call", &["catalog", "contract", "encoding", "outbound", "ports", "responses_api"]),
     ("server_tools", &["catalog", "contract", "files", "json", "mcp", "outbound", "ports"]),
     (
         "reasoner",
@@ -52,6 +52,7 @@ const MAY_NAME: [(&str, &[&str]); 18] = [
             "files",
             "json",
             "live_text",
+            "llm_call",
             "mcp",
             "outbound",
             "persistence",

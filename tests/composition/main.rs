@@ -10,9 +10,9 @@ use std::sync::LazyLock;
 
 use aptix_edge::catalog::{Catalog, ConversationContext, Mode, RetrievalSource};
 use aptix_edge::composition::{
-    Block, CallParameters, ComposedMessages, ComposedRequest, ComposedTurn, ModelRequest,
-    RetrievedMaterial, ToolList, TurnMaterial, add_retrieved, compose_request, compose_turn,
-    prompt_cache_key, tool_outputs,
+    Block, CallParameters, ComposedMessages, ComposedTurn, ModelRequest, RetrievedMaterial,
+    ToolList, TurnMaterial, add_retrieved, compose_request, compose_turn, prompt_cache_key,
+    tool_outputs,
 };
 use aptix_edge::contract::{ErrorCode, ExecuteRequest, ToolOutcome, UserTurn, Warning, parse};
 use aptix_edge::responses_api::for_replay;
@@ -109,6 +109,7 @@ fn continued() -> ModelRequest<'static> {
         prompt_cache_key: None,
         compact_threshold: None,
         parameters: CallParameters::default(),
+        own_item: None,
     }
 }
 
@@ -122,11 +123,11 @@ fn sent_with<'a>(
     request: &ModelRequest<'_>,
     input: impl IntoIterator<Item = &'a Box<RawValue>>,
 ) -> (String, Vec<Block>) {
-    let ComposedRequest { head, tail, trace, .. } = compose_request(request).unwrap();
+    let composed = compose_request(request).unwrap();
     let items: Vec<&str> = input.into_iter().map(|item| item.get()).collect();
-    let body = format!("{head}{}{tail}", items.join(","));
+    let body = [composed.head(), &items.join(","), composed.tail()].concat();
     assert_golden(name, &body);
-    (body, trace.with_input(items.len(), items.concat().len()))
+    (body, composed.trace(items.len(), items.concat().len()))
 }
 
 fn catalog() -> Catalog {
@@ -537,18 +538,7 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
     let tools = tools_of("ddr");
     sent_with(
         "tool_outputs",
-        &ModelRequest {
-            model: "gpt-5.1",
-            instructions: "",
-            tools: Some(&tools),
-            tool_choice: None,
-            previous_response_id: Some("resp_2"),
-            store: true,
-            wants_reasoning: false,
-            prompt_cache_key: None,
-            compact_threshold: None,
-            parameters: CallParameters::default(),
-        },
+        &ModelRequest { tools: Some(&tools), previous_response_id: Some("resp_2"), ..continued() },
         &outputs,
     );
 }

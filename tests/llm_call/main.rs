@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 
 use aptix_edge::contract::{ErrorCode, Fault};
 use aptix_edge::llm_call::{
-    Audience, CallFailure, Deletion, Endpoint, UsableOutput, call, delete_response,
+    CallFailure, CallObserver, Deletion, Endpoint, UsableOutput, call, delete_response,
 };
 use aptix_edge::ports::{HttpMethod, HttpRequest};
 use aptix_edge::responses_api::{FunctionCall, Reported, TextProgress, TokenCounts};
@@ -64,20 +64,20 @@ impl<'a> Ear<'a> {
     }
 }
 
-impl Audience for Ear<'_> {
-    fn hear(&mut self, progress: TextProgress) {
+impl CallObserver for Ear<'_> {
+    fn on_text(&mut self, progress: TextProgress) {
         self.heard.push((self.step.now_ms(), progress));
     }
 
-    fn learn(&mut self, reported: &Reported) {
+    fn on_report(&mut self, reported: &Reported) {
         self.learned.push(reported.clone());
     }
 
-    fn keeps_what_it_learns(&self) -> bool {
+    fn stores_reports(&self) -> bool {
         false
     }
 
-    fn poll_listens(&self, _: &mut Context<'_>) -> Poll<()> {
+    fn poll_watched(&self, _: &mut Context<'_>) -> Poll<()> {
         // The bed asks everybody whenever its clock moves.
         if self.step.now_ms() >= self.from_ms { Poll::Ready(()) } else { Poll::Pending }
     }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::admission::no_session;
+use super::response_deletion::delete_responses;
 use super::session_host::SessionHost;
 use crate::catalog::Continuation;
 use crate::contract::{Fault, SessionId};
@@ -14,7 +15,6 @@ use crate::entry::context::AdmissionContext;
 use crate::files::FileId;
 use crate::persistence::{ErasureReceipt, StoredAtService};
 use crate::ports::{Database, FileFault, Platform};
-use crate::reasoner::delete_responses;
 
 /// The number of stored responses that one pass deletes. The runtime limits the requests of an
 /// invocation.

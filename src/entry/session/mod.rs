@@ -10,6 +10,7 @@ mod erasing;
 mod export;
 mod exported_catalog;
 mod recovery;
+mod response_deletion;
 mod retention;
 mod session_endpoints;
 mod session_host;
