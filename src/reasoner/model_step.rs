@@ -134,7 +134,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 true => format!("{}.{model_call}.{position}", made.call_id),
             };
             let tool = running.tools.get(&made.name);
-            let asked = tool.and_then(|tool| tool.approval.as_deref());
+            let asked = tool.and_then(|tool| tool.approval.as_ref());
             let (runs_on, why) = match tool {
                 None => (RunsOn::Nobody, Some(NoResult::UnknownTool(&made.name))),
                 Some(tool) if tool.on_server && asked.is_none() => (RunsOn::Server, None),
@@ -155,13 +155,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 name: made.name.clone(),
                 arguments: made.arguments.clone(),
                 runs_on,
-                approval: asked.filter(|_| why.is_none()).map(question).transpose()?,
+                approval: asked.filter(|_| why.is_none()).map(question),
                 result: None,
             };
             call.result = why.map(|why| no_result(&call.tool_call_id, why));
-            Ok(call)
+            call
         });
-        calls.collect()
+        Ok(calls.collect())
     }
 
     /// The final text, behind the welcome message of a mode that was entered in this turn, and before the
