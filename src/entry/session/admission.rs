@@ -7,11 +7,11 @@
 use serde_json::json;
 
 use super::alarm::Alarm;
+use super::session_host::{find_session, find_turn};
 use crate::catalog::DEFAULT_CONTEXT;
-use crate::contract::{
-    ErrorCode, Fault, SessionId, ToolContinuation, TurnId, TurnStatus, UserTurn,
-};
+use crate::contract::{ErrorCode, Fault, ToolContinuation, TurnStatus, UserTurn};
 use crate::entry::context::AdmissionContext;
+use crate::mcp::ToolLists;
 use crate::persistence::{
     Call, Decision, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
 };
@@ -54,16 +54,26 @@ pub(super) struct Admission<'a, P, D> {
     pub(super) given_up: Option<u64>,
 }
 
+/// A turn that is about to begin.
+struct NewTurn<'a> {
+    ordinal: u64,
+    request: &'a UserTurn,
+    fingerprint: &'a str,
+    tool_lists: &'a ToolLists,
+}
+
 impl<P: Platform, D: Database> Admission<'_, P, D> {
-    /// Admits a user turn, or returns all its faults.
+    /// Admits a user turn, or returns all its faults. `tool_lists` holds the tools of the MCP servers that
+    /// the turn names.
     pub(super) fn user_turn(
         &self,
         request: &UserTurn,
         fingerprint: &str,
+        tool_lists: &ToolLists,
     ) -> Result<Admitted, Vec<Fault>> {
         let Some(session) = self.store.session()? else {
             let session = self.new_session(request)?;
-            return self.begin(session, 1, request, fingerprint);
+            return self.begin(session, NewTurn { ordinal: 1, request, fingerprint, tool_lists });
         };
         if let Some(turn) = self.store.turn(&request.turn_id)? {
             let repeated = self.repeat(session, turn, fingerprint)?;
@@ -71,7 +81,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         }
         self.refuse_when_live(&session)?;
         let ordinal = self.next_ordinal()?;
-        self.begin(session, ordinal, request, fingerprint)
+        self.begin(session, NewTurn { ordinal, request, fingerprint, tool_lists })
     }
 
     /// Admits a tool continuation.
@@ -81,8 +91,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         fingerprint: &str,
         key_id: Option<&str>,
     ) -> Result<Admitted, Vec<Fault>> {
-        let session = self.store.session()?.ok_or_else(|| no_session(&request.session_id))?;
-        let turn = self.store.turn(&request.turn_id)?.ok_or_else(|| no_turn(&request.turn_id))?;
+        let session = find_session(self.store, &request.session_id)?;
+        let turn = find_turn(self.store, &request.turn_id)?;
         if let Some(repeated) = self.repeat(session.clone(), turn.clone(), fingerprint)? {
             return Ok(repeated);
         }
@@ -157,13 +167,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     }
 
     /// Begins a new turn, or returns all its faults.
-    fn begin(
-        &self,
-        session: Session,
-        ordinal: u64,
-        request: &UserTurn,
-        fingerprint: &str,
-    ) -> Result<Admitted, Vec<Fault>> {
+    fn begin(&self, session: Session, turn: NewTurn<'_>) -> Result<Admitted, Vec<Fault>> {
+        let NewTurn { ordinal, request, fingerprint, tool_lists } = turn;
         let catalog = self.context.catalog()?;
         let mut faults = other_contexts(&session, request);
         if catalog.agent_context(&session.agent_context).is_none() {
@@ -180,7 +185,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             ordinal,
             catalog,
             conversation,
-            tool_lists: &self.context.tool_lists,
+            tool_lists,
             origin: &self.context.origin,
             now_ms: self.platform.now_ms(),
         };
@@ -189,7 +194,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     }
 
     /// Sets the alarm. The writes that accept a submission follow without an await.
-    pub(super) fn ensure_alarm(&self) -> Result<(), Fault> {
+    fn ensure_alarm(&self) -> Result<(), Fault> {
         self.alarm.ensure(self.platform, self.context.deployment.turn_alarm_ms)
     }
 
@@ -279,12 +284,4 @@ fn unknown_context(kind: &str) -> Fault {
     let message =
         format!("The catalog has no {kind} of the id that the request or its session names.");
     Fault::new(ErrorCode::ContextNotFound, message).at(format!("/{kind}Id"))
-}
-
-pub(super) fn no_session(id: &SessionId) -> Fault {
-    Fault::new(ErrorCode::SessionNotFound, format!("There is no session {id}."))
-}
-
-pub(super) fn no_turn(id: &TurnId) -> Fault {
-    Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {id}."))
 }
