@@ -27,7 +27,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup dev build build-dev client test test-long bench bench-limits bench-retrieval check-catalog \
-	replay-bundle check-openapi check-dependencies deploy fmt clean
+	replay-bundle check-openapi check-dependencies sbom deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
@@ -93,8 +93,11 @@ replay-bundle: ## rebuild every model call of a session's export, and run the se
 check-openapi: build ## what Spectral, Redocly, openapi-python-client and Schemathesis make of GET /openapi.json, two minutes; without Python, only the first two
 	@node tests/published/check.mjs "$$(tools/setup/openapi_tools)"
 
-check-dependencies: ## licences, sources and published advisories of the crates in Cargo.lock
+check-dependencies: ## licences and sources of the crates in Cargo.lock, published advisories of crates and npm packages
 	@tools/setup/check_dependencies advisories
+
+sbom: setup build-playground/index.html ## what the product is made of and made with, as CycloneDX 1.6, in build/sbom.cdx.json
+	@node tools/setup/sbom.mjs
 
 deploy: build ## upload to Cloudflare (wrangler asks for the account)
 	wrangler deploy
