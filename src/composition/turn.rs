@@ -8,7 +8,7 @@ use super::user_message::{ComposedMessages, compose_messages};
 use crate::contract::{ErrorCode, Fault, UserTurn, Warning};
 use crate::json::from_str;
 
-/// A composed turn.
+/// What a turn adds to the conversation, what it offers, and what was left out of either.
 #[derive(Debug)]
 pub struct ComposedTurn {
     /// What it adds to the conversation.

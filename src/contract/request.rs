@@ -78,7 +78,7 @@ pub struct InputArtifact {
     pub language: Option<String>,
 }
 
-/// The contents of an artifact.
+/// What an artifact holds, as text or as bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArtifactContent {
     /// `utf8`: the text itself, possibly empty.

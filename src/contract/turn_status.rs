@@ -3,7 +3,7 @@
 use super::closed_list::closed_list;
 
 closed_list! {
-    /// The status of a turn.
+    /// How far a turn is.
     pub enum TurnStatus {
         Running = "running",
         /// Paused until the client sends its tool results.

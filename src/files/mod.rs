@@ -1,7 +1,7 @@
 //! Files that server tools and the model make (interface §8; AGN-033 §6): a bucket keeps them, clients get signed
 //! links, and no text embeds them.
 //!
-//! Architecture Invariant: this folder names only `contract`, `encoding` and `ports`.
+//! Architecture Invariant: this folder names only `contract`, `encoding`, `json` and `ports`.
 
 mod contents;
 mod download;

@@ -21,6 +21,7 @@ impl<'d> Node<'d, '_> {
         text
     }
 
+    /// The boolean; `None`, with a finding, where the value is of another kind.
     pub fn flag<R: Report>(&self, found: &mut R) -> Option<bool> {
         match self.json {
             "true" => Some(true),

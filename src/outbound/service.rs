@@ -35,7 +35,6 @@ pub enum ServiceFailure {
     /// A status that is not a success.
     #[error("it answered with status {status}")]
     Status {
-        /// The status.
         status: u16,
         /// How long the service asks to wait, in milliseconds.
         retry_after_ms: Option<u64>,

@@ -11,7 +11,7 @@ use crate::ports::{Database, Row};
 const MAX_ATTEMPTS: u64 = 10;
 
 closed_list! {
-    /// The standing of a response.
+    /// What is to become of a response that the service keeps.
     pub enum ResponseStanding {
         /// Its session lives.
         Kept = "kept",

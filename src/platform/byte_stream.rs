@@ -2,12 +2,14 @@
 
 use std::cell::RefCell;
 
-use worker::js_sys::{JSON, Uint8Array};
-use worker::wasm_bindgen::{JsCast, JsValue};
+use serde::Serialize;
+use wasm_bindgen::{JsCast, JsValue};
+use worker::js_sys::Uint8Array;
 use worker::web_sys::ReadableStream;
 
 use super::bindings::body_reader::{ByteStream, ReadResult, Reader};
 use super::promise::{ignore, settled};
+use super::values::to_js;
 use crate::ports::CHUNK_BYTES;
 
 /// The number of buffers that are kept for later readers.
@@ -15,6 +17,12 @@ const SPARE_BUFFERS: usize = 32;
 
 thread_local! {
     static SPARE: RefCell<Vec<Uint8Array>> = const { RefCell::new(Vec::new()) };
+}
+
+/// `ReadableStreamGetReaderOptions`.
+#[derive(Serialize)]
+struct ReaderOptions {
+    mode: &'static str,
 }
 
 /// The reader of a body. Dropping it before the end cancels the body.
@@ -29,7 +37,7 @@ pub(super) struct ByteReader {
 
 impl ByteReader {
     pub(super) fn new(stream: &ReadableStream) -> Result<Self, JsValue> {
-        let mode = JSON::parse(r#"{"mode":"byob"}"#)?;
+        let mode = to_js(&ReaderOptions { mode: "byob" })?;
         let reader = stream.unchecked_ref::<ByteStream>().reader(&mode)?;
         Ok(Self { stream: stream.clone(), reader, ended: false, buffer: None })
     }

@@ -1,17 +1,25 @@
 //! A request to one of this Worker's objects, by class and name.
 
-use serde_json::json;
+use serde::Serialize;
+use serde_json::Value;
+use wasm_bindgen::JsCast;
 use worker::Env;
-use worker::js_sys::JSON;
-use worker::wasm_bindgen::JsCast;
 use worker::web_sys::{RequestInit, Response};
 use worker::worker_sys::DurableObjectNamespace;
 
 use super::bindings::stub::Stub;
 use super::promise::settled;
 use super::request_body::Sending;
+use super::values::to_js;
 use super::variables::binding;
 use crate::ports::{HttpFault, ObjectClass, ObjectRequest, RequestBody};
+
+/// A `RequestInit`.
+#[derive(Serialize)]
+struct Head<'a> {
+    method: &'a str,
+    headers: Value,
+}
 
 pub(super) async fn ask(
     env: &Env,
@@ -25,8 +33,8 @@ pub(super) async fn ask(
     };
     let namespace = binding(env, name)
         .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;
-    let head = json!({ "method": request.method, "headers": request.headers() });
-    let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();
+    let head = Head { method: request.method, headers: request.headers() };
+    let init: RequestInit = to_js(&head)?.unchecked_into();
     let sending = body.map(|body| Sending::begin(&init, body)).transpose()?;
     let object = namespace.unchecked_into::<DurableObjectNamespace>().get_by_name(&request.name)?;
     let sent = object.unchecked_into::<Stub>().fetch(request.url, &init)?;

@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use wasm_bindgen::JsValue;
 use worker::js_sys::{Reflect, global};
-use worker::wasm_bindgen::JsValue;
 use worker::{Context, Env, event, web_sys};
 
 use super::gateway::WorkerGateway;

@@ -4,9 +4,9 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 
 use futures_util::future::select;
-use serde_json::{Map, json};
-use worker::js_sys::JSON;
-use worker::wasm_bindgen::{JsCast, JsValue};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
 use worker::web_sys::{AbortController, ReadableStream, RequestInit, Response};
 
@@ -16,6 +16,7 @@ use super::byte_stream::ByteReader;
 use super::clock::sleep;
 use super::promise::{ignore, settled};
 use super::request_body::Sending;
+use super::values::to_js;
 use crate::ports::{
     CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, RequestBody, ResponseBody,
 };
@@ -30,6 +31,14 @@ const HEADERS: &[&str] =
 /// The headers that matter on a success, which neither redirects nor asks to wait. Reading all of them
 /// costs a short turn up to 8 % of its processor time (`make bench ONLY=json`).
 const HEADERS_OF_SUCCESS: &[&str] = &["x-request-id"];
+
+/// A `RequestInit`.
+#[derive(Serialize)]
+struct Head {
+    method: &'static str,
+    redirect: &'static str,
+    headers: Map<String, Value>,
+}
 
 /// Sends a request; redirects are not followed.
 pub(super) async fn fetch(
@@ -47,8 +56,8 @@ pub(super) async fn fetch(
         HttpMethod::Get => "GET",
         HttpMethod::Delete => "DELETE",
     };
-    let head = json!({ "method": method, "redirect": "manual", "headers": headers });
-    let init: RequestInit = JSON::parse(&head.to_string())?.unchecked_into();
+    let head = Head { method, redirect: "manual", headers };
+    let init: RequestInit = to_js(&head)?.unchecked_into();
     let sending = match request.method {
         HttpMethod::Post => Some(Sending::begin(&init, request.body)?),
         HttpMethod::Get | HttpMethod::Delete => None,

@@ -2,19 +2,41 @@
 
 use std::cell::RefCell;
 
+use serde::Serialize;
 use serde_json::json;
+use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
-use worker::js_sys::{JSON, Object, Promise, Uint8Array};
-use worker::wasm_bindgen::{JsCast, JsValue};
+use worker::js_sys::{Object, Promise, Uint8Array};
 use worker::web_sys::ReadableStream;
 use worker::worker_sys::{R2Bucket, R2Object, R2ObjectBody, R2Objects};
 
 use super::console::write_line;
 use super::promise::settled;
+use super::values::to_js;
 use super::variables::binding;
 use crate::ports::FileFault;
 
 const BINDING: &str = "FILES";
+
+/// `R2ListOptions`.
+#[derive(Serialize)]
+struct ListOptions<'a> {
+    prefix: &'a str,
+    limit: u16,
+}
+
+/// `R2GetOptions`.
+#[derive(Serialize)]
+struct GetOptions {
+    range: Range,
+}
+
+/// In bytes.
+#[derive(Serialize)]
+struct Range {
+    offset: u64,
+    length: u64,
+}
 
 /// A session's part of the bucket.
 #[derive(Default)]
@@ -46,8 +68,7 @@ impl FileBucket {
             // The listing shows whether the write succeeded.
             let _ = settled(&kept).await;
         }
-        let options = json!({ "prefix": folder, "limit": 1000 }).to_string();
-        let options = JSON::parse(&options).map_err(failed)?;
+        let options = to_js(&ListOptions { prefix: folder, limit: 1000 }).map_err(failed)?;
         let mut erased = 0;
         loop {
             let listing: R2Objects =
@@ -81,8 +102,7 @@ pub(super) async fn contents_of(
     offset: u64,
     length: u64,
 ) -> Result<Option<ReadableStream>, FileFault> {
-    let range = json!({ "range": { "offset": offset, "length": length } }).to_string();
-    let options = JSON::parse(&range).map_err(failed)?;
+    let options = to_js(&GetOptions { range: Range { offset, length } }).map_err(failed)?;
     let found = fulfilled(bucket(env)?.get(key.to_owned(), options)).await?;
     if found.is_null() {
         return Ok(None);

@@ -22,6 +22,7 @@
 //! | `byte_stream` | the runtime's byte streams to vectors |
 //! | `promise` | the runtime's promises to futures |
 //! | `clock` | the runtime's clock and timers to numbers and futures |
+//! | `values` | Rust values to JavaScript's |
 //! | `variables` | the deployment's bindings to texts |
 //! | `console` | log lines to Workers Logs |
 //! | `bindings` | what the crate `worker` lacks |
@@ -44,6 +45,7 @@ mod request_body;
 mod response;
 mod runtime;
 mod session_object;
+mod values;
 mod variables;
 mod workspace_object;
 

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use worker::wasm_bindgen::JsValue;
+use wasm_bindgen::JsValue;
 use worker::web_sys::{ReadableStream, Request};
 
 use super::byte_stream::ByteReader;

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::json;
+use wasm_bindgen::{JsCast, JsValue};
 use worker::js_sys::{Array, JSON, Reflect, Uint8Array};
-use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::{State, console_error};
 
 use super::bindings::storage::{Cursor, RuntimeStorage, Sql};

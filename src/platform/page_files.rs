@@ -1,7 +1,7 @@
 //! The playground's files, which are the deployment's static assets.
 
+use wasm_bindgen::JsCast;
 use worker::Env;
-use worker::wasm_bindgen::JsCast;
 use worker::web_sys::{Request, Response};
 
 use super::bindings::stub::Stub;

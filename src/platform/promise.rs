@@ -7,9 +7,9 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::Closure;
 use worker::js_sys::Promise;
-use worker::wasm_bindgen::JsValue;
-use worker::wasm_bindgen::prelude::Closure;
 
 use crate::ports::HttpFault;
 

@@ -4,8 +4,8 @@
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
+use wasm_bindgen::JsValue;
 use worker::js_sys::{Promise, Uint8Array};
-use worker::wasm_bindgen::JsValue;
 use worker::web_sys::{RequestInit, WritableStreamDefaultWriter};
 
 use super::bindings::streams::FixedLengthStream;

@@ -1,15 +1,24 @@
 //! The product's responses as the runtime's.
 
-use serde_json::{Map, json};
-use worker::js_sys::{JSON, Uint8Array};
-use worker::wasm_bindgen::{JsCast, JsValue};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use wasm_bindgen::{JsCast, JsValue};
+use worker::js_sys::Uint8Array;
 use worker::wasm_bindgen_futures::spawn_local;
 use worker::web_sys::{self, ReadableStream, ResponseInit, WritableStreamDefaultWriter};
 
 use super::bindings::streams::IdentityTransformStream;
 use super::promise::settled;
+use super::values::to_js;
 use crate::entry::{Body, Header, Response, SessionStream};
 use crate::ports::{Database, Platform};
+
+/// A `ResponseInit`.
+#[derive(Serialize)]
+struct Head {
+    status: u16,
+    headers: Map<String, Value>,
+}
 
 /// The runtime's response with the same status, headers and body.
 pub(super) fn runtime_response(
@@ -19,8 +28,8 @@ pub(super) fn runtime_response(
     for (name, value) in &response.headers {
         headers.insert((*name).to_owned(), value.as_str().into());
     }
-    let init = json!({ "status": response.status, "headers": headers }).to_string();
-    let init: ResponseInit = JSON::parse(&init)?.unchecked_into();
+    let head = Head { status: response.status, headers };
+    let init: ResponseInit = to_js(&head)?.unchecked_into();
     match &response.body {
         Body::Empty => web_sys::Response::new_with_opt_str_and_init(None, &init),
         Body::Json(text) => web_sys::Response::new_with_opt_str_and_init(Some(text), &init),

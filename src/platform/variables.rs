@@ -1,8 +1,8 @@
 //! Variables, secrets and other bindings of the deployment.
 
+use wasm_bindgen::JsValue;
 use worker::Env;
 use worker::js_sys::{JSON, Reflect};
-use worker::wasm_bindgen::JsValue;
 
 /// A variable or a secret, as text. A variable that is no string in `[vars]` is returned as JSON.
 pub(super) fn variable(env: &Env, name: &str) -> Option<String> {

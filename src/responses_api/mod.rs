@@ -6,7 +6,7 @@
 //! Everything here is pure: bytes and text in, values out. There is no I/O, no clock and no
 //! random number, and nothing here decides what a turn does with a model output.
 //!
-//! Architecture Invariant: of the crate this module names only `encoding`, so that no product
+//! Architecture Invariant: of the crate this folder names only `encoding` and `json`, so that no product
 //! type reaches the wire by accident and no provider field reaches the public contract.
 
 mod accumulator;

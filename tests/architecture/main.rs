@@ -13,10 +13,13 @@
 )]
 
 mod circles;
-mod code;
+mod comments;
+mod crates;
 mod folders;
 mod layers;
-mod paths;
+mod modules;
+mod reading;
+mod scripts;
 mod shape;
 mod sources;
 
@@ -24,8 +27,7 @@ use sources::{Source, sources};
 
 /// Asserts that the files which break a rule are exactly those of `known`.
 fn assert_only(known: &[&str], breaks: impl Fn(&Source) -> bool) {
-    let sources = sources();
-    let found: Vec<_> =
-        sources.iter().filter(|file| breaks(file)).map(|file| file.path.as_str()).collect();
+    let files = sources().iter().filter(|file| breaks(file));
+    let found: Vec<_> = files.map(|file| file.path.as_str()).collect();
     assert_eq!(found, known);
 }

@@ -9,8 +9,9 @@ use aptix_edge::ports::{
 };
 
 use super::database::SqliteDatabase;
-use super::platform::{TestPlatform, World};
+use super::platform::TestPlatform;
 use super::scripted_service::Piece;
+use super::world::World;
 
 pub type Host = SessionHost<TestPlatform, SqliteDatabase>;
 

@@ -11,6 +11,7 @@ mod database;
 mod embeddings_service;
 mod executor;
 mod gateway;
+mod heard;
 mod instance;
 mod lone_step;
 mod mcp_lists;
@@ -21,24 +22,27 @@ mod platform;
 mod published_schema;
 mod reply;
 mod requests;
+mod response_body;
 mod response_stream;
 mod scripted_service;
+mod seeds;
 mod session;
 mod streams;
 mod told;
 mod tool_service;
 mod workspace;
+mod world;
 
 pub use conversation::{Conversation, Said};
 pub use database::{Disk, SqliteDatabase, Statement};
 pub use embeddings_service::{EmbeddingsFault, EmbeddingsRequest, EmbeddingsService, embedding};
 pub use executor::Random;
+pub use heard::Heard;
 pub use instance::Crash;
 pub use lone_step::LoneStep;
 pub use mcp_service::{McpRequest, McpState, tool as mcp_tool};
 pub use model_service::ModelService;
 pub use planned_model::{is_record, planned};
-pub use platform::{Player, World};
 pub use published_schema::assert_published;
 pub use reply::{
     Answer, Ending, Item, Reply, call, error_event, failed, http_error, incomplete,
@@ -46,7 +50,9 @@ pub use reply::{
 };
 pub use requests::{results, turn, with};
 pub use scripted_service::{HttpReply, Piece};
-pub use session::{Bed, Heard, Pending};
+pub use seeds::run_seeds;
+pub use session::{Bed, Pending};
 pub use streams::{Exchange, own_streams, recorded_exchanges};
 pub use tool_service::ToolAnswer;
 pub use workspace::Workspace;
+pub use world::{Player, World};

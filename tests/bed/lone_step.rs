@@ -12,8 +12,9 @@ use std::task::{Context, Poll, Waker};
 use aptix_edge::ports::{FileFault, HttpFault, HttpRequest, Platform};
 
 use super::instance::Instance;
-use super::platform::{TestPlatform, World};
+use super::platform::TestPlatform;
 use super::scripted_service::{HttpReply, ScriptedService};
+use super::world::World;
 
 /// The machine that a step runs on. A request without a scripted reply fails.
 pub struct LoneStep {

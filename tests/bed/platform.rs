@@ -1,7 +1,7 @@
 //! `Platform` over the executor, with the model service and the tools behind `send`.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::cell::Cell;
+use std::collections::VecDeque;
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -9,89 +9,16 @@ use std::rc::Rc;
 use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead};
 use aptix_edge::ports::{
     FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, ObjectClass,
-    ObjectIdentity, ObjectQuestion, Platform, RequestBody, ResponseBody, storage_failed,
+    ObjectIdentity, ObjectQuestion, Platform, RequestBody, storage_failed,
 };
 
-use super::embeddings_service::EmbeddingsService;
-use super::executor::{Executor, Random};
 use super::instance::Instance;
-use super::mcp_lists::McpListsObject;
-use super::mcp_service::McpService;
-use super::model_service::ModelService;
-use super::planned_model::planned;
 use super::reply::{Connection, Reply};
-use super::scripted_service::{HttpReply, Piece, ScriptedService};
+use super::response_body::{OpenCall, TestBody};
+use super::scripted_service::{HttpReply, Piece};
 use super::told::Told;
-use super::tool_service::{ToolAnswer, ToolService};
-use super::workspace::Workspace;
-
-/// Gives the reply to a request to any service; `None` when there is none, for as long as the caller waits.
-pub type Player = dyn Fn(&HttpRequest) -> Option<Result<HttpReply, HttpFault>>;
-
-/// A request without its body.
-pub struct RequestLine {
-    pub url: String,
-    pub headers: Vec<(String, String)>,
-}
-
-/// The surroundings that outlive every instance.
-pub struct World {
-    pub executor: Rc<Executor>,
-    pub model: ModelService,
-    /// Each request to the model service, deletions included.
-    pub model_calls: RefCell<Vec<RequestLine>>,
-    pub tools: ToolService,
-    /// The server behind every URL with the path `/mcp`.
-    pub mcp: McpService,
-    /// The service behind every URL whose path ends in `/embeddings`.
-    pub embeddings: EmbeddingsService,
-    /// The tenant of the session's next instance.
-    pub tenant: Cell<&'static str>,
-    /// The files of server tools, by key.
-    pub files: RefCell<BTreeMap<String, Vec<u8>>>,
-    /// The files of the playground's page, by path.
-    pub page_files: RefCell<BTreeMap<&'static str, &'static str>>,
-    /// The failure of every attempt to store or delete a file.
-    pub file_fault: Cell<Option<FileFault>>,
-    pub log: RefCell<Vec<serde_json::Value>>,
-    /// The rate limiter's verdict, and the keys it was asked about.
-    pub rate: RefCell<Rate>,
-    /// The operator's catalog.
-    pub catalog: RefCell<KeptCatalog>,
-    /// The objects of all workspaces that were used, by name.
-    pub workspaces: RefCell<BTreeMap<String, Rc<Workspace>>>,
-    /// The objects that keep the tools of MCP servers, by name.
-    pub mcp_lists: RefCell<BTreeMap<String, Rc<McpListsObject>>>,
-    /// Requests from sessions to other objects fail.
-    pub objects_fail: Cell<bool>,
-    /// The time of the session's next alarm.
-    pub alarm_at: Rc<Cell<Option<u64>>>,
-    /// Setting an alarm fails.
-    pub alarm_fails: Cell<bool>,
-    /// The values of the deployment's secrets and variables.
-    pub secrets: RefCell<BTreeMap<&'static str, String>>,
-    /// The id of the one session.
-    pub session: RefCell<String>,
-    /// Replaces the model service and all tools.
-    pub player: RefCell<Option<Rc<Player>>>,
-    /// Replaces every service when a step is tested alone.
-    pub scripted_service: Option<ScriptedService>,
-    /// The longest piece in which a service takes a body.
-    pub piece_bytes: Cell<usize>,
-    /// The pieces of bodies that services have taken.
-    pub pieces: Cell<usize>,
-    random: RefCell<Random>,
-    /// Set to delay every response by a time that the seed determines.
-    slow: Cell<bool>,
-    /// Set to delay requests with a body, and the bodies, in the same way.
-    pub late_bodies: Cell<bool>,
-}
-
-/// The rate limiter.
-pub struct Rate {
-    pub within: Result<bool, HttpFault>,
-    pub asked: Vec<String>,
-}
+use super::tool_service::ToolAnswer;
+use super::world::{RequestLine, World};
 
 /// One instance's view of the world.
 pub struct TestPlatform {
@@ -100,107 +27,6 @@ pub struct TestPlatform {
     identity: ObjectIdentity,
     /// The time of its object's next alarm.
     alarm_at: Rc<Cell<Option<u64>>>,
-}
-
-/// A response body, with the chunks that are still to come.
-pub struct TestBody {
-    world: Rc<World>,
-    coming: VecDeque<Piece>,
-    /// The end of the current wait.
-    until: Option<u64>,
-    /// Chunks that came one after the other are returned together.
-    gathers: bool,
-    /// Set for the model service. The call stays open until its body is read to the end or dropped.
-    call: Option<OpenCall>,
-    told: Option<Told>,
-}
-
-/// A call to the model service that has not ended. Dropping it aborts the call.
-struct OpenCall(Rc<World>);
-
-impl World {
-    pub fn new() -> Rc<Self> {
-        let executor = Rc::new(Executor::default());
-        // 2026-01-02T03:04:05.678Z
-        executor.set_now_ms(1_767_323_045_678);
-        let secrets = [
-            ("OPENAI_API_KEY", "sk-test"),
-            ("FILE_LINK_KEY", "signs links"),
-            ("AUTH", "none"),
-            ("OPENAI_BASE_URL", "https://model.example/v1"),
-        ];
-        let secrets = secrets.map(|(name, value)| (name, value.to_owned()));
-        Rc::new(Self { secrets: RefCell::new(secrets.into()), ..Self::empty(executor, None) })
-    }
-
-    /// An empty world with a clock at 0 and one scripted service.
-    pub fn of_one_step(service: ScriptedService) -> Rc<Self> {
-        Rc::new(Self::empty(Rc::default(), Some(service)))
-    }
-
-    fn empty(executor: Rc<Executor>, scripted_service: Option<ScriptedService>) -> Self {
-        Self {
-            executor,
-            secrets: RefCell::default(),
-            session: RefCell::new("s".to_owned()),
-            player: RefCell::default(),
-            scripted_service,
-            model: ModelService::new(Box::new(planned)),
-            model_calls: RefCell::default(),
-            tools: ToolService::default(),
-            mcp: McpService::default(),
-            embeddings: EmbeddingsService::default(),
-            tenant: Cell::new("local"),
-            files: RefCell::default(),
-            page_files: RefCell::default(),
-            file_fault: Cell::new(None),
-            log: RefCell::default(),
-            rate: RefCell::new(Rate { within: Ok(true), asked: Vec::new() }),
-            catalog: RefCell::new(KeptCatalog::NoPlace),
-            workspaces: RefCell::default(),
-            mcp_lists: RefCell::default(),
-            objects_fail: Cell::new(false),
-            alarm_at: Rc::default(),
-            alarm_fails: Cell::new(false),
-            piece_bytes: Cell::new(256 * 1024),
-            pieces: Cell::new(0),
-            random: RefCell::new(Random(1)),
-            slow: Cell::new(false),
-            late_bodies: Cell::new(false),
-        }
-    }
-
-    /// The object of the workspace `name`.
-    pub fn workspace(&self, name: &str) -> Rc<Workspace> {
-        let mut workspaces = self.workspaces.borrow_mut();
-        let new = || Rc::new(Workspace::new(name));
-        Rc::clone(workspaces.entry(name.to_owned()).or_insert_with(new))
-    }
-
-    /// The object `name` that keeps the tools of a server.
-    fn lists(self: &Rc<Self>, name: &str) -> Rc<McpListsObject> {
-        let mut lists = self.mcp_lists.borrow_mut();
-        let new = || Rc::new(McpListsObject::new(self, name));
-        Rc::clone(lists.entry(name.to_owned()).or_insert_with(new))
-    }
-
-    /// Panics when a step that is tested alone does `what`.
-    fn beside_a_step(&self, what: &str) {
-        assert!(self.scripted_service.is_none(), "a step {what}");
-    }
-
-    /// From now on the seed determines the order of tasks and all delays.
-    pub fn shake(&self, seed: u64) {
-        self.executor.shuffle(seed);
-        self.random.replace(Random(seed ^ 0x5eed));
-        self.slow.set(true);
-    }
-
-    /// The delay of the next operation.
-    pub fn delay_ms(&self) -> u64 {
-        let mut random = self.random.borrow_mut();
-        if self.slow.get() && random.chance(60) { random.below(40) } else { 0 }
-    }
 }
 
 impl TestPlatform {
@@ -515,108 +341,5 @@ impl Platform for TestPlatform {
         self.world.beside_a_step("logs");
         self.identity.sign(&mut line);
         self.world.log.borrow_mut().push(line);
-    }
-}
-
-impl ResponseBody for TestBody {
-    async fn chunk(&mut self, _: usize) -> Result<Option<Vec<u8>>, HttpFault> {
-        self.wait_over(0).await;
-        let next = self.coming.pop_front();
-        match next {
-            Some(Piece::Bytes(mut chunk)) => {
-                while self.gathers
-                    && let Some(Piece::Bytes(more)) = self.coming.front()
-                {
-                    chunk.extend_from_slice(more);
-                    self.coming.pop_front();
-                }
-                if self.coming.is_empty() {
-                    self.end();
-                }
-                if let Some(told) = &mut self.told {
-                    told.read(&chunk);
-                }
-                Ok(Some(chunk))
-            }
-            Some(Piece::Broken) => {
-                self.end();
-                if let Some(told) = &mut self.told {
-                    told.end(true);
-                }
-                Err(HttpFault("connection reset".to_owned()))
-            }
-            Some(Piece::EndlessSilence) => std::future::pending().await,
-            Some(Piece::Silence(_)) | None => {
-                self.end();
-                if let Some(told) = &mut self.told {
-                    told.end(false);
-                }
-                Ok(None)
-            }
-        }
-    }
-
-    fn gather(&mut self) {
-        self.gathers = true;
-    }
-
-    async fn gathered(&mut self) -> bool {
-        let mut there = 0;
-        loop {
-            self.wait_over(there).await;
-            match self.coming.get(there) {
-                Some(Piece::Bytes(_)) => there += 1,
-                Some(Piece::Silence(_)) => {}
-                Some(Piece::Broken) => return false,
-                Some(Piece::EndlessSilence) => std::future::pending().await,
-                None => return true,
-            }
-        }
-    }
-
-    fn finish(mut self) {
-        self.end();
-    }
-}
-
-impl TestBody {
-    /// Waits until the silence at `at` is over. Dropping the future loses nothing.
-    async fn wait_over(&mut self, at: usize) {
-        while let Some(Piece::Silence(ms)) = self.coming.get(at) {
-            let executor = &self.world.executor;
-            let until = *self.until.get_or_insert(executor.now_ms() + ms);
-            executor.sleep(until.saturating_sub(executor.now_ms())).await;
-            self.coming.remove(at);
-            self.until = None;
-        }
-    }
-
-    fn end(&mut self) {
-        if let Some(call) = self.call.take() {
-            call.ended();
-        }
-    }
-}
-
-impl OpenCall {
-    fn new(world: &Rc<World>) -> Self {
-        let model = &world.model;
-        model.open.set(model.open.get() + 1);
-        model.most_open.set(model.most_open.get().max(model.open.get()));
-        Self(Rc::clone(world))
-    }
-
-    fn ended(self) {
-        let aborted = &self.0.model.aborted;
-        // The drop below counts the call as aborted, which this one was not.
-        aborted.set(aborted.get().wrapping_sub(1));
-    }
-}
-
-impl Drop for OpenCall {
-    fn drop(&mut self) {
-        let model = &self.0.model;
-        model.open.set(model.open.get() - 1);
-        model.aborted.set(model.aborted.get().wrapping_add(1));
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::platform::World;
+use super::world::World;
 
 pub struct Told {
     world: Rc<World>,

@@ -11,7 +11,8 @@ use aptix_edge::ports::{HttpFault, ObjectClass, ObjectIdentity};
 
 use super::database::{Disk, SqliteDatabase};
 use super::instance::{Crash, Instance};
-use super::platform::{TestPlatform, World};
+use super::platform::TestPlatform;
+use super::world::World;
 
 /// The instances of workspaces have numbers from this one on, those of sessions lower ones.
 pub const FIRST_INSTANCE: u64 = 1 << 32;

@@ -1,8 +1,6 @@
 //! A conversation is read from its rows while it is sent to the model service, and never stands in memory as
 //! a whole. `APTIX_SEED=n` runs one random conversation alone.
 
-#![allow(clippy::print_stdout, reason = "the seed of a failure is what repeats it")]
-
 use std::collections::BTreeMap;
 
 use aptix_edge::encoding::sha256_hex;
@@ -145,23 +143,14 @@ fn run(seed: u64) -> usize {
 
 #[test]
 fn what_is_sent_is_what_would_be_composed_in_memory() {
-    if let Ok(seed) = std::env::var("APTIX_SEED") {
-        run(seed.parse().unwrap());
-        return;
-    }
-    let seeds = if std::env::var_os("APTIX_LONG_TESTS").is_some() { 1000 } else { 16 };
-    let (mut short, mut long) = (0, 0);
-    for seed in 0..seeds {
-        match std::panic::catch_unwind(|| run(seed)) {
-            Ok(bytes) if bytes > 2 * PART_BYTES => long += 1,
-            Ok(bytes) => short += usize::from(bytes < PART_BYTES / 2),
-            Err(panic) => {
-                println!("repeat it with APTIX_SEED={seed}");
-                std::panic::resume_unwind(panic);
-            }
-        }
-    }
-    assert!(short > 0 && long > 0, "{short} short bodies, {long} long ones");
+    run_seeds(16, 1000, &["a short body", "a long body"], |seed, _| {
+        let size = match run(seed) {
+            bytes if bytes > 2 * PART_BYTES => "a long body",
+            bytes if bytes < PART_BYTES / 2 => "a short body",
+            _ => "a body",
+        };
+        BTreeMap::from([(size.to_owned(), 1)])
+    });
 }
 
 /// A session with some megabytes behind it, whose next turn sends all of them again.

@@ -15,6 +15,11 @@ const VERSIONS: [&str; 5] = [
     include_str!("../fixtures/storage/version_5.sql"),
 ];
 
+/// A session without the tables of calls, which it has from its first turn with several model calls on, in the form
+/// of the latest version.
+const WITHOUT_CALL_TABLES: &str =
+    include_str!("../fixtures/storage/version_5_without_call_tables.sql");
+
 /// The session of [`VERSIONS`], made by the present version, and the calls of `tools`, of its
 /// continuation, and of `waiting`.
 fn present() -> (Bed, [Vec<String>; 3]) {
@@ -82,6 +87,37 @@ fn kept(bed: &Bed) -> Value {
     export
 }
 
+/// Writes the storage of a session to `fixtures/storage/`, where `UPDATE_GOLDENS` asks for it.
+fn pin(name: &str, bed: &Bed) {
+    if std::env::var_os("UPDATE_GOLDENS").is_none() {
+        return;
+    }
+    let mut text = String::new();
+    for table in bed.disk.read("SELECT name, sql FROM sqlite_master WHERE type = 'table'") {
+        let name = table["name"].as_str().unwrap();
+        text.push_str(&format!("{};\n", table["sql"].as_str().unwrap()));
+        for row in bed.disk.read(&format!("SELECT * FROM {name}")) {
+            let columns: Vec<&str> = row.keys().map(String::as_str).collect();
+            let literal = |value: &Value| match value {
+                Value::String(text) => format!("'{}'", text.replace('\'', "''")),
+                value => value.to_string(),
+            };
+            let values: Vec<String> = row.values().map(literal).collect();
+            let (columns, values) = (columns.join(", "), values.join(", "));
+            text.push_str(&format!("INSERT INTO {name} ({columns}) VALUES ({values});\n"));
+        }
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/storage");
+    std::fs::write(format!("{folder}/{name}.sql"), text).unwrap();
+}
+
+/// A session of one turn with one model call, which has no tables of calls.
+fn plain() -> Bed {
+    let bed = Bed::new();
+    bed.post(&turn("plain", "Hello")).final_text();
+    bed
+}
+
 fn version(bed: &Bed) -> Value {
     bed.disk.read("SELECT schema_version FROM session")[0]["schema_version"].clone()
 }
@@ -89,7 +125,12 @@ fn version(bed: &Bed) -> Value {
 #[test]
 fn every_version_is_pinned_and_comes_to_the_tables_of_a_new_session() {
     let (new, _) = present();
-    assert_eq!(version(&new), VERSIONS.len(), "pin it: tests/fixtures/storage/version_N.sql");
+    let now = version(&new);
+    if now != VERSIONS.len() {
+        pin(&format!("version_{now}"), &new);
+        pin(&format!("version_{now}_without_call_tables"), &plain());
+    }
+    assert_eq!(now, VERSIONS.len(), "pin it with UPDATE_GOLDENS=1, and name both files above");
     for (number, pinned) in (1..).zip(VERSIONS) {
         let (bed, _) = present();
         replace_storage(&bed, pinned);
@@ -139,6 +180,35 @@ fn is_the_same_session_and_goes_on(pinned: &str) {
     let counts = bed.try_erase().unwrap().result().clone();
     assert_eq!((&counts["Turns"], &counts["Submissions"]), (&json!(4), &json!(7)));
     assert_eq!(bed.session().status, 404);
+}
+
+/// A column that a version adds to a table of calls is added where that table is: in `CALL_MIGRATIONS`, since every
+/// session runs `MIGRATIONS`.
+#[test]
+fn a_session_without_call_tables_is_the_same_session_and_goes_on_too() {
+    let newest = plain();
+    replace_storage(&newest, WITHOUT_CALL_TABLES);
+    assert_eq!(version(&newest), VERSIONS.len(), "pin the present version's, too");
+    let (new, _) = present();
+    // Version 1 has these tables from the first turn on.
+    for older in 2..=5 {
+        let bed = plain();
+        let export = kept(&bed);
+        replace_storage(&bed, WITHOUT_CALL_TABLES);
+        bed.disk.write(&format!("UPDATE session SET schema_version = {older}"));
+        if older < 4 {
+            bed.disk.write("ALTER TABLE session DROP COLUMN state");
+        }
+        bed.restart();
+        assert_eq!(kept(&bed), export, "version {older}");
+        assert_eq!(version(&bed), VERSIONS.len());
+        assert!(bed.post(&turn("plain", "Hello")).replayed);
+        let asked = bed.post(&turn("tools", "Two [plan: mixed, mode:ddr, client]")).calls();
+        let more = bed.post(&first_results(&asked)).calls();
+        bed.post(&second_results(&more)).final_text();
+        assert_eq!(columns(&bed), columns(&new), "version {older}");
+        bed.assert_chain_held();
+    }
 }
 
 #[test]

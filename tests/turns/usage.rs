@@ -3,7 +3,7 @@
 //!
 //! `APTIX_SEED=n` runs one seed alone; `APTIX_LONG_TESTS=1` runs many more.
 
-#![allow(clippy::print_stdout, reason = "the seed of a failure is what repeats it")]
+use std::collections::BTreeMap;
 
 use bed::*;
 use serde_json::{Value, json};
@@ -162,17 +162,10 @@ fn erased(bed: &Bed, context: &str, random: &mut Random) {
 
 #[test]
 fn turn_session_log_and_trace_agree_to_the_token_and_receipts_with_what_is_stored() {
-    if let Ok(seed) = std::env::var("APTIX_SEED") {
-        run(seed.parse().unwrap());
-        return;
-    }
-    let seeds = if std::env::var_os("APTIX_LONG_TESTS").is_some() { LONG_SEEDS } else { SEEDS };
-    for seed in 0..seeds {
-        if let Err(panic) = std::panic::catch_unwind(|| run(seed)) {
-            println!("repeat it with APTIX_SEED={seed}");
-            std::panic::resume_unwind(panic);
-        }
-    }
+    run_seeds(SEEDS, LONG_SEEDS, &[], |seed, _| {
+        run(seed);
+        BTreeMap::new()
+    });
 }
 
 #[test]

@@ -2,7 +2,8 @@
 // the SDK but the shapes, so `ai` is no dependency.
 import type { Aptix } from "./client.js";
 import type { Session, TurnRequest } from "./session.js";
-import { type Chunk, ChunkWriter, type Before } from "./ai-sdk/chunks.js";
+import type { Chunk } from "./ai-sdk/chunk.js";
+import { ChunkWriter, type Before } from "./ai-sdk/chunks.js";
 import { earlierParts } from "./ai-sdk/earlier.js";
 import { type ChatMessage, answerId, answers, asked, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
 import { type Tool, toolsJson } from "./tools.js";

@@ -1,8 +1,8 @@
 //! `ReadableStreamBYOBReader`, which reads into the caller's buffer.
 
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::{Promise, Uint8Array};
-use worker::wasm_bindgen::JsValue;
-use worker::wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen]
 extern "C" {

@@ -1,8 +1,8 @@
 //! The global `fetch`, and `tee` and `pipeThrough` of a body.
 
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::{Array, Promise};
-use worker::wasm_bindgen::JsValue;
-use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::web_sys::{ReadableStream, RequestInit};
 
 use super::streams::IdentityTransformStream;

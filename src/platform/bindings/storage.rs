@@ -1,9 +1,9 @@
 //! `DurableObjectStorage` with its SQL.
 
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
 use worker::State;
 use worker::js_sys::{Array, Promise};
-use worker::wasm_bindgen::prelude::wasm_bindgen;
-use worker::wasm_bindgen::{JsCast, JsValue};
 
 #[wasm_bindgen]
 extern "C" {

@@ -1,8 +1,8 @@
 //! `IdentityTransformStream`, the runtime's pipe, and `FixedLengthStream`, the one that announces its length. Its writer notices a client's disconnect, which a
 //! JavaScript stream's does not.
 
-use worker::wasm_bindgen::JsValue;
-use worker::wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
 use worker::web_sys::{ReadableStream, WritableStream};
 
 #[wasm_bindgen]

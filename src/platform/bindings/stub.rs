@@ -1,8 +1,8 @@
 //! `fetch` of a `DurableObjectStub`, and of the binding of static assets.
 
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::Promise;
-use worker::wasm_bindgen::JsValue;
-use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::web_sys::RequestInit;
 
 #[wasm_bindgen]

@@ -1,7 +1,7 @@
 //! `scheduler.wait`.
 
+use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::Promise;
-use worker::wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen]
 extern "C" {

@@ -1,6 +1,6 @@
 // What a message shows of its turn before the submission that is replayed, as chunks: a replay begins with an empty
 // message, and the service tells of the newest submission only.
-import type { Chunk } from "./chunks.js";
+import type { Chunk } from "./chunk.js";
 import { type ChatMessage, isAsked } from "./messages.js";
 
 /** The parts up to the last pause that has been answered; calls that still wait (`pending`) come with the replay. */

@@ -1,0 +1,58 @@
+//! Which crates the code names: every one of the manifests, and the runtime's in `platform` alone.
+
+use std::collections::BTreeSet;
+
+use super::assert_only;
+use super::reading::Code;
+use super::sources::{files_under, root, sources};
+
+/// The crates of the Workers runtime.
+const RUNTIME: [&str; 6] =
+    ["worker", "wasm_bindgen", "wasm_bindgen_futures", "serde_wasm_bindgen", "js_sys", "web_sys"];
+
+#[test]
+fn every_crate_of_a_manifest_is_used() {
+    let of_src = sources().iter().flat_map(|file| file.code.roots()).collect();
+    assert_eq!(unused("Cargo.toml", "dependencies", &of_src), Vec::<String>::new());
+    for (manifest, table, folder) in [
+        ("Cargo.toml", "dev-dependencies", "tests"),
+        ("tests/bed/Cargo.toml", "dependencies", "tests/bed"),
+        ("tests/replay/Cargo.toml", "dependencies", "tests/replay"),
+    ] {
+        let files = files_under(folder, &["rs"]);
+        let named = files.iter().flat_map(|(_, text)| Code::of(text).unwrap().roots()).collect();
+        assert_eq!(unused(manifest, table, &named), Vec::<String>::new());
+    }
+}
+
+/// The crates of a manifest's table that the code does not name.
+fn unused(manifest: &str, table: &str, named: &BTreeSet<String>) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(manifest)).unwrap();
+    let lines = text.lines().skip_while(|line| *line != format!("[{table}]")).skip(1);
+    let rows =
+        lines.take_while(|line| !line.starts_with('[')).filter(|line| !line.starts_with('#'));
+    let names = rows.filter_map(|line| line.split_once([' ', '=', '.'])).map(|(name, _)| name);
+    let crates: Vec<String> = names.map(|name| name.replace('-', "_")).collect();
+    assert!(!crates.is_empty(), "{manifest} has no {table}");
+    crates.into_iter().filter(|name| !named.contains(name)).collect()
+}
+
+#[test]
+fn only_the_platform_names_the_workers_runtime() {
+    assert!(sources().iter().any(|file| file.folder() == "platform" && file.code.says("worker")));
+    assert_only(&[], |file| {
+        file.folder() != "platform" && RUNTIME.iter().any(|name| file.code.says(name))
+    });
+}
+
+#[test]
+fn clock_randomness_and_secrets_come_in_through_the_platform() {
+    let machine = ["SystemTime", "Instant", "Date", "getrandom", "rand", "thread"];
+    assert_only(&[], |file| {
+        file.folder() != "platform"
+            // What `env!` tells is the compiler's, and no variable of the machine.
+            && (machine.iter().any(|name| file.code.says(name))
+                || file.code.text.contains("env ::"))
+    });
+    assert_only(&[], |file| file.code.says("SystemTime") || file.code.says("Instant"));
+}

@@ -1,0 +1,170 @@
+//! The surroundings of a session: clock, services, files, log and settings, which outlive every instance.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use aptix_edge::ports::{FileFault, HttpFault, HttpRequest, KeptCatalog};
+
+use super::embeddings_service::EmbeddingsService;
+use super::executor::{Executor, Random};
+use super::mcp_lists::McpListsObject;
+use super::mcp_service::McpService;
+use super::model_service::ModelService;
+use super::planned_model::planned;
+use super::scripted_service::{HttpReply, ScriptedService};
+use super::tool_service::ToolService;
+use super::workspace::Workspace;
+
+/// Gives the reply to a request to any service; `None` when there is none, for as long as the caller waits.
+pub type Player = dyn Fn(&HttpRequest) -> Option<Result<HttpReply, HttpFault>>;
+
+/// A request without its body.
+pub struct RequestLine {
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+}
+
+/// The surroundings that outlive every instance.
+pub struct World {
+    pub executor: Rc<Executor>,
+    pub model: ModelService,
+    /// Each request to the model service, deletions included.
+    pub model_calls: RefCell<Vec<RequestLine>>,
+    pub tools: ToolService,
+    /// The server behind every URL with the path `/mcp`.
+    pub mcp: McpService,
+    /// The service behind every URL whose path ends in `/embeddings`.
+    pub embeddings: EmbeddingsService,
+    /// The tenant of the session's next instance.
+    pub tenant: Cell<&'static str>,
+    /// The files of server tools, by key.
+    pub files: RefCell<BTreeMap<String, Vec<u8>>>,
+    /// The files of the playground's page, by path.
+    pub page_files: RefCell<BTreeMap<&'static str, &'static str>>,
+    /// The failure of every attempt to store or delete a file.
+    pub file_fault: Cell<Option<FileFault>>,
+    pub log: RefCell<Vec<serde_json::Value>>,
+    /// The rate limiter's verdict, and the keys it was asked about.
+    pub rate: RefCell<Rate>,
+    /// The operator's catalog.
+    pub catalog: RefCell<KeptCatalog>,
+    /// The objects of all workspaces that were used, by name.
+    pub workspaces: RefCell<BTreeMap<String, Rc<Workspace>>>,
+    /// The objects that keep the tools of MCP servers, by name.
+    pub mcp_lists: RefCell<BTreeMap<String, Rc<McpListsObject>>>,
+    /// Requests from sessions to other objects fail.
+    pub objects_fail: Cell<bool>,
+    /// The time of the session's next alarm.
+    pub alarm_at: Rc<Cell<Option<u64>>>,
+    /// Setting an alarm fails.
+    pub alarm_fails: Cell<bool>,
+    /// The values of the deployment's secrets and variables.
+    pub secrets: RefCell<BTreeMap<&'static str, String>>,
+    /// The id of the one session.
+    pub session: RefCell<String>,
+    /// Replaces the model service and all tools.
+    pub player: RefCell<Option<Rc<Player>>>,
+    /// Replaces every service when a step is tested alone.
+    pub scripted_service: Option<ScriptedService>,
+    /// The longest piece in which a service takes a body.
+    pub piece_bytes: Cell<usize>,
+    /// The pieces of bodies that services have taken.
+    pub pieces: Cell<usize>,
+    pub(crate) random: RefCell<Random>,
+    /// Set to delay every response by a time that the seed determines.
+    slow: Cell<bool>,
+    /// Set to delay requests with a body, and the bodies, in the same way.
+    pub late_bodies: Cell<bool>,
+}
+
+/// The rate limiter.
+pub struct Rate {
+    pub within: Result<bool, HttpFault>,
+    pub asked: Vec<String>,
+}
+
+impl World {
+    pub fn new() -> Rc<Self> {
+        let executor = Rc::new(Executor::default());
+        // 2026-01-02T03:04:05.678Z
+        executor.set_now_ms(1_767_323_045_678);
+        let secrets = [
+            ("OPENAI_API_KEY", "sk-test"),
+            ("FILE_LINK_KEY", "signs links"),
+            ("AUTH", "none"),
+            ("OPENAI_BASE_URL", "https://model.example/v1"),
+        ];
+        let secrets = secrets.map(|(name, value)| (name, value.to_owned()));
+        Rc::new(Self { secrets: RefCell::new(secrets.into()), ..Self::empty(executor, None) })
+    }
+
+    /// An empty world with a clock at 0 and one scripted service.
+    pub fn of_one_step(service: ScriptedService) -> Rc<Self> {
+        Rc::new(Self::empty(Rc::default(), Some(service)))
+    }
+
+    fn empty(executor: Rc<Executor>, scripted_service: Option<ScriptedService>) -> Self {
+        Self {
+            executor,
+            secrets: RefCell::default(),
+            session: RefCell::new("s".to_owned()),
+            player: RefCell::default(),
+            scripted_service,
+            model: ModelService::new(Box::new(planned)),
+            model_calls: RefCell::default(),
+            tools: ToolService::default(),
+            mcp: McpService::default(),
+            embeddings: EmbeddingsService::default(),
+            tenant: Cell::new("local"),
+            files: RefCell::default(),
+            page_files: RefCell::default(),
+            file_fault: Cell::new(None),
+            log: RefCell::default(),
+            rate: RefCell::new(Rate { within: Ok(true), asked: Vec::new() }),
+            catalog: RefCell::new(KeptCatalog::NoPlace),
+            workspaces: RefCell::default(),
+            mcp_lists: RefCell::default(),
+            objects_fail: Cell::new(false),
+            alarm_at: Rc::default(),
+            alarm_fails: Cell::new(false),
+            piece_bytes: Cell::new(256 * 1024),
+            pieces: Cell::new(0),
+            random: RefCell::new(Random(1)),
+            slow: Cell::new(false),
+            late_bodies: Cell::new(false),
+        }
+    }
+
+    /// The object of the workspace `name`.
+    pub fn workspace(&self, name: &str) -> Rc<Workspace> {
+        let mut workspaces = self.workspaces.borrow_mut();
+        let new = || Rc::new(Workspace::new(name));
+        Rc::clone(workspaces.entry(name.to_owned()).or_insert_with(new))
+    }
+
+    /// The object `name` that keeps the tools of a server.
+    pub(super) fn lists(self: &Rc<Self>, name: &str) -> Rc<McpListsObject> {
+        let mut lists = self.mcp_lists.borrow_mut();
+        let new = || Rc::new(McpListsObject::new(self, name));
+        Rc::clone(lists.entry(name.to_owned()).or_insert_with(new))
+    }
+
+    /// Panics when a step that is tested alone does `what`.
+    pub(crate) fn beside_a_step(&self, what: &str) {
+        assert!(self.scripted_service.is_none(), "a step {what}");
+    }
+
+    /// From now on the seed determines the order of tasks and all delays.
+    pub fn shake(&self, seed: u64) {
+        self.executor.shuffle(seed);
+        self.random.replace(Random(seed ^ 0x5eed));
+        self.slow.set(true);
+    }
+
+    /// The delay of the next operation.
+    pub fn delay_ms(&self) -> u64 {
+        let mut random = self.random.borrow_mut();
+        if self.slow.get() && random.chance(60) { random.below(40) } else { 0 }
+    }
+}
