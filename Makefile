@@ -60,7 +60,7 @@ test-long: build client ## the random tests at length, every cut of the client's
 	node tests/long/mixed_load.mjs
 	$(MAKE) check-openapi
 
-bench-limits: build ## what each kind of request costs at its limits, as the README's table has it: three minutes (KINDS=scope,bodies: those)
+bench-limits: build ## what each kind of request costs at its limits, as the table of docs/performance.md has it: three minutes (KINDS=scope,bodies: those)
 	@node tests/bench/limits.mjs
 
 bench: build tests/bench/node_modules/.installed-lock ## what a turn costs, beside the least possible, plain JavaScript and the Agents SDK: a quarter of an hour; QUICK=1, two minutes

@@ -60,12 +60,16 @@ test('the commands, the JSON and the files that lines name are right and there',
   none(faults);
 });
 
+const isThere = (name) => existsSync(path.join(ROOT, name));
+
 /** What is wrong with a piece of code within a line; `…` stands for something that the reader fills in. */
 async function wrongIn(code) {
   if (code.includes('…')) return [];
   if (/^(?:[A-Z_]+=\S+ )*(?:make|npx|wrangler) /.test(code)) return problemsOf(code);
   if (/^(?:\{"|\[\{)/.test(code)) return isJson(code) ? [] : ['is not JSON'];
-  if (/^(?:src|tests|tools|docs|clients|\.ci)(?:\/[\w.-]*)+$/.test(code)) return existsSync(path.join(ROOT, code)) ? [] : ['there is no such file'];
+  if (/^(?:src|tests|tools|docs|clients|\.ci)(?:\/[\w.-]*)+$/.test(code)) return isThere(code) ? [] : ['there is no such file'];
+  // The developers' page names files of src/ by their folder there.
+  if (/^\w+\/[\w/]*(?:\.rs|\.json|\/)$/.test(code)) return isThere(`src/${code}`) || isThere(`clients/playground/src/${code}`) ? [] : ['there is no such file in src/'];
   return [];
 }
 
