@@ -31,7 +31,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
-dev: build-dev ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service; CATALOG=catalog.json for yours
+dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service; CATALOG=catalog.json for yours
 	@exec node tools/dev/dev.mjs
 
 # The tests in JavaScript wait more than they compute, so two files run at once; those that hold times against each other
@@ -60,7 +60,7 @@ test-long: build client ## the random tests at length, every cut of the client's
 	node tests/long/mixed_load.mjs
 	$(MAKE) check-openapi
 
-bench-limits: build ## what each kind of request costs at its limits, as the README's table has it: three minutes (KINDS=scope,bodies: those)
+bench-limits: build ## what each kind of request costs at its limits, as the table of docs/performance.md has it: three minutes (KINDS=scope,bodies: those)
 	@node tests/bench/limits.mjs
 
 bench: build tests/bench/node_modules/.installed-lock ## what a turn costs, beside the least possible, plain JavaScript and the Agents SDK: a quarter of an hour; QUICK=1, two minutes
