@@ -1,9 +1,18 @@
 // From a turn's events to the chunks of a UI message. Owns the steps: each segment of text has one of its own, so that
 // `reset-step` takes back that segment and nothing else.
+import { membersOf } from "../json_text.js";
 import { APPROVAL, type ApprovalRequest } from "../tools.js";
 import type { AgentExecuteResponse, Progress, TurnEvent } from "../types.js";
 import { earlierChunks } from "./earlier.js";
 import { answerId } from "./messages.js";
+
+/**
+ * A call's arguments as they were written: `input` is what JavaScript reads of them, and it holds numbers as doubles. The
+ * AI SDK keeps them in the part, as `callProviderMetadata`.
+ */
+export type WrittenArguments = { aptix: { argumentsJson: string } };
+/** Likewise a result, beside `output`; in the part as `resultProviderMetadata`. */
+export type WrittenResult = { aptix: { resultJson: string } };
 
 /** The chunks that are written, each one of the AI SDK's `UIMessageChunk`. */
 export type Chunk =
@@ -18,9 +27,18 @@ export type Chunk =
       input: unknown;
       dynamic: true;
       providerExecuted?: boolean;
+      providerMetadata?: WrittenArguments;
     }
   | { type: "tool-approval-request"; toolCallId: string; approvalId: string; reason?: string }
-  | { type: "tool-output-available"; toolCallId: string; output: unknown; providerExecuted: true; dynamic: true; preliminary?: boolean }
+  | {
+      type: "tool-output-available";
+      toolCallId: string;
+      output: unknown;
+      providerExecuted: true;
+      dynamic: true;
+      preliminary?: boolean;
+      providerMetadata?: WrittenResult;
+    }
   | { type: "tool-output-error"; toolCallId: string; errorText: string; providerExecuted: true; dynamic: true }
   | { type: "tool-output-denied"; toolCallId: string }
   | { type: "file"; url: string; mediaType: string }
@@ -134,7 +152,10 @@ export class ChunkWriter {
         if (!this.#known.has(toolCallId)) continue;
         const of = { toolCallId, providerExecuted: true, dynamic: true } as const;
         if (ResultJson === undefined) yield { type: "tool-output-error", ...of, errorText: ErrorMessage ?? "failed" };
-        else yield { type: "tool-output-available", ...of, output: JSON.parse(ResultJson) };
+        else {
+          const output: unknown = JSON.parse(ResultJson);
+          yield { type: "tool-output-available", ...of, output, providerMetadata: { aptix: { resultJson: ResultJson } } };
+        }
       }
       for (const { Url, MimeType } of response.Files ?? []) yield { type: "file", url: Url, mediaType: MimeType };
     } else {
@@ -152,11 +173,13 @@ export class ChunkWriter {
 
   *#call(id: string, name: string, argumentsJson: string): Generator<Chunk> {
     const input: unknown = JSON.parse(argumentsJson);
+    const written = (text: string) => ({ dynamic: true, providerMetadata: { aptix: { argumentsJson: text } } }) as const;
     if (name !== APPROVAL) {
-      return yield { type: "tool-input-available", toolCallId: id, toolName: name, input, dynamic: true };
+      return yield { type: "tool-input-available", toolCallId: id, toolName: name, input, ...written(argumentsJson) };
     }
     const { ToolCallId: toolCallId, Name: toolName, Arguments, Message } = input as ApprovalRequest;
-    yield { type: "tool-input-available", toolCallId, toolName, input: Arguments, dynamic: true, providerExecuted: true };
+    const of = written(membersOf(argumentsJson).get("Arguments") ?? "null");
+    yield { type: "tool-input-available", toolCallId, toolName, input: Arguments, ...of, providerExecuted: true };
     yield { type: "tool-approval-request", toolCallId, approvalId: id, ...(Message && { reason: Message }) };
   }
 
