@@ -6,7 +6,7 @@ import { answer, failureOf, fetchArguments, type ShownTurn } from '../store/conv
 import { READY } from '../store/ready_tools.js';
 import { seconds, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
-import { Code, pretty } from './markdown.js';
+import { Json } from './json_text.js';
 
 type ServerStep = Extract<Step, { kind: 'server_tool' }>;
 type ClientStep = Extract<Step, { kind: 'client_call' }>;
@@ -39,13 +39,13 @@ function FoldedCard({ name, by, state, tone, children, onOpen }: CardProps) {
 }
 
 function Arguments({ json }: { json: string }) {
-  return pretty(json) === '{}' ? <p class="muted">Without arguments.</p> : <Labelled label="Arguments" json={json} />;
+  return /^\s*\{\s*\}\s*$/.test(json) ? <p class="muted">Without arguments.</p> : <Labelled label="Arguments" json={json} />;
 }
 
 const Labelled = ({ label, json }: { label: string; json: string }) => (
   <>
     <p class="label">{label}</p>
-    <Code text={pretty(json)} />
+    <Json json={json} />
   </>
 );
 
