@@ -85,6 +85,22 @@ describe('the approval card', { skip: withoutBrowser }, () => {
     assert.equal(await page.locator('details[open] pre').first().innerText(), edited);
   });
 
+  test('an edit that the service refuses can be changed, or the call refused', async () => {
+    const page = await playground.page({ expected: [/400/] });
+    const { turn, question } = await asked(page, PAYMENT);
+    await question.getByRole('button', { name: 'Change the arguments' }).click();
+    const box = question.getByLabel('Arguments, a JSON object');
+    await box.fill('{"amount": 9.90}');
+    await approve(question);
+    await question.getByText('Arguments.amount must keep to "maximum": 5').waitFor();
+    assert.equal(await box.inputValue(), '{"amount": 9.90}');
+    await assertAccessible(page);
+    await box.fill('{"amount": 4.90}');
+    await approve(question);
+    await hasStatus(turn, 'completed');
+    assert.deepEqual(sent(), ['{"amount": 4.90}']);
+  });
+
   test('spaces wrap, and characters that are not seen or turn the order are written out', async () => {
     const page = await playground.page();
     const command = `ls${' '.repeat(600)}; rm -rf /`;

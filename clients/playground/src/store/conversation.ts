@@ -211,11 +211,25 @@ async function watch(turn: ShownTurn, events: Events): Promise<void> {
     if (watching.signal.aborted) return;
     const failure = failureOf(error);
     if (MOVED_ON.includes(failure.code) && pauses.delete(turn)) return follow(turn);
+    if (error instanceof AptixError && waitAgain(turn, error)) return;
     turn.record.value = turns.failed(turn.record.value, failure);
     announced.value = failure.message;
   } finally {
     if (turn.watching === watching) delete turn.watching;
   }
+}
+
+/** Puts calls back whose answers the service refused by their place; it then waits as before. */
+function waitAgain(turn: ShownTurn, { errors }: AptixError): boolean {
+  const places = errors.flatMap(({ Path, Message }) => {
+    const [, place] = /^\/ToolResults\/(\d+)\//.exec(Path ?? '') ?? [];
+    return place === undefined ? [] : [[Number(place), Message] as const];
+  });
+  const calls = pauses.get(turn);
+  if (!calls || places.length === 0) return false;
+  turn.record.value = turns.refused(turn.record.value, calls, new Map(places));
+  announced.value = places.map(([, message]) => message).join(' ');
+  return true;
 }
 
 /** Answers what the page answers by itself; the rest waits for the user. */

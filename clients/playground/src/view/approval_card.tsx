@@ -49,7 +49,7 @@ type ClientStep = Extract<Step, { kind: 'client_call' }>;
 export function Approval({ turn, step }: { turn: ShownTurn; step: ClientStep }) {
   const asked = useMemo(() => readAsked(step.call), [step.call]);
   if (step.answer) return <Decided asked={asked} json={step.answer.ResultJson ?? '{}'} />;
-  if (turn.record.value.status === 'awaiting_tools') return <Question turn={turn} call={step.call} asked={asked} />;
+  if (turn.record.value.status === 'awaiting_tools') return <Question turn={turn} step={step} asked={asked} />;
   return <Unanswered name={asked.name} json={asked.argumentsJson} />;
 }
 
@@ -76,11 +76,11 @@ function Decided({ asked, json }: { asked: Asked; json: string }) {
   );
 }
 
-function Question({ turn, call, asked }: { turn: ShownTurn; call: ToolCall; asked: Asked }) {
+function Question({ turn, step: { call, refused }, asked }: { turn: ShownTurn; step: ClientStep; asked: Asked }) {
   const id = useId();
   const since = useRef(performance.now());
   const [box, setBox] = useState<HTMLElement | null>(null);
-  const [edited, setEdited] = useState<string>();
+  const [edited, setEdited] = useState(() => membersOf(refused?.answer.ResultJson ?? '').get('Arguments'));
   const [reason, setReason] = useState('');
   const fold = useFold(box);
   const isWrong = edited !== undefined && !isObject(edited);
@@ -112,6 +112,7 @@ function Question({ turn, call, asked }: { turn: ShownTurn; call: ToolCall; aske
           {isWrong && <p class="fault">This is no JSON object.</p>}
         </>
       )}
+      {refused && <p class="fault">{refused.message}</p>}
       <Rest id={`${id}-fold`} fold={fold} toEnd={() => toEnd(box)} />
       <label for={`${id}-reason`}>Reason, if you refuse</label>
       <input id={`${id}-reason`} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
