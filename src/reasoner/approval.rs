@@ -7,9 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::running_turn::{Reasoner, RunningTurn};
+use super::running_turn::{Reasoner, RunningTurn, tools_of};
 use super::settlement::no_result;
-use super::turn_loop::tools_of;
 use crate::catalog::APPROVE_TOOL;
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};

@@ -24,10 +24,11 @@ mod turn_beginning;
 mod turn_ending;
 mod turn_loop;
 
-pub(crate) use approval::Answering;
 pub use model_call::{Form, SentEntries};
-pub(crate) use running_turn::Connections;
 pub use running_turn::Reasoner;
+pub(crate) use running_turn::{Connections, StartedTurn};
 pub(crate) use settlement::{abort, turn_aborted};
-pub(crate) use tool_results::{conflict, match_results, not_awaiting, pending_calls};
-pub(crate) use turn_beginning::{NewUserTurn, begin_continuation, prepare_turn, resume_turn};
+pub(crate) use tool_results::{conflict, not_awaiting, pending_calls};
+pub(crate) use turn_beginning::{
+    NewContinuation, NewUserTurn, begin_turn, continue_turn, resume_turn,
+};

@@ -7,7 +7,7 @@
 use serde_json::json;
 
 use super::alarm::Alarm;
-use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, Mode};
+use crate::catalog::DEFAULT_CONTEXT;
 use crate::contract::{
     ErrorCode, Fault, SessionId, ToolContinuation, TurnId, TurnStatus, UserTurn,
 };
@@ -17,19 +17,30 @@ use crate::persistence::{
 };
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
-    Answering, NewUserTurn, begin_continuation, conflict, match_results, not_awaiting,
-    pending_calls, prepare_turn, resume_turn, turn_aborted,
+    NewContinuation, NewUserTurn, StartedTurn, begin_turn, conflict, continue_turn, not_awaiting,
+    pending_calls, resume_turn, turn_aborted,
 };
 
 /// The decision on a submission that is not refused.
 #[derive(Debug)]
 pub(super) enum Admitted {
     /// The turn is stored as `running`, and the caller runs it.
-    Run(Turn),
+    Run(StartedTurn),
     /// The submission repeats one that is running.
     Attach(Turn),
     /// The submission repeats one that has ended with this outcome.
     Replay(Turn, StoredOutcome),
+}
+
+impl Admitted {
+    /// The turn of the submission.
+    pub(super) fn turn(&self) -> &Turn {
+        match self {
+            Self::Run(StartedTurn { turn, .. }) | Self::Attach(turn) | Self::Replay(turn, _) => {
+                turn
+            }
+        }
+    }
 }
 
 /// The admission of one submission to its session.
@@ -70,9 +81,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         fingerprint: &str,
         key_id: Option<&str>,
     ) -> Result<Admitted, Vec<Fault>> {
-        let mut session = self.store.session()?.ok_or_else(|| no_session(&request.session_id))?;
-        let mut turn =
-            self.store.turn(&request.turn_id)?.ok_or_else(|| no_turn(&request.turn_id))?;
+        let session = self.store.session()?.ok_or_else(|| no_session(&request.session_id))?;
+        let turn = self.store.turn(&request.turn_id)?.ok_or_else(|| no_turn(&request.turn_id))?;
         if let Some(repeated) = self.repeat(session.clone(), turn.clone(), fingerprint)? {
             return Ok(repeated);
         }
@@ -90,24 +100,20 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             return Err(fault.with("MaxContinuations", most).into());
         }
         self.context.contexts_of(&session)?;
-        let mut calls = self.store.calls(open)?;
-        let now = self.platform.now_ms();
-        let answering = Answering::new(self.store, &turn, &calls, key_id, now)?;
-        let settled = match_results(&mut calls, &request.tool_results, &answering)?;
-        self.ensure_alarm()?;
-        begin_continuation(
-            self.store,
-            &mut session,
-            &mut turn,
+        let new = NewContinuation {
+            session,
+            turn,
+            open,
+            results: &request.tool_results,
             fingerprint,
-            &calls,
-            &settled,
-            now,
-        )?;
-        for call in settled {
-            self.log_decision(&turn, call);
+            key_id,
+            now_ms: self.platform.now_ms(),
+        };
+        let (started, answered) = continue_turn(self.store, new, || self.ensure_alarm())?;
+        for call in answered {
+            self.log_decision(&started.turn, call);
         }
-        Ok(Admitted::Run(turn))
+        Ok(Admitted::Run(started))
     }
 
     /// Tells the operator who decided on a call. No argument and no reason is told.
@@ -125,8 +131,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     /// Admits a repeat of one of the turn's submissions; `None` for any other request.
     fn repeat(
         &self,
-        mut session: Session,
-        mut turn: Turn,
+        session: Session,
+        turn: Turn,
         fingerprint: &str,
     ) -> Result<Option<Admitted>, Fault> {
         let Some(submission) = self.store.submission(&turn, fingerprint)? else {
@@ -140,8 +146,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
                 self.refuse_when_live(&session)?;
                 self.context.contexts_of(&session)?;
                 self.ensure_alarm()?;
-                resume_turn(self.store, &mut session, &mut turn, self.platform.now_ms())?;
-                Ok(Some(Admitted::Run(turn)))
+                let started = resume_turn(self.store, session, turn, self.platform.now_ms())?;
+                Ok(Some(Admitted::Run(started)))
             }
             (Some(outcome), _) => Ok(Some(Admitted::Replay(turn, outcome))),
             (None, _) => {
@@ -168,6 +174,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             return Err(faults);
         };
         let new = NewUserTurn {
+            session,
             request,
             fingerprint,
             ordinal,
@@ -177,9 +184,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             origin: &self.context.origin,
             now_ms: self.platform.now_ms(),
         };
-        let prepared = prepare_turn(self.store, session, new, faults)?;
-        self.ensure_alarm()?;
-        Ok(Admitted::Run(prepared.begin(self.store)?))
+        let started = begin_turn(self.store, new, faults, || self.ensure_alarm())?;
+        Ok(Admitted::Run(started))
     }
 
     /// Sets the alarm. The writes that accept a submission follow without an await.
@@ -207,7 +213,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             updated_at: now,
             agent_context: agent_id.to_owned(),
             conversation_context: conversation_id.to_owned(),
-            mode: starting_mode(catalog, conversation).key.clone(),
+            mode: catalog.turn_mode(None, conversation).key.clone(),
             client_tools: None,
             solution_context: None,
             solution_context_sent: None,
@@ -248,15 +254,6 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             "The session has had as many turns as the deployment permits. Begin a new session.";
         Err(Fault::new(ErrorCode::Forbidden, message).with("MaxTurns", most))
     }
-}
-
-/// The mode in which a session of this conversation context starts.
-pub(super) fn starting_mode<'a>(
-    catalog: &'a Catalog,
-    conversation: &ConversationContext,
-) -> &'a Mode {
-    let key = conversation.mode.as_deref().unwrap_or(GENERAL_MODE);
-    catalog.mode(key).unwrap_or_else(|| catalog.default_mode())
 }
 
 /// The faults of contexts that differ from those of the session's first turn.

@@ -101,8 +101,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Ok(Recovered::Waits);
         }
         self.admission(context).ensure_alarm()?;
-        resume_turn(&self.store, &mut session, &mut turn, now)?;
-        self.run(context, &turn, false)?;
+        let started = resume_turn(&self.store, session, turn, now)?;
+        self.run(context, started, false)?;
         Ok(Recovered::Nothing)
     }
 }

@@ -17,7 +17,7 @@ use crate::entry::context::AdmissionContext;
 use crate::live_text::LiveText;
 use crate::persistence::{ErasureReceipt, Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
-use crate::reasoner::{Connections, Reasoner};
+use crate::reasoner::{Connections, Reasoner, StartedTurn};
 
 /// The object that owns a session.
 #[derive(Debug)]
@@ -66,13 +66,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     pub(super) fn run(
         self: &Rc<Self>,
         context: &AdmissionContext,
-        turn: &Turn,
+        started: StartedTurn,
         is_long: bool,
     ) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(context.catalog()?);
         let (cancellation, registration) = AbortHandle::new_pair();
         let text = Rc::new(LiveText::default());
-        let live = LiveTurn { ordinal: turn.ordinal, text: Rc::clone(&text), cancellation };
+        let live = LiveTurn { ordinal: started.turn.ordinal, text: Rc::clone(&text), cancellation };
         self.live.replace(Some(live.clone()));
         self.runs.set(self.runs.get() + 1);
         let host = Rc::clone(self);
@@ -80,13 +80,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let (deployment, connections) =
             (Rc::clone(&context.deployment), Rc::clone(&self.connections));
         let reasoner = Reasoner::new(platform, store, catalog, deployment, connections);
-        let turn_id = turn.turn_id.clone();
+        let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
             if is_long {
                 host.platform.breathe().await;
             }
-            let mut outcome = reasoner.run(live.ordinal, &live.text, registration).await;
+            let mut outcome = reasoner.run(started, &live.text, registration).await;
             // The outcome is durable before any client gets it.
             let ended_at = host.platform.now_ms();
             host.platform.durable().await;

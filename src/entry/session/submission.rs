@@ -89,16 +89,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         // The request can be long, and the turn runs without it.
         drop(request);
         let is_first_run =
-            matches!(&admitted, Admitted::Run(turn) if turn.progress.next_segment == 0);
-        let (text, turn, replayed) = match admitted {
-            Admitted::Run(turn) => (self.run(context, &turn, is_long)?, turn, false),
-            Admitted::Attach(turn) => (self.attach(context, &turn)?, turn, false),
+            matches!(&admitted, Admitted::Run(started) if started.turn.progress.next_segment == 0);
+        let streaming = streaming.unwrap_or(admitted.turn().progress.streaming);
+        let (text, replayed) = match admitted {
+            Admitted::Run(started) => (self.run(context, started, is_long)?, false),
+            Admitted::Attach(turn) => (self.attach(context, &turn)?, false),
             Admitted::Replay(turn, outcome) => {
-                let replayed = given_up != Some(turn.ordinal);
-                (Rc::new(ended_text(outcome)?), turn, replayed)
+                (Rc::new(ended_text(outcome)?), given_up != Some(turn.ordinal))
             }
         };
-        let streaming = streaming.unwrap_or(turn.progress.streaming);
         Ok(Delivery { text, streaming, replayed, progress: false, is_first_run })
     }
 
