@@ -18,15 +18,15 @@ pub(super) fn server_tools(
     for named in catalog.named_tools(mode, conversation) {
         match named {
             NamedTool::BuiltIn(BuiltInTool::ChangeMode) => {
-                offered.push(OfferedTool::of_server(change_mode(catalog)?, None, None));
+                offered.push(OfferedTool::of_server(change_mode(catalog)?, None));
             }
             NamedTool::BuiltIn(BuiltInTool::ListModes) => {
-                offered.push(OfferedTool::of_server(list_modes()?, None, None));
+                offered.push(OfferedTool::of_server(list_modes()?, None));
             }
             NamedTool::Server(tool) => {
                 let (description, parameters) = (Some(tool.description.as_str()), &tool.parameters);
                 let definition = definition(&tool.name, description, parameters, tool.strict)?;
-                offered.push(OfferedTool::of_server(definition, tool.approval.as_ref(), None));
+                offered.push(OfferedTool::of_server(definition, tool.approval.clone()));
             }
             NamedTool::Mcp { key, server, tool } => {
                 offered.extend(mcp_tools(key, tool, server, tool_lists, left_out)?);
