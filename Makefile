@@ -37,7 +37,7 @@ dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a cha
 # The tests in JavaScript wait more than they compute, so three files run at once, beside the native tests, which compute.
 # Those that hold times against each other run alone at the end.
 scripts = $(sort $(shell find tests $(client)/test -name node_modules -prune -o -name '*.test.mjs' -print))
-timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs)
+timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs cold_start.test.mjs)
 
 test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 5 minutes, the first time 12
 	@echo 'make test: about 5 minutes; 12 where nothing is compiled yet'
@@ -121,18 +121,13 @@ clean: ## remove what the commands made here; the tools in the per-user cache st
 
 # The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
 # build triggers another.
-sources := Cargo.toml Cargo.lock package-lock.json tools/setup/order_functions.mjs $(shell find src -type f)
+sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
 
 build/.complete: $(sources) $(call missing_output,build)
+	@echo 'make build: two minutes, the first time three' >&2
 	@mkdir -p build && touch build/.begun
 	RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --release
-	@# worker-build keeps function names, a tenth of the upload. A second pass removes them and shrinks the code a little.
-	@# A third puts functions that are alike side by side, which makes the upload a fourteenth smaller.
-	@"$$WASM_OPT_BIN" build/index_bg.wasm -O --one-caller-inline-max-function-size=20 --strip-debug -o build/index_bg.wasm
-	@node tools/setup/order_functions.mjs build/index_bg.wasm build/ordered.wasm
-	@"$$WASM_OPT_BIN" build/ordered.wasm --reorder-functions-by-name --strip-debug -o build/index_bg.wasm
-	@rm build/ordered.wasm
 	@mv build/.begun $@
 
 # A folder of its own, since tests, bench and deploy use build/.
