@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::contract::{ErrorCode, Fault, InvokeResult};
-use crate::json::from_str;
 
 /// The longest period of the platform's rate limiter, in seconds. A client that waits so long is let in.
 const RATE_PERIOD_S: &str = "60";
@@ -101,7 +100,7 @@ fn retry_after_s(body: &str) -> Option<u64> {
     struct Failure {
         errors: Vec<Fault>,
     }
-    let failure: Failure = from_str(body).ok()?;
+    let failure: Failure = serde_json::from_str(body).ok()?;
     let milliseconds = failure.errors.first()?.details.as_ref()?.get("RetryAfterMs")?.as_u64()?;
     Some(milliseconds.div_ceil(1000))
 }

@@ -18,7 +18,7 @@ use crate::contract::FileRef;
 use crate::encoding::{
     TextHashes, TextHashing, canonical_base64, disturbs_a_line, is_media_type, is_point_in_time,
 };
-use crate::json::from_str;
+use crate::json::from_object;
 
 /// The most files of one result; the bucket writes each by itself.
 const FILES: usize = 100;
@@ -82,7 +82,7 @@ fn list_of_files(result: &str) -> Result<Option<&RawValue>, String> {
     if !result.trim_ascii_start().starts_with('{') {
         return Ok(None);
     }
-    match from_str(result) {
+    match from_object(result) {
         Ok(Members { files }) => Ok(files),
         Err(fault) if is_repeated(&fault) => Err("Files is there more than once".to_owned()),
         // A result with a member name that is not valid Unicode belongs to the tool.
@@ -109,7 +109,7 @@ struct Entry<'a> {
 /// Reads one entry. The text of an error follows `Files[n]`.
 async fn file(entry: &RawValue, after: &impl AsyncFn(usize)) -> Result<ListedFile, String> {
     let bytes = entry.get().len();
-    let entry: Entry<'_> = from_str(entry.get()).map_err(|fault| {
+    let entry: Entry<'_> = from_object(entry.get()).map_err(|fault| {
         let repeated = is_repeated(&fault);
         if repeated { " has a member more than once" } else { " has a name that is no text" }
     })?;
@@ -158,7 +158,7 @@ async fn file(entry: &RawValue, after: &impl AsyncFn(usize)) -> Result<ListedFil
             }
             reference.size_bytes = entry
                 .size_bytes
-                .and_then(|given| from_str(given.get()).ok())
+                .and_then(|given| serde_json::from_str(given.get()).ok())
                 .ok_or(".SizeBytes must be a whole number, 0 or more, beside Url")?;
             // The keeper of the file chooses the hash function.
             let is_hash = |hash: &String| {
@@ -197,7 +197,7 @@ fn is_repeated(fault: &serde_json::Error) -> bool {
 }
 
 fn text(value: &RawValue) -> Option<String> {
-    from_str(value.get()).ok()
+    serde_json::from_str(value.get()).ok()
 }
 
 /// A text of 1 to `longest` characters that stands on a line as it is.

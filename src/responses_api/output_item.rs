@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::StreamFault;
 
-use crate::json::from_str;
+use crate::json::{Object, from_object};
 
 /// A function call of the model. Its serialized form is the call's input item, without the type.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -101,7 +101,7 @@ impl ItemKind {
 
 impl ItemHead {
     pub(super) fn read(raw: &RawValue) -> Result<Self, StreamFault> {
-        read(raw, "an output item")
+        from_object(raw.get()).map_err(|_| StreamFault::Malformed("an output item"))
     }
 }
 
@@ -143,8 +143,8 @@ fn message_parts(content: &RawValue) -> Result<Vec<MessagePart<'_>>, StreamFault
     if content.get().starts_with('"') {
         return Ok(vec![MessagePart { text: read(content, WHAT)?, refusal: false }]);
     }
-    let views: Vec<PartView<'_>> = read(content, WHAT)?;
-    let part = |view: PartView<'_>| {
+    let views: Vec<Object<PartView<'_>>> = read(content, WHAT)?;
+    let part = |Object(view): Object<PartView<'_>>| {
         let (text, refusal) = match view.kind.as_ref() {
             "output_text" | "text" => (view.text, false),
             "refusal" => (view.refusal, true),
@@ -161,7 +161,9 @@ fn message_parts(content: &RawValue) -> Result<Vec<MessagePart<'_>>, StreamFault
 fn arguments_text<'a, D: Deserializer<'a>>(member: D) -> Result<String, D::Error> {
     match Option::<&RawValue>::deserialize(member)?.map(RawValue::get) {
         None => Ok(String::new()),
-        Some(text) if text.starts_with('"') => from_str(text).map_err(serde::de::Error::custom),
+        Some(text) if text.starts_with('"') => {
+            serde_json::from_str(text).map_err(serde::de::Error::custom)
+        }
         Some(json) => Ok(json.to_owned()),
     }
 }
@@ -169,7 +171,7 @@ fn arguments_text<'a, D: Deserializer<'a>>(member: D) -> Result<String, D::Error
 /// A phase of another shape is none: it must not cost the reader a good output.
 fn phase<'a, D: Deserializer<'a>>(member: D) -> Result<Option<Phase>, D::Error> {
     let raw = Option::<&RawValue>::deserialize(member)?;
-    Ok(raw.and_then(|raw| from_str(raw.get()).ok()))
+    Ok(raw.and_then(|raw| serde_json::from_str(raw.get()).ok()))
 }
 
 fn is_incomplete<'a, D: Deserializer<'a>>(status: D) -> Result<bool, D::Error> {
@@ -177,7 +179,7 @@ fn is_incomplete<'a, D: Deserializer<'a>>(status: D) -> Result<bool, D::Error> {
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue, what: &'static str) -> Result<T, StreamFault> {
-    from_str(raw.get()).map_err(|_| StreamFault::Malformed(what))
+    serde_json::from_str(raw.get()).map_err(|_| StreamFault::Malformed(what))
 }
 
 #[cfg(test)]

@@ -13,8 +13,6 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::json::from_str;
-
 /// The `include` entry that asks for reasoning that can be sent back with `store: false`.
 pub const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 
@@ -216,10 +214,10 @@ pub(crate) fn with_text(
     text: &str,
     joins: bool,
 ) -> serde_json::Result<Box<RawValue>> {
-    let MessageContent { mut content } = from_str(message.get())?;
+    let MessageContent { mut content } = serde_json::from_str(message.get())?;
     match content.get_mut(place).filter(|_| joins) {
         Some(part) => {
-            let TextContent { text: before } = from_str(part.get())?;
+            let TextContent { text: before } = serde_json::from_str(part.get())?;
             *part = to_raw_value(&ContentPart::text(before + text))?;
         }
         None => content.insert(place.min(content.len()), to_raw_value(&ContentPart::text(text))?),

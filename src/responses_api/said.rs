@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::output_item::{FunctionCall, OutputItem};
 
-use crate::json::from_str;
+use crate::json::{Object, from_object};
 
 /// What one item says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub enum SaidPart {
 impl Said {
     /// Reads an item; what is not readable says nothing.
     pub fn read(item: &RawValue) -> Self {
-        let Ok(view) = from_str::<View<'_>>(item.get()) else { return Self::Nothing };
+        let Ok(view) = from_object::<View<'_>>(item.get()) else { return Self::Nothing };
         if view.role.as_deref().is_some_and(|role| role != "assistant") {
             return Self::User(view.content.map(parts).unwrap_or_default());
         }
@@ -88,8 +88,8 @@ fn parts(content: &RawValue) -> Vec<SaidPart> {
     if let Ok(text) = serde_json::from_str::<String>(content.get()) {
         return vec![SaidPart::Text(text)];
     }
-    let views: Vec<PartView<'_>> = from_str(content.get()).unwrap_or_default();
-    let part = |view: PartView<'_>| match view.kind.as_ref() {
+    let views: Vec<Object<PartView<'_>>> = serde_json::from_str(content.get()).unwrap_or_default();
+    let part = |Object(view): Object<PartView<'_>>| match view.kind.as_ref() {
         "input_text" => view.text.map(SaidPart::Text),
         "input_image" => Some(SaidPart::Image),
         "input_file" => Some(SaidPart::File(view.filename.unwrap_or_default())),

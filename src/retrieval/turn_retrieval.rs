@@ -9,7 +9,7 @@ use super::Chunk;
 use crate::catalog::{Retrieval, RetrievalSource};
 use crate::contract::{RagScope, UserTurn, relative_path_problem};
 use crate::encoding::language_of;
-use crate::json::{first_member, from_str};
+use crate::json::{Object, first_member, from_object};
 use crate::outbound::post;
 use crate::ports::{ObjectQuestion, Platform};
 
@@ -128,7 +128,7 @@ struct TurnSearch<'a> {
 /// The agent context and the search that a session asks of a workspace; `None` of any other text.
 pub fn search_question(asked: &[u8]) -> Option<(String, &str)> {
     let asked = str::from_utf8(asked).ok()?;
-    let agent_context = from_str(first_member(asked, "AgentContext")?).ok()?;
+    let agent_context = serde_json::from_str(first_member(asked, "AgentContext")?).ok()?;
     Some((agent_context, first_member(asked, "Search")?))
 }
 
@@ -158,11 +158,12 @@ fn within(found: Vec<Chunk>, limit: usize, max_bytes: usize) -> Retrieved {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Found {
-    chunks: Vec<Chunk>,
+    chunks: Vec<Object<Chunk>>,
 }
 
 fn chunks_of_service(response: &str) -> Option<Vec<Chunk>> {
-    from_str::<Found>(response).ok().map(|found| found.chunks)
+    let Found { chunks } = from_object(response).ok()?;
+    Some(chunks.into_iter().map(|Object(chunk)| chunk).collect())
 }
 
 /// The chunks in an index's `InvokeResult`, and whether it warns; `None` when it was not successful.

@@ -10,7 +10,6 @@ use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
 use crate::entry::context::AdmissionContext;
-use crate::json::from_str;
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
 use crate::mcp::ToolLists;
 use crate::persistence::{Session, StoredOutcome, Turn};
@@ -180,7 +179,7 @@ fn ended_text(outcome: StoredOutcome) -> Result<LiveText, Fault> {
     }
     let kept = match outcome.kept_segment {
         None => None,
-        Some(segment) => from_str::<Stored>(&outcome.body)
+        Some(segment) => serde_json::from_str::<Stored>(&outcome.body)
             .map_err(|_| unreadable_outcome())?
             .result
             .and_then(|texts| texts.primary_output_text.or(texts.tool_continuation_message))

@@ -10,7 +10,6 @@ use super::schema::VERSIONS;
 use super::spans::{Span, Spans};
 use super::terms::searchable;
 use crate::contract::Fault;
-use crate::json::from_str;
 use crate::ports::{Database, Row, Value, storage_failed, unreadable};
 use crate::retrieval::pace::Pace;
 
@@ -271,5 +270,5 @@ impl<D: Database> Tables<D> {
 
 /// The spans in a column that holds them as a JSON array.
 pub(super) fn spans(row: &Row, column: &str) -> Result<Vec<Span>, Fault> {
-    from_str(&row.get::<String>(column)?).map_err(|_| unreadable(column))
+    serde_json::from_str(&row.get::<String>(column)?).map_err(|_| unreadable(column))
 }
