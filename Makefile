@@ -42,8 +42,8 @@ timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs col
 test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 5 minutes, the first time 12
 	@echo 'make test: about 5 minutes; 12 where nothing is compiled yet'
 	cargo fmt --check
-	@# The tests in JavaScript run this program, and the native tests need nearly all that it is made of.
-	cargo build --locked --package check-catalog
+	@# The tests in JavaScript run these programs. A native test with them, so that all is compiled with the same features.
+	cargo build --locked --workspace --bins --test promise
 	@tools/setup/side_by_side test-native test-worker
 	node --test --test-concurrency=1 $(timed)
 	@echo 'make test: everything passed'
@@ -93,7 +93,7 @@ client: setup $(client)/dist/index.js ## the client in TypeScript, in clients/ty
 
 check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services, embeddings and MCP servers, ONLINE=mcp these alone
 	@[ -x target/debug/check-catalog ] || echo 'make check-catalog: compiling the check, some minutes the first time' >&2
-	@cargo run --quiet --locked --package check-catalog -- $(if $(FILE),'$(FILE)')
+	@cargo run --quiet --locked --package check-catalog --bin check-catalog -- $(if $(FILE),'$(FILE)')
 
 replay-bundle: ## rebuild every model call of a session's export, and run the session again: FILE=export.json
 	@cargo run --quiet --locked --package replay --bin replay-bundle -- $(if $(FILE),'$(FILE)')
