@@ -28,7 +28,10 @@ fn the_documented_members_of_a_catalog_are_those_of_its_schema() {
     for (rows, shape) in [
         (below(CATALOG, "Agent contexts"), &shapes["AgentContext"]),
         (
-            table(section(CATALOG, "Agent contexts").split_once("### Compaction").unwrap().1, "member"),
+            table(
+                section(CATALOG, "Agent contexts").split_once("### Compaction").unwrap().1,
+                "member",
+            ),
             &shapes["AgentContext"]["properties"]["Compaction"],
         ),
         (below(CATALOG, "Conversation contexts"), &shapes["ConversationContext"]),
@@ -58,7 +61,8 @@ fn the_documented_bindings_are_those_of_the_configuration() {
     let documented: BTreeSet<&str> = first_cells(&documented).into_iter().collect();
     // Bindings are in capitals, also those that stand there as comments.
     let named = |start: &'static str| wrangler.split(start).skip(1);
-    let quoted = named("name = \"").chain(named("binding = \"")).map(|rest| rest.split('"').next().unwrap());
+    let quoted =
+        named("name = \"").chain(named("binding = \"")).map(|rest| rest.split('"').next().unwrap());
     let is_binding = |name: &&str| name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
     assert_eq!(quoted.filter(is_binding).collect::<BTreeSet<_>>(), documented);
 }
