@@ -42,7 +42,7 @@ pub(super) struct Delivery {
     pub(super) replayed: bool,
     /// The client asks for progress events.
     progress: bool,
-    /// No client has seen text of this turn, so that a position can only belong to another turn.
+    /// No client has seen text of this turn: a position can only belong to another turn.
     is_first_run: bool,
 }
 
@@ -88,7 +88,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 admission.tool_continuation(results, &fingerprint, key_id.as_deref())?
             }
         };
-        // A continuation is delivered like its turn; a repeated user turn as the repeat asks.
+        // A continuation is delivered like its turn, a repeated user turn as the repeat says.
         let streaming = match &request {
             ExecuteRequest::UserTurn(user_turn) => Some(user_turn.streaming),
             ExecuteRequest::ToolContinuation(_) => None,
