@@ -78,9 +78,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         })?;
         let turn = &mut running.turn;
         turn.progress.user_warnings.extend(user_warning.map(str::to_owned));
-        let items = user.map(|user| serde_json::to_string(&[user])).transpose();
-        let items = items.map_err(|_| Fault::unwritable("A message to the model"))?;
-        let items = items.as_deref().map(|items| (message.seq, items));
-        self.store.record_retrieval(turn, items, trace.get(), self.platform.now_ms())
+        let message = user.map(|user| (message.seq, Box::<str>::from(user).into()));
+        self.store.record_retrieval(turn, message, trace.get(), self.platform.now_ms())
     }
 }

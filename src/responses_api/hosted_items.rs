@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::message_content::{Content, MessageView};
 use super::output_item::ItemHead;
-
 use crate::json::from_object;
 
 /// A call of a hosted tool, without what it was asked and what it found.
@@ -50,12 +50,13 @@ pub struct Citation {
 
 /// The pages that a message item cites, in its order.
 pub(super) fn citations(message: &RawValue) -> Vec<Citation> {
-    let Ok(MessageView { content }) = from_object(message.get()) else {
+    let content = from_object(message.get()).ok().and_then(|view: MessageView<'_>| view.content);
+    let Some(Ok(Content::Parts(parts))) = content.map(Content::read) else {
         return Vec::new();
     };
-    let annotations = content.into_iter().filter_map(|part| {
-        let part: Result<PartView<'_>, _> = from_object(part.get());
-        part.ok()?.annotations
+    let annotations = parts.into_iter().filter_map(|part| {
+        let annotations: Option<Vec<&RawValue>> = serde_json::from_str(part.0.annotations?.get()).ok();
+        annotations
     });
     let citation = |annotation: &RawValue| {
         let view: AnnotationView<'_> = from_object(annotation.get()).ok()?;
@@ -64,18 +65,6 @@ pub(super) fn citations(message: &RawValue) -> Vec<Citation> {
         Some(Citation { url: view.url?.into_owned(), title })
     };
     annotations.flatten().filter_map(citation).collect()
-}
-
-#[derive(Deserialize)]
-struct MessageView<'a> {
-    #[serde(borrow)]
-    content: Vec<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct PartView<'a> {
-    #[serde(borrow)]
-    annotations: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
