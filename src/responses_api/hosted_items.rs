@@ -55,7 +55,8 @@ pub(super) fn citations(message: &RawValue) -> Vec<Citation> {
         return Vec::new();
     };
     let annotations = parts.into_iter().filter_map(|part| {
-        let annotations: Option<Vec<&RawValue>> = serde_json::from_str(part.0.annotations?.get()).ok();
+        let annotations: Option<Vec<&RawValue>> =
+            serde_json::from_str(part.0.annotations?.get()).ok();
         annotations
     });
     let citation = |annotation: &RawValue| {

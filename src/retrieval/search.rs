@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::Chunk;
 use super::index::{
-    Candidate, Passage, RankedChunks, Selection, Spans, State, Tables, WordRanking, match_expression,
-    mentions_tests, passages, weighted_score,
+    Candidate, Passage, RankedChunks, Selection, Spans, State, Tables, WordRanking,
+    match_expression, mentions_tests, passages, weighted_score,
 };
 use super::vectors::{QuestionVector, VectorRanking};
 use super::work_budget::WorkBudget;

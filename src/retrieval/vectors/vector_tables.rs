@@ -83,10 +83,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// The set of a service, which is created where it is missing.
-    pub(super) fn vector_set(
-        &self,
-        service: &Embeddings,
-    ) -> Result<VectorSet, Fault> {
+    pub(super) fn vector_set(&self, service: &Embeddings) -> Result<VectorSet, Fault> {
         if let Some(known) = self.find_set(service)? {
             return Ok(known);
         }
