@@ -59,7 +59,8 @@ test-worker:
 	tools/setup/bundle_size
 	tools/setup/setup chromium
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
-	node --test --test-concurrency=3 $(filter-out $(timed),$(scripts))
+	@# `make test` has built the programs; cargo would wait for the native tests that compile.
+	APTIX_PROGRAMS=built node --test --test-concurrency=3 $(filter-out $(timed),$(scripts))
 
 test-long: build client ## the random tests at length, every cut of the client's streams, and a mixed load of 80 clients for MINUTES=8 (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
