@@ -129,6 +129,8 @@ build/.complete: $(sources) $(call missing_output,build)
 	@echo 'make build: two minutes, the first time three' >&2
 	@mkdir -p build && touch build/.begun
 	RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --release
+	@# worker-build keeps the names of functions, a quarter of the module.
+	@"$$WASM_OPT_BIN" build/index_bg.wasm --strip-debug -o build/index_bg.wasm
 	@mv build/.begun $@
 
 # A folder of its own, since tests, bench and deploy use build/.

@@ -30,7 +30,7 @@ const MOST_MS = 100;
 const LONGER = {
   body: 200, // the pieces of its admission take 60 ms
   bodies: 300, // two such pieces come between the steps of one turn, 130 ms
-  tools: 250, // a result with 16 MB of files is read as JSON three times, each in one piece, 100 ms
+  tools: 300, // a result with 16 MB of files is read as JSON three times, each in one piece, 100 ms
   'huge-delta': 350, // an event of 8 MB is read, and its outcome stored and framed, in one piece, 150 ms
 };
 
