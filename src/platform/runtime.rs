@@ -10,11 +10,10 @@ use worker::{Env, State};
 
 use super::bindings::storage::RuntimeStorage;
 use super::clock::{breathe, idle, now_ms, sleep};
-use super::console::write_line;
 use super::durable_object::ask;
 use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
-use super::object_storage::RowCount;
+use super::object_log::ObjectLog;
 use super::promise::settled;
 use super::variables::variable;
 use crate::contract::Fault;
@@ -26,15 +25,14 @@ use crate::ports::{
 pub(super) struct Runtime {
     env: Env,
     state: State,
-    rows: Rc<RowCount>,
-    identity: ObjectIdentity,
+    log: Rc<ObjectLog>,
     files: FileBucket,
 }
 
 impl Runtime {
-    pub(super) fn new(env: Env, state: State, class: ObjectClass, rows: Rc<RowCount>) -> Self {
-        let identity = ObjectIdentity::new(class, state.id().name());
-        Self { env, state, rows, identity, files: FileBucket::default() }
+    pub(super) fn new(env: Env, state: State, log: Rc<ObjectLog>) -> Self {
+        let files = FileBucket::new(Rc::clone(&log));
+        Self { env, state, log, files }
     }
 }
 
@@ -91,7 +89,7 @@ impl Platform for Runtime {
     }
 
     fn tenant(&self) -> Option<&str> {
-        self.identity.tenant()
+        self.log.identity().tenant()
     }
 
     fn object_id(&self) -> String {
@@ -141,13 +139,7 @@ impl Platform for Runtime {
         breathe().await;
     }
 
-    fn log(&self, mut line: Value) {
-        self.identity.sign(&mut line);
-        if let (ObjectClass::Session, Some(members)) = (self.identity.class(), line.as_object_mut())
-        {
-            members.insert("rows_read".to_owned(), self.rows.read.take().into());
-            members.insert("rows_written".to_owned(), self.rows.written.take().into());
-        }
-        write_line(&line);
+    fn log(&self, line: Value) {
+        self.log.write(line);
     }
 }

@@ -74,7 +74,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             duration_ms,
         })?;
         let turn = &mut running.turn;
-        turn.progress.user_warnings.extend(user_warning.map(str::to_owned));
+        turn.progress.user_warnings.extend(user_warning.map(|warning| warning.to_string()));
         let items = user.map(|user| serde_json::to_string(&[user])).transpose();
         let items = items.map_err(|_| Fault::unwritable("A message to the model"))?;
         let items = items.as_deref().map(|items| (message.seq, items));

@@ -13,6 +13,7 @@
 )]
 
 mod circles;
+mod closed_lists;
 mod comments;
 mod crates;
 mod folders;
