@@ -27,11 +27,11 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup dev build build-dev client test test-long bench bench-limits bench-retrieval check-catalog \
-	replay-bundle check-openapi check-dependencies deploy fmt clean
+	replay-bundle check-openapi check-dependencies sbom deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
-dev: build-dev ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service; CATALOG=catalog.json for yours
+dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service; CATALOG=catalog.json for yours
 	@exec node tools/dev/dev.mjs
 
 # The tests in JavaScript wait more than they compute, so two files run at once; those that hold times against each other
@@ -42,9 +42,9 @@ timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs)
 test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end
 	tools/setup/check_dependencies
 	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	tools/setup/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
-	cargo test --locked
+	cargo test --locked --workspace
 	$(MAKE) build client
 	tools/setup/bundle_size
 	tools/setup/setup chromium
@@ -60,7 +60,7 @@ test-long: build client ## the random tests at length, every cut of the client's
 	node tests/long/mixed_load.mjs
 	$(MAKE) check-openapi
 
-bench-limits: build ## what each kind of request costs at its limits, as the README's table has it: three minutes (KINDS=scope,bodies: those)
+bench-limits: build ## what each kind of request costs at its limits, as the table of docs/performance.md has it: three minutes (KINDS=scope,bodies: those)
 	@node tests/bench/limits.mjs
 
 bench: build tests/bench/node_modules/.installed-lock ## what a turn costs, beside the least possible, plain JavaScript and the Agents SDK: a quarter of an hour; QUICK=1, two minutes
@@ -83,10 +83,9 @@ build-dev: setup build-dev/.complete build-playground/index.html ## the Worker a
 
 client: setup $(client)/dist/index.js ## the client in TypeScript, in clients/typescript/dist/
 
-check-catalog: $(if $(ONLINE),setup) ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services, embeddings and MCP servers, ONLINE=mcp these alone
+check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services, embeddings and MCP servers, ONLINE=mcp these alone
 	@[ -x target/debug/check-catalog ] || echo 'make check-catalog: compiling the check, some minutes the first time' >&2
-	@cargo run --quiet --locked --bin check-catalog -- $(if $(FILE),'$(FILE)')
-	@$(if $(ONLINE),echo; node tools/check_catalog/check_services.mjs '$(FILE)' '$(ONLINE)')
+	@cargo run --quiet --locked --package check-catalog -- $(if $(FILE),'$(FILE)')
 
 replay-bundle: ## rebuild every model call of a session's export, and run the session again: FILE=export.json
 	@cargo run --quiet --locked --package replay --bin replay-bundle -- $(if $(FILE),'$(FILE)')
@@ -94,8 +93,11 @@ replay-bundle: ## rebuild every model call of a session's export, and run the se
 check-openapi: build ## what Spectral, Redocly, openapi-python-client and Schemathesis make of GET /openapi.json, two minutes; without Python, only the first two
 	@node tests/published/check.mjs "$$(tools/setup/openapi_tools)"
 
-check-dependencies: ## licences, sources and published advisories of the crates in Cargo.lock
+check-dependencies: ## licences and sources of the crates in Cargo.lock, published advisories of crates and npm packages
 	@tools/setup/check_dependencies advisories
+
+sbom: setup build-playground/index.html ## what the product is made of and made with, as CycloneDX 1.6, in build/sbom.cdx.json
+	@node tools/setup/sbom.mjs
 
 deploy: build ## upload to Cloudflare (wrangler asks for the account)
 	wrangler deploy

@@ -45,7 +45,7 @@
 //! - A table there says which folder may name which other one; no two files name each other in a circle.
 //! - Only `platform` names `worker`, `wasm_bindgen`, `js_sys` or `web_sys`; everything else runs natively.
 //! - Only the reasoner names the first three layers; only it repeats a call or changes a session's mode
-//!   (AGN-027 §3.1.3).
+//!   (AGN-027 §3.1.3). Entry may have the model service delete what it stored for an erased session.
 //! - Only `composition` writes the requests that the model sees (AGN-027 §3.1.1), and only `llm_call` calls
 //!   the model service. The catalog holds the operator's words, a tool its own result.
 //! - An `InvokeResult` is built in one place, `contract::invoke_result`.

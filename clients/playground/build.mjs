@@ -1,6 +1,7 @@
 // Bundles the playground into build-playground/: index.html, and below playground/ its scripts and styles, whose names
-// hold a hash of their contents. The page itself is written after them, and files of an earlier page go last: a server
+// hold a hash of their contents, and the licences of the packages that are inside. The page itself is written after them, and files of an earlier page go last: a server
 // may be watching the folder.
+import { createHash } from 'node:crypto';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,6 +31,23 @@ const { metafile } = await build({
 const [script, { cssBundle }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
 const name = (file) => path.basename(file);
 const page = await readFile(path.join(HERE, 'index.html'), 'utf8');
-await writeFile(path.join(TO, 'index.html'), page.replace('page.js', name(script)).replace('page.css', name(cssBundle)));
-const made = new Set(Object.keys(metafile.outputs).map(name));
+const text = await licences(Object.keys(metafile.inputs));
+const list = `licences-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.txt`;
+await writeFile(path.join(FILES, list), text);
+const names = { 'page.js': name(script), 'page.css': name(cssBundle), 'licences.txt': list };
+const filled = Object.entries(names).reduce((html, [as, is]) => html.replace(as, is), page);
+await writeFile(path.join(TO, 'index.html'), filled);
+const made = new Set([...Object.keys(metafile.outputs).map(name), list]);
 for (const file of await readdir(FILES)) if (!made.has(file)) await rm(path.join(FILES, file));
+
+/** The licences of the packages to which the bundled files belong, each below a line `=== name version (licence)`. */
+async function licences(inputs) {
+  const folders = new Set(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? []));
+  const texts = [...folders].sort().map(async (folder) => {
+    const { name: title, version, license } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'));
+    const file = (await readdir(folder)).find((each) => /^licen[cs]e/i.test(each));
+    if (file === undefined) throw new Error(`${title} ${version} comes without the text of its licence`);
+    return `=== ${title} ${version} (${license})\n\n${(await readFile(path.join(folder, file), 'utf8')).trim()}\n`;
+  });
+  return (await Promise.all(texts)).join('\n');
+}

@@ -2,7 +2,7 @@
 //!
 //! The rule is the same for a server tool and for each pattern of an MCP server.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::findings::Findings;
 use super::values::{CHOICE_BYTES, choice, flag, stated_prose};
@@ -13,9 +13,9 @@ const APPROVAL: ObjectShape = ObjectShape::new(&["When", "AllowEdit", "Message"]
 /// The name under which a client is asked for its user's approval. No tool may have it.
 pub const APPROVE_TOOL: &str = "agent_approve_tool";
 
-/// How a human is asked before a call of a tool runs. A tool that runs unasked has none. Its JSON is the
-/// beginning of what is kept of a call that waits.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+/// How a human is asked before a call of a tool runs. A tool that runs unasked has none. A turn's tool list
+/// stores it as JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Approval {
     /// Whether the human may change the arguments. Default `false`.

@@ -19,6 +19,7 @@ mod names;
 mod secret_template;
 mod tool_parameters;
 mod tools;
+mod turn_tools;
 mod values;
 
 pub use approval::{APPROVE_TOOL, Approval};
@@ -31,3 +32,4 @@ pub use definitions::{
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};
 pub use secret_template::SecretTemplate;
+pub use turn_tools::NamedTool;

@@ -48,11 +48,11 @@ pub(super) fn mcp_tools(
         let name = name_of(key, &tool.name);
         let description = tool.description.as_deref();
         let definition = definition(&name, description, &tool.input_schema, false)?;
-        let (server_key, name, era) =
-            (key.into(), tool.name.as_str().into(), list.era.as_str().into());
-        let mcp = McpTool { server: server_key, tool: name, era };
-        let approval = server.approval(&tool.name);
-        offered.push(OfferedTool::of_server(definition, approval, Some(&mcp))?);
+        let (server_key, tool_name, era) = (key.to_owned(), tool.name.clone(), list.era.clone());
+        let mcp = McpTool { server: server_key, tool: tool_name, era };
+        let approval = server.approval(&tool.name).cloned();
+        let offer = OfferedTool::of_server(definition, approval);
+        offered.push(OfferedTool { mcp: Some(mcp), ..offer });
     }
     let is_changed = || list.changed.iter().any(|(name, _)| name == wanted);
     if wanted != "*" && offered.is_empty() && !is_changed() {

@@ -1,6 +1,6 @@
 //! The body of one model call (interface §4).
 
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::call_parameters::CallParameters;
 use super::tool_list::ToolList;
@@ -30,36 +30,47 @@ pub struct ModelRequest<'a> {
     pub compact_threshold: Option<u32>,
     /// What the operator adds.
     pub parameters: CallParameters<'a>,
+    /// An item that stands in the place of the conversation: a call for a summary sends nothing else.
+    pub own_item: Option<&'a RawValue>,
 }
 
-/// The body of a model call but for its input items, which can be many and long.
+/// The body of a model call but for the conversation's items, which can be many and long. Nothing else is
+/// missing from it: a body is finished where it is composed.
 #[derive(Debug)]
 pub struct ComposedRequest {
-    /// The JSON text before the items.
-    pub head: String,
-    /// The JSON text behind them.
-    pub tail: String,
-    /// What the body has in common with those of other calls ([`ResponsesRequest::template`]).
-    pub template: String,
-    /// What the body is made of.
-    pub trace: OpenTrace,
+    head: String,
+    tail: String,
+    template: String,
+    trace: Vec<Block>,
 }
 
-/// What a body is made of but for its input, of which only the sender knows the length.
-#[derive(Debug)]
-pub struct OpenTrace(Vec<Block>);
+impl ComposedRequest {
+    /// The JSON text before the conversation's items.
+    pub fn head(&self) -> &str {
+        &self.head
+    }
 
-impl OpenTrace {
-    /// The whole trace, with an input of so many items, and so many bytes in all of them.
-    pub fn with_input(self, items: usize, bytes: usize) -> Vec<Block> {
-        let Self(mut trace) = self;
+    /// The JSON text behind the conversation's items.
+    pub fn tail(&self) -> &str {
+        &self.tail
+    }
+
+    /// What the body has in common with those of other calls ([`ResponsesRequest::template`]).
+    pub fn template(&self) -> &str {
+        &self.template
+    }
+
+    /// What the body is made of, with so many of the conversation's items, and so many bytes in all of them.
+    pub fn trace(&self, items: usize, bytes: usize) -> Vec<Block> {
+        let mut trace = self.trace.clone();
         let input = Block::sent("input", format!("conversation: {items} items"), bytes);
         trace.insert(trace.len().min(1), input);
         trace
     }
 }
 
-/// Writes the body of a model call around its input items, which are joined by commas; always as a stream.
+/// Writes the body of a model call around the conversation's items, which are joined by commas; always as a
+/// stream.
 pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fault> {
     let unwritable = |_| Fault::unwritable("The request to the model service");
     let instructions = Some(request.instructions).filter(|text| !text.is_empty());
@@ -118,6 +129,7 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         parameters,
     };
     let template = body.template().map_err(unwritable)?;
-    let (head, tail) = body.one_call().around_input(&template).map_err(unwritable)?;
-    Ok(ComposedRequest { head, tail, template, trace: OpenTrace(trace) })
+    let (mut head, tail) = body.one_call().around_input(&template).map_err(unwritable)?;
+    head.push_str(request.own_item.map_or("", RawValue::get));
+    Ok(ComposedRequest { head, tail, template, trace })
 }

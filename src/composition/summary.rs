@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use serde_json::value::RawValue;
 
+use super::call_parameters::CallParameters;
+use super::model_request::ModelRequest;
 use super::shortened_output::{head_and_tail, text_of};
 use super::user_message::SOLUTION_CONTEXT;
 use crate::contract::Fault;
@@ -43,9 +45,29 @@ follows it was said word for word.
 #[derive(Debug)]
 pub(crate) struct SummaryRequest {
     /// What the model is to do.
-    pub(crate) instructions: String,
+    instructions: String,
     /// The one input item.
-    pub(crate) input: Box<RawValue>,
+    input: Box<RawValue>,
+}
+
+impl SummaryRequest {
+    /// The request to this model. It offers no tools, and nothing of it is stored at the service: no later call
+    /// continues a summary, and none sends its reasoning.
+    pub(crate) fn to_model<'a>(&'a self, model: &'a str) -> ModelRequest<'a> {
+        ModelRequest {
+            model,
+            instructions: &self.instructions,
+            tools: None,
+            tool_choice: None,
+            previous_response_id: None,
+            store: false,
+            wants_reasoning: false,
+            prompt_cache_key: None,
+            compact_threshold: None,
+            parameters: CallParameters::default(),
+            own_item: Some(&self.input),
+        }
+    }
 }
 
 /// Composes the request for a summary of a piece of the record, which may begin with an earlier summary.

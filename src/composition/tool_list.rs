@@ -1,14 +1,12 @@
 //! The tool list of a turn (AGN-011 §4): merged once, frozen until the turn ends.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use super::tool_definition::ToolDefinition;
 use crate::catalog::{APPROVE_TOOL, Approval};
 use crate::contract::{Fault, UserWarning, Warning};
-use crate::json::{Node, first_member};
+use crate::json::first_member;
 
 /// The most tools of a request: the model service takes no more.
 const MOST_TOOLS: usize = 128;
@@ -23,34 +21,26 @@ pub struct OfferedTool {
     /// The model service runs it by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosted: bool,
-    /// How a human is asked before the server runs it: `{AllowEdit, Message?}`.
+    /// How a human is asked before the server runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approval: Option<Box<RawValue>>,
-    /// Of a tool that an MCP server runs: `{Server, Tool, Era}`, a [`McpTool`].
+    pub approval: Option<Approval>,
+    /// Where it is called, if an MCP server runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mcp: Option<Box<RawValue>>,
+    pub mcp: Option<McpTool>,
     /// `{type:"function", name, description?, parameters, strict}`, or a hosted tool as the catalog writes it.
     pub definition: Box<RawValue>,
 }
 
 /// Where a tool of an MCP server is called.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct McpTool<'a> {
+pub struct McpTool {
     /// The server's key in the catalog.
-    pub server: Cow<'a, str>,
+    pub server: String,
     /// The tool's own name.
-    pub tool: Cow<'a, str>,
+    pub tool: String,
     /// The era of the protocol in which the server listed it; empty where it is not known.
-    pub era: Cow<'a, str>,
-}
-
-impl<'a> McpTool<'a> {
-    /// What stands in [`OfferedTool::mcp`].
-    fn read(json: &'a RawValue) -> Option<Self> {
-        let text = |name| Node::root(json.get()).find(name).and_then(|node| node.as_text());
-        Some(Self { server: text("Server")?, tool: text("Tool")?, era: text("Era")? })
-    }
+    pub era: String,
 }
 
 /// What is said of tools that a turn does without.
@@ -95,23 +85,9 @@ impl OfferedTool {
             .ok_or_else(|| Fault::internal("A tool's stored definition is unreadable."))
     }
 
-    /// Where it is called, if an MCP server runs it.
-    pub(crate) fn mcp_tool(&self) -> Option<McpTool<'_>> {
-        McpTool::read(self.mcp.as_deref()?)
-    }
-
     /// A tool that the server runs, and how a human is asked about it.
-    pub(super) fn of_server(
-        definition: ToolDefinition,
-        approval: Option<&Approval>,
-        mcp: Option<&McpTool<'_>>,
-    ) -> Result<Self, Fault> {
-        let approval = approval.map(to_raw_value).transpose();
-        let mcp = mcp.map(to_raw_value).transpose();
-        let (Ok(approval), Ok(mcp)) = (approval, mcp) else {
-            return Err(Fault::unwritable("A tool definition"));
-        };
-        Ok(Self { on_server: true, approval, mcp, ..Self::of_client(definition) })
+    pub(super) fn of_server(definition: ToolDefinition, approval: Option<Approval>) -> Self {
+        Self { on_server: true, approval, ..Self::of_client(definition) }
     }
 
     fn of_client((name, definition): ToolDefinition) -> Self {
@@ -150,12 +126,10 @@ pub(super) fn merge_tools(
     for tool in server {
         let rival = list.iter().find(|known| known.name == tool.name);
         let is_own_name = tool.mcp.is_some() && own.contains(&tool.name);
-        let is_named_twice = rival.is_some_and(|rival| {
-            rival.mcp.as_deref().map(RawValue::get) == tool.mcp.as_deref().map(RawValue::get)
-        });
+        let is_named_twice = rival.is_some_and(|rival| rival.mcp == tool.mcp);
         if rival.is_none() && !is_own_name {
             list.push(tool);
-        } else if let Some(mcp) = tool.mcp_tool().filter(|_| !is_named_twice) {
+        } else if let Some(mcp) = tool.mcp.filter(|_| !is_named_twice) {
             let message = format!(
                 "The tool {}/{} was left out: another tool has the name {}.",
                 mcp.server, mcp.tool, tool.name

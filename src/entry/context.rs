@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::catalog::{Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_hex;
-use crate::mcp::{ListCache, ToolLists};
+use crate::mcp::ListCache;
 use crate::persistence::Session;
 use crate::ports::{Deployment, KeptCatalog, Platform};
 
@@ -23,8 +23,6 @@ pub struct AdmissionContext {
     /// Where links to files begin: `PUBLIC_URL`, else scheme and authority under which the client
     /// reached the deployment; empty for an alarm.
     pub origin: String,
-    /// The tools of the MCP servers that the request's turn names, where it begins one.
-    pub tool_lists: ToolLists,
 }
 
 impl AdmissionContext {
@@ -82,12 +80,7 @@ impl ContextSource {
         let deployment = self.deployment(platform)?;
         // The client chooses the header `Host`, and so the origin of its request.
         let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
-        Ok(AdmissionContext {
-            catalog: self.catalog(platform).await,
-            deployment,
-            origin,
-            tool_lists: ToolLists::new(),
-        })
+        Ok(AdmissionContext { catalog: self.catalog(platform).await, deployment, origin })
     }
 
     /// The deployment's settings; `internal` when a variable is malformed. Variables never change within

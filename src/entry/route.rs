@@ -1,4 +1,7 @@
 //! The endpoints, and how a method and a path select one (interface §1).
+//!
+//! The door and the object both find the route: the door for the object's class and name and for the body,
+//! the object for the endpoint. The client's URL is what crosses between them, in no second spelling.
 
 use std::borrow::Cow;
 
@@ -109,6 +112,35 @@ impl SessionRoute {
             _ => return None,
         })
     }
+
+    /// Whether the response is sent piece by piece.
+    fn is_streamed(&self) -> bool {
+        match self {
+            Self::Stream(_) | Self::Export => true,
+            Self::Session
+            | Self::Erase
+            | Self::Modes
+            | Self::Turns(_)
+            | Self::Turn(_)
+            | Self::Trace(_)
+            | Self::Cancel(_) => false,
+        }
+    }
+
+    /// Whether the response can be a turn's stream of events.
+    fn sends_events(&self) -> bool {
+        match self {
+            Self::Stream(_) => true,
+            Self::Session
+            | Self::Export
+            | Self::Erase
+            | Self::Modes
+            | Self::Turns(_)
+            | Self::Turn(_)
+            | Self::Trace(_)
+            | Self::Cancel(_) => false,
+        }
+    }
 }
 
 /// The methods of a path, separated by `, `, and the endpoint or the fault of its ids or its query.
@@ -158,12 +190,10 @@ impl Route {
         };
         let (allowed, route) = found.ok_or_else(no_such_endpoint)?;
         let permits = |method| allowed.split(", ").any(|permitted| permitted == method);
-        // HEAD gets the head of GET, and the runtime drops the body. A stream is refused, because its
-        // body would have to run to its end.
-        let streams =
-            matches!(route, Ok(Self::Session(_, SessionRoute::Stream(_) | SessionRoute::Export)));
-        let permits_head = permits("GET") && !streams;
-        if !permits(method) && (method != "HEAD" || !permits_head) {
+        // HEAD gets the head of GET, and the runtime drops the body. For a stream HEAD is refused, because
+        // its body would have to run to its end.
+        let permits_head = || permits("GET") && !route.as_ref().is_ok_and(Self::is_streamed);
+        if !permits(method) && (method != "HEAD" || !permits_head()) {
             let message = format!("This endpoint takes {allowed} only.");
             return Err(Fault::new(ErrorCode::MethodNotAllowed, message).with("Allowed", allowed));
         }
@@ -184,6 +214,37 @@ impl Route {
             return Err(Fault::new(ErrorCode::InvalidField, message));
         }
         Ok(Self::Workspace(id.to_owned(), route?))
+    }
+
+    fn is_streamed(&self) -> bool {
+        match self {
+            Self::Session(_, route) => route.is_streamed(),
+            Self::Playground
+            | Self::Health
+            | Self::Errors
+            | Self::OpenApi
+            | Self::Execute
+            | Self::File(_)
+            | Self::Workspace(..) => false,
+        }
+    }
+
+    /// Whether a request asks for progress events, at an endpoint that can send some.
+    ///
+    /// # Errors
+    /// `invalid_field` for a value of `Progress` that is neither `true` nor `false`.
+    pub(super) fn asks_for_progress(&self, target: &str) -> Result<bool, Fault> {
+        let sends_events = match self {
+            Self::Execute => true,
+            Self::Session(_, route) => route.sends_events(),
+            Self::Playground
+            | Self::Health
+            | Self::Errors
+            | Self::OpenApi
+            | Self::File(_)
+            | Self::Workspace(..) => false,
+        };
+        Ok(sends_events && asks_for("Progress", target)?)
     }
 
     /// Whether the request has a JSON body.

@@ -1,6 +1,9 @@
 //! The address of a model service, its key and its headers.
 
-use crate::outbound::address;
+use crate::catalog::AgentContext;
+use crate::contract::Fault;
+use crate::outbound::{SecretHeaders, address};
+use crate::ports::{Deployment, Platform};
 
 /// A model service to call.
 #[derive(Clone, Debug)]
@@ -20,6 +23,31 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// The model service of an agent context: the catalog's, or else the deployment's.
+    ///
+    /// # Errors
+    /// `internal` when a header names a secret that cannot be used.
+    pub fn of<P: Platform>(
+        platform: &P,
+        deployment: &Deployment,
+        agent: &AgentContext,
+    ) -> Result<Self, Fault> {
+        let unusable = |problem| {
+            Fault::internal(format!("A header of the model service cannot be sent: {problem}."))
+        };
+        let SecretHeaders { headers, secrets } = SecretHeaders::expand(platform, &agent.headers)
+            .map_err(unusable)?
+            .with_key(platform, agent.api_key_secret.as_deref());
+        Ok(Self {
+            base_url: agent.base_url.clone().unwrap_or_else(|| deployment.base_url.clone()),
+            idle_timeout_ms: deployment.upstream_idle_timeout_ms,
+            delta_interval_ms: deployment.delta_interval_ms,
+            headers,
+            secrets,
+            query: agent.query.clone(),
+        })
+    }
+
     /// Where requests for responses go.
     pub(super) fn url(&self) -> String {
         address(&self.base_url, &["responses"], &self.query)

@@ -23,7 +23,7 @@ use crate::responses_api::{FunctionCall, ModelOutput, ResponseEnd};
 
 pub use endpoint::Endpoint;
 pub use failure::{CallFailure, Cause};
-pub use reading::Audience;
+pub use reading::CallObserver;
 use reading::Reader;
 pub use refusal::Refusal;
 use refusal::read_refusal;
@@ -36,12 +36,12 @@ pub struct UsableOutput {
     pub cut_off: Option<String>,
 }
 
-/// Makes one call. `audience` gets the text as it grows.
+/// Makes one call. `observer` gets the text as it grows.
 pub async fn call<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
     body: impl RequestBody,
-    audience: &mut dyn Audience,
+    observer: &mut dyn CallObserver,
 ) -> Result<UsableOutput, CallFailure> {
     let reader = Reader {
         platform,
@@ -50,7 +50,7 @@ pub async fn call<P: Platform>(
         reported: RefCell::default(),
     };
     let request_id = Cell::new(None);
-    let exchange = pin!(exchange(&reader, body, &request_id, audience));
+    let exchange = pin!(exchange(&reader, body, &request_id, observer));
     let ending = match select(exchange, pin!(reader.silence())).await {
         Either::Left((end, _)) => end.and_then(usable),
         Either::Right(_) => Err(Cause::Silent { after_ms: endpoint.idle_timeout_ms }),
@@ -97,7 +97,7 @@ async fn exchange<P: Platform>(
     reader: &Reader<'_, P>,
     body: impl RequestBody,
     request_id: &Cell<Option<String>>,
-    audience: &mut dyn Audience,
+    observer: &mut dyn CallObserver,
 ) -> Result<ResponseEnd, Cause> {
     let Reader { platform, endpoint, last_heard, .. } = reader;
     let mut headers = endpoint.headers();
@@ -110,7 +110,7 @@ async fn exchange<P: Platform>(
     if !(200..300).contains(&response.status) {
         return Err(Cause::Refused(Box::new(read_refusal(*platform, response).await)));
     }
-    reader.read_output(response.body, audience).await
+    reader.read_output(response.body, observer).await
 }
 
 /// Accepts a complete output, and text that was cut off. A call in an incomplete output is never

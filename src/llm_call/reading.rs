@@ -38,19 +38,19 @@ const SLICE_BYTES: usize = 512 * 1024;
 /// last read.
 const PAUSE_MS: u64 = 250;
 
-/// Receives the text of a call as it grows.
-pub trait Audience {
+/// Observes a call while its response is read.
+pub trait CallObserver {
     /// Takes the next piece of text, commentary or reasoning.
-    fn hear(&mut self, progress: TextProgress);
+    fn on_text(&mut self, progress: TextProgress);
 
-    /// Takes what the service says about the response itself, whenever that is more than before.
-    fn learn(&mut self, reported: &Reported);
+    /// Takes what the service has reported about the response itself, whenever it is more than before.
+    fn on_report(&mut self, reported: &Reported);
 
-    /// Whether what is learned has to be durable before the response goes on.
-    fn keeps_what_it_learns(&self) -> bool;
+    /// Whether a report has to be durable before the response is read on.
+    fn stores_reports(&self) -> bool;
 
-    /// Becomes ready when somebody waits for the text as it grows.
-    fn poll_listens(&self, context: &mut Context<'_>) -> Poll<()>;
+    /// Becomes ready when a client watches the text as it grows.
+    fn poll_watched(&self, context: &mut Context<'_>) -> Poll<()>;
 }
 
 /// Reads the response of one call.
@@ -68,7 +68,7 @@ impl<P: Platform> Reader<'_, P> {
     pub(super) async fn read_output(
         &self,
         mut body: P::Body,
-        audience: &mut dyn Audience,
+        observer: &mut dyn CallObserver,
     ) -> Result<ResponseEnd, Cause> {
         let mut stream = ResponseStream::new(LIMITS);
         let mut manner = Manner::AfterPauses;
@@ -77,10 +77,9 @@ impl<P: Platform> Reader<'_, P> {
         let mut in_slice = 0;
         while !stream.is_finished() {
             // An id that has to be kept is read as soon as it is there.
-            let hurries =
-                audience.keeps_what_it_learns() && self.reported.borrow().response_id.is_none();
+            let hurries = observer.stores_reports() && self.reported.borrow().response_id.is_none();
             let pauses = !more_is_there && !hurries;
-            let all_is_there = pauses && self.pause(&mut manner, &mut body, audience).await;
+            let all_is_there = pauses && self.pause(&mut manner, &mut body, observer).await;
             let at_least = if all_is_there {
                 CHUNK_BYTES
             } else if stream.is_between_events() {
@@ -95,7 +94,7 @@ impl<P: Platform> Reader<'_, P> {
                 Ok(None) => break,
                 Err(_) => {
                     stream.break_off();
-                    self.learn(&stream, audience).await;
+                    self.report(&stream, observer).await;
                     return Err(Cause::BrokenOff);
                 }
             };
@@ -109,13 +108,13 @@ impl<P: Platform> Reader<'_, P> {
             }
             // What comes with the first text is a new response's beginning and tells nothing of its pace.
             let spoke_before = text_has_begun;
-            let mut hear = |progress| {
+            let mut on_text = |progress| {
                 text_has_begun |=
                     matches!(progress, TextProgress::Text(_) | TextProgress::Replaced(_));
-                audience.hear(progress);
+                observer.on_text(progress);
             };
-            let pushed = stream.push(&chunk, &mut hear);
-            self.learn(&stream, audience).await;
+            let pushed = stream.push(&chunk, &mut on_text);
+            self.report(&stream, observer).await;
             pushed.map_err(Cause::Unreadable)?;
             if manner != Manner::AfterPauses {
                 let waited = now.saturating_sub(asked_at);
@@ -128,22 +127,22 @@ impl<P: Platform> Reader<'_, P> {
         }
         body.finish();
         let finished = stream.finish();
-        self.learn(&stream, audience).await;
+        self.report(&stream, observer).await;
         let (progress, end) = finished.map_err(Cause::Unreadable)?;
         if end.output().is_some() && progress != TextProgress::Nothing {
-            audience.hear(progress);
+            observer.on_text(progress);
         }
         Ok(end)
     }
 
     /// Passes on what the service has said about the response since the last time.
-    async fn learn(&self, stream: &ResponseStream, audience: &mut dyn Audience) {
+    async fn report(&self, stream: &ResponseStream, observer: &mut dyn CallObserver) {
         if *stream.reported() == *self.reported.borrow() {
             return;
         }
         self.reported.replace(stream.reported().clone());
-        audience.learn(stream.reported());
-        if audience.keeps_what_it_learns() {
+        observer.on_report(stream.reported());
+        if observer.stores_reports() {
             self.platform.durable().await;
         }
     }
@@ -166,7 +165,7 @@ impl<P: Platform> Reader<'_, P> {
         &self,
         manner: &mut Manner,
         body: &mut P::Body,
-        audience: &dyn Audience,
+        observer: &dyn CallObserver,
     ) -> bool {
         // The silence counts from the last read.
         let longest = self.endpoint.idle_timeout_ms / 2;
@@ -179,12 +178,12 @@ impl<P: Platform> Reader<'_, P> {
             }
         };
         body.gather();
-        let listens = poll_fn(|context| match *manner {
-            Manner::AfterPauses => audience.poll_listens(context),
+        let watched = poll_fn(|context| match *manner {
+            Manner::AfterPauses => observer.poll_watched(context),
             Manner::AsItComes | Manner::Joined { .. } => Poll::Pending,
         });
         let patience = pin!(self.platform.sleep(pause));
-        match select(listens, select(pin!(body.gathered()), patience)).await {
+        match select(watched, select(pin!(body.gathered()), patience)).await {
             Either::Left(_) => {
                 *manner = Manner::AsItComes;
                 false

@@ -11,5 +11,5 @@ pub use client::{
     Connection, Era, ListedTool, Listing, McpFailure, ToolAnswer, ToolRef, call_tool, list_tools,
 };
 pub use lists::{
-    ListCache, McpListsHost, Reach, ServerTools, StoredList, ToolListReply, ToolLists,
+    ListCache, McpListsHost, Reach, ServerTools, StoredList, ToolListReply, ToolLists, pin_of,
 };

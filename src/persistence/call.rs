@@ -2,7 +2,6 @@
 //! (interface §12).
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::contract::ToolResult;
 use crate::contract::closed_list;
@@ -59,7 +58,7 @@ closed_list! {
 /// The question whether a call may run, as it was put when the model made the call, and its answer.
 /// Its JSON is that of the column and of the export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", try_from = "Map<String, Value>")]
+#[serde(rename_all = "PascalCase")]
 pub struct CallApproval {
     /// The human may change the arguments.
     pub allow_edit: bool,
@@ -78,24 +77,6 @@ pub struct CallApproval {
     /// The human's arguments in place of the model's: JSON text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments_json: Option<String>,
-}
-
-impl TryFrom<Map<String, Value>> for CallApproval {
-    type Error = &'static str;
-
-    fn try_from(stored: Map<String, Value>) -> Result<Self, Self::Error> {
-        let text = |name| stored.get(name).and_then(Value::as_str).map(str::to_owned);
-        let allow_edit = stored.get("AllowEdit").and_then(Value::as_bool);
-        let decision = text("Decision").map(|name| Decision::parse(&name).ok_or("no decision"));
-        Ok(Self {
-            allow_edit: allow_edit.ok_or("AllowEdit is missing")?,
-            message: text("Message"),
-            decision: decision.transpose()?,
-            decided_by: text("DecidedBy"),
-            waited_ms: stored.get("WaitedMs").and_then(Value::as_u64),
-            arguments_json: text("ArgumentsJson"),
-        })
-    }
 }
 
 /// The id of the question about a call.

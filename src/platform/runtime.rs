@@ -18,8 +18,8 @@ use super::promise::settled;
 use super::variables::variable;
 use crate::contract::Fault;
 use crate::ports::{
-    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectClass, ObjectIdentity,
-    ObjectQuestion, ObjectRequest, Platform, RequestBody, storage_failed,
+    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectQuestion, ObjectRequest,
+    Platform, RequestBody, storage_failed,
 };
 
 pub(super) struct Runtime {

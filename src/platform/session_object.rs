@@ -20,7 +20,7 @@ use crate::ports::ObjectClass;
 /// The Durable Object of one session.
 #[durable_object(alarm)]
 pub struct SessionObject {
-    host: Rc<SessionHost<Runtime, ObjectStorage>>,
+    host: SessionHost<Runtime, ObjectStorage>,
 }
 
 impl DurableObject for SessionObject {

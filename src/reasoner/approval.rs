@@ -7,13 +7,12 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::running_turn::{Reasoner, RunningTurn};
+use super::running_turn::{Reasoner, RunningTurn, tools_of};
 use super::settlement::no_result;
-use super::turn_loop::tools_of;
-use crate::catalog::APPROVE_TOOL;
+use crate::catalog::{APPROVE_TOOL, Approval};
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};
-use crate::json::{for_each_member, from_str, is_ambiguous, violation};
+use crate::json::{for_each_member, is_ambiguous, violation};
 use crate::persistence::{Call, CallApproval, Decision, RunsOn, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::responses_api::FunctionCall;
@@ -65,9 +64,16 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 }
 
 /// The question that a call has to wait for, as its tool was frozen.
-pub(super) fn question(asked: &RawValue) -> Result<CallApproval, Fault> {
-    let read = from_str(asked.get());
-    read.map_err(|_| Fault::internal("The turn's tool list is unreadable."))
+pub(super) fn question(approval: &Approval) -> CallApproval {
+    let Approval { allow_edit, message } = approval;
+    CallApproval {
+        allow_edit: *allow_edit,
+        message: message.clone(),
+        decision: None,
+        decided_by: None,
+        waited_ms: None,
+        arguments_json: None,
+    }
 }
 
 /// Whether the model makes a call again: the same tool, and equal arguments as JSON.

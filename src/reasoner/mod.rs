@@ -5,12 +5,11 @@
 //! durable step. Outside effects since that step happen again: a model call is repeated, and a server
 //! tool whose result was not stored yet runs again, with the same `ToolCallId`.
 //!
-//! Architecture Invariant: only this layer calls the layers before it, repeats a call, or applies a
-//! mode change.
+//! Architecture Invariant: only this layer composes requests, calls the model, runs server tools, repeats a
+//! call or changes a session's mode.
 
 mod approval;
 mod compaction;
-mod erasure;
 mod model_call;
 mod model_step;
 mod pictures;
@@ -25,11 +24,11 @@ mod turn_beginning;
 mod turn_ending;
 mod turn_loop;
 
-pub(crate) use approval::Answering;
-pub(crate) use erasure::delete_responses;
 pub use model_call::{Form, SentEntries};
-pub(crate) use running_turn::Connections;
 pub use running_turn::Reasoner;
+pub(crate) use running_turn::{Connections, StartedTurn};
 pub(crate) use settlement::{abort, turn_aborted};
-pub(crate) use tool_results::{conflict, match_results, not_awaiting, pending_calls};
-pub(crate) use turn_beginning::{NewUserTurn, begin_continuation, prepare_turn, resume_turn};
+pub(crate) use tool_results::{conflict, not_awaiting, pending_calls};
+pub(crate) use turn_beginning::{
+    NewContinuation, NewUserTurn, begin_turn, continue_turn, resume_turn,
+};

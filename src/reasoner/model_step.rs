@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::approval::{is_the_same, question};
-use super::model_call::{Asked, Exchange, Input, Transcript};
+use super::model_call::{Exchange, Input, Transcript};
 use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::no_result;
 use super::sources::sources;
@@ -36,7 +36,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         self.step(running, Progress::ModelCall { iteration });
         let input = Input::owed(&self.store, running)?;
         let input = self.within_threshold(running, input).await?;
-        let exchange = self.exchange(running, Asked::Output(&input)).await?;
+        let exchange = self.call_for_output(running, &input).await?;
         let exchange = self.remedied(running, input, exchange).await?;
         let Exchange { transcript, ending, welcomed, .. } = exchange;
         match ending {
@@ -133,7 +133,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let model_call = running.turn.progress.model_calls;
         let calls = output.calls.iter().zip(0..).map(|(made, position): (&FunctionCall, u32)| {
             let tool = running.tools.get(&made.name);
-            let asked = tool.and_then(|tool| tool.approval.as_deref());
+            let asked = tool.and_then(|tool| tool.approval.as_ref());
             let (runs_on, why) = match tool {
                 None => (RunsOn::Nobody, Some(NoResult::UnknownTool(&made.name))),
                 Some(tool) if tool.on_server && asked.is_none() => (RunsOn::Server, None),
@@ -146,7 +146,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 Some(tool) if tool.on_server => (RunsOn::Server, None),
                 Some(_) => (RunsOn::Client, None),
             };
-            let approval = asked.filter(|_| why.is_none()).map(question).transpose()?;
+            let approval = asked.filter(|_| why.is_none()).map(question);
             let numbered = format!("{}.{model_call}.{position}", made.call_id);
             let mut call = Call {
                 model_call,
@@ -161,9 +161,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             };
             taken.extend(call.ids());
             call.result = why.map(|why| no_result(&call.tool_call_id, why));
-            Ok(call)
+            call
         });
-        calls.collect()
+        Ok(calls.collect())
     }
 
     /// The final text, behind the welcome message of a mode that was entered in this turn, and before the

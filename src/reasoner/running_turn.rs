@@ -8,6 +8,7 @@ use super::run_report::RunReport;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::ToolList;
 use crate::contract::{Fault, Progress};
+use crate::json::from_str;
 use crate::live_text::LiveText;
 use crate::mcp::Connection;
 use crate::persistence::{Session, SessionStore, Turn};
@@ -30,6 +31,14 @@ pub struct Reasoner<P, D> {
     pub(super) under_way: RefCell<Option<Transcript>>,
     /// The number of the newest model call, which may not be recorded yet.
     pub(super) newest_call: Cell<u64>,
+}
+
+/// A turn that is stored as `running`, and that nobody runs yet.
+#[derive(Debug)]
+pub(crate) struct StartedTurn {
+    pub(crate) turn: Turn,
+    /// As it was just composed; `None` for a turn that goes on.
+    pub(super) tools: Option<ToolList>,
 }
 
 /// A running turn: its rows as the last durable step left them, and its surroundings.
@@ -90,4 +99,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) fn since(&self, earlier: u64) -> u64 {
         self.platform.now_ms().saturating_sub(earlier)
     }
+}
+
+/// The tools that a turn offers.
+pub(super) fn tools_of<D: Database>(
+    store: &SessionStore<D>,
+    turn: &Turn,
+) -> Result<ToolList, Fault> {
+    from_str(&store.text(&turn.tools)?)
+        .map_err(|_| Fault::internal("The turn's tool list is unreadable."))
 }

@@ -21,7 +21,7 @@ pub(crate) fn pending_calls<D: Database>(
 
 /// Takes each result in its call and returns those calls. The results must match the pending calls in
 /// count, ids and order (AGN-033 §3.3), and each decision must be one.
-pub(crate) fn match_results(
+pub(super) fn match_results(
     calls: &mut [Call],
     results: &[ToolResult],
     answering: &Answering<'_>,

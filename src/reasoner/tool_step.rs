@@ -85,7 +85,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<ToolRun, Fault> {
         let (platform, catalog) = (self.platform.as_ref(), &self.catalog);
         let offered = running.tools.get(invocation.name);
-        let Some((offered, mcp)) = offered.and_then(|tool| Some((tool, tool.mcp_tool()?))) else {
+        let Some((offered, mcp)) = offered.and_then(|tool| Some((tool, tool.mcp.as_ref()?))) else {
             return server_tools::run(platform, catalog, links, given, invocation, None).await;
         };
         let server = catalog.mcp_server(&mcp.server);

@@ -3,19 +3,23 @@
 //!
 //! Admission has judged the submission before. Each function is one durable step without an await, so
 //! that the second of two equal submissions always finds what the first one stored. A function that
-//! fails has written nothing; it fails with `internal` when the storage does.
+//! fails has written nothing; it fails with `internal` when the storage does. What has to be set before the
+//! step, such as the alarm, is passed in as `before_writing`.
 
 use serde::Serialize;
 
+use super::approval::Answering;
 use super::retrieval_step::owed_retrieval;
+use super::running_turn::StartedTurn;
 use super::settlement::{outputs_of, settle_open_calls};
+use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{ComposedTurn, GivenUp, TurnMaterial, compose_turn};
-use crate::contract::{Fault, UserTurn, UserWarning};
+use crate::contract::{Fault, ToolResult, UserTurn, UserWarning};
 use crate::encoding::sha256_hex;
 use crate::mcp::ToolLists;
 use crate::persistence::{
-    Call, EntryKind, NewMode, NewTurn, Session, SessionStore, Turn, TurnProgress,
+    Call, EntryKind, NewMode, NewTurn, OpenCalls, Session, SessionStore, Turn, TurnProgress,
 };
 use crate::ports::Database;
 
@@ -24,9 +28,10 @@ use crate::ports::Database;
 /// mode's welcome and with the commentary.
 const SEGMENTS_OF_AN_ATTEMPT: u32 = 4;
 
-/// A new user turn, and what it is composed from besides the session.
+/// A new user turn, and what it is composed from.
 #[derive(Debug)]
 pub(crate) struct NewUserTurn<'a> {
+    pub(crate) session: Session,
     pub(crate) request: &'a UserTurn,
     pub(crate) fingerprint: &'a str,
     pub(crate) ordinal: u64,
@@ -39,27 +44,32 @@ pub(crate) struct NewUserTurn<'a> {
     pub(crate) now_ms: u64,
 }
 
-/// A new turn that is composed, and not stored yet.
+/// The tool results that a client sends for a paused turn.
 #[derive(Debug)]
-pub(crate) struct PreparedTurn<'a> {
-    session: Session,
-    new: NewUserTurn<'a>,
-    composed: ComposedTurn,
-    /// The default mode, in place of one that the catalog no longer has.
-    new_mode: Option<NewMode>,
+pub(crate) struct NewContinuation<'a> {
+    pub(crate) session: Session,
+    pub(crate) turn: Turn,
+    /// The calls that the turn waits for.
+    pub(crate) open: OpenCalls,
+    pub(crate) results: &'a [ToolResult],
+    pub(crate) fingerprint: &'a str,
+    /// The `Id` of the client's key.
+    pub(crate) key_id: Option<&'a str>,
+    pub(crate) now_ms: u64,
 }
 
-/// Composes a new turn. `faults` are those that admission found: the client gets them together with
-/// the fault of a tool choice that the turn does not offer.
-pub(crate) fn prepare_turn<'a, D: Database>(
+/// Composes a new turn and stores it as `running`; `before_writing` comes between the two. `faults` are those
+/// that admission found: the client gets them together with the fault of a tool choice that the turn does not
+/// offer.
+pub(crate) fn begin_turn<D: Database>(
     store: &SessionStore<D>,
-    session: Session,
-    new: NewUserTurn<'a>,
+    new: NewUserTurn<'_>,
     mut faults: Vec<Fault>,
-) -> Result<PreparedTurn<'a>, Vec<Fault>> {
-    let known_mode = new.catalog.mode(&session.mode);
-    let mode = known_mode.unwrap_or_else(|| new.catalog.default_mode());
-    let new_mode = known_mode.is_none().then(|| NewMode {
+    before_writing: impl FnOnce() -> Result<(), Fault>,
+) -> Result<StartedTurn, Vec<Fault>> {
+    let session = &new.session;
+    let mode = new.catalog.turn_mode(Some(&session.mode), new.conversation);
+    let new_mode = (mode.key != session.mode).then(|| NewMode {
         key: mode.key.clone(),
         reason: format!("The catalog no longer has the mode {}.", session.mode),
         branch: false,
@@ -68,7 +78,7 @@ pub(crate) fn prepare_turn<'a, D: Database>(
         Some(latched) if new.request.tools.is_none() => Some(store.text(latched)?),
         _ => None,
     };
-    let solution_context = unshown_solution_context(store, &session, new.request)?;
+    let solution_context = unshown_solution_context(store, session, new.request)?;
     let material = TurnMaterial {
         catalog: new.catalog,
         conversation: new.conversation,
@@ -84,107 +94,115 @@ pub(crate) fn prepare_turn<'a, D: Database>(
         composed.messages.user_warnings.push(warning.to_string());
     }
     faults.extend(composed.unoffered_choice.take());
-    match faults.is_empty() {
-        true => Ok(PreparedTurn { session, new, composed, new_mode }),
-        false => Err(faults),
+    if !faults.is_empty() {
+        return Err(faults);
     }
+    before_writing()?;
+    Ok(store_turn(store, new, composed, new_mode)?)
 }
 
-impl PreparedTurn<'_> {
-    /// Latches what the request brought, closes the calls of the turn before, and stores the turn as
-    /// `running`.
-    pub(crate) fn begin<D: Database>(self, store: &SessionStore<D>) -> Result<Turn, Fault> {
-        let Self { mut session, new, composed, new_mode } = self;
-        let messages = composed.messages;
-        let agent = new.catalog.agent_context(&session.agent_context);
-        let retrieval = owed_retrieval(agent, new.request, messages.chunks_end);
-        store.step(|| {
-            if let Some(received) = &composed.received_tools {
-                session.client_tools = Some(store.keep_text(received)?);
-            }
-            if let Some(text) = &new.request.solution_context_text {
-                session.solution_context = match text.as_str() {
-                    "" => None,
-                    text => Some(store.keep_text(text)?),
-                };
-            }
-            session.solution_context_sent.clone_from(&session.solution_context);
-            settle_open_calls(store, &mut session, GivenUp::Ended)?;
-            if let Some(new_mode) = new_mode {
-                store.change_mode(&mut session, new.ordinal, new_mode, new.now_ms)?;
-            }
-            let mut entries = Vec::with_capacity(2);
-            if let Some(system) = messages.system {
-                entries.push((EntryKind::System, array_of(Box::<str>::from(system).into())));
-            }
-            entries.push((EntryKind::User, array_of(messages.user)));
-            store.begin_turn(
-                &mut session,
-                NewTurn {
-                    ordinal: new.ordinal,
-                    turn_id: &new.request.turn_id,
-                    fingerprint: new.fingerprint,
-                    tools: &to_json(&composed.tools)?,
-                    entries: &entries,
-                    composition: &to_json(&messages.trace)?,
-                    progress: TurnProgress {
-                        streaming: new.request.streaming,
-                        tool_choice: new.request.tool_choice_name.clone(),
-                        user_warnings: messages.user_warnings,
-                        warnings: composed.warnings,
-                        origin: new.origin.to_owned(),
-                        retrieval,
-                        ..TurnProgress::default()
-                    },
-                    now_ms: new.now_ms,
-                },
-            )
-        })
-    }
-}
-
-/// Stores a continuation, and hands the outputs back when every one of `calls` has its result.
-/// `with_results` are those whose results the client sent.
-pub(crate) fn begin_continuation<D: Database>(
+/// Latches what the request brought, closes the calls of the turn before, and stores the turn.
+fn store_turn<D: Database>(
     store: &SessionStore<D>,
-    session: &mut Session,
-    turn: &mut Turn,
-    fingerprint: &str,
-    calls: &[Call],
-    with_results: &[Call],
-    now: u64,
-) -> Result<(), Fault> {
+    new: NewUserTurn<'_>,
+    composed: ComposedTurn,
+    new_mode: Option<NewMode>,
+) -> Result<StartedTurn, Fault> {
+    let mut session = new.session;
+    let messages = composed.messages;
+    let agent = new.catalog.agent_context(&session.agent_context);
+    let retrieval = owed_retrieval(agent, new.request, messages.chunks_end);
+    let turn = store.step(|| {
+        if let Some(received) = &composed.received_tools {
+            session.client_tools = Some(store.keep_text(received)?);
+        }
+        if let Some(text) = &new.request.solution_context_text {
+            session.solution_context = match text.as_str() {
+                "" => None,
+                text => Some(store.keep_text(text)?),
+            };
+        }
+        session.solution_context_sent.clone_from(&session.solution_context);
+        settle_open_calls(store, &mut session, GivenUp::Ended)?;
+        if let Some(new_mode) = new_mode {
+            store.change_mode(&mut session, new.ordinal, new_mode, new.now_ms)?;
+        }
+        let mut entries = Vec::with_capacity(2);
+        if let Some(system) = messages.system {
+            entries.push((EntryKind::System, array_of(Box::<str>::from(system).into())));
+        }
+        entries.push((EntryKind::User, array_of(messages.user)));
+        store.begin_turn(
+            &mut session,
+            NewTurn {
+                ordinal: new.ordinal,
+                turn_id: &new.request.turn_id,
+                fingerprint: new.fingerprint,
+                tools: &to_json(&composed.tools)?,
+                entries: &entries,
+                composition: &to_json(&messages.trace)?,
+                progress: TurnProgress {
+                    streaming: new.request.streaming,
+                    tool_choice: new.request.tool_choice_name.clone(),
+                    user_warnings: messages.user_warnings,
+                    warnings: composed.warnings,
+                    origin: new.origin.to_owned(),
+                    retrieval,
+                    ..TurnProgress::default()
+                },
+                now_ms: new.now_ms,
+            },
+        )
+    })?;
+    Ok(StartedTurn { turn, tools: Some(composed.tools) })
+}
+
+/// Takes a client's tool results and stores them; `before_writing` comes between the two. When every call has
+/// its result, the outputs join the conversation. Returns the calls that the client has answered, too.
+pub(crate) fn continue_turn<D: Database>(
+    store: &SessionStore<D>,
+    new: NewContinuation<'_>,
+    before_writing: impl FnOnce() -> Result<(), Fault>,
+) -> Result<(StartedTurn, Vec<Call>), Vec<Fault>> {
+    let NewContinuation { mut session, mut turn, open, now_ms, .. } = new;
+    let mut calls = store.calls(open)?;
+    let answering = Answering::new(store, &turn, &calls, new.key_id, now_ms)?;
+    let answered = match_results(&mut calls, new.results, &answering)?;
+    before_writing()?;
     store.step(|| {
-        store.begin_continuation(session, turn, fingerprint, with_results, now)?;
+        store.begin_continuation(&mut session, &mut turn, new.fingerprint, &answered, now_ms)?;
         match session.open_calls {
             Some(open) if calls.iter().all(|call| call.result.is_some()) => {
-                store.hand_back(session, open, &outputs_of(calls)?)
+                store.hand_back(&mut session, open, &outputs_of(&calls)?)
             }
             _ => Ok(()),
         }
-    })
+    })?;
+    Ok((StartedTurn { turn, tools: None }, answered))
 }
 
 /// Continues a turn from its last durable step. If a later turn's call has already sent this turn's
 /// message to the model service, the message is added to the conversation again.
 pub(crate) fn resume_turn<D: Database>(
     store: &SessionStore<D>,
-    session: &mut Session,
-    turn: &mut Turn,
-    now: u64,
-) -> Result<(), Fault> {
+    mut session: Session,
+    mut turn: Turn,
+    now_ms: u64,
+) -> Result<StartedTurn, Fault> {
     store.step(|| {
         let own_calls = session.open_calls_of(turn.ordinal).is_some();
         if !own_calls {
-            settle_open_calls(store, session, GivenUp::Overtaken)?;
+            settle_open_calls(store, &mut session, GivenUp::Overtaken)?;
         }
         let owed = store.entries_after(session.acknowledged)?;
         let owes_its_own =
             owed.iter().any(|entry| entry.turn == turn.ordinal && entry.kind != EntryKind::System);
         let said_again =
             if own_calls || owes_its_own { None } else { store.said_by(turn.ordinal)? };
-        store.take_up(session, turn, SEGMENTS_OF_AN_ATTEMPT, said_again.as_deref(), now)
-    })
+        let said_again = said_again.as_deref();
+        store.take_up(&mut session, &mut turn, SEGMENTS_OF_AN_ATTEMPT, said_again, now_ms)
+    })?;
+    Ok(StartedTurn { turn, tools: None })
 }
 
 /// The solution context that the turn shows: the request's, else the session's; none when it is the

@@ -5,25 +5,25 @@ use std::pin::pin;
 
 use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
-use super::running_turn::{Reasoner, RunningTurn};
-use crate::composition::{ToolList, prompt_cache_key};
+use super::running_turn::{Reasoner, RunningTurn, StartedTurn, tools_of};
+use crate::composition::prompt_cache_key;
 use crate::contract::{ErrorCode, Fault};
-use crate::json::from_str;
 use crate::live_text::{LiveText, Outcome};
-use crate::persistence::{SessionStore, StoredOutcome, Turn};
+use crate::persistence::StoredOutcome;
 use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// Runs a turn that is stored as `running` until it ends or waits for its client, and stores the
+    /// Runs a turn until it ends or waits for its client, and stores the
     /// outcome. `live_text` receives the text while it arrives.
     pub(crate) async fn run(
         &self,
-        ordinal: u64,
+        started: StartedTurn,
         live_text: &LiveText,
         cancellation: AbortRegistration,
     ) -> Outcome {
+        let ordinal = started.turn.ordinal;
         let stored = self
-            .run_in_time(ordinal, live_text, cancellation)
+            .run_in_time(started, live_text, cancellation)
             .await
             .unwrap_or_else(|fault| self.fail(ordinal, fault, live_text));
         let timings = self.report.borrow().timings;
@@ -32,14 +32,14 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
     async fn run_in_time(
         &self,
-        ordinal: u64,
+        started: StartedTurn,
         live_text: &LiveText,
         cancellation: AbortRegistration,
     ) -> Result<StoredOutcome, Fault> {
         // Dropping the loop at an await aborts what it waits for, and never cuts a durable step.
         // A cancelled turn is not polled again, so it sends no further request.
         let timed_out = pin!(self.platform.sleep(self.deployment.turn_timeout_ms));
-        let advancing = pin!(self.advance(ordinal, live_text));
+        let advancing = pin!(self.advance(started, live_text));
         match Abortable::new(select(timed_out, advancing), cancellation).await {
             Err(Aborted) => Err(Fault::new(ErrorCode::TurnAborted, "The turn was cancelled.")),
             Ok(Either::Left(_)) => Err(Fault::new(
@@ -50,8 +50,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
     }
 
-    async fn advance(&self, ordinal: u64, live_text: &LiveText) -> Result<StoredOutcome, Fault> {
-        let mut running = self.load(ordinal, live_text)?;
+    async fn advance(
+        &self,
+        started: StartedTurn,
+        live_text: &LiveText,
+    ) -> Result<StoredOutcome, Fault> {
+        let mut running = self.load(started, live_text)?;
         if let Some(owed) = running.turn.progress.retrieval.take() {
             self.retrieve(&mut running, &owed).await?;
         }
@@ -66,10 +70,14 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
     }
 
-    fn load<'a>(&'a self, ordinal: u64, live_text: &'a LiveText) -> Result<RunningTurn<'a>, Fault> {
+    fn load<'a>(
+        &'a self,
+        started: StartedTurn,
+        live_text: &'a LiveText,
+    ) -> Result<RunningTurn<'a>, Fault> {
         let session = self.stored_session()?;
-        let turn = self.store.turn_at(ordinal)?;
-        let tools = tools_of(&self.store, &turn)?;
+        let turn = self.store.turn_at(started.turn.ordinal)?;
+        let tools = started.tools.map_or_else(|| tools_of(&self.store, &turn), Ok)?;
         let (agent, conversation) = (&session.agent_context, &session.conversation_context);
         // Admission and recovery let no turn run without its contexts.
         let gone = || Fault::internal("The turn's contexts are not in its catalog.");
@@ -92,13 +100,4 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             prompt_cache_key,
         })
     }
-}
-
-/// The tools that a turn offers.
-pub(super) fn tools_of<D: Database>(
-    store: &SessionStore<D>,
-    turn: &Turn,
-) -> Result<ToolList, Fault> {
-    from_str(&store.text(&turn.tools)?)
-        .map_err(|_| Fault::internal("The turn's tool list is unreadable."))
 }

@@ -35,12 +35,26 @@ fn only_composition_writes_what_the_model_sees() {
 }
 
 #[test]
+fn a_body_is_finished_where_it_is_composed() {
+    // The texts of a composed request have no writer outside of the file that composes it.
+    let composing = "composition/model_request.rs";
+    let written = std::fs::read_to_string(format!("src/{composing}")).unwrap();
+    let (_, fields) = written.split_once("pub struct ComposedRequest {").unwrap();
+    let (fields, _) = fields.split_once('}').unwrap();
+    assert!(fields.contains("head:") && !fields.contains("pub "), "{fields}");
+    assert!(!written.contains("&mut ComposedRequest") && !written.contains("&mut self"));
+    assert_only(&[composing], |file| file.code.text.contains("ComposedRequest {"));
+}
+
+#[test]
 fn only_the_reasoner_names_composition_the_model_call_and_the_tools() {
+    // Entry has the model service delete what it stored for an erased session.
+    let deletion = ["Deletion", "Endpoint", "delete_response"];
     assert_only(&[], |file| {
-        file.folder() != "reasoner"
-            && ["composition", "llm_call", "server_tools"]
-                .iter()
-                .any(|step| file.names().contains(*step))
+        let may = |item: &str| file.folder() == "entry" && deletion.contains(&item);
+        !["reasoner", "llm_call"].contains(&file.folder())
+            && (["composition", "server_tools"].iter().any(|step| file.names().contains(*step))
+                || file.items_of("llm_call").iter().any(|item| !may(item)))
     });
 }
 

@@ -7,6 +7,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 type Work = Pin<Box<dyn Future<Output = ()>>>;
 
@@ -20,6 +22,8 @@ pub struct Executor {
     numbers: Cell<u64>,
     /// When set, ready tasks run in random order; otherwise first in, first out.
     shuffle: RefCell<Option<Random>>,
+    /// A wait takes its time.
+    waits: Cell<bool>,
 }
 
 /// Pseudo-random numbers that a seed makes repeatable (SplitMix64).
@@ -50,6 +54,18 @@ impl Executor {
 
     pub fn set_now_ms(&self, now: u64) {
         self.now_ms.set(now);
+    }
+
+    /// Has the clock begin with the real time, and each wait take as long as it says, for a program that asks real
+    /// services.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the bed runs natively, where the clock does not panic"
+    )]
+    pub fn keep_real_time(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        self.now_ms.set(now.as_millis() as u64);
+        self.waits.set(true);
     }
 
     /// Makes ready tasks run in an order that the seed determines, from now on.
@@ -121,7 +137,11 @@ impl Executor {
         let Some(((due, _), waker)) = self.timers.borrow_mut().pop_first() else {
             return false;
         };
-        self.now_ms.set(due.max(self.now_ms.get()));
+        let now = self.now_ms.get();
+        if self.waits.get() {
+            thread::sleep(Duration::from_millis(due.saturating_sub(now)));
+        }
+        self.now_ms.set(due.max(now));
         waker.wake();
         true
     }

@@ -13,7 +13,6 @@ use aptix_edge::ports::{
 };
 
 use super::instance::Instance;
-use super::mcp_lists::McpListsObject;
 use super::reply::{Connection, Reply};
 use super::response_body::{OpenCall, TestBody};
 use super::scripted_service::{HttpReply, Piece};

@@ -427,5 +427,5 @@ fn begin_life(
     let instance = Instance::new(number, crash, Rc::clone(&world.executor));
     let platform = TestPlatform::of_session(Rc::clone(world), Rc::clone(&instance));
     let database = SqliteDatabase::new(Rc::clone(disk), Rc::clone(&instance));
-    (instance, Host::new(Rc::new(platform), database))
+    (instance, Rc::new(Host::new(Rc::new(platform), database)))
 }

@@ -144,7 +144,7 @@ impl World {
     }
 
     /// The object `name` that keeps the tools of a server.
-    pub(crate) fn lists(self: &Rc<Self>, name: &str) -> Rc<McpListsObject> {
+    pub(super) fn lists(self: &Rc<Self>, name: &str) -> Rc<McpListsObject> {
         let mut lists = self.mcp_lists.borrow_mut();
         let new = || Rc::new(McpListsObject::new(self, name));
         Rc::clone(lists.entry(name.to_owned()).or_insert_with(new))

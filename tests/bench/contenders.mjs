@@ -1,7 +1,8 @@
 // The contenders of the comparison: their names, and the modules of their Workers.
 //
-// aptix-edge is taken from `build/`, or from the directory that the variable BUILD_DIR names. AGAINST names a second
-// build, which is compared in the same run with alternating rounds; this is how a change is measured.
+// aptix-edge is taken from `build/`, or from the directory that the variable BUILD_DIR names. AGAINST names another
+// build, or several with commas between them, which are compared in the same run with alternating rounds; this is how a
+// change is measured.
 // CONTENDERS=aptix-edge,plain measures those beside the floor and no others.
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,6 +11,7 @@ import { build } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
+const AGAINST = (process.env.AGAINST ?? '').split(',').filter((folder) => folder !== '');
 const ASKED = process.env.CONTENDERS?.split(',');
 
 /**
@@ -23,7 +25,10 @@ const ALL = [
   { name: 'plain', modules: () => written('plain.mjs') },
   { name: 'agents', thorough: true, modules: () => (agents ??= bundled('agents.mjs')), flags: ['nodejs_compat'] },
   { name: 'aptix-edge', modules: () => built(BUILD_DIR) },
-  ...(process.env.AGAINST ? [{ name: 'against', modules: () => built(path.resolve(process.env.AGAINST)) }] : []),
+  ...AGAINST.map((folder, index) => ({
+    name: index === 0 ? 'against' : `against-${index + 1}`,
+    modules: () => built(path.resolve(folder)),
+  })),
 ];
 
 /** The contenders of this run. The floor comes first: every figure is a ratio to it. */

@@ -1,4 +1,4 @@
-// What a request costs at its limits: processor time and memory of each kind, as the rows of the README's table. `make
+// What a request costs at its limits: processor time and memory of each kind, as the rows of the table in docs/performance.md. `make
 // bench-limits` runs it; KINDS=scope,bodies measures those alone.
 //
 // Each kind runs in a workerd of its own, on what another one has prepared for it, after a small turn has warmed it up. Processor time

@@ -44,10 +44,16 @@ export class Playground {
     return playground;
   }
 
-  /** Opens the page, `address` being what follows its path; `page.shot(name)` takes a picture of it. */
-  async page({ viewport = DESKTOP, colorScheme = 'light', address = '', expected = [] } = {}) {
+  /**
+   * Opens the page, `address` being what follows its path; `page.shot(name)` takes a picture of it. `kept` is what the
+   * browser has in its storage when it comes.
+   */
+  async page({ viewport = DESKTOP, colorScheme = 'light', address = '', expected = [], kept = {} } = {}) {
     const context = await this.#browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     context.setDefaultTimeout(PATIENCE_MS);
+    await context.addInitScript((entries) => {
+      for (const [name, value] of Object.entries(entries)) if (localStorage.getItem(name) === null) localStorage.setItem(name, value);
+    }, kept);
     const page = await context.newPage();
     page.faults = [];
     const take = (fault) => expected.some((known) => known.test(fault)) || page.faults.push(fault);

@@ -19,7 +19,8 @@ const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfD
 
 test('the page is less than 200 KB gzipped, and its types hold', () => {
   assert.ok(existsSync(path.join(PAGE, 'index.html')), 'the page is not built: make build');
-  const files = readdirSync(path.join(PAGE, 'playground'));
+  // The licences are beside the page, and no part of it.
+  const files = readdirSync(path.join(PAGE, 'playground')).filter((file) => !file.startsWith('licences-'));
   const bytes = files.map((file) => gzipSync(readFileSync(path.join(PAGE, 'playground', file)), { level: 9 }).length);
   const all = bytes.reduce((sum, each) => sum + each, 0);
   assert.ok(all < 200_000, `${all} bytes`);
@@ -231,6 +232,24 @@ describe('the playground', { skip: withoutBrowser }, () => {
     page.once('dialog', (dialog) => dialog.accept());
     await page.getByRole('button', { name: 'Erase Reason about it.' }).click();
     await page.getByText('Sessions of this browser stand here.').waitFor();
+  });
+
+  test('a list of 20,000 sessions is bounded on the page and in the browser', async () => {
+    const sessions = Array.from({ length: 20_000 }, (_, at) => ({ id: `session-${at}`, title: `Session ${at}`, at: 1_700_000_000_000 - at }));
+    const page = await playground.page({ kept: { 'aptix-edge.sessions': JSON.stringify(sessions) } });
+    const shown = page.locator('.session');
+    assert.equal(await shown.count(), 100);
+    await page.getByRole('button', { name: 'Show more of 1,000 sessions' }).click();
+    assert.equal(await shown.count(), 200);
+    await assertAccessible(page);
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('session 99');
+    await page.getByText('Session 991', { exact: true }).waitFor();
+    assert.equal(await shown.count(), 11);
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('');
+    assert.equal(await shown.count(), 100);
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const kept = await page.evaluate(() => JSON.parse(localStorage.getItem('aptix-edge.sessions')).map(({ title }) => title));
+    assert.deepEqual([kept.length, kept[0], kept[1], kept.at(-1)], [1000, 'What can you do?', 'Session 0', 'Session 998']);
   });
 
   for (const [name, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {

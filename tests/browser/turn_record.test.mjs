@@ -23,6 +23,19 @@ const pause = (more = {}) => ({
 const after = (...events) => events.reduce(turns.after, turns.begun('t', { text: 'Hello', pictures: [], files: [] }, 0));
 const texts = ({ steps }) => steps.filter(({ kind }) => kind === 'text').map((step) => step.text);
 
+test('an answer that the service refused waits again with what was wrong, and the others of its pause stay', () => {
+  const calls = [call, { ...call, ToolCallId: 'd' }];
+  const given = (ToolCallId) => ({ ToolCallId, ExecutionMs: 1, ResultJson: '1' });
+  const whole = turns.answered(turns.answered(after(pause({ ToolCalls: calls })), given('c')), given('d'));
+  assert.equal(whole.status, 'running');
+  const again = turns.refused(whole, calls, new Map([[1, 'wrong']]));
+  assert.deepEqual(turns.unanswered(again), [calls[1]]);
+  assert.deepEqual(again.steps[1], { kind: 'client_call', call: calls[1], refused: { answer: given('d'), message: 'wrong' } });
+  const done = turns.answered(again, { ...given('d'), ResultJson: '2' });
+  assert.equal(done.status, 'running');
+  assert.deepEqual(turns.resultsOfPause(done, calls).map(({ ResultJson }) => ResultJson), ['1', '2']);
+});
+
 test('text is dropped when it was not the answer, however often that is said, and may come again under its number', () => {
   assert.deepEqual(texts(after(text(0, 'I lo'), text(0, 'ok'), discard(0), discard(0), discard(7))), []);
   assert.deepEqual(texts(after(text(0, 'I look'), discard(0), text(0, 'Yes'), text(0, '!'))), ['Yes!']);

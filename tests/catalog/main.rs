@@ -8,7 +8,6 @@
     reason = "a test that panics is a test that fails"
 )]
 
-mod check_catalog;
 mod documents;
 mod faults;
 mod right_documents;

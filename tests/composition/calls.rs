@@ -181,18 +181,7 @@ fn tool_outputs_go_back_in_the_model_s_order_and_a_tool_choice_does_not() {
     let tools = tools_of("ddr");
     sent_with(
         "tool_outputs",
-        &ModelRequest {
-            model: "gpt-5.1",
-            instructions: "",
-            tools: Some(&tools),
-            tool_choice: None,
-            previous_response_id: Some("resp_2"),
-            store: true,
-            wants_reasoning: false,
-            prompt_cache_key: None,
-            compact_threshold: None,
-            parameters: CallParameters::default(),
-        },
+        &ModelRequest { tools: Some(&tools), previous_response_id: Some("resp_2"), ..continued() },
         &outputs,
     );
 }

@@ -17,8 +17,8 @@ use std::sync::LazyLock;
 
 use aptix_edge::catalog::{Catalog, Mode};
 use aptix_edge::composition::{
-    Block, CallParameters, ComposedMessages, ComposedRequest, ModelRequest, ToolList, TurnMaterial,
-    compose_request, compose_turn,
+    Block, CallParameters, ComposedMessages, ModelRequest, ToolList, TurnMaterial, compose_request,
+    compose_turn,
 };
 use aptix_edge::contract::{ExecuteRequest, UserTurn, parse};
 use serde_json::value::RawValue;
@@ -84,6 +84,7 @@ fn continued() -> ModelRequest<'static> {
         prompt_cache_key: None,
         compact_threshold: None,
         parameters: CallParameters::default(),
+        own_item: None,
     }
 }
 
@@ -97,11 +98,11 @@ fn sent_with<'a>(
     request: &ModelRequest<'_>,
     input: impl IntoIterator<Item = &'a Box<RawValue>>,
 ) -> (String, Vec<Block>) {
-    let ComposedRequest { head, tail, trace, .. } = compose_request(request).unwrap();
+    let composed = compose_request(request).unwrap();
     let items: Vec<&str> = input.into_iter().map(|item| item.get()).collect();
-    let body = format!("{head}{}{tail}", items.join(","));
+    let body = [composed.head(), &items.join(","), composed.tail()].concat();
     assert_golden(name, &body);
-    (body, trace.with_input(items.len(), items.concat().len()))
+    (body, composed.trace(items.len(), items.concat().len()))
 }
 
 fn catalog() -> Catalog {

@@ -5,9 +5,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { mcpServersOf } from '../../tools/check_catalog/check_mcp_servers.mjs';
 import { dualServer } from '../mcp_servers/dual.mjs';
 import { Recorder } from '../mcp_servers/recorder.mjs';
+import { pinsOf } from '../tools/check_catalog.mjs';
 import { API_KEY, BOOT_PROMPT, TOOL_SECRET, apiKeys, refusalOf, resultOf, rigForFile } from './harness.mjs';
 import { addServer, calling, errorIn, outputsTo, turnWith, warningsOf } from './mcp_turns.mjs';
 import { answer, call, text } from './scripted_model.mjs';
@@ -36,11 +36,7 @@ const servers = { everything, dual, modern, counted };
 after(() => Promise.all([...Object.values(servers), ...running].map((server) => server.close())));
 
 /** The pins of all tools, as `make check-catalog ONLINE=1` writes them. */
-const { rows } = await mcpServersOf(
-  { McpServers: { everything: { Url: everything.url }, dual: { Url: dual.url } } },
-  { headersOf: () => ({}), shown: (message) => message },
-);
-const pinsOf = (server) => Object.fromEntries(rows.filter(([key]) => key === server).map(([, , tool, , pin]) => [tool, pin]));
+const pins = await pinsOf({ everything: { Url: everything.url }, dual: { Url: dual.url } });
 
 const rig = rigForFile({
   vars: { AUTH: 'keys', API_KEYS: apiKeys({ [KEY]: 'acme' }) },
@@ -51,8 +47,8 @@ const rig = rigForFile({
     addServer(catalog, 'dual', { Url: dual.url, Headers: { 'X-Key': '${TOOL_SECRET}' }, Approval: approval });
     addServer(catalog, 'modern', { Url: modern.url, Allow: ['a*', 'fail'] }, ['modern/add', 'modern/attach', 'modern/draw', 'modern/gone']);
     addServer(catalog, 'counted', { Url: counted.url });
-    addServer(catalog, 'pinned', { Url: everything.url, Pins: { ...pinsOf('everything'), echo: '0'.repeat(64) } });
-    addServer(catalog, 'pinned_dual', { Url: dual.url, Pins: pinsOf('dual') });
+    addServer(catalog, 'pinned', { Url: everything.url, Pins: { ...pins.everything, echo: '0'.repeat(64) } });
+    addServer(catalog, 'pinned_dual', { Url: dual.url, Pins: pins.dual });
   },
 });
 
@@ -88,7 +84,7 @@ test('the reference server: its tools are offered with their names, called, and 
     ['get-sum', { a: 'two' }],
     ['trigger-long-running-operation', { duration: 0.2, steps: 2 }],
   ]);
-  assert.deepEqual(offered, Object.keys(pinsOf('everything')).map((name) => `everything__${name}`).sort());
+  assert.deepEqual(offered, Object.keys(pins.everything).map((name) => `everything__${name}`).sort());
   const [echo] = rig.model.bodies[0].tools.filter(({ name }) => name === 'everything__echo');
   assert.deepEqual(
     [echo.type, echo.description, echo.parameters.properties.message.type, echo.parameters.required, echo.strict],
@@ -169,11 +165,11 @@ test('only what Allow and the mode name is offered, and a mode that names what i
 
 test('pins that the catalog\'s check wrote hold real definitions; one that changed is left out with a warning', async () => {
   const { got, offered } = await turn('pinned', []);
-  const kept = Object.keys(pinsOf('everything')).filter((name) => name !== 'echo');
+  const kept = Object.keys(pins.everything).filter((name) => name !== 'echo');
   assert.deepEqual(offered, kept.map((name) => `pinned__${name}`).sort());
   assert.match(warningsOf(got), /echo/);
   const { got: whole, offered: all } = await turn('pinned_dual', []);
-  assert.deepEqual(all, Object.keys(pinsOf('dual')).map((name) => `pinned_dual__${name}`).sort());
+  assert.deepEqual(all, Object.keys(pins.dual).map((name) => `pinned_dual__${name}`).sort());
   assert.equal(warningsOf(whole), '');
 });
 

@@ -2,8 +2,8 @@
 // on, and nothing leaves that should not (interface §11). ../mcp_servers/hostile.mjs has them.
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
-import { mcpServersOf } from '../../tools/check_catalog/check_mcp_servers.mjs';
 import { HostileServers, INSTRUCTIONS } from '../mcp_servers/hostile.mjs';
+import { pinsOf } from '../tools/check_catalog.mjs';
 import { TOOL_SECRET, apiKeys, eventually, refusalOf, resultOf, rigForFile } from './harness.mjs';
 import { addServer, calling, errorIn, offeredTo, outputsTo, turnWith, warningsOf } from './mcp_turns.mjs';
 import { answer, call, text } from './scripted_model.mjs';
@@ -14,11 +14,7 @@ const SHORT_MS = 1500;
 const servers = await HostileServers.start();
 after(() => servers.close());
 
-const { rows } = await mcpServersOf(
-  { McpServers: Object.fromEntries(['good', 'odd_schema'].map((name) => [name, { Url: servers.url(name) }])) },
-  { headersOf: () => ({}), shown: (message) => message },
-);
-const pinOf = (server) => ({ look: rows.find(([key]) => key === server).at(-1) });
+const pins = await pinsOf(Object.fromEntries(['good', 'odd_schema'].map((name) => [name, { Url: servers.url(name) }])));
 
 const rig = rigForFile({
   vars: { AUTH: 'keys', API_KEYS: apiKeys({ [ACME]: 'acme', [GLOBEX]: 'globex' }) },
@@ -29,12 +25,12 @@ const rig = rigForFile({
       addServer(catalog, name, { Url: servers.url(name), TimeoutMs: slow.includes(name) ? SHORT_MS : 10_000 });
     }
     catalog.McpServers.quoting.Headers = { Authorization: 'Bearer ${TOOL_SECRET}' };
-    catalog.McpServers.odd_schema.Pins = pinOf('odd_schema');
+    catalog.McpServers.odd_schema.Pins = pins.odd_schema;
     addServer(catalog, 'dead', { Url: 'http://127.0.0.1:9/mcp' });
     addServer(catalog, 'strict', { Url: servers.url('cut'), OnError: 'FailTurn' });
     addServer(catalog, 'patient', { Url: servers.url('slow') });
     addServer(catalog, 'crowd', { Url: servers.url('good') });
-    for (const time of ['before', 'later']) addServer(catalog, time, { Url: servers.url('good'), Pins: pinOf('good') });
+    for (const time of ['before', 'later']) addServer(catalog, time, { Url: servers.url('good'), Pins: pins.good });
     addServer(catalog, 'mixed', { Url: servers.url('private') }, ['good/look', 'dead/*', 'mixed/*']);
   },
 });

@@ -16,7 +16,7 @@ mod requests;
 use std::task::{Context, Poll};
 
 use aptix_edge::contract::Fault;
-use aptix_edge::llm_call::{Audience, CallFailure, Endpoint, UsableOutput, call};
+use aptix_edge::llm_call::{CallFailure, CallObserver, Endpoint, UsableOutput, call};
 use aptix_edge::responses_api::{Reported, TextProgress};
 use bed::{HttpReply, LoneStep};
 use serde_json::json;
@@ -64,20 +64,20 @@ impl<'a> Ear<'a> {
     }
 }
 
-impl Audience for Ear<'_> {
-    fn hear(&mut self, progress: TextProgress) {
+impl CallObserver for Ear<'_> {
+    fn on_text(&mut self, progress: TextProgress) {
         self.heard.push((self.step.now_ms(), progress));
     }
 
-    fn learn(&mut self, reported: &Reported) {
+    fn on_report(&mut self, reported: &Reported) {
         self.learned.push(reported.clone());
     }
 
-    fn keeps_what_it_learns(&self) -> bool {
+    fn stores_reports(&self) -> bool {
         false
     }
 
-    fn poll_listens(&self, _: &mut Context<'_>) -> Poll<()> {
+    fn poll_watched(&self, _: &mut Context<'_>) -> Poll<()> {
         // The bed asks everybody whenever its clock moves.
         if self.step.now_ms() >= self.from_ms { Poll::Ready(()) } else { Poll::Pending }
     }

@@ -1,10 +1,12 @@
 //! The promise, `src/contract/interface.md`, agrees with the code: endpoints, members of a request,
-//! error codes and variables. So do the README's tables of endpoints and variables.
+//! error codes and variables. So do the tables of the pages for readers, `docs/`.
 //!
 //! OpenAPI has the details of each shape, and `tests/entry/openapi.rs` compares them with the code.
 
 // A test fails by panicking, in its helper functions too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod documented;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +19,8 @@ use aptix_edge::ports::Deployment;
 use serde_json::{Value, json};
 
 const PAGE: &str = include_str!("../../src/contract/interface.md");
-const README: &str = include_str!("../../README.md");
+const API: &str = include_str!("../../docs/api.md");
+const CONFIGURATION: &str = include_str!("../../docs/configuration.md");
 
 /// The part of a page under a heading, up to the next heading of its level.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
@@ -136,8 +139,8 @@ fn the_promised_endpoints_are_those_of_the_router() {
         }
     }
     assert_eq!(promised, ENDPOINTS);
-    let readme = listed_endpoints(&table(README, "endpoint"));
-    assert_eq!(readme, ENDPOINTS, "the README");
+    let documented = listed_endpoints(&table(API, "endpoint"));
+    assert_eq!(documented, ENDPOINTS, "docs/api.md");
 }
 
 #[test]
@@ -226,8 +229,8 @@ fn the_promised_variables_are_those_that_the_code_reads() {
     // The built-in catalog names it.
     read.insert("OPENAI_API_KEY");
     let page = table(section(PAGE, "6. Configuration"), "name");
-    let readme = table(section(README, "Configure"), "name");
-    for rows in [&page, &readme] {
+    let documented = table(section(CONFIGURATION, "Variables and secrets"), "name");
+    for rows in [&page, &documented] {
         let names: BTreeSet<&str> = rows.iter().map(|row| code_spans(row[0])[0]).collect();
         assert_eq!(names, read);
         for (name, default) in Deployment::VARIABLES {

@@ -15,8 +15,8 @@ import { demoCatalog } from './demo_catalog.mjs';
 import { standIn } from './stand_in/server.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** The build to serve: the name of its folder and of its make target. */
-const BUILD = 'build-dev';
+/** The build to serve: the name of its folder and of its make target. Tests serve the release. */
+const BUILD = process.env.APTIX_BUILD || 'build-dev';
 const TOML = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
 /** Whether wrangler.toml itself binds a catalog. */
 const HAS_CATALOG = /^binding = "CATALOG"/m.test(TOML);
@@ -146,12 +146,12 @@ function withLastLine(line) {
   };
 }
 
-/** The Worker's settings: from the environment, else from .dev.vars, which may hold more than `SETTINGS`. */
+/** The Worker's settings: from the environment, where an empty one counts as none, else from .dev.vars, which may hold more than `SETTINGS`. */
 function settingsOf(environment) {
   const file = path.join(ROOT, '.dev.vars');
   const settings = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
-  for (const name of SETTINGS) if (environment[name]) settings[name] = environment[name];
-  return settings;
+  for (const name of SETTINGS) if (environment[name] !== undefined) settings[name] = environment[name];
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''));
 }
 
 /** wrangler's options for a catalog: one's own in a file, else the demo's, unless wrangler.toml binds one itself. */

@@ -7,7 +7,7 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { Aptix, AptixError } from 'aptix-edge';
+import { Aptix, AptixError, formatJson } from 'aptix-edge';
 
 const { APTIX_URL = 'http://127.0.0.1:8787', APTIX_KEY, SESSION = `chat-${Date.now()}` } = process.env;
 const session = new Aptix({ baseUrl: APTIX_URL, apiKey: APTIX_KEY }).session(SESSION);
@@ -31,14 +31,14 @@ const agreed = async (name) => {
   if (!(await confirmed(`Write ${name}?`))) throw new Error('The user does not want that.');
   return inside(name);
 };
-const onApproval = ({ Name, Arguments, Message = '' }) => confirmed(`\n${Message} Run ${Name} ${JSON.stringify(Arguments)}?`);
+const onApproval = ({ Name, ArgumentsJson, Message = '' }) => confirmed(`\n${Message} Run ${Name} ${formatJson(ArgumentsJson)}?`);
 
 async function show(turn) {
   for await (const event of turn) {
     if (event.type === 'text') process.stdout.write(event.delta);
     if (event.type === 'discard') process.stdout.write('\n(that was not it)\n');
     // An approval is put as a question alone, by `onApproval`.
-    for (const { Name, ArgumentsJson } of event.calls ?? []) if (Name !== 'agent_approve_tool') console.log(`\n[${Name} ${ArgumentsJson}]`);
+    for (const { Name, ArgumentsJson } of event.calls ?? []) if (Name !== 'agent_approve_tool') console.log(`\n[${Name} ${formatJson(ArgumentsJson)}]`);
   }
   console.log();
 }

@@ -2,14 +2,14 @@
 // the SDK but the shapes, so `ai` is no dependency.
 import type { Aptix } from "./client.js";
 import type { Session, TurnRequest } from "./session.js";
-import type { Chunk } from "./ai-sdk/chunk.js";
+import type { Chunk, WrittenArguments, WrittenResult } from "./ai-sdk/chunk.js";
 import { ChunkWriter, type Before } from "./ai-sdk/chunks.js";
 import { earlierParts } from "./ai-sdk/earlier.js";
 import { type ChatMessage, answerId, answers, asked, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
 import { type Tool, toolsJson } from "./tools.js";
 import type { TurnEvent } from "./types.js";
 
-export type { ChatMessage, Chunk };
+export type { ChatMessage, Chunk, WrittenArguments, WrittenResult };
 
 /** What a chat's turns are made with. */
 export interface AptixChatTransportOptions {

@@ -1,6 +1,7 @@
 // aptix-edge: agent turns over a service that keeps them. See README.md.
 export { Aptix, type AptixOptions, type StreamOptions } from "./client.js";
 export { AptixConnectionError, AptixError, type ErrorDetails } from "./errors.js";
+export { formatJson } from "./json_text.js";
 export type { HttpOptions, LogEntry } from "./http.js";
 export { Session, type TurnRequest } from "./session.js";
 export type { CancellationTokenLike, Signal } from "./signals.js";

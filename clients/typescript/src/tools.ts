@@ -1,10 +1,17 @@
-// The tools of the client, and the questions whether a tool of the service may run. Owns that each call is run once.
+// The tools of the client, and the questions whether a tool of the service may run. Owns that each call is run once, and
+// that a decision changes no argument but those that it names.
+import { isSameJson, membersOf } from "./json_text.js";
 import { onAbort } from "./signals.js";
 import type { SubmittedToolResult, ToolCall } from "./types.js";
 
 /** What a tool, or a question, knows of its call. */
 export interface ToolContext {
   toolCallId: string;
+  /**
+   * The arguments as the model wrote them. Parsed, they may be others: JavaScript holds numbers as doubles, so
+   * `12345678901234567890` is read as `12345678901234567000`.
+   */
+  argumentsJson: string;
   /** Aborted when the turn is no longer watched, or the tool took too long. */
   signal: AbortSignal;
 }
@@ -22,7 +29,7 @@ export interface Tool<Arguments = any> {
   repeatable?: boolean;
   /**
    * What it returns is the result, as JSON. What it throws is told to the model and ends nothing. The arguments are the
-   * model's: they may break the schema.
+   * model's: they may break the schema. Numbers that a double cannot hold are whole in `argumentsJson` alone.
    */
   run(args: Arguments, context: ToolContext): unknown;
 }
@@ -31,13 +38,19 @@ export interface Tool<Arguments = any> {
 export interface ApprovalRequest {
   ToolCallId: string;
   Name: string;
+  /** The arguments with which the call runs, as they are written. This is what to show, by `formatJson`. */
+  ArgumentsJson: string;
+  /** `ArgumentsJson` as JavaScript reads it: numbers are doubles. */
   Arguments: unknown;
   Message?: string;
   /** Whether the decision may bring other arguments. */
   AllowEdit: boolean;
 }
-/** `true` and `false` are short for `{Approved}`. */
-export type Decision = boolean | { Approved: boolean; Reason?: string; Arguments?: object };
+/**
+ * `true` and `false` are short for `{Approved}`. Other arguments come as an object, or as `ArgumentsJson`, a text that is
+ * sent as it is; those that are the call's own are not sent.
+ */
+export type Decision = boolean | { Approved: boolean; Reason?: string; Arguments?: object; ArgumentsJson?: string };
 
 /**
  * What outlives a reload, such as an extension's `workspaceState`. Each turn has one entry, which is removed at the
@@ -149,13 +162,12 @@ export class ToolRunner {
     const began = Date.now();
     const ended = () => Math.max(0, Math.round(Date.now() - began));
     try {
-      const value = await inTime(tool?.timeoutMs, signal, async (context) => {
-        const args: unknown = JSON.parse(call.ArgumentsJson);
-        if (call.Name === APPROVAL) return this.#decision(args as ApprovalRequest, { ...context, toolCallId: call.ToolCallId });
+      const ResultJson = await inTime(tool?.timeoutMs, signal, async (aborted) => {
+        const context = { ...aborted, toolCallId: call.ToolCallId, argumentsJson: call.ArgumentsJson };
+        if (call.Name === APPROVAL) return this.#decision(context);
         if (!tool) throw new Error(`This client has no tool ${call.Name}.`);
-        return tool.run(args, { ...context, toolCallId: call.ToolCallId });
+        return JSON.stringify((await tool.run(JSON.parse(call.ArgumentsJson), context)) ?? null) ?? "null";
       });
-      const ResultJson = JSON.stringify(value ?? null) ?? "null";
       if (ResultJson.length > LONGEST_RESULT) throw new Error(`The result is too long: ${ResultJson.length} characters.`);
       return { ToolCallId: call.ToolCallId, ExecutionMs: ended(), ResultJson };
     } catch (error) {
@@ -164,11 +176,21 @@ export class ToolRunner {
     }
   }
 
-  async #decision(request: ApprovalRequest, context: ToolContext): Promise<object> {
+  /** The answer to a question, whose arguments are those of the question's own tool. */
+  async #decision(context: ToolContext): Promise<string> {
     const { onApproval } = this.options;
     if (!onApproval) throw new Error("Nobody here can be asked for consent.");
-    const decision = await onApproval(request, context);
-    return typeof decision === "object" ? decision : { Approved: decision === true };
+    const asked = membersOf(context.argumentsJson);
+    const argumentsJson = asked.get("Arguments") ?? "null";
+    const request: ApprovalRequest = { ...JSON.parse(context.argumentsJson), ArgumentsJson: argumentsJson };
+    // Not of the request itself, whose arguments may be changed in place.
+    const before = JSON.stringify(JSON.parse(argumentsJson));
+    const decision = await onApproval(request, { ...context, argumentsJson });
+    const { Arguments, ArgumentsJson, ...said } = typeof decision === "object" ? decision : { Approved: decision === true };
+    const edited = ArgumentsJson ?? JSON.stringify(Arguments);
+    if (edited === undefined || edited === before || isSameJson(edited, argumentsJson)) return JSON.stringify(said);
+    JSON.parse(edited); // A text that is none refuses the call.
+    return `${JSON.stringify(said).slice(0, -1)},"Arguments":${edited}}`;
   }
 }
 

@@ -138,6 +138,37 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
     }
   });
 
+  test(`AI SDK ${version}: arguments and results are there as they were written, after a reload too`, async () => {
+    const id = '{"id":12345678901234567890,"most":1e400}';
+    const mail = '{"to":"Ann", "amount":1.10}';
+    rig.tools.on('/look', id);
+    rig.tools.on('/send_mail', '{"sent":1.10}');
+    const given = [];
+    const onToolCall = ({ toolCall }) => void given.push(toolCall.providerMetadata.aptix.argumentsJson);
+    const chat = newChat(ai, { onToolCall });
+    said(call('look', { q: 'x' }), call('read', [id]), call('send_mail', [mail]));
+    await chat.sendMessage({ text: 'Look, read and mail.' });
+    const written = (part) => part.callProviderMetadata?.aptix.argumentsJson;
+    const partOf = (of, name) => of.messages[1].parts.find(({ toolName }) => toolName === name);
+    assert.deepEqual([given, written(partOf(chat, 'read')), written(partOf(chat, 'send_mail'))], [[id], id, mail]);
+    const shown = structuredClone(chat.messages);
+    const reloaded = newChat(ai, { id: chat.id, messages: shown, transport: { shown: () => shown }, onToolCall: () => {} });
+    await reloaded.resumeStream();
+    assert.deepEqual([written(partOf(reloaded, 'read')), written(partOf(reloaded, 'send_mail'))], [id, mail]);
+    said(text('Done.'));
+    await chat.addToolOutput({ tool: 'read', toolCallId: partOf(chat, 'read').toolCallId, output: 1 });
+    await chat.addToolApprovalResponse({ id: partOf(chat, 'send_mail').approval.id, approved: true });
+    await eventually(() => shape(chat.messages[1]).includes('Done.'), 'the turn has gone on');
+    await done(chat);
+    assert.equal(partOf(chat, 'look').resultProviderMetadata.aptix.resultJson, id);
+    assert.equal(partOf(chat, 'send_mail').resultProviderMetadata.aptix.resultJson, '{"sent":1.10}');
+    assert.deepEqual(rig.tools.requests.map((request) => request.body.Arguments), [{ q: 'x' }, { to: 'Ann', amount: 1.1 }]);
+    // What stands before a pause that was answered keeps it, too.
+    const later = newChat(ai, { id: chat.id, messages: [], transport: { shown: () => [chat.messages[0], { ...chat.messages[1], metadata: {} }] } });
+    await later.resumeStream();
+    assert.equal(written(later.messages.at(-1).parts.find(({ toolName }) => toolName === 'send_mail')), mail);
+  });
+
   test(`AI SDK ${version}: regenerate, an edited message, a pause that the user writes past`, async () => {
     const chat = newChat(ai, { onToolCall: () => {} });
     said(text('One.'));

@@ -1,4 +1,4 @@
-// A server tool whose calls need consent, `send_mail`, for the tests of clients that are asked.
+// Server tools whose calls need consent, `send_mail` and, with arguments that may be changed, `pay`, for the tests of clients that are asked.
 import { readFileSync } from 'node:fs';
 import { httpTool } from '../../../tests/e2e/harness.mjs';
 import { call } from '../../../tests/e2e/scripted_model.mjs';
@@ -11,7 +11,8 @@ export function withApproval(catalog, { toolUrl }) {
   if (!REAL) return;
   const Approval = { When: 'Always', AllowEdit: false, Message };
   catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Approval }));
-  catalog.Modes[0].Tools.push('send_mail');
+  catalog.ServerTools.push(httpTool('pay', toolUrl, { Parameters: { type: 'object' }, Approval: { When: 'Always', AllowEdit: true } }));
+  catalog.Modes[0].Tools.push('send_mail', 'pay');
 }
 
 let serial = 0;

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { Rig } from '../../../tests/e2e/harness.mjs';
-import { answer, text } from '../../../tests/e2e/scripted_model.mjs';
-import { memoryStore } from '../dist/index.js';
+import { answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+import { formatJson, memoryStore } from '../dist/index.js';
 import { REAL, declared, sendMail, withApproval } from './approvals.mjs';
 import { client } from './turns.mjs';
 
@@ -41,6 +41,59 @@ test('a user is asked with the call, and what is decided happens', async () => {
   const refused = await mailed(() => ({ Approved: false, Reason: 'wrong recipient' }));
   assert.match(refused.output, /wrong recipient/);
   assert.equal(refused.posts.length, 0);
+});
+
+/** As a model may write them: read and written again, they are others. */
+const WRITTEN = '{"to":"Ann", "amount":1.10,"limit":1e2,"memo":"rent"}';
+
+/** What the tool was sent, as text, and how often; `decide` answers the question. */
+async function ran(tool, decide) {
+  rig.clear();
+  rig.tools.on(`/${tool}`, '{"done":true}');
+  rig.model.script(answer(call(tool, [WRITTEN])), answer(text('Done.')));
+  const session = client(rig.url).session(`approval-${++serial}`);
+  await session.turn({ Instruction: 'Pay.', ToolsJson }, { onApproval: decide }).final();
+  return rig.tools.requests.map((request) => /"Arguments":(.*),"SessionId"/s.exec(request.text)?.[1]);
+}
+
+test('whoever decides has the text that runs, and what is no edit sends no arguments', async () => {
+  const noEdits = [
+    () => true,
+    ({ Arguments }) => ({ Approved: true, Arguments }),
+    ({ Arguments }) => ({ Approved: true, Arguments: structuredClone(Arguments) }),
+    ({ ArgumentsJson }) => ({ Approved: true, ArgumentsJson }),
+    ({ ArgumentsJson }) => ({ Approved: true, ArgumentsJson: formatJson(ArgumentsJson) }),
+  ];
+  for (const decide of noEdits) {
+    // Arguments are refused where the tool permits no edit.
+    for (const tool of ['send_mail', 'pay']) {
+      const seen = [];
+      const sent = await ran(tool, (request, { argumentsJson }) => (seen.push(request.ArgumentsJson, argumentsJson), decide(request)));
+      assert.deepEqual([sent, seen], [[WRITTEN], [WRITTEN, WRITTEN]]);
+    }
+  }
+});
+
+test('an edit as text changes nothing besides, one as an object is sent, and a text that is no JSON refuses the call', async () => {
+  const edited = WRITTEN.replace('rent', 'March');
+  assert.deepEqual(await ran('pay', () => ({ Approved: true, ArgumentsJson: edited })), [edited]);
+  const changed = '{"to":"Bob","amount":1.1,"limit":100,"memo":"rent"}';
+  assert.deepEqual(await ran('pay', ({ Arguments }) => ({ Approved: true, Arguments: { ...Arguments, to: 'Bob' } })), [changed]);
+  const inPlace = ({ Arguments }) => ((Arguments.to = 'Bob'), { Approved: true, Arguments });
+  assert.deepEqual(await ran('pay', inPlace), [changed]);
+  for (const wrong of ['{"to":', '{} , "Approved":false', '']) {
+    assert.deepEqual(await ran('pay', () => ({ Approved: true, ArgumentsJson: wrong })), []);
+    assert.match(rig.model.bodies.at(-1).input[0].output, /The user refused this call/);
+  }
+});
+
+test('a tool of the client has its arguments as the model wrote them', async () => {
+  const written = '{"id":12345678901234567890, "most":1e400,"name":"\u0041"}';
+  rig.model.script(answer(call('look_up', [written])), answer(text('Done.')));
+  const given = [];
+  const look = { name: 'look_up', parameters: { type: 'object' }, run: ({ name }, { argumentsJson, toolCallId }) => void given.push(name, argumentsJson, typeof toolCallId) };
+  await client(rig.url).session(`approval-${++serial}`).turn({ Instruction: 'Look.' }, { tools: [look] }).final();
+  assert.deepEqual(given, ['A', written, 'string']);
 });
 
 test('where nobody can be asked, or the question fails, the call is refused', async () => {

@@ -89,7 +89,7 @@ test('the chat puts an approval as a question alone', { timeout: 60_000 }, async
   const terminal = new Terminal('asking');
   await terminal.until('> ');
   terminal.type('Mail Ann.');
-  await terminal.until('Run send_mail {"to":"Ann"}? (y/n) ');
+  await terminal.until('Run send_mail {\n  "to": "Ann"\n}? (y/n) ');
   assert.doesNotMatch(terminal.said, /agent_approve_tool|ToolCallId/);
   terminal.type('y');
   await terminal.until('It is sent.');

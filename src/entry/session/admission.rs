@@ -7,29 +7,40 @@
 use serde_json::json;
 
 use super::alarm::Alarm;
-use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, GENERAL_MODE, Mode};
-use crate::contract::{
-    ErrorCode, Fault, SessionId, ToolContinuation, TurnId, TurnStatus, UserTurn,
-};
+use super::session_host::{find_session, find_turn};
+use crate::catalog::DEFAULT_CONTEXT;
+use crate::contract::{ErrorCode, Fault, ToolContinuation, TurnStatus, UserTurn};
 use crate::entry::context::AdmissionContext;
+use crate::mcp::ToolLists;
 use crate::persistence::{
     Call, Decision, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
 };
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
-    Answering, NewUserTurn, begin_continuation, conflict, match_results, not_awaiting,
-    pending_calls, prepare_turn, resume_turn, turn_aborted,
+    NewContinuation, NewUserTurn, StartedTurn, begin_turn, conflict, continue_turn, not_awaiting,
+    pending_calls, resume_turn, turn_aborted,
 };
 
 /// The decision on a submission that is not refused.
 #[derive(Debug)]
 pub(super) enum Admitted {
     /// The turn is stored as `running`, and the caller runs it.
-    Run(Turn),
+    Run(StartedTurn),
     /// The submission repeats one that is running.
     Attach(Turn),
     /// The submission repeats one that has ended with this outcome.
     Replay(Turn, StoredOutcome),
+}
+
+impl Admitted {
+    /// The turn of the submission.
+    pub(super) fn turn(&self) -> &Turn {
+        match self {
+            Self::Run(StartedTurn { turn, .. }) | Self::Attach(turn) | Self::Replay(turn, _) => {
+                turn
+            }
+        }
+    }
 }
 
 /// The admission of one submission to its session.
@@ -43,16 +54,26 @@ pub(super) struct Admission<'a, P, D> {
     pub(super) given_up: Option<u64>,
 }
 
+/// A turn that is about to begin.
+struct NewTurn<'a> {
+    ordinal: u64,
+    request: &'a UserTurn,
+    fingerprint: &'a str,
+    tool_lists: &'a ToolLists,
+}
+
 impl<P: Platform, D: Database> Admission<'_, P, D> {
-    /// Admits a user turn, or returns all its faults.
+    /// Admits a user turn, or returns all its faults. `tool_lists` holds the tools of the MCP servers that
+    /// the turn names.
     pub(super) fn user_turn(
         &self,
         request: &UserTurn,
         fingerprint: &str,
+        tool_lists: &ToolLists,
     ) -> Result<Admitted, Vec<Fault>> {
         let Some(session) = self.store.session()? else {
             let session = self.new_session(request)?;
-            return self.begin(session, 1, request, fingerprint);
+            return self.begin(session, NewTurn { ordinal: 1, request, fingerprint, tool_lists });
         };
         if let Some(turn) = self.store.turn(&request.turn_id)? {
             let repeated = self.repeat(session, turn, fingerprint)?;
@@ -60,7 +81,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         }
         self.refuse_when_live(&session)?;
         let ordinal = self.next_ordinal()?;
-        self.begin(session, ordinal, request, fingerprint)
+        self.begin(session, NewTurn { ordinal, request, fingerprint, tool_lists })
     }
 
     /// Admits a tool continuation.
@@ -70,9 +91,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         fingerprint: &str,
         key_id: Option<&str>,
     ) -> Result<Admitted, Vec<Fault>> {
-        let mut session = self.store.session()?.ok_or_else(|| no_session(&request.session_id))?;
-        let mut turn =
-            self.store.turn(&request.turn_id)?.ok_or_else(|| no_turn(&request.turn_id))?;
+        let session = find_session(self.store, &request.session_id)?;
+        let turn = find_turn(self.store, &request.turn_id)?;
         if let Some(repeated) = self.repeat(session.clone(), turn.clone(), fingerprint)? {
             return Ok(repeated);
         }
@@ -90,24 +110,20 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             return Err(fault.with("MaxContinuations", most).into());
         }
         self.context.contexts_of(&session)?;
-        let mut calls = self.store.calls(open)?;
-        let now = self.platform.now_ms();
-        let answering = Answering::new(self.store, &turn, &calls, key_id, now)?;
-        let settled = match_results(&mut calls, &request.tool_results, &answering)?;
-        self.ensure_alarm()?;
-        begin_continuation(
-            self.store,
-            &mut session,
-            &mut turn,
+        let new = NewContinuation {
+            session,
+            turn,
+            open,
+            results: &request.tool_results,
             fingerprint,
-            &calls,
-            &settled,
-            now,
-        )?;
-        for call in settled {
-            self.log_decision(&turn, call);
+            key_id,
+            now_ms: self.platform.now_ms(),
+        };
+        let (started, answered) = continue_turn(self.store, new, || self.ensure_alarm())?;
+        for call in answered {
+            self.log_decision(&started.turn, call);
         }
-        Ok(Admitted::Run(turn))
+        Ok(Admitted::Run(started))
     }
 
     /// Tells the operator who decided on a call. No argument and no reason is told.
@@ -125,8 +141,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     /// Admits a repeat of one of the turn's submissions; `None` for any other request.
     fn repeat(
         &self,
-        mut session: Session,
-        mut turn: Turn,
+        session: Session,
+        turn: Turn,
         fingerprint: &str,
     ) -> Result<Option<Admitted>, Fault> {
         let Some(submission) = self.store.submission(&turn, fingerprint)? else {
@@ -140,8 +156,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
                 self.refuse_when_live(&session)?;
                 self.context.contexts_of(&session)?;
                 self.ensure_alarm()?;
-                resume_turn(self.store, &mut session, &mut turn, self.platform.now_ms())?;
-                Ok(Some(Admitted::Run(turn)))
+                let started = resume_turn(self.store, session, turn, self.platform.now_ms())?;
+                Ok(Some(Admitted::Run(started)))
             }
             (Some(outcome), _) => Ok(Some(Admitted::Replay(turn, outcome))),
             (None, _) => {
@@ -151,13 +167,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     }
 
     /// Begins a new turn, or returns all its faults.
-    fn begin(
-        &self,
-        session: Session,
-        ordinal: u64,
-        request: &UserTurn,
-        fingerprint: &str,
-    ) -> Result<Admitted, Vec<Fault>> {
+    fn begin(&self, session: Session, turn: NewTurn<'_>) -> Result<Admitted, Vec<Fault>> {
+        let NewTurn { ordinal, request, fingerprint, tool_lists } = turn;
         let catalog = self.context.catalog()?;
         let mut faults = other_contexts(&session, request);
         if catalog.agent_context(&session.agent_context).is_none() {
@@ -168,22 +179,22 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             return Err(faults);
         };
         let new = NewUserTurn {
+            session,
             request,
             fingerprint,
             ordinal,
             catalog,
             conversation,
-            tool_lists: &self.context.tool_lists,
+            tool_lists,
             origin: &self.context.origin,
             now_ms: self.platform.now_ms(),
         };
-        let prepared = prepare_turn(self.store, session, new, faults)?;
-        self.ensure_alarm()?;
-        Ok(Admitted::Run(prepared.begin(self.store)?))
+        let started = begin_turn(self.store, new, faults, || self.ensure_alarm())?;
+        Ok(Admitted::Run(started))
     }
 
     /// Sets the alarm. The writes that accept a submission follow without an await.
-    pub(super) fn ensure_alarm(&self) -> Result<(), Fault> {
+    fn ensure_alarm(&self) -> Result<(), Fault> {
         self.alarm.ensure(self.platform, self.context.deployment.turn_alarm_ms)
     }
 
@@ -207,7 +218,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             updated_at: now,
             agent_context: agent_id.to_owned(),
             conversation_context: conversation_id.to_owned(),
-            mode: starting_mode(catalog, conversation).key.clone(),
+            mode: catalog.turn_mode(None, conversation).key.clone(),
             client_tools: None,
             solution_context: None,
             solution_context_sent: None,
@@ -250,15 +261,6 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     }
 }
 
-/// The mode in which a session of this conversation context starts.
-pub(super) fn starting_mode<'a>(
-    catalog: &'a Catalog,
-    conversation: &ConversationContext,
-) -> &'a Mode {
-    let key = conversation.mode.as_deref().unwrap_or(GENERAL_MODE);
-    catalog.mode(key).unwrap_or_else(|| catalog.default_mode())
-}
-
 /// The faults of contexts that differ from those of the session's first turn.
 fn other_contexts(session: &Session, request: &UserTurn) -> Vec<Fault> {
     let members = [
@@ -282,12 +284,4 @@ fn unknown_context(kind: &str) -> Fault {
     let message =
         format!("The catalog has no {kind} of the id that the request or its session names.");
     Fault::new(ErrorCode::ContextNotFound, message).at(format!("/{kind}Id"))
-}
-
-pub(super) fn no_session(id: &SessionId) -> Fault {
-    Fault::new(ErrorCode::SessionNotFound, format!("There is no session {id}."))
-}
-
-pub(super) fn no_turn(id: &TurnId) -> Fault {
-    Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {id}."))
 }

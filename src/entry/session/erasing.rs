@@ -1,144 +1,138 @@
-//! `DELETE /sessions/{SessionId}` (interface §1): it cancels the running turn, deletes the files, erases
-//! all rows in one transaction and lets the model service delete the stored responses. The next request
-//! or alarm continues an interrupted erasure.
+//! What an instance knows of its session's erasures: whether one is under way, and which submissions were
+//! received before the latest one (interface §9). The erasure itself is in `session_erasure`.
 
-use std::rc::Rc;
+use std::cell::{Cell, RefCell};
 
-use serde_json::json;
+use crate::persistence::ErasureReceipt;
 
-use super::admission::no_session;
-use super::session_host::SessionHost;
-use crate::catalog::Continuation;
-use crate::contract::{Fault, SessionId};
-use crate::entry::context::AdmissionContext;
-use crate::files::FileId;
-use crate::persistence::{ErasureReceipt, StoredAtService};
-use crate::ports::{Database, FileFault, Platform};
-use crate::reasoner::delete_responses;
+/// What this instance knows of the session's erasures.
+#[derive(Debug, Default)]
+pub(super) struct Erasing {
+    /// The number of requests to erase the session that are under way.
+    under_way: Cell<u32>,
+    generation: Cell<Generation>,
+    /// The receipt after the latest deletions at the model service.
+    receipt: RefCell<Option<ErasureReceipt>>,
+}
 
-/// The number of stored responses that one pass deletes. The runtime limits the requests of an
-/// invocation.
-const PER_PASS: u32 = 200;
+/// The generation of a session, as this instance knows it: an erasure ends one, and a submission of an
+/// ended one is not accepted any more (interface §9). Requests to an earlier instance ended with that
+/// instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Generation {
+    /// The number of erasures that have begun, and of erasures that were stored.
+    steps: u64,
+    /// When the Worker in front received the latest request to erase, in milliseconds since the Unix
+    /// epoch.
+    erased_at: u64,
+}
 
-impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Erases the session and returns the receipt. A fault means that no row was erased. `received_at` is
-    /// the time at which the Worker in front received the request.
-    pub(super) async fn erase(
-        self: &Rc<Self>,
-        context: &AdmissionContext,
-        session_id: &SessionId,
-        received_at: u64,
-    ) -> Result<ErasureReceipt, Fault> {
-        if self.store.session()?.is_some() {
-            // Only the catalog says whether the model service has responses to delete.
-            context.catalog()?;
-        }
-        let _under_way = Rc::clone(&self.erasures);
-        self.epoch.set(self.epoch.get().asked(received_at));
-        let files = self.erase_files().await?;
-        let receipt = match self.store.session()? {
-            Some(session) => {
-                let agent = context.catalog()?.agent_context(&session.agent_context);
-                let at_service = match agent {
-                    Some(agent) if !agent.delete_stored => StoredAtService::Left,
-                    _ => StoredAtService::Deleted {
-                        unless_told: agent
-                            .is_none_or(|agent| agent.continuation == Continuation::Stored),
-                    },
-                };
-                let now = self.platform.now_ms();
-                // The alarm brings the deletions at the model service to their end.
-                self.alarm.ensure(self.platform.as_ref(), context.deployment.turn_alarm_ms)?;
-                let receipt = self.store.erase(&session, files, at_service, now)?;
-                self.epoch.set(self.epoch.get().stored());
-                self.connections.take();
-                receipt
-            }
-            None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,
-        };
-        self.platform.durable().await;
-        let receipt = self.pass(context).await?.unwrap_or(receipt);
-        self.platform.log(json!({ "event": "erased", "level": "info", "receipt": receipt }));
-        Ok(receipt)
+/// When a submission was received.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received {
+    /// The generation in which it came to the object.
+    pub(super) generation: Generation,
+    /// When the Worker in front received it, in milliseconds since the Unix epoch.
+    pub(super) at_ms: u64,
+}
+
+/// A request to erase the session is under way as long as this value exists.
+pub(super) struct UnderWay<'a>(&'a Erasing);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.under_way.set(self.0.under_way.get().saturating_sub(1));
+    }
+}
+
+impl Erasing {
+    /// The present generation.
+    pub(super) fn generation(&self) -> Generation {
+        self.generation.get()
     }
 
-    /// Continues an erasure that was interrupted, or that waits for the model service.
-    pub(super) async fn resume_erasure(
-        self: &Rc<Self>,
-        context: &AdmissionContext,
-    ) -> Result<(), Fault> {
-        if Rc::strong_count(&self.erasures) > 1 {
-            // The request continues it.
-            return Ok(());
-        }
-        self.pass(context).await.map(|_| ())
+    /// Whether the submission belongs to a generation that an erasure has ended.
+    pub(super) fn has_ended_generation_of(&self, received: Received) -> bool {
+        self.generation.get().is_after(received)
     }
 
-    /// Frees the storage of an object without a session, or sets the alarm of an unfinished erasure.
-    pub(super) async fn end_erasure(&self, context: &AdmissionContext) -> Result<(), Fault> {
-        if self.store.receipt()?.is_some() {
-            let every_ms = context.deployment.turn_alarm_ms;
-            return self.alarm.ensure(self.platform.as_ref(), every_ms);
-        }
-        if self.store.session()?.is_none() {
-            // Freeing the storage deletes the alarm. A turn that begins meanwhile sets a new one.
-            self.alarm.forget();
-            self.platform.free_storage().await?;
-        }
-        Ok(())
+    /// Whether a request to erase the session is under way.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.under_way.get() > 0
     }
 
-    /// Stops the running turn and deletes the session's files. The rows stay until then, so that an
-    /// erasure cut off here can be repeated. A turn that ran meanwhile may have kept a file, so the
-    /// deletion is repeated after it.
-    async fn erase_files(self: &Rc<Self>) -> Result<u64, Fault> {
-        let mut erased = 0;
-        loop {
-            self.stop_running().await;
-            if self.store.session()?.is_none() {
-                return Ok(erased);
-            }
-            let runs = self.runs.get();
-            let folder = FileId::folder(&self.platform.object_id());
-            erased += match self.platform.erase_files(&folder).await {
-                Ok(count) => count,
-                Err(FileFault::NoBucket) => 0,
-                Err(FileFault::Failed) => {
-                    let message = "The session's files could not be deleted, so nothing else was. Send the same request again.";
-                    return Err(Fault::internal(message));
-                }
-            };
-            if self.runs.get() == runs {
-                return Ok(erased);
-            }
+    /// Notes a request to erase, which the Worker in front received at `received_at`.
+    pub(super) fn begin(&self, received_at: u64) -> UnderWay<'_> {
+        self.under_way.set(self.under_way.get().saturating_add(1));
+        self.generation.set(self.generation.get().erasure_began(received_at));
+        UnderWay(self)
+    }
+
+    /// The receipt after the latest deletions at the model service.
+    pub(super) fn receipt(&self) -> Option<ErasureReceipt> {
+        self.receipt.borrow().clone()
+    }
+
+    /// Notes the receipt after deletions at the model service.
+    pub(super) fn keep_receipt(&self, receipt: ErasureReceipt) {
+        self.receipt.replace(Some(receipt));
+    }
+
+    /// Notes that the rows were erased.
+    pub(super) fn stored(&self) {
+        self.generation.set(self.generation.get().erasure_stored());
+    }
+}
+
+impl Generation {
+    /// The generation that begins with a request to erase.
+    fn erasure_began(self, received_at: u64) -> Self {
+        Self { erased_at: self.erased_at.max(received_at), ..self.erasure_stored() }
+    }
+
+    /// The generation that begins when an erasure is stored.
+    fn erasure_stored(self) -> Self {
+        Self { steps: self.steps + 1, ..self }
+    }
+
+    /// Whether a submission was received before this generation began. The time of a submission shows
+    /// whether a request to erase overtook it on the way to the object.
+    fn is_after(self, received: Received) -> bool {
+        received.generation != self || received.at_ms < self.erased_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generation_ends_with_a_request_to_erase_and_with_the_erasure() {
+        let first = Generation::default();
+        let began = first.erasure_began(10);
+        let stored = began.erasure_stored();
+        for (generation, came_in, at_ms, after) in [
+            (first, first, 0, false),
+            (began, first, 20, true),
+            (stored, began, 20, true),
+            // It was sent before the request to erase, and came after it.
+            (stored, stored, 9, true),
+            (stored, stored, 10, false),
+            // An older request to erase came late.
+            (stored.erasure_began(5), stored.erasure_began(5), 9, true),
+        ] {
+            let received = Received { generation: came_in, at_ms };
+            assert_eq!(generation.is_after(received), after, "{generation:?} {received:?}");
         }
     }
 
-    async fn stop_running(self: &Rc<Self>) {
-        // Another turn may begin when one ends.
-        loop {
-            let running = self.live.borrow().clone();
-            let Some(running) = running else { return };
-            running.cancellation.abort();
-            running.text.ended_with().await;
-        }
-    }
-
-    /// Asks the model service to delete some of the responses. Returns the receipt as it is then; `None`
-    /// when no response was to be deleted.
-    async fn pass(&self, context: &AdmissionContext) -> Result<Option<ErasureReceipt>, Fault> {
-        let responses = self.store.responses_to_delete(PER_PASS)?;
-        if responses.is_empty() {
-            return Ok(None);
-        }
-        // An invalid catalog does not name the model service, so this pass counts as no attempt.
-        let Ok(catalog) = &context.catalog else { return self.store.receipt() };
-        let (platform, deployment) = (self.platform.as_ref(), &context.deployment);
-        let asked = delete_responses(platform, deployment, catalog, responses).await;
-        if let Some(receipt) = self.store.settle_erasure(&asked)? {
-            self.settled.replace(Some(receipt));
-        }
-        // Where another pass has ended the erasure meanwhile, its receipt is the last one.
-        Ok(self.settled.borrow().clone())
+    #[test]
+    fn an_erasure_is_under_way_until_the_last_request_to_erase_has_ended() {
+        let erasing = Erasing::default();
+        let (first, second) = (erasing.begin(1), erasing.begin(2));
+        drop(first);
+        assert!(erasing.is_under_way());
+        drop(second);
+        assert!(!erasing.is_under_way());
     }
 }

@@ -5,13 +5,15 @@
 
 mod admission;
 mod alarm;
-mod epoch;
 mod erasing;
 mod export;
 mod exported_catalog;
 mod recovery;
+mod response_deletion;
 mod retention;
+mod running;
 mod session_endpoints;
+mod session_erasure;
 mod session_host;
 mod submission;
 mod tool_lists;

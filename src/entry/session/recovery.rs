@@ -1,8 +1,6 @@
 //! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is
 //! resumed once, then it fails; an interrupted erasure goes on.
 
-use std::rc::Rc;
-
 use serde_json::json;
 
 use super::session_host::SessionHost;
@@ -39,7 +37,7 @@ impl Recovered {
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Handles the alarm. It fails only when the next alarm cannot be set: the runtime then repeats this
     /// one.
-    pub async fn alarm_rang(self: &Rc<Self>, source: &ContextSource) -> Result<(), Fault> {
+    pub async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
         self.alarm.forget();
         // A malformed variable must not cost a running turn its alarm.
         let deployment = source.deployment(self.platform.as_ref());
@@ -51,20 +49,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 "event": "alarm_failed", "level": "error",
                 "code": fault.code.as_str(), "message": fault.message,
             }));
-            self.alarm.ensure(self.platform.as_ref(), every_ms)?;
+            self.ensure_alarm(every_ms)?;
         }
         Ok(())
     }
 
     /// Keeps the alarm of a running turn, resumes an interrupted turn, continues an erasure, frees storage
     /// that holds nothing, and erases a session that has been kept for long enough.
-    async fn resume_work(
-        self: &Rc<Self>,
-        source: &ContextSource,
-        every_ms: u64,
-    ) -> Result<(), Fault> {
-        if self.live.borrow().is_some() {
-            self.alarm.ensure(self.platform.as_ref(), every_ms)?;
+    async fn resume_work(&self, source: &ContextSource, every_ms: u64) -> Result<(), Fault> {
+        if self.running.is_busy() {
+            self.ensure_alarm(every_ms)?;
         }
         let context = source.context(self.platform.as_ref(), "").await?;
         let recovered = self.recover(&context)?;
@@ -78,8 +72,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Resumes the turn that is stored as running but runs nowhere, or fails it after too many
     /// interruptions.
-    pub(super) fn recover(self: &Rc<Self>, context: &AdmissionContext) -> Result<Recovered, Fault> {
-        if self.live.borrow().is_some() {
+    pub(super) fn recover(&self, context: &AdmissionContext) -> Result<Recovered, Fault> {
+        if self.running.is_busy() {
             return Ok(Recovered::Nothing);
         }
         let Some(mut session) = self.store.session()? else { return Ok(Recovered::Nothing) };
@@ -100,9 +94,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if context.contexts_of(&session).is_err() {
             return Ok(Recovered::Waits);
         }
-        self.admission(context).ensure_alarm()?;
-        resume_turn(&self.store, &mut session, &mut turn, now)?;
-        self.run(context, &turn, false)?;
+        self.ensure_alarm(context.deployment.turn_alarm_ms)?;
+        let started = resume_turn(&self.store, session, turn, now)?;
+        self.run(context, started, false)?;
         Ok(Recovered::Nothing)
     }
 }

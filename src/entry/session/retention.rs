@@ -3,8 +3,6 @@
 //! The object's only alarm also keeps running turns alive, so it is set for the end of a retention only
 //! when it has rung and nothing else needs it. A session pays one row for that in each spell of turns.
 
-use std::rc::Rc;
-
 use super::session_host::SessionHost;
 use crate::contract::Fault;
 use crate::entry::context::AdmissionContext;
@@ -19,7 +17,7 @@ const AGAIN_MS: u64 = 3_600_000;
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases a session that has been kept for long enough, as `DELETE` would; else sets the alarm for the
     /// moment when it will have been.
-    pub(super) async fn retire(self: &Rc<Self>, context: &AdmissionContext) -> Result<(), Fault> {
+    pub(super) async fn retire(&self, context: &AdmissionContext) -> Result<(), Fault> {
         let Some(session) = self.store.session()? else { return Ok(()) };
         let now = self.platform.now_ms();
         let due = match &context.catalog {
@@ -32,7 +30,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 session.updated_at.saturating_add(u64::from(days).saturating_mul(DAY_MS))
             }
         };
-        if due > now || self.live.borrow().is_some() {
+        if due > now || self.running.is_busy() {
             return self.alarm.set_for_later(self.platform.as_ref(), due);
         }
         self.erase(context, &session.session_id, now).await?;

@@ -7,10 +7,11 @@ use std::rc::Rc;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
-use super::epoch::Received;
+use super::erasing::Received;
 use super::export::Export;
-use super::session_host::SessionHost;
-use super::submission::{Asked, Delivery};
+use super::session_host::{SessionHost, find_session, find_turn};
+use super::submission::{Delivery, Submission};
+use super::views::Views;
 use crate::contract::event_frames::END;
 use crate::contract::{
     ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, fingerprint,
@@ -18,9 +19,8 @@ use crate::contract::{
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::request::RequestHead;
-use crate::entry::response::object_failed;
-use crate::entry::response::{JSON, Response, refusal_line};
-use crate::entry::route::{Route, SessionRoute, asks_for};
+use crate::entry::response::{JSON, Response, object_failed, refusal_line};
+use crate::entry::route::{Route, SessionRoute};
 use crate::live_text::{EventStream, Timings};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, KEY_ID, Platform, RECEIVED_AT};
 
@@ -53,14 +53,14 @@ impl<P: Platform, D: Database> SessionStream<P, D> {
 
 /// The durations that `Server-Timing` shows, in milliseconds.
 #[derive(Default)]
-struct Spent {
+struct Durations {
     validate: u64,
     session: u64,
     run: Timings,
 }
 
-/// The three kinds of a session's responses.
-enum Shown<D> {
+/// What an endpoint of a session replies with.
+enum Reply<D> {
     Turn(Delivery),
     View(InvokeResult),
     Export(Export<D>),
@@ -69,63 +69,63 @@ enum Shown<D> {
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The response to a request. Only an endpoint with a body awaits `body`.
     pub async fn response(
-        self: &Rc<Self>,
+        &self,
         source: &ContextSource,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Response<SessionStream<P, D>> {
-        let mut spent = Spent::default();
-        let responded = self.respond(source, head, body, &mut spent).await;
+        let mut durations = Durations::default();
+        let responded = self.respond(source, head, body, &mut durations).await;
         let mut response = responded.unwrap_or_else(|faults| {
             self.platform.log(refusal_line(&faults));
             Response::refusal(faults)
         });
-        let timing = spent.run.server_timing(spent.validate, spent.session);
+        let timing = durations.run.server_timing(durations.validate, durations.session);
         response.headers.push(("Server-Timing", timing));
         response
     }
 
     async fn respond(
-        self: &Rc<Self>,
+        &self,
         source: &ContextSource,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-        spent: &mut Spent,
+        durations: &mut Durations,
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
-        let epoch = self.epoch.get();
+        let generation = self.erasing.generation();
         let route = Route::find(head.method, head.target())?;
-        let streams = matches!(route, Route::Execute | Route::Session(_, SessionRoute::Stream(_)));
-        let progress = streams && asks_for("Progress", head.target())?;
-        let mut context = source.context(self.platform.as_ref(), head.origin()).await?;
+        let progress = route.asks_for_progress(head.target())?;
+        let context = source.context(self.platform.as_ref(), head.origin()).await?;
         let mut since = self.platform.now_ms();
         let reply = match route {
             Route::Execute => {
                 let body = body.await.map_err(|_| object_failed())?;
-                self.make_way(body.len()).await;
-                let submission = self.read(&body).await;
-                spent.validate = self.lap(&mut since);
-                let submission = submission?;
-                let order = MemberOrder::of(&submission, &body);
+                self.yield_if_long(body.len()).await;
+                let request = self.read(&body).await;
+                durations.validate = self.lap(&mut since);
+                let request = request?;
+                let order = MemberOrder::of(&request, &body);
                 let bytes = body.len();
                 drop(body);
-                self.make_way(bytes).await;
-                let asked = Asked {
-                    fingerprint: fingerprint(&submission),
+                self.yield_if_long(bytes).await;
+                let fingerprint = fingerprint(&request);
+                self.yield_if_long(bytes).await;
+                let submission = Submission {
+                    fingerprint,
                     is_long: is_long(bytes),
                     key_id: head.header(KEY_ID).map(|id| decoded(&id)),
+                    tool_lists: self.tool_lists(source, &context, &request).await,
+                    received: Received { generation, at_ms: self.received_at(head) },
+                    progress,
+                    request,
                 };
-                self.make_way(bytes).await;
-                let received = Received { epoch, at_ms: self.received_at(head) };
-                context.tool_lists = self.tool_lists(source, &context, &submission).await;
-                let delivery = self.execute(&context, submission, asked, received);
-                delivery.map(Shown::Turn).map_err(|faults| order.sorted(faults))
+                let delivery = self.execute(&context, submission);
+                delivery.map(Reply::Turn).map_err(|faults| order.sorted(faults))
             }
-            Route::Session(id, SessionRoute::Erase) => {
-                let receipt = self.erase(&context, &id, self.received_at(head)).await;
-                self.end_erasure(&context).await?;
-                view(receipt).map_err(Vec::from)
+            Route::Session(id, route) => {
+                let replied = self.reply(&context, head, &id, route, progress).await;
+                replied.map_err(Vec::from)
             }
-            Route::Session(id, route) => self.shown(&context, &id, route).await.map_err(Vec::from),
             Route::Workspace(..)
             | Route::File(_)
             | Route::Playground
@@ -136,14 +136,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 Err(Fault::new(ErrorCode::NotFound, message).into())
             }
         };
-        spent.session = self.lap(&mut since);
+        durations.session = self.lap(&mut since);
         Ok(match reply? {
-            Shown::Turn(mut delivery) => {
-                delivery.progress = progress;
-                self.deliver(&context, head, delivery, spent).await
-            }
-            Shown::View(view) => Response::result(&view),
-            Shown::Export(export) => {
+            Reply::Turn(delivery) => self.deliver(&context, head, delivery, durations).await,
+            Reply::View(view) => Response::result(&view),
+            Reply::Export(export) => {
                 let platform = Rc::clone(&self.platform);
                 Response::stream(JSON, SessionStream::Export(platform, export))
             }
@@ -152,55 +149,73 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     async fn read(&self, body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
         let text = object_text(body)?;
-        self.make_way(body.len()).await;
+        self.yield_if_long(body.len()).await;
         parse_object(text)
     }
 
-    /// Lets others run before the next piece of work on a long body.
-    async fn make_way(&self, bytes: usize) {
+    /// Lets other tasks run before the next piece of work on a long body.
+    async fn yield_if_long(&self, bytes: usize) {
         if is_long(bytes) {
             self.platform.breathe().await;
         }
     }
 
-    async fn shown(
-        self: &Rc<Self>,
+    async fn reply(
+        &self,
         context: &AdmissionContext,
+        head: &RequestHead<'_>,
         id: &SessionId,
         route: SessionRoute,
-    ) -> Result<Shown<D>, Fault> {
-        // The history of modes shows no turn, so it leaves the news of a failed one to another request.
-        if route != SessionRoute::Modes {
+        progress: bool,
+    ) -> Result<Reply<D>, Fault> {
+        let store = self.store.as_ref();
+        let views = Views { store, context };
+        let recovered = || {
             self.recover(context)?;
-        }
-        let session = self.known_session(id)?;
+            find_session(store, id)
+        };
         match route {
-            SessionRoute::Session => view(self.session_view(context, &session)),
-            SessionRoute::Modes => view(self.modes_view(context, session)),
-            SessionRoute::Turns(page) => view(self.turns_view(session, &page)),
-            SessionRoute::Turn(turn) => view(self.turn_view(session, self.known_turn(&turn)?)),
-            SessionRoute::Trace(turn) => view(self.trace_view(session, self.known_turn(&turn)?)),
-            SessionRoute::Cancel(turn) => {
-                let (session, turn) = self.cancel(id, session, self.known_turn(&turn)?).await?;
-                view(self.turn_view(session, turn))
+            SessionRoute::Session => view(views.session(&recovered()?)),
+            // The history of modes shows no turn: the next request that shows one reports a turn that recovery fails.
+            SessionRoute::Modes => view(views.modes(find_session(store, id)?)),
+            SessionRoute::Turns(page) => view(views.turns(recovered()?, &page)),
+            SessionRoute::Turn(turn) => {
+                let session = recovered()?;
+                view(views.turn(session, find_turn(store, &turn)?))
+            }
+            SessionRoute::Trace(turn) => {
+                let (session, turn) = (recovered()?, find_turn(store, &turn)?);
+                let live = self.running.turn(&turn);
+                let step = live.and_then(|live| live.text().current_step());
+                view(views.trace(session, turn, step))
             }
             SessionRoute::Stream(turn) => {
-                self.watch(context, &self.known_turn(&turn)?).map(Shown::Turn)
+                recovered()?;
+                self.watch(context, &find_turn(store, &turn)?, progress).map(Reply::Turn)
+            }
+            SessionRoute::Cancel(turn) => {
+                let (session, turn) = (recovered()?, find_turn(store, &turn)?);
+                let (session, turn) = self.cancel(id, session, turn).await?;
+                view(views.turn(session, turn))
             }
             SessionRoute::Export => {
-                Export::new(Rc::clone(&self.store), session, context).map(Shown::Export)
+                Export::new(Rc::clone(&self.store), recovered()?, context).map(Reply::Export)
             }
-            SessionRoute::Erase => Err(Fault::internal("An erasure shows no session.")),
+            SessionRoute::Erase => {
+                let receipt = self.erase(context, id, self.received_at(head)).await;
+                self.end_erasure(context).await?;
+                view(receipt)
+            }
         }
     }
 
     /// A stream begins at once; a JSON response waits for the end of the submission.
     async fn deliver(
-        self: &Rc<Self>,
+        &self,
         context: &AdmissionContext,
         head: &RequestHead<'_>,
         delivery: Delivery,
-        spent: &mut Spent,
+        durations: &mut Durations,
     ) -> Response<SessionStream<P, D>> {
         let mut response = if delivery.streaming {
             let last_event_id = head.header("Last-Event-ID");
@@ -217,7 +232,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Response::stream("text/event-stream; charset=utf-8", SessionStream::Events(events))
         } else {
             let outcome = delivery.text.ended_with().await;
-            spent.run = outcome.timings;
+            durations.run = outcome.timings;
             Response::outcome(outcome.http_status, outcome.body)
         };
         if delivery.replayed {
@@ -228,8 +243,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// When the Worker in front received a request.
     fn received_at(&self, head: &RequestHead<'_>) -> u64 {
-        let told = head.header(RECEIVED_AT).and_then(|at_ms| at_ms.parse().ok());
-        told.unwrap_or_else(|| self.platform.now_ms())
+        let at_ms = head.header(RECEIVED_AT).and_then(|at_ms| at_ms.parse().ok());
+        at_ms.unwrap_or_else(|| self.platform.now_ms())
     }
 
     /// Milliseconds since `since`, which then becomes now.
@@ -239,8 +254,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
-fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Shown<D>, Fault> {
-    view.map(|view| Shown::View(InvokeResult::success(&view, Vec::new())))
+fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Reply<D>, Fault> {
+    view.map(|view| Reply::View(InvokeResult::success(&view, Vec::new())))
 }
 
 /// Whether a body is so long that work on it is divided into slices.

@@ -5,25 +5,32 @@ use std::rc::Rc;
 use serde::Deserialize;
 
 use super::admission::{Admission, Admitted};
-use super::epoch::Received;
-use super::session_host::SessionHost;
+use super::erasing::Received;
+use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
 use crate::entry::context::AdmissionContext;
 use crate::json::from_str;
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
+use crate::mcp::ToolLists;
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{abort, turn_aborted};
 
-/// What is known of a submission before it is admitted, since finding it out takes long.
-pub(super) struct Asked {
+/// A submission with all that its admission needs and that takes long to find out.
+pub(super) struct Submission {
+    pub(super) request: ExecuteRequest,
     /// Equal for repetitions of the same request.
     pub(super) fingerprint: String,
     /// Its turn begins in a slice of its own.
     pub(super) is_long: bool,
     /// The `Id` of the client's key.
     pub(super) key_id: Option<String>,
+    /// The tools of the MCP servers that the turn names, where the submission begins one.
+    pub(super) tool_lists: ToolLists,
+    pub(super) received: Received,
+    /// The client asks for progress events.
+    pub(super) progress: bool,
 }
 
 /// A submission's way to its client.
@@ -35,7 +42,7 @@ pub(super) struct Delivery {
     /// The outcome was stored before this request.
     pub(super) replayed: bool,
     /// The client asks for progress events.
-    pub(super) progress: bool,
+    progress: bool,
     /// No client has seen text of this turn, so that a position can only belong to another turn.
     is_first_run: bool,
 }
@@ -62,21 +69,22 @@ impl Delivery {
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Takes a submission (`POST /execute`). A refusal writes nothing.
     pub(super) fn execute(
-        self: &Rc<Self>,
+        &self,
         context: &AdmissionContext,
-        request: ExecuteRequest,
-        asked: Asked,
-        received: Received,
+        submission: Submission,
     ) -> Result<Delivery, Vec<Fault>> {
-        if self.epoch.get().is_after(received) {
+        if self.erasing.has_ended_generation_of(submission.received) {
             let message = "The session was erased before this request was accepted. Send it again to begin the session anew.";
             return Err(Fault::new(ErrorCode::TurnAborted, message).into());
         }
         let given_up = self.recover(context)?.given_up();
-        let Asked { fingerprint, is_long, key_id } = asked;
-        let admission = Admission { given_up, ..self.admission(context) };
+        let Submission { request, fingerprint, is_long, key_id, tool_lists, progress, .. } =
+            submission;
+        let admission = self.admission(context, given_up);
         let admitted = match &request {
-            ExecuteRequest::UserTurn(turn) => admission.user_turn(turn, &fingerprint)?,
+            ExecuteRequest::UserTurn(turn) => {
+                admission.user_turn(turn, &fingerprint, &tool_lists)?
+            }
             ExecuteRequest::ToolContinuation(results) => {
                 admission.tool_continuation(results, &fingerprint, key_id.as_deref())?
             }
@@ -89,26 +97,30 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         // The request can be long, and the turn runs without it.
         drop(request);
         let is_first_run =
-            matches!(&admitted, Admitted::Run(turn) if turn.progress.next_segment == 0);
-        let (text, turn, replayed) = match admitted {
-            Admitted::Run(turn) => (self.run(context, &turn, is_long)?, turn, false),
-            Admitted::Attach(turn) => (self.attach(context, &turn)?, turn, false),
+            matches!(&admitted, Admitted::Run(started) if started.turn.progress.next_segment == 0);
+        let streaming = streaming.unwrap_or(admitted.turn().progress.streaming);
+        let (text, replayed) = match admitted {
+            Admitted::Run(started) => (self.run(context, started, is_long)?, false),
+            Admitted::Attach(turn) => (self.attach(context, &turn)?, false),
             Admitted::Replay(turn, outcome) => {
-                let replayed = given_up != Some(turn.ordinal);
-                (Rc::new(ended_text(outcome)?), turn, replayed)
+                (Rc::new(ended_text(outcome)?), given_up != Some(turn.ordinal))
             }
         };
-        let streaming = streaming.unwrap_or(turn.progress.streaming);
-        Ok(Delivery { text, streaming, replayed, progress: false, is_first_run })
+        Ok(Delivery { text, streaming, replayed, progress, is_first_run })
     }
 
     /// Watches a turn (`GET …/stream`): its latest submission, running or ended.
-    pub(super) fn watch(&self, context: &AdmissionContext, turn: &Turn) -> Result<Delivery, Fault> {
+    pub(super) fn watch(
+        &self,
+        context: &AdmissionContext,
+        turn: &Turn,
+        progress: bool,
+    ) -> Result<Delivery, Fault> {
         let (text, replayed) = match self.store.outcome(turn.ordinal)? {
             None => (self.attach(context, turn)?, false),
             Some(outcome) => (Rc::new(ended_text(outcome)?), true),
         };
-        Ok(Delivery { text, streaming: true, replayed, progress: false, is_first_run: false })
+        Ok(Delivery { text, streaming: true, replayed, progress, is_first_run: false })
     }
 
     /// Aborts a turn (`POST …/cancel`) and returns session and turn as they are afterwards. A turn that
@@ -119,11 +131,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         mut session: Session,
         mut turn: Turn,
     ) -> Result<(Session, Turn), Fault> {
-        match (turn.status, self.live_turn(&turn)) {
-            (TurnStatus::Running, Some(live)) => {
-                live.cancellation.abort();
-                live.text.ended_with().await;
-            }
+        match (turn.status, self.running.turn(&turn)) {
+            (TurnStatus::Running, Some(live)) => live.cancel().await,
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
                 let outcome = StoredOutcome::of(&turn_aborted().into(), None);
                 let now = self.platform.now_ms();
@@ -131,12 +140,22 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
         }
-        Ok((self.known_session(id)?, self.known_turn(&turn.turn_id)?))
+        Ok((find_session(&self.store, id)?, find_turn(&self.store, &turn.turn_id)?))
+    }
+
+    /// The admission of a submission; `given_up` is the turn that recovery has just failed for it.
+    fn admission<'a>(
+        &'a self,
+        context: &'a AdmissionContext,
+        given_up: Option<u64>,
+    ) -> Admission<'a, P, D> {
+        let (platform, store) = (self.platform.as_ref(), self.store.as_ref());
+        Admission { platform, store, alarm: &self.alarm, context, given_up }
     }
 
     fn attach(&self, context: &AdmissionContext, turn: &Turn) -> Result<Rc<LiveText>, Fault> {
-        if let Some(live) = self.live_turn(turn) {
-            return Ok(live.text);
+        if let Some(live) = self.running.turn(turn) {
+            return Ok(Rc::clone(live.text()));
         }
         // Recovery leaves a running turn only where it waits for the operator.
         if let Some(session) = self.store.session()? {

@@ -1,6 +1,5 @@
 //! The tools of MCP servers for a turn that is about to begin (interface §11).
 
-use super::admission::starting_mode;
 use super::session_host::SessionHost;
 use crate::catalog::{Catalog, DEFAULT_CONTEXT};
 use crate::contract::{ExecuteRequest, Fault, UserTurn};
@@ -38,17 +37,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let named = turn.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
         let named = session.as_ref().map_or(named, |session| &session.conversation_context);
         let Some(conversation) = catalog.conversation_context(named) else { return Ok(Vec::new()) };
-        let mode = match &session {
-            Some(session) => catalog.mode(&session.mode).unwrap_or_else(|| catalog.default_mode()),
-            None => starting_mode(catalog, conversation),
-        };
-        let names = mode.tools.iter().chain(&conversation.mcp_tools);
-        let mut keys: Vec<String> = Vec::new();
-        for (key, _) in names.filter_map(|name| name.split_once('/')) {
-            if !keys.iter().any(|known| known == key) {
-                keys.push(key.to_owned());
-            }
-        }
+        let stored = session.as_ref().map(|session| session.mode.as_str());
+        let mode = catalog.turn_mode(stored, conversation);
+        let mut keys = catalog.named_servers(mode, conversation);
         if let Some(session) = session.filter(|_| !keys.is_empty()) {
             let waits = session.live_turn.is_some();
             if waits || self.store.turn(&turn.turn_id)?.is_some() {

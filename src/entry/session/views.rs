@@ -4,15 +4,17 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::session_host::SessionHost;
+use super::session_host::find_turn;
 use super::submission::unreadable_outcome;
 use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
 use crate::entry::context::AdmissionContext;
 use crate::entry::route::TurnPage;
 use crate::live_text::CurrentStep;
-use crate::persistence::{Call, CompactionRecord, Decision, ModeChange, Session, Turn};
-use crate::ports::{Database, Platform};
+use crate::persistence::{
+    Call, CompactionRecord, Decision, ModeChange, Session, SessionStore, Turn,
+};
+use crate::ports::Database;
 use crate::reasoner::pending_calls;
 
 /// `GET /sessions/{SessionId}`
@@ -187,21 +189,23 @@ pub(super) struct ModesView {
     history: Vec<ModeChange>,
 }
 
-impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    pub(super) fn session_view(
-        &self,
-        context: &AdmissionContext,
-        session: &Session,
-    ) -> Result<SessionView, Fault> {
+/// The views of a session, out of its storage.
+pub(super) struct Views<'a, D> {
+    pub(super) store: &'a SessionStore<D>,
+    pub(super) context: &'a AdmissionContext,
+}
+
+impl<D: Database> Views<'_, D> {
+    pub(super) fn session(&self, session: &Session) -> Result<SessionView, Fault> {
         let summary = |turn: Turn| -> Result<_, Fault> {
-            let tool_calls = pending_calls(&self.store, session, &turn)?;
+            let tool_calls = pending_calls(self.store, session, &turn)?;
             Ok(TurnSummary { turn_id: turn.turn_id, status: turn.status, tool_calls })
         };
         let latest = self.store.newest_turn()?;
         let live = session.live_turn.map(|ordinal| self.store.turn_at(ordinal)).transpose()?;
         Ok(SessionView {
             session_id: session.session_id.clone(),
-            mode_display_name: display_name(context, session),
+            mode_display_name: self.mode_display_name(session),
             agent_context_id: session.agent_context.clone(),
             conversation_context_id: session.conversation_context.clone(),
             created_at: timestamp(session.created_at),
@@ -213,12 +217,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    pub(super) fn turn_view(&self, session: Session, turn: Turn) -> Result<TurnView, Fault> {
+    pub(super) fn turn(&self, session: Session, turn: Turn) -> Result<TurnView, Fault> {
         let outcome = self.store.outcome(turn.ordinal)?;
         let outcome = outcome.map(|outcome| RawValue::from_string(outcome.body)).transpose();
         let updated_at = timestamp(turn.updated_at);
         Ok(TurnView {
-            tool_calls: pending_calls(&self.store, &session, &turn)?,
+            tool_calls: pending_calls(self.store, &session, &turn)?,
             session_id: session.session_id,
             turn_id: turn.turn_id,
             status: turn.status,
@@ -234,8 +238,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    pub(super) fn turns_view(&self, session: Session, page: &TurnPage) -> Result<TurnsView, Fault> {
-        let after = page.after.as_ref().map(|turn| self.known_turn(turn)).transpose()?;
+    pub(super) fn turns(&self, session: Session, page: &TurnPage) -> Result<TurnsView, Fault> {
+        let after = page.after.as_ref().map(|turn| find_turn(self.store, turn)).transpose()?;
         let after = after.map(|turn| turn.ordinal);
         // One turn more than the page holds shows whether there is another page.
         let mut turns = self.store.turns_after(after, page.limit.saturating_add(1))?;
@@ -252,10 +256,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(TurnsView { session_id: session.session_id, turns, more })
     }
 
-    pub(super) fn trace_view(&self, session: Session, turn: Turn) -> Result<TraceView, Fault> {
+    /// `running` is the step that the turn is at, where it runs in this instance.
+    pub(super) fn trace(
+        &self,
+        session: Session,
+        turn: Turn,
+        running: Option<CurrentStep>,
+    ) -> Result<TraceView, Fault> {
         let mut mode_changes = self.store.mode_history()?;
         mode_changes.retain(|change| change.turn_id == turn.turn_id);
-        let running = self.live_turn(&turn).and_then(|live| live.text.current_step());
         let running = running.map(|CurrentStep { progress, since_ms }| RunningStep {
             progress,
             since: timestamp(since_ms),
@@ -284,23 +293,20 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    pub(super) fn modes_view(
-        &self,
-        context: &AdmissionContext,
-        session: Session,
-    ) -> Result<ModesView, Fault> {
+    pub(super) fn modes(&self, session: Session) -> Result<ModesView, Fault> {
         Ok(ModesView {
-            mode_display_name: display_name(context, &session),
+            mode_display_name: self.mode_display_name(&session),
             session_id: session.session_id,
             history: self.store.mode_history()?,
         })
     }
-}
 
-/// The mode's name in the catalog; its key while there is no valid catalog.
-fn display_name(context: &AdmissionContext, session: &Session) -> String {
-    let catalog = context.catalog.as_ref();
-    catalog.map_or(session.mode.as_str(), |catalog| catalog.display_name(&session.mode)).to_owned()
+    /// The mode's name in the catalog; its key while there is no valid catalog.
+    fn mode_display_name(&self, session: &Session) -> String {
+        let mode = session.mode.as_str();
+        let catalog = self.context.catalog.as_ref();
+        catalog.map_or(mode, |catalog| catalog.display_name(mode)).to_owned()
+    }
 }
 
 fn traced(call: Call, mcp: Option<Box<RawValue>>) -> TracedCall {

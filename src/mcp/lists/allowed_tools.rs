@@ -80,6 +80,12 @@ impl ServerTools {
     }
 }
 
+/// The hash of a tool's definition, as a pin in the catalog has it; `None` where its schema is not JSON.
+pub fn pin_of(tool: &ListedTool) -> Option<String> {
+    let schema = serde_json::from_str(tool.input_schema.get()).ok()?;
+    Some(hash_of(tool, &schema))
+}
+
 /// The hash of a definition: SHA-256 of `{name, description, inputSchema}` in the form of RFC 8785, in lower-case
 /// hex. An absent description is left out.
 fn hash_of(tool: &ListedTool, schema: &Map<String, Value>) -> String {

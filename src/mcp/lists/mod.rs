@@ -11,7 +11,7 @@ mod canonical_json;
 mod host;
 mod reply;
 
-pub use allowed_tools::{Reach, ServerTools, ToolLists};
+pub use allowed_tools::{Reach, ServerTools, ToolLists, pin_of};
 pub use cache::ListCache;
 pub use host::McpListsHost;
 pub use reply::{StoredList, ToolListReply};

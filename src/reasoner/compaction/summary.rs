@@ -11,7 +11,7 @@ use crate::contract::{Fault, Usage};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Entry, EntryKind, Window};
 use crate::ports::{Database, Platform};
-use crate::reasoner::model_call::{Asked, Exchange, Form};
+use crate::reasoner::model_call::{Exchange, Form, Input, ModelCall};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
 /// The most model calls for one summary. What stands before the newest of so many pieces is left out.
@@ -97,7 +97,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         request: &SummaryRequest,
         summary: &mut Summary,
     ) -> Result<Result<String, NoSummary>, Fault> {
-        let exchange = self.exchange(running, Asked::Summary(request)).await?;
+        let (request, input) = (request.to_model(self.model(running)), Input::default());
+        let call = ModelCall { request, input: &input, live: None };
+        let exchange = self.exchange(running, call).await?;
         let Exchange { transcript, ending, .. } = exchange;
         if let Some(cost) = transcript.cost() {
             let before = summary.usage.unwrap_or_default();

@@ -7,6 +7,7 @@ use crate::ports::Database;
 use crate::reasoner::running_turn::RunningTurn;
 
 /// What a call sends.
+#[derive(Default)]
 pub(in crate::reasoner) struct Input {
     pub(in crate::reasoner) parts: Vec<Part>,
     /// The response that it continues; `None` when it is the whole conversation.
@@ -103,7 +104,7 @@ impl Input {
     }
 
     fn of(parts: Vec<Part>) -> Self {
-        Self { parts, previous_response_id: None, rebuilt: false, withheld: Vec::new() }
+        Self { parts, ..Self::default() }
     }
 
     /// What its call sends, as the transcript tells it.

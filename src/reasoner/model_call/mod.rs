@@ -2,15 +2,17 @@
 //! and its transcript. Other files of the reasoner name only what this page exports.
 
 mod budget;
+mod call_recorder;
 mod conversation_input;
 mod exchange;
 mod live_segment;
+mod output_call;
 mod remedies;
 mod sent_entries;
 mod streamed_request;
 mod transcript;
 
 pub(super) use conversation_input::Input;
-pub(super) use exchange::{Asked, Exchange, endpoint};
+pub(super) use exchange::{Exchange, ModelCall};
 pub use sent_entries::{Form, SentEntries};
 pub(super) use transcript::Transcript;

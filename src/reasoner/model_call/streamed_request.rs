@@ -21,8 +21,7 @@ const PAGE_BYTES: usize = 256 * 1024;
 /// A body that is read from the rows of `store`.
 pub(super) struct StreamedRequest<'a, D> {
     store: &'a SessionStore<D>,
-    head: String,
-    tail: String,
+    composed: ComposedRequest,
     parts: &'a [Part],
     pages: Vec<Page>,
     /// The text of one page, by its number, as long as more of it is to be sent.
@@ -34,8 +33,6 @@ pub(super) struct ReadRequest<'a, D> {
     pub(super) body: StreamedRequest<'a, D>,
     /// In lower-case hex.
     pub(super) sha256: String,
-    /// What it has in common with the bodies of other calls.
-    pub(super) template: String,
     pub(super) trace: Vec<Block>,
 }
 
@@ -58,10 +55,9 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         composed: ComposedRequest,
         parts: &'a [Part],
     ) -> Result<ReadRequest<'a, D>, Fault> {
-        let ComposedRequest { head, tail, template, trace } = composed;
-        let around = head.len() + tail.len();
+        let around = composed.head().len() + composed.tail().len();
         let pages = pages_of(parts);
-        let mut body = Self { store, head, tail, parts, pages, held: RefCell::default() };
+        let mut body = Self { store, composed, parts, pages, held: RefCell::default() };
         let (mut hash, mut at) = (RunningSha256::default(), 0);
         let mut written = Written::default();
         for number in 0..body.pages.len() {
@@ -81,16 +77,21 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
             }
         }
         let commas = written.items.saturating_sub(1);
-        let trace = trace.with_input(written.items, at.saturating_sub(around + commas));
-        Ok(ReadRequest { body, sha256: hash.finished(), template, trace })
+        let trace = body.composed.trace(written.items, at.saturating_sub(around + commas));
+        Ok(ReadRequest { body, sha256: hash.finished(), trace })
+    }
+
+    /// What the body has in common with those of other calls.
+    pub(super) fn template(&self) -> &str {
+        self.composed.template()
     }
 
     /// The text of a page, whose items come after those that are written.
     fn text(&self, number: usize, written: &mut Written) -> Result<String, Fault> {
         let page = self.pages.get(number).ok_or_else(unreadable)?;
         let parts = self.parts.get(page.parts.clone()).ok_or_else(unreadable)?;
-        let head = if number == 0 { self.head.as_str() } else { "" };
-        let tail = if number + 1 == self.pages.len() { self.tail.as_str() } else { "" };
+        let head = if number == 0 { self.composed.head() } else { "" };
+        let tail = if number + 1 == self.pages.len() { self.composed.tail() } else { "" };
         let items: usize = match page.piece {
             None => parts.iter().map(|part| part.entry.bytes).sum(),
             Some(_) => 0,

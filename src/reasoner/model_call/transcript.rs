@@ -72,8 +72,8 @@ pub(in crate::reasoner) struct Retry {
 }
 
 impl Transcript {
-    /// Notes what the service has said about the attempt's response.
-    pub(in crate::reasoner) fn learn(&mut self, reported: &Reported) {
+    /// Notes what the service has reported about the attempt's response.
+    pub(in crate::reasoner) fn note(&mut self, reported: &Reported) {
         self.response_id.clone_from(&reported.response_id);
         self.usage = reported.usage.map(usage);
     }

@@ -23,6 +23,8 @@ export function reply(body, conversation, state, windowTokens) {
   const named = toolAsked(given.instruction, tools);
   if (named !== null) return [named];
   if (/\bwhich word\b/i.test(given.instruction)) return [words(remembered(conversation))];
+  const probed = codeName(given.instruction, conversation) ?? nextNumber(given.instruction, conversation);
+  if (probed !== null) return [words(probed)];
   const wanted = switchAsked(given.instruction);
   if (wanted !== null) return [switchMode(wanted, tools)];
   const path = fileAsked(given.instruction);
@@ -71,6 +73,25 @@ function remembered(conversation) {
   const earlier = conversation.slice(0, -1).filter(({ role }) => role === 'user').map(({ content }) => textIn(content));
   const [, word] = /.*\bremember the word [`'"“]?([\w-]+)/is.exec(earlier.join('\n')) ?? [];
   return word === undefined ? 'I was given no word to remember.' : `${word}.`;
+}
+
+/** The code name that the system message gives, with the number of the instruction: what `make check-catalog` asks for. */
+function codeName(instruction, conversation) {
+  const [, which] = /\b(first|second) code name\b/.exec(instruction) ?? [];
+  if (which === undefined) return null;
+  const told = conversation.filter(({ role }) => role === 'system').map(({ content }) => textIn(content)).join('\n');
+  const [, name] = new RegExp(`\\b${which} code name is ([\\w-]+)`).exec(told) ?? [];
+  const [, number = ''] = /\bthe number (\d+)/.exec(instruction) ?? [];
+  return `${name ?? 'I was told no code name'} ${number}`.trim();
+}
+
+/** The number after the last one that was said before the instruction. */
+function nextNumber(instruction, conversation) {
+  if (!/\bnumber that comes after the last number\b/.test(instruction)) return null;
+  const before = conversation.slice(0, conversation.findLastIndex(({ role }) => role === 'user'));
+  const said = before.filter(({ role }) => role === 'user' || role === 'assistant').map(({ content }) => textIn(content));
+  const last = said.join('\n').match(/\d+/g)?.at(-1);
+  return last === undefined ? 'I was given no number.' : String(Number(last) + 1);
 }
 
 /** Whether a message is a record that is to be summarised, because the conversation has become too long. */

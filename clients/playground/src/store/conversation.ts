@@ -11,7 +11,7 @@ import {
   type TurnRequest,
 } from '../../../typescript/src/index.js';
 import { addressOf, attachments, pictureAt } from './attachments.js';
-import { recordsOf } from './history.js';
+import { argumentsOf, recordsOf } from './history.js';
 import { droppedFiles, readyAnswer } from './ready_tools.js';
 import { aptix, keyWasRefused } from './service.js';
 import { used } from './session_list.js';
@@ -211,11 +211,25 @@ async function watch(turn: ShownTurn, events: Events): Promise<void> {
     if (watching.signal.aborted) return;
     const failure = failureOf(error);
     if (MOVED_ON.includes(failure.code) && pauses.delete(turn)) return follow(turn);
+    if (error instanceof AptixError && waitAgain(turn, error)) return;
     turn.record.value = turns.failed(turn.record.value, failure);
     announced.value = failure.message;
   } finally {
     if (turn.watching === watching) delete turn.watching;
   }
+}
+
+/** Puts calls back whose answers the service refused by their place; it then waits as before. */
+function waitAgain(turn: ShownTurn, { errors }: AptixError): boolean {
+  const places = errors.flatMap(({ Path, Message }) => {
+    const [, place] = /^\/ToolResults\/(\d+)\//.exec(Path ?? '') ?? [];
+    return place === undefined ? [] : [[Number(place), Message] as const];
+  });
+  const calls = pauses.get(turn);
+  if (!calls || places.length === 0) return false;
+  turn.record.value = turns.refused(turn.record.value, calls, new Map(places));
+  announced.value = places.map(([, message]) => message).join(' ');
+  return true;
 }
 
 /** Answers what the page answers by itself; the rest waits for the user. */
@@ -233,9 +247,9 @@ function answerReady(turn: ShownTurn): void {
   for (const { ToolCallId, Name, ArgumentsJson } of turns.unanswered(turn.record.peek())) {
     if (settings.answersByHand.peek() || Name === turns.APPROVAL) continue;
     const began = performance.now();
-    const result = readyAnswer(Name, ArgumentsJson);
+    const ResultJson = readyAnswer(Name, ArgumentsJson);
     const ExecutionMs = Math.round(performance.now() - began);
-    if (result !== undefined) answer(turn, { ToolCallId, ExecutionMs, ResultJson: JSON.stringify(result) });
+    if (ResultJson !== undefined) answer(turn, { ToolCallId, ExecutionMs, ResultJson });
   }
 }
 // A file that is dropped may be the one that a call waits for.
@@ -288,7 +302,7 @@ export async function fetchArguments(turn: ShownTurn): Promise<void> {
   const steps = turn.record.value.steps.map((step) => {
     const call = step.kind === 'server_tool' ? known.get(step.id) : undefined;
     if (step.kind !== 'server_tool' || !call) return step;
-    return { ...step, argumentsJson: call.ArgumentsJson, ...(call.Answer && { result: call.Answer }) };
+    return { ...step, argumentsJson: argumentsOf(call), ...(call.Answer && { result: call.Answer }) };
   });
   turn.record.value = { ...turn.record.value, steps };
 }

@@ -34,14 +34,19 @@ interface Outcome {
 }
 const outcomeOf = (outcome: unknown): Outcome | undefined => outcome as Outcome | undefined;
 
-function stepOf(call: ExportedTurn['ToolCalls'][number]): Step {
+type ExportedCall = ExportedTurn['ToolCalls'][number];
+
+/** The arguments with which a call ran: a human may have changed the model's. */
+export const argumentsOf = ({ ArgumentsJson, Approval }: ExportedCall): string => Approval?.ArgumentsJson ?? ArgumentsJson;
+
+function stepOf(call: ExportedCall): Step {
   const { ToolCallId, Name, ArgumentsJson, Answer } = call;
   if (call.RunsOn === 'client') {
     return { kind: 'client_call', call: { ToolCallId, Name, ArgumentsJson }, ...(Answer && { answer: Answer as never }) };
   }
   const state = !Answer ? 'runs' : Answer.ErrorMessage === undefined ? 'done' : 'failed';
   const ran = Answer && { result: Answer, ms: Answer.ExecutionMs };
-  return { kind: 'server_tool', id: ToolCallId, name: Name, state, argumentsJson: ArgumentsJson, ...ran };
+  return { kind: 'server_tool', id: ToolCallId, name: Name, state, argumentsJson: argumentsOf(call), ...ran };
 }
 
 /** The user's own words, without the blocks that the service puts around them. */

@@ -11,8 +11,8 @@ interface Ready extends Declared {
   shown: string;
   /** What the user is told of a call that is left to them. */
   left?: string;
-  /** The result; `undefined` leaves the call to the user. */
-  run(args: Record<string, unknown>): unknown;
+  /** The result, as JSON; `undefined` leaves the call to the user. */
+  run(args: Record<string, unknown>, argumentsJson: string): string | undefined;
 }
 
 /** The texts of files that were dropped on this page, by name. */
@@ -31,7 +31,7 @@ export const READY: readonly Ready[] = [
     shown: 'the time of this browser',
     description: "Tells the date, the time and the time zone of the user's browser.",
     parameters: { type: 'object', properties: {}, additionalProperties: false },
-    run: () => ({ now: new Date().toISOString(), timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone }),
+    run: () => JSON.stringify({ now: new Date().toISOString(), timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone }),
   },
   {
     name: 'read_file',
@@ -42,7 +42,7 @@ export const READY: readonly Ready[] = [
     run: ({ path }) => {
       const name = String(path).split('/').at(-1)!.toLowerCase();
       const found = [...droppedFiles.value].find(([held]) => held.toLowerCase() === name);
-      return found && { path: found[0], text: found[1] };
+      return found && JSON.stringify({ path: found[0], text: found[1] });
     },
   },
   {
@@ -50,16 +50,16 @@ export const READY: readonly Ready[] = [
     shown: 'repeats what it is given',
     description: 'Repeats a text.',
     parameters: text('text', 'What is to be repeated.'),
-    run: (args) => args,
+    run: (_, argumentsJson) => argumentsJson,
   },
 ];
 
-/** What a ready tool answers to a call; `undefined` leaves it to the user. */
-export function readyAnswer(name: string, argumentsJson: string): unknown {
+/** What a ready tool answers to a call, as JSON; `undefined` leaves it to the user. */
+export function readyAnswer(name: string, argumentsJson: string): string | undefined {
   const tool = READY.find((each) => each.name === name);
   try {
     const args: unknown = JSON.parse(argumentsJson);
-    return tool && typeof args === 'object' && args !== null ? tool.run(args as Record<string, unknown>) : undefined;
+    return tool && typeof args === 'object' && args !== null ? tool.run(args as Record<string, unknown>, argumentsJson) : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
-// The sessions of this browser: ids and titles, nothing of what was said, and never a key.
+// The sessions of this browser, the newest first: ids and titles, nothing of what was said, and never a key. Owns how many
+// are kept: a list without an end is read whole by each page, and written whole with each message.
 import { effect, signal } from '@preact/signals';
 
 export interface Listed {
@@ -10,6 +11,8 @@ export interface Listed {
 
 const PLACE = 'aptix-edge.sessions';
 const LONGEST_TITLE = 60;
+/** The newest ones that are kept. Older sessions stay in the service, under their address. */
+export const MOST_KEPT = 1000;
 
 export const listed = signal<readonly Listed[]>(stored());
 effect(() => {
@@ -28,7 +31,8 @@ addEventListener('storage', ({ key }) => {
 function stored(): Listed[] {
   try {
     const held: unknown = JSON.parse(localStorage.getItem(PLACE) ?? '[]');
-    return Array.isArray(held) ? held.filter((each) => typeof each?.id === 'string' && typeof each.title === 'string') : [];
+    if (!Array.isArray(held)) return [];
+    return held.filter((each) => typeof each?.id === 'string' && typeof each.title === 'string').slice(0, MOST_KEPT);
   } catch {
     return [];
   }
@@ -39,7 +43,7 @@ export function used(id: string, words: string): void {
   const known = listed.value.find((each) => each.id === id);
   const line = words.replace(/^[\s#>*`-]+/, '').split('\n')[0]!.trim();
   const title = known?.title ?? (line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE - 1)}…` : line || 'Without words');
-  listed.value = [{ id, title, at: Date.now() }, ...listed.value.filter((each) => each.id !== id)];
+  listed.value = [{ id, title, at: Date.now() }, ...listed.value.filter((each) => each.id !== id)].slice(0, MOST_KEPT);
 }
 
 export function unlist(id: string): void {

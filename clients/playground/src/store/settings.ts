@@ -33,14 +33,16 @@ export const furtherToolsFault = computed(() => {
   }
 });
 
-const further = (): Declared[] => (furtherTools.value.trim() === '' ? [] : JSON.parse(furtherTools.value));
+const further = (): unknown => (furtherTools.value.trim() === '' ? [] : JSON.parse(furtherTools.value));
 
 /** The `ToolsJson` of a turn; `undefined` leaves the session's own. */
 export function toolsJson(): string | undefined {
   if (toolsFrom.value === 'context') return undefined;
   const ready = READY.filter(({ name }) => offered.value.has(name));
   const declared = ready.map(({ name, description, parameters }) => ({ type: 'function', name, description, parameters }));
-  return JSON.stringify([...declared, ...(furtherToolsFault.value ? [] : further())]);
+  // As the user has written them: what is parsed and written again may have other numbers.
+  const furtherJson = furtherToolsFault.value ? '' : furtherTools.value.trim().slice(1, -1).trim();
+  return `[${[...declared.map((tool) => JSON.stringify(tool)), ...(furtherJson ? [furtherJson] : [])].join(',')}]`;
 }
 
 export function ragScope(): RagScope | undefined {

@@ -26,7 +26,8 @@ export type Step =
   | { kind: 'text'; segment: number; text: string; isKept: boolean }
   | { kind: 'reasoning' | 'commentary'; text: string }
   | { kind: 'server_tool'; id: string; name: string; state: 'runs' | 'done' | 'failed'; ms?: number; argumentsJson?: string; result?: ToolResult }
-  | { kind: 'client_call'; call: ToolCall; answer?: SubmittedToolResult }
+  /** `refused`: the answer that the service did not take, and why. The call still waits. */
+  | { kind: 'client_call'; call: ToolCall; answer?: SubmittedToolResult; refused?: { answer: SubmittedToolResult; message: string } }
   | { kind: 'note'; text: string };
 
 export interface Failure {
@@ -173,10 +174,21 @@ export function anew(record: TurnRecord): TurnRecord {
 /** The user's answer to a call; the turn goes on when it was the last one. */
 export function answered(record: TurnRecord, answer: SubmittedToolResult): TurnRecord {
   const steps = record.steps.map((step) =>
-    step.kind === 'client_call' && step.call.ToolCallId === answer.ToolCallId ? { ...step, answer } : step,
+    step.kind === 'client_call' && step.call.ToolCallId === answer.ToolCallId ? { kind: step.kind, call: step.call, answer } : step,
   );
   const next = { ...record, steps };
   return unanswered(next).length === 0 ? { ...next, status: 'running' } : next;
+}
+
+/** Answers of the newest pause that the service has refused, by their place: their calls wait again, the others stay answered. */
+export function refused(record: TurnRecord, calls: readonly ToolCall[], messages: ReadonlyMap<number, string>): TurnRecord {
+  const steps = record.steps.map((step): Step => {
+    if (step.kind !== 'client_call' || !step.answer) return step;
+    const { call, answer } = step;
+    const message = messages.get(calls.findIndex(({ ToolCallId }) => ToolCallId === call.ToolCallId));
+    return message === undefined ? step : { kind: 'client_call', call, refused: { answer, message } };
+  });
+  return { ...record, status: 'awaiting_tools', steps };
 }
 
 /** The results of the newest pause, in the calls' order. */

@@ -1,110 +1,165 @@
-// An approval: the exact call that waits, and the user's decision about it (interface §12).
-import { useId, useRef, useState } from 'preact/hooks';
-import type { ToolCall } from '../../../typescript/src/index.js';
-import { answer, type ShownTurn } from '../store/conversation.js';
+// An approval: the exact call that waits, and the user's decision about it (interface §12). What is shown is the text that
+// runs, and a change leaves every other token of it as it was.
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
+import { formatJson, type ToolCall } from '../../../typescript/src/index.js';
+import { isSameJson, membersOf } from '../../../typescript/src/json_text.js';
+import { announced, answer, type ShownTurn } from '../store/conversation.js';
 import type { Step } from '../store/turn_record.js';
+import { useFold, type Fold } from './fold.js';
 import { Icon } from './icon.js';
-import { Code } from './markdown.js';
+import { Json, JsonText } from './json_text.js';
 import { Unanswered } from './tool_cards.js';
 
 interface Asked {
-  Name: string;
-  Arguments: unknown;
-  Message?: string;
-  AllowEdit?: boolean;
+  name: string;
+  /** As it is written. */
+  argumentsJson: string;
+  message: string | undefined;
+  allowsEdit: boolean;
 }
 
-const readAsked = ({ ArgumentsJson }: ToolCall): Asked => {
-  try {
-    return JSON.parse(ArgumentsJson) as Asked;
-  } catch {
-    return { Name: 'a tool', Arguments: ArgumentsJson };
-  }
-};
-const readObject = (text: string): object | undefined => {
+function readAsked({ ArgumentsJson }: ToolCall): Asked {
+  const members = membersOf(ArgumentsJson);
+  const text = (name: string) => textOf(members.get(name));
+  return {
+    name: text('Name') ?? 'a tool',
+    argumentsJson: members.get('Arguments') ?? ArgumentsJson,
+    message: text('Message'),
+    allowsEdit: members.get('AllowEdit') === 'true',
+  };
+}
+
+/** The text that a JSON string is; `undefined` for any other value. */
+function textOf(json: string | undefined): string | undefined {
+  const value: unknown = json === undefined ? undefined : JSON.parse(json);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function isObject(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
   } catch {
-    return undefined;
+    return false;
   }
-};
-
-export function Approval({ turn, step }: { turn: ShownTurn; step: Extract<Step, { kind: 'client_call' }> }) {
-  const asked = readAsked(step.call);
-  if (step.answer) return <Decided asked={asked} json={step.answer.ResultJson ?? undefined} />;
-  if (turn.record.value.status === 'awaiting_tools') return <Question turn={turn} call={step.call} asked={asked} />;
-  return <Unanswered name={asked.Name} json={JSON.stringify(asked.Arguments)} />;
 }
 
-function Decided({ asked, json }: { asked: Asked; json: string | undefined }) {
-  const decision = readObject(json ?? '') as { Approved?: boolean; Reason?: string; Arguments?: object } | undefined;
-  const isApproved = decision?.Approved === true;
-  const words = isApproved ? (decision.Arguments ? 'approved with changes' : 'approved') : 'refused';
+type ClientStep = Extract<Step, { kind: 'client_call' }>;
+
+export function Approval({ turn, step }: { turn: ShownTurn; step: ClientStep }) {
+  const asked = useMemo(() => readAsked(step.call), [step.call]);
+  if (step.answer) return <Decided asked={asked} json={step.answer.ResultJson ?? '{}'} />;
+  if (turn.record.value.status === 'awaiting_tools') return <Question turn={turn} step={step} asked={asked} />;
+  return <Unanswered name={asked.name} json={asked.argumentsJson} />;
+}
+
+function Decided({ asked, json }: { asked: Asked; json: string }) {
+  const decision = useMemo(() => membersOf(json), [json]);
+  const isApproved = decision.get('Approved') === 'true';
+  const edited = decision.get('Arguments');
+  const words = isApproved ? (edited === undefined ? 'approved' : 'approved with changes') : 'refused';
+  const reason = textOf(decision.get('Reason'));
   return (
     <details class={`card ${isApproved ? 'good' : 'bad'}`}>
       <summary>
         <Icon name="shield" />
-        <code>{asked.Name}</code>
+        <code>{asked.name}</code>
         <span class="by">you decided</span>
         <span class="state">{words}</span>
         <Icon name="chevron" />
       </summary>
       <div class="card-body">
-        <Code text={JSON.stringify(decision?.Arguments ?? asked.Arguments, null, 2)} />
-        {decision?.Reason && <p>{decision.Reason}</p>}
+        <Json json={edited ?? asked.argumentsJson} />
+        {reason && <p>{reason}</p>}
       </div>
     </details>
   );
 }
 
-function Question({ turn, call, asked }: { turn: ShownTurn; call: ToolCall; asked: Asked }) {
+function Question({ turn, step: { call, refused }, asked }: { turn: ShownTurn; step: ClientStep; asked: Asked }) {
   const id = useId();
   const since = useRef(performance.now());
-  const [edited, setEdited] = useState<string>();
+  const [box, setBox] = useState<HTMLElement | null>(null);
+  const [edited, setEdited] = useState(() => membersOf(refused?.answer.ResultJson ?? '').get('Arguments'));
   const [reason, setReason] = useState('');
-  const changed = edited === undefined ? undefined : readObject(edited);
-  const isWrong = edited !== undefined && !changed;
-  const decide = (decision: object) =>
-    answer(turn, {
-      ToolCallId: call.ToolCallId,
-      ExecutionMs: Math.round(performance.now() - since.current),
-      ResultJson: JSON.stringify(decision),
-    });
-  const whole = JSON.stringify(asked.Arguments, null, 2);
+  const fold = useFold(box);
+  const isWrong = edited !== undefined && !isObject(edited);
+  const decide = (ResultJson: string) =>
+    answer(turn, { ToolCallId: call.ToolCallId, ExecutionMs: Math.round(performance.now() - since.current), ResultJson });
+  const approve = () => {
+    if (!fold.isSeen) {
+      box?.focus();
+      announced.value = `${linesBelow(fold)} ${HOW}`;
+    } else if (edited === undefined || isSameJson(edited, asked.argumentsJson)) decide('{"Approved":true}');
+    else decide(`{"Approved":true,"Arguments":${edited}}`);
+  };
+  const refuse = () => decide(JSON.stringify({ Approved: false, ...(reason.trim() && { Reason: reason.trim() }) }));
   return (
     <section class="card ask question" aria-labelledby={`${id}-title`} tabIndex={-1}>
       <h3 id={`${id}-title`}>
         <Icon name="shield" />
         <span>
-          May the agent call <code>{asked.Name}</code>?
+          May the agent call <code>{asked.name}</code>?
         </span>
       </h3>
-      {asked.Message && <p>{asked.Message}</p>}
+      {asked.message && <p>{asked.message}</p>}
       {edited === undefined ? (
-        <Code text={whole} />
+        <JsonText json={asked.argumentsJson} label={`Arguments of ${asked.name}`} describedBy={`${id}-fold`} place={setBox} />
       ) : (
         <>
           <label for={`${id}-edit`}>Arguments, a JSON object</label>
-          <textarea id={`${id}-edit`} class="mono" rows={Math.min(12, edited.split('\n').length + 1)} value={edited} spellcheck={false} aria-invalid={isWrong} onInput={(event) => setEdited(event.currentTarget.value)} />
+          <textarea id={`${id}-edit`} ref={setBox} class="mono whole" rows={Math.min(12, edited.split('\n').length + 1)} value={edited} spellcheck={false} aria-invalid={isWrong} aria-describedby={`${id}-fold`} onInput={(event) => setEdited(event.currentTarget.value)} />
           {isWrong && <p class="fault">This is no JSON object.</p>}
         </>
       )}
+      {refused && <p class="fault">{refused.message}</p>}
+      <Rest id={`${id}-fold`} fold={fold} toEnd={() => toEnd(box)} />
       <label for={`${id}-reason`}>Reason, if you refuse</label>
       <input id={`${id}-reason`} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
       <div class="actions">
-        <button type="button" class="primary" disabled={isWrong} onClick={() => decide({ Approved: true, ...(changed && { Arguments: changed }) })}>
+        <button type="button" class="primary" disabled={isWrong} aria-disabled={!fold.isSeen} aria-describedby={`${id}-fold`} onClick={approve}>
           Approve
         </button>
-        <button type="button" onClick={() => decide({ Approved: false, ...(reason.trim() && { Reason: reason.trim() }) })}>
+        <button type="button" onClick={refuse}>
           Refuse
         </button>
-        {asked.AllowEdit && edited === undefined && (
-          <button type="button" class="plain" onClick={() => setEdited(whole)}>
+        {asked.allowsEdit && edited === undefined && (
+          <button type="button" class="plain" onClick={() => setEdited(formatJson(asked.argumentsJson))}>
             Change the arguments
           </button>
         )}
       </div>
     </section>
   );
+}
+
+const HOW = 'Scroll to the end of the arguments to approve.';
+const linesBelow = ({ below }: Fold): string => `… ${below.toLocaleString('en')} more ${below === 1 ? 'line' : 'lines'} below.`;
+
+/** What is below the fold, and a way there without a pointer. */
+function Rest({ id, fold, toEnd: go }: { id: string; fold: Fold; toEnd(): void }) {
+  const wasFolded = useRef(false);
+  if (fold.below > 0) wasFolded.current = true;
+  useEffect(() => {
+    if (fold.isSeen && wasFolded.current) announced.value = 'The end of the arguments is shown. You can approve.';
+  }, [fold.isSeen]);
+  if (!wasFolded.current) return <p id={id} class="hidden" />;
+  return (
+    <div class={`rest${fold.isSeen ? '' : ' unread'}`}>
+      <p id={id}>
+        {fold.below > 0 ? linesBelow(fold) : 'This is the end of the arguments.'}
+        {!fold.isSeen && ` ${HOW}`}
+      </p>
+      {fold.below > 0 && (
+        <button type="button" class="plain" onClick={go}>
+          Go to the end
+        </button>
+      )}
+    </div>
+  );
+}
+
+function toEnd(box: HTMLElement | null): void {
+  box?.scrollTo({ top: box.scrollHeight });
+  box?.focus({ preventScroll: true });
 }

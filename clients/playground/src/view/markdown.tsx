@@ -88,7 +88,8 @@ async function colour(place: HTMLElement | null): Promise<void> {
   }
 }
 
-async function copy({ target }: Event): Promise<void> {
+/** For a click on a piece of code: copies it where its button was meant. */
+export async function copy({ target }: Event): Promise<void> {
   const button = target as HTMLElement;
   if (!button.matches?.('button.copy')) return;
   await navigator.clipboard.writeText(button.closest('.code')?.querySelector('code')?.textContent ?? '');
@@ -100,13 +101,4 @@ async function copy({ target }: Event): Promise<void> {
 export function Code({ text, language = 'json' }: { text: string; language?: string }) {
   const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
   return <Markdown text={`${fence}${language}\n${text}\n${fence}`} />;
-}
-
-/** JSON with line breaks; a text that is none as it is. */
-export function pretty(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), null, 2);
-  } catch {
-    return json;
-  }
 }

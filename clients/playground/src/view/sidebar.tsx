@@ -1,13 +1,17 @@
 // The sessions of this browser, with search.
 import { signal } from '@preact/signals';
-import { newId, open, sessionId } from '../store/conversation.js';
+import { announced, newId, open, sessionId } from '../store/conversation.js';
 import { aptix, version } from '../store/service.js';
-import { listed, unlist, type Listed } from '../store/session_list.js';
+import { listed, MOST_KEPT, unlist, type Listed } from '../store/session_list.js';
 import { failureOf } from '../store/conversation.js';
 import { Icon } from './icon.js';
 
 export const isSidebarOpen = signal(false);
 const searched = signal('');
+/** The sessions that are shown at first, and with each further step. */
+const STEP = 100;
+const shown = signal(STEP);
+searched.subscribe(() => (shown.value = STEP));
 const fault = signal('');
 
 /** Leaves for another session; the address names it, so that a reload comes back to it. */
@@ -42,9 +46,18 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
       {fault.value && <p class="fault" role="alert">{fault.value}</p>}
       {found.length > 0 ? (
         <ul class="sessions">
-          {found.map((each) => (
+          {found.slice(0, shown.value).map((each) => (
             <Entry key={each.id} session={each} />
           ))}
+          {found.length > shown.value ? (
+            <li>
+              <button type="button" class="plain" onClick={() => showMore(found.length)}>
+                {`Show more of ${found.length.toLocaleString('en')} sessions`}
+              </button>
+            </li>
+          ) : (
+            listed.value.length >= MOST_KEPT && <li class="muted">{`The newest ${MOST_KEPT.toLocaleString('en')} sessions are listed.`}</li>
+          )}
         </ul>
       ) : (
         <p class="muted empty-list">{words ? 'No session has these words in its title.' : 'Sessions of this browser stand here.'}</p>
@@ -52,6 +65,11 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
       <footer>{version.value && `Version ${version.value}`}</footer>
     </nav>
   );
+}
+
+function showMore(found: number): void {
+  shown.value += STEP;
+  announced.value = `${Math.min(found, shown.value)} of ${found} sessions are shown.`;
 }
 
 function Entry({ session: { id, title, at } }: { session: Listed }) {

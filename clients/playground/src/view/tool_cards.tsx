@@ -1,12 +1,12 @@
 // Tools as cards: what the service runs, and what it asks this page to run.
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
-import type { SubmittedToolResult, ToolCall, ToolResult } from '../../../typescript/src/index.js';
+import type { SubmittedToolResult, ToolResult } from '../../../typescript/src/index.js';
 import { answer, failureOf, fetchArguments, type ShownTurn } from '../store/conversation.js';
 import { READY } from '../store/ready_tools.js';
 import { seconds, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
-import { Code, pretty } from './markdown.js';
+import { Json } from './json_text.js';
 
 type ServerStep = Extract<Step, { kind: 'server_tool' }>;
 type ClientStep = Extract<Step, { kind: 'client_call' }>;
@@ -39,13 +39,13 @@ function FoldedCard({ name, by, state, tone, children, onOpen }: CardProps) {
 }
 
 function Arguments({ json }: { json: string }) {
-  return pretty(json) === '{}' ? <p class="muted">Without arguments.</p> : <Labelled label="Arguments" json={json} />;
+  return /^\s*\{\s*\}\s*$/.test(json) ? <p class="muted">Without arguments.</p> : <Labelled label="Arguments" json={json} />;
 }
 
 const Labelled = ({ label, json }: { label: string; json: string }) => (
   <>
     <p class="label">{label}</p>
-    <Code text={pretty(json)} />
+    <Json json={json} />
   </>
 );
 
@@ -72,7 +72,7 @@ export function ServerTool({ turn, step }: { turn: ShownTurn; step: ServerStep }
 
 export function ClientTool({ turn, step }: { turn: ShownTurn; step: ClientStep }) {
   const { call, answer: given } = step;
-  if (!given && turn.record.value.status === 'awaiting_tools') return <ToolQuestion turn={turn} call={call} />;
+  if (!given && turn.record.value.status === 'awaiting_tools') return <ToolQuestion turn={turn} step={step} />;
   if (!given) return <Unanswered name={call.Name} json={call.ArgumentsJson} />;
   const isFailed = given.ErrorMessage != null;
   const state = `${isFailed ? 'failed' : 'done'} · ${seconds(given.ExecutionMs)}`;
@@ -92,8 +92,8 @@ export const Unanswered = ({ name, json }: { name: string; json: string }) => (
 );
 
 /** A call that the user answers: with JSON or plain text, a file, or an error. */
-function ToolQuestion({ turn, call }: { turn: ShownTurn; call: ToolCall }) {
-  const [text, setText] = useState('');
+function ToolQuestion({ turn, step: { call, refused } }: { turn: ShownTurn; step: ClientStep }) {
+  const [text, setText] = useState(refused?.answer.ResultJson ?? '');
   const since = useRef(performance.now());
   const id = useId();
   const give = (result: Pick<SubmittedToolResult, 'ResultJson'> | Pick<SubmittedToolResult, 'ErrorMessage'>) =>
@@ -113,6 +113,7 @@ function ToolQuestion({ turn, call }: { turn: ShownTurn; call: ToolCall }) {
       <Arguments json={call.ArgumentsJson} />
       <label for={id}>Result, as JSON or as plain text</label>
       <textarea id={id} rows={3} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
+      {refused && <p class="fault">{refused.message}</p>}
       <div class="actions">
         <button type="button" class="primary" onClick={() => give({ ResultJson: asJson(text) })}>
           Send result

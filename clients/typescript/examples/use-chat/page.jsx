@@ -1,7 +1,7 @@
 // A chat in a page with React and the AI SDK. The chat's id and what was said stay in the browser, so that a reloaded page
 // goes on where it was, also in the middle of an answer.
 import { useChat } from '@ai-sdk/react';
-import { Aptix } from 'aptix-edge';
+import { Aptix, formatJson } from 'aptix-edge';
 import { AptixChatTransport, isAnswered } from 'aptix-edge/ai-sdk';
 import { useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -20,7 +20,8 @@ function Part({ part, decide }) {
       {part.toolName}: {part.state}
       {part.state === 'approval-requested' && (
         <>
-          {' '}{JSON.stringify(part.input)} {part.approval.requestReason}
+          <pre>{formatJson(part.callProviderMetadata.aptix.argumentsJson)}</pre>
+          {part.approval.requestReason}
           <button onClick={() => decide({ id: part.approval.id, approved: true })}>Run it</button>
           <button onClick={() => decide({ id: part.approval.id, approved: false })}>Refuse</button>
         </>

@@ -1,5 +1,6 @@
 // From a turn's events to the chunks of a UI message. Owns the steps: each segment of text has one of its own, so that
 // `reset-step` takes back that segment and nothing else.
+import { membersOf } from "../json_text.js";
 import { APPROVAL, type ApprovalRequest } from "../tools.js";
 import type { AgentExecuteResponse, Progress, TurnEvent } from "../types.js";
 import type { Chunk } from "./chunk.js";
@@ -112,7 +113,10 @@ export class ChunkWriter {
         if (!this.#known.has(toolCallId)) continue;
         const of = { toolCallId, providerExecuted: true, dynamic: true } as const;
         if (ResultJson === undefined) yield { type: "tool-output-error", ...of, errorText: ErrorMessage ?? "failed" };
-        else yield { type: "tool-output-available", ...of, output: JSON.parse(ResultJson) };
+        else {
+          const output: unknown = JSON.parse(ResultJson);
+          yield { type: "tool-output-available", ...of, output, providerMetadata: { aptix: { resultJson: ResultJson } } };
+        }
       }
       for (const { Url, MimeType } of response.Files ?? []) yield { type: "file", url: Url, mediaType: MimeType };
     } else {
@@ -130,11 +134,13 @@ export class ChunkWriter {
 
   *#call(id: string, name: string, argumentsJson: string): Generator<Chunk> {
     const input: unknown = JSON.parse(argumentsJson);
+    const written = (text: string) => ({ dynamic: true, providerMetadata: { aptix: { argumentsJson: text } } }) as const;
     if (name !== APPROVAL) {
-      return yield { type: "tool-input-available", toolCallId: id, toolName: name, input, dynamic: true };
+      return yield { type: "tool-input-available", toolCallId: id, toolName: name, input, ...written(argumentsJson) };
     }
     const { ToolCallId: toolCallId, Name: toolName, Arguments, Message } = input as ApprovalRequest;
-    yield { type: "tool-input-available", toolCallId, toolName, input: Arguments, dynamic: true, providerExecuted: true };
+    const of = written(membersOf(argumentsJson).get("Arguments") ?? "null");
+    yield { type: "tool-input-available", toolCallId, toolName, input: Arguments, ...of, providerExecuted: true };
     yield { type: "tool-approval-request", toolCallId, approvalId: id, ...(Message && { reason: Message }) };
   }
 

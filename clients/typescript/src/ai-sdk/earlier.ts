@@ -27,8 +27,9 @@ export function* earlierChunks(parts: readonly any[]): Generator<Chunk> {
     else if (type === "dynamic-tool") {
       // As if somebody else had run it: the page is not to run it again.
       const of = { toolCallId, dynamic: true, providerExecuted: true } as const;
-      yield { type: "tool-input-available", ...of, toolName: part.toolName, input: part.input };
-      if (state === "output-available") yield { type: "tool-output-available", ...of, output: part.output };
+      const written = <T>(providerMetadata: T | undefined) => providerMetadata && { providerMetadata };
+      yield { type: "tool-input-available", ...of, toolName: part.toolName, input: part.input, ...written(part.callProviderMetadata) };
+      if (state === "output-available") yield { type: "tool-output-available", ...of, output: part.output, ...written(part.resultProviderMetadata) };
       else if (state === "output-error") yield { type: "tool-output-error", ...of, errorText: part.errorText };
       else if (state === "output-denied") yield { type: "tool-output-denied", toolCallId };
     }

@@ -64,7 +64,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 }
                 Remedy::NoReasoning => {
                     if no_reasoning::is_meant(running, failure) {
-                        exchange = self.exchange_again(running, exchange, &input).await?;
+                        exchange = self.call_again(running, exchange, &input).await?;
                     }
                     None
                 }
@@ -85,7 +85,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 Remedy::RefusedInput => None,
             };
             if let Some(next) = next {
-                exchange = self.exchange_again(running, exchange, &next).await?;
+                exchange = self.call_again(running, exchange, &next).await?;
                 input = next;
             }
         }

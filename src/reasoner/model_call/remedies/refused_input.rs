@@ -17,7 +17,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<Exchange, Fault> {
         let (own, others) = input.refusable(running);
         if !others.is_empty() {
-            exchange = self.exchange_again(running, exchange, &input.without(&others)).await?;
+            exchange = self.call_again(running, exchange, &input.without(&others)).await?;
         }
         let session = &mut running.session;
         match &exchange.ending {

@@ -31,7 +31,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 }
                 if self.compact(running, rung, bytes, reason).await? {
                     input = Input::whole(&self.store, &running.session.state.window)?;
-                    exchange = self.exchange_again(running, exchange, &input).await?;
+                    exchange = self.call_again(running, exchange, &input).await?;
                 }
             }
         }

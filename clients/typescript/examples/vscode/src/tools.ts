@@ -1,5 +1,5 @@
 // What the agent may do in the editor.
-import type { ApprovalRequest, Tool } from "aptix-edge";
+import { type ApprovalRequest, formatJson, type Tool } from "aptix-edge";
 import * as vscode from "vscode";
 
 const text = (name: string, description: string) => ({
@@ -37,10 +37,20 @@ const problems: Tool<Record<string, never>> = {
 
 export const tools: Tool[] = [readFile, findFiles, problems];
 
+/** A dialog cannot be scrolled: longer arguments, in lines and characters, are shown in an editor. */
+const MOST_LINES = 20;
+const MOST_CHARACTERS = 1000;
+
 /** Asks whether one of the service's tools may run. */
-export async function approve({ Name, Arguments, Message }: ApprovalRequest): Promise<boolean> {
-  const detail = `${Message ? `${Message}\n\n` : ""}${JSON.stringify(Arguments, null, 2)}`;
-  return (await vscode.window.showWarningMessage(`Run ${Name}?`, { modal: true, detail }, "Run")) === "Run";
+export async function approve({ Name, ArgumentsJson, Message = "" }: ApprovalRequest): Promise<boolean> {
+  const content = formatJson(ArgumentsJson);
+  if (content.length <= MOST_CHARACTERS && content.split("\n").length <= MOST_LINES) {
+    const detail = `${Message}\n\n${content}`.trim();
+    return (await vscode.window.showWarningMessage(`Run ${Name}?`, { modal: true, detail }, "Run")) === "Run";
+  }
+  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ language: "json", content }));
+  const question = `${Message} Run ${Name} with the arguments in the editor?`.trim();
+  return (await vscode.window.showWarningMessage(question, "Run", "Refuse")) === "Run";
 }
 
 /** Paths come from the model: only those below the workspace's folder are read. */

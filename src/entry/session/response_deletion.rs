@@ -1,10 +1,9 @@
-//! Deletes an erased session's responses at the model service.
+//! Deletes an erased session's responses at the model service (interface §9).
 
 use futures_util::future::join_all;
 
-use super::model_call::endpoint;
 use crate::catalog::Catalog;
-use crate::llm_call::{Deletion, delete_response};
+use crate::llm_call::{Deletion, Endpoint, delete_response};
 use crate::persistence::{ResponseStanding, StoredResponse};
 use crate::ports::{Deployment, Platform};
 
@@ -13,7 +12,7 @@ const AT_ONCE: usize = 5;
 
 /// Asks the model service to delete responses, and returns the id of each with its standing: `None`
 /// when the service no longer holds it.
-pub(crate) async fn delete_responses<P: Platform>(
+pub(super) async fn delete_responses<P: Platform>(
     platform: &P,
     deployment: &Deployment,
     catalog: &Catalog,
@@ -38,7 +37,7 @@ async fn delete<P: Platform>(
         return Some(ResponseStanding::Unreachable);
     };
     // Without its headers the service would refuse every deletion.
-    let Ok(endpoint) = endpoint(platform, deployment, agent) else {
+    let Ok(endpoint) = Endpoint::of(platform, deployment, agent) else {
         return Some(ResponseStanding::Unreachable);
     };
     let lacks = |name: &String| platform.secret(name).is_none();

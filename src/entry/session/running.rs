@@ -1,0 +1,94 @@
+//! The turn that runs in this instance (interface §2, Turns). Admission decides which turn runs, the
+//! reasoner runs it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures_util::future::{AbortHandle, AbortRegistration};
+
+use crate::live_text::LiveText;
+use crate::persistence::Turn;
+use crate::reasoner::Connections;
+
+/// The turn that runs in this instance, if there is one.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    live: RefCell<Option<LiveTurn>>,
+    /// The number of turns that have begun to run in this instance.
+    begun: Cell<u64>,
+    /// The connections to MCP servers that one turn leaves to the next.
+    connections: Rc<Connections>,
+}
+
+/// A turn that runs in this instance.
+#[derive(Clone, Debug)]
+pub(super) struct LiveTurn {
+    ordinal: u64,
+    text: Rc<LiveText>,
+    cancellation: AbortHandle,
+}
+
+impl LiveTurn {
+    /// Its text, which grows until the turn ends or pauses.
+    pub(super) fn text(&self) -> &Rc<LiveText> {
+        &self.text
+    }
+
+    /// Aborts the turn. Completes when its outcome is durable.
+    pub(super) async fn cancel(&self) {
+        self.cancellation.abort();
+        self.text.ended_with().await;
+    }
+}
+
+impl Running {
+    /// Whether a turn runs.
+    pub(super) fn is_busy(&self) -> bool {
+        self.live.borrow().is_some()
+    }
+
+    /// The running turn, where it is this one.
+    pub(super) fn turn(&self, turn: &Turn) -> Option<LiveTurn> {
+        self.live().filter(|live| live.ordinal == turn.ordinal)
+    }
+
+    /// The number of turns that have begun to run in this instance.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun.get()
+    }
+
+    /// Aborts the running turn, and each turn that begins when another one ends.
+    pub(super) async fn stop(&self) {
+        while let Some(live) = self.live() {
+            live.cancel().await;
+        }
+    }
+
+    /// The connections to MCP servers that one turn leaves to the next.
+    pub(super) fn connections(&self) -> Rc<Connections> {
+        Rc::clone(&self.connections)
+    }
+
+    /// Drops the connections, so that no turn after an erasure uses them.
+    pub(super) fn forget_connections(&self) {
+        self.connections.take();
+    }
+
+    /// Notes that a turn begins to run. The registration aborts it.
+    pub(super) fn begin(&self, ordinal: u64) -> (LiveTurn, AbortRegistration) {
+        let (cancellation, registration) = AbortHandle::new_pair();
+        let live = LiveTurn { ordinal, text: Rc::default(), cancellation };
+        self.live.replace(Some(live.clone()));
+        self.begun.set(self.begun.get() + 1);
+        (live, registration)
+    }
+
+    /// Notes that a turn has ended. The next one may run already, and stays.
+    pub(super) fn end(&self, ended: &LiveTurn) {
+        self.live.borrow_mut().take_if(|live| Rc::ptr_eq(&live.text, &ended.text));
+    }
+
+    fn live(&self) -> Option<LiveTurn> {
+        self.live.borrow().clone()
+    }
+}

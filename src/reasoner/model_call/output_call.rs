@@ -1,0 +1,97 @@
+//! The call for the conversation's next output: what its request is composed from, and the call again after a
+//! remedy.
+
+use super::conversation_input::Input;
+use super::exchange::{Exchange, ModelCall};
+use super::live_segment::LiveSegment;
+use crate::catalog::{Compaction, CompactionBy};
+use crate::composition::{CallParameters, ModelRequest};
+use crate::contract::Fault;
+use crate::ports::{Database, Platform};
+use crate::reasoner::running_turn::{Reasoner, RunningTurn};
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Asks the model for the next output, with retries.
+    pub(in crate::reasoner) async fn call_for_output(
+        &self,
+        running: &RunningTurn<'_>,
+        input: &Input,
+    ) -> Result<Exchange, Fault> {
+        let segment = running.turn.progress.next_segment;
+        let live = LiveSegment::new(running.live_text, segment, self.welcome(running));
+        let request = self.output_request(running, input);
+        self.exchange(running, ModelCall { request, input, live: Some(live) }).await
+    }
+
+    /// Records a failed call and makes it again with another input. The text that the failed call has
+    /// shown is discarded.
+    pub(super) async fn call_again(
+        &self,
+        running: &mut RunningTurn<'_>,
+        failed: Exchange,
+        input: &Input,
+    ) -> Result<Exchange, Fault> {
+        let Exchange { transcript, ending, shown, .. } = failed;
+        if shown {
+            running.live_text.discard(transcript.segment);
+            running.turn.progress.next_segment = transcript.segment + 1;
+        }
+        if let Err(failure) = ending {
+            self.record_failure(running, transcript, failure)?;
+        }
+        self.call_for_output(running, input).await
+    }
+
+    /// The welcome message of a mode that was entered in this turn. None stands before JSON, which it
+    /// would spoil.
+    pub(in crate::reasoner) fn welcome(&self, running: &RunningTurn<'_>) -> Option<&str> {
+        let mode = self.catalog.mode(running.turn.progress.welcome.as_ref()?)?;
+        Some(mode.welcome_message.as_str())
+            .filter(|text| !text.is_empty() && !self.parameters(running).text_is_json)
+    }
+
+    /// The parameters of the next call.
+    pub(in crate::reasoner) fn parameters<'a>(
+        &'a self,
+        running: &RunningTurn<'a>,
+    ) -> CallParameters<'a> {
+        let mode = self.catalog.mode(&running.session.mode).map(|mode| &mode.model_parameters);
+        let contexts = [&running.agent.model_parameters, &running.conversation.model_parameters];
+        CallParameters::merged(contexts.into_iter().chain(mode))
+    }
+
+    /// The name of the model.
+    pub(in crate::reasoner) fn model<'a>(&'a self, running: &RunningTurn<'a>) -> &'a str {
+        let model = running.conversation.model.as_deref().or(running.agent.model.as_deref());
+        model.unwrap_or(&self.deployment.model)
+    }
+
+    fn output_request<'a>(
+        &'a self,
+        running: &'a RunningTurn<'_>,
+        input: &'a Input,
+    ) -> ModelRequest<'a> {
+        let mode = self.catalog.mode(&running.session.mode);
+        let resend = running.agent.resend_tools
+            || input.previous_response_id.is_none()
+            || running.session.tools_sent.as_ref() != Some(&running.turn.tools)
+            // The service refuses a choice among tools that the request does not hold.
+            || running.turn.progress.tool_choice.is_some();
+        ModelRequest {
+            model: self.model(running),
+            instructions: mode.map_or("", |mode| &mode.instructions),
+            tools: resend.then_some(&running.tools),
+            tool_choice: running.turn.progress.tool_choice.as_deref(),
+            previous_response_id: input.previous_response_id.as_deref(),
+            store: running.is_chained(),
+            wants_reasoning: running.wants_reasoning(),
+            prompt_cache_key: running.prompt_cache_key.as_deref(),
+            compact_threshold: match running.agent.compaction {
+                Compaction { by: CompactionBy::Service, threshold, .. } => threshold,
+                _ => None,
+            },
+            parameters: self.parameters(running),
+            own_item: None,
+        }
+    }
+}

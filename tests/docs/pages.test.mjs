@@ -1,0 +1,99 @@
+// The pages for readers are whole: short where they must be, their links lead somewhere, and what they name is there.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { ROOT, anchorsOf, inlineCode, linksOf, pageOf, pages } from './pages.mjs';
+import { problemsOf } from './commands.mjs';
+
+const README_BYTES = 8 * 1024;
+/** The longest line of prose, in characters. Tables and links are exempt: they cannot be broken. */
+const LINE = 120;
+/** Beside the pages these are read, so their links are checked, too. */
+const OTHERS = ['CONTRIBUTING.md', 'clients/typescript/README.md', 'src/contract/interface.md'];
+
+const all = pages();
+const read = (name) => readFileSync(path.join(ROOT, name), 'utf8');
+const others = OTHERS.map((name) => pageOf(name, read(name)));
+const none = (faults) => assert.deepEqual(faults, [], faults.join('\n'));
+
+test('the README has at most 8 KB', () => {
+  assert.ok(Buffer.byteLength(read('README.md')) <= README_BYTES, `it has ${Buffer.byteLength(read('README.md'))} bytes`);
+});
+
+test('every block has a language and marks that the tests know', () => none(all.flatMap(({ faults }) => faults)));
+
+test('every link between pages leads to a file and a heading that are there', () => {
+  const known = new Map([...all, ...others].map((page) => [page.name, page]));
+  const faults = [...known.values()].flatMap((page) =>
+    linksOf(page).flatMap(({ at, target }) => {
+      if (/^[a-z]+:/.test(target)) return [];
+      const [file, anchor] = target.split('#');
+      const name = file === '' ? page.name : path.join(path.dirname(page.name), file);
+      const isThere = existsSync(path.join(ROOT, name));
+      const found = known.get(name) ?? (isThere && name.endsWith('.md') ? pageOf(name, read(name)) : undefined);
+      const leads = isThere && (anchor === undefined || (found && anchorsOf(found).includes(anchor)));
+      return leads ? [] : [`${page.name}:${at} links to ${target}`];
+    }),
+  );
+  none(faults);
+});
+
+test('the index names every page', () => {
+  const index = linksOf(all.find(({ name }) => name === 'docs/README.md')).map(({ target }) => `docs/${target.split('#')[0]}`);
+  none(all.map(({ name }) => name).filter((name) => name !== 'README.md' && name !== 'docs/README.md' && !index.includes(name)));
+});
+
+test('no line of prose is longer than a reader wants', () => {
+  const isExempt = (text) => text.startsWith('|') || text.startsWith('<img') || /\]\([^)]{60,}\)/.test(text);
+  const long = ({ name, prose }) => prose.filter(({ text }) => [...text].length > LINE && !isExempt(text)).map(({ at }) => `${name}:${at}`);
+  none(all.flatMap(long));
+});
+
+test('the commands, the JSON and the files that lines name are right and there', async () => {
+  const faults = [];
+  for (const page of all) {
+    for (const { at, text } of inlineCode(page)) {
+      for (const problem of await wrongIn(text)) faults.push(`${page.name}:${at} \`${text}\`: ${problem}`);
+    }
+  }
+  none(faults);
+});
+
+const isThere = (name) => existsSync(path.join(ROOT, name));
+
+/** What is wrong with a piece of code within a line; `…` stands for something that the reader fills in. */
+async function wrongIn(code) {
+  if (code.includes('…')) return [];
+  if (/^(?:[A-Z_]+=\S+ )*(?:make|npx|wrangler) /.test(code)) return problemsOf(code);
+  if (/^(?:\{"|\[\{)/.test(code)) return isJson(code) ? [] : ['is not JSON'];
+  if (/^(?:src|tests|tools|docs|clients|\.ci)(?:\/[\w.-]*)+$/.test(code)) return isThere(code) ? [] : ['there is no such file'];
+  // The developers' page names files of src/ by their folder there.
+  if (/^\w+\/[\w/]*(?:\.rs|\.json|\/)$/.test(code)) return isThere(`src/${code}`) || isThere(`clients/playground/src/${code}`) ? [] : ['there is no such file in src/'];
+  return [];
+}
+
+/** A form such as `{"Id","Tenant"}` lists members. */
+function isJson(text) {
+  const listed = text.replace(/(?<=[{,] ?)"(\w+)"(?= ?[,}])/g, '"$1": 0');
+  try {
+    return JSON.parse(listed) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+test('a decision says why each package and each entry at the top is there', () => {
+  const decisions = all.find(({ name }) => name === 'docs/decisions.md').text;
+  const named = new Set([...decisions.matchAll(/`([^`]+)`/g)].map(([, code]) => code));
+  const toml = read('Cargo.toml').split(/^\[/m);
+  const crates = toml
+    .filter((section) => /^(?:dev-|workspace\.)?dependencies\]/.test(section))
+    .flatMap((section) => [...section.matchAll(/^([\w-]+) = /gm)].map(([, crate]) => crate));
+  const packages = Object.keys(JSON.parse(read('package.json')).devDependencies);
+  const ignored = read('.gitignore').split('\n').map((line) => line.replace(/^\/|\/$/g, ''));
+  const isKept = (name) => name !== '.git' && !ignored.includes(name) && !/^\.wrangler\..*\.toml$/.test(name);
+  const top = readdirSync(ROOT).filter(isKept);
+  assert.ok(crates.includes('worker') && packages.includes('wrangler') && top.includes('src'));
+  none([...crates, ...packages, ...top].filter((name) => !named.has(name)));
+});

@@ -1,0 +1,57 @@
+// What is inside, and what may run while it is installed: the list of components, the licences beside the playground's
+// page, and the packages whose install scripts are allowed.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const read = (file) => readFileSync(path.join(ROOT, file), 'utf8');
+const json = (file) => JSON.parse(read(file));
+
+test('only the packages that bring a binary may run a program of their own when they are installed', () => {
+  const { packages } = json('package-lock.json');
+  const withScripts = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript);
+  const names = withScripts.map(([place]) => place.split('node_modules/').at(-1));
+  assert.deepEqual(names.sort(), Object.keys(json('package.json').allowScripts).sort());
+});
+
+test('the list of components has every crate and package of the locks, and says which are inside', () => {
+  execFileSync(process.execPath, [path.join(ROOT, 'tools/setup/sbom.mjs')], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+  const { bomFormat, specVersion, components, dependencies } = json('build/sbom.cdx.json');
+  assert.deepEqual([bomFormat, specVersion], ['CycloneDX', '1.6']);
+  const purls = new Set(components.map(({ purl }) => purl));
+  assert.equal(purls.size, components.length);
+
+  const crates = [...read('Cargo.lock').matchAll(/^name = "(.+)"\nversion = "(.+)"\nsource = /gm)];
+  const missing = crates.filter(([, name, version]) => !purls.has(`pkg:cargo/${name}@${version}`));
+  assert.deepEqual(missing.map(([, name]) => name), []);
+  for (const lock of ['package-lock.json', 'clients/typescript/package-lock.json', 'tests/bench/package-lock.json']) {
+    for (const [place, { version, link }] of Object.entries(json(lock).packages)) {
+      if (place === '' || link) continue;
+      const name = place.split('node_modules/').at(-1).replace('@', '%40');
+      assert.ok(purls.has(`pkg:npm/${name}@${version}`), `${lock}: ${place}`);
+    }
+  }
+  for (const { purl, licenses, hashes } of components) assert.ok(licenses && hashes, purl);
+
+  const inside = components.filter(({ scope }) => scope === 'required').map(({ name }) => name);
+  for (const name of ['worker', 'serde_json', 'sha2', 'preact', 'marked']) assert.ok(inside.includes(name), name);
+  for (const name of ['rusqlite', 'ureq', 'serde_derive', 'miniflare', 'esbuild']) assert.ok(!inside.includes(name), name);
+  const own = json('build/sbom.cdx.json').metadata.component.purl;
+  const known = new Set([...purls, own]);
+  assert.deepEqual(dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]).filter((ref) => !known.has(ref)), []);
+  assert.ok(dependencies.find(({ ref }) => ref === own).dependsOn.some((ref) => ref.startsWith('pkg:cargo/worker@')));
+});
+
+test('the licence of every package inside the playground\'s page stands beside the page, which links to it', () => {
+  const folder = path.join('build-playground', 'playground');
+  const [list, ...others] = readdirSync(path.join(ROOT, folder)).filter((file) => file.startsWith('licences-'));
+  assert.deepEqual(others, []);
+  assert.ok(read('build-playground/index.html').includes(`href="/playground/${list}"`));
+  const parts = read(path.join(folder, list)).split(/^=== /m).slice(1);
+  for (const part of parts) assert.match(part, /^\S+ \d\S* \(.+\)\n\n[^]*(Copyright|copyright|COPYRIGHT)/);
+  for (const name of ['preact', 'marked', 'dompurify', 'highlight.js']) assert.ok(parts.some((part) => part.startsWith(`${name} `)), name);
+});
