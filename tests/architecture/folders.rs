@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::modules::imports;
 use super::sources::{Source, sources};
 
 /// Each folder with the folders that its code may name. Nothing else is permitted.
@@ -65,22 +64,6 @@ const MAY_NAME: [(&str, &[&str]); 18] = [
     ("platform", &["contract", "entry", "mcp", "ports"]),
 ];
 
-/// The rooms of folders, each with what its files may import of the same folder. A room is a folder inside, or a file
-/// that several rooms share; the folder's own name stands for its other files. No room imports one that stands below
-/// it here.
-const ROOMS: [(&str, &[&str]); 10] = [
-    ("entry", &[]),
-    ("entry/door", &["entry"]),
-    ("entry/session", &["entry"]),
-    ("entry/workspace", &["entry"]),
-    ("mcp/client", &[]),
-    ("mcp/lists", &["mcp/client"]),
-    ("retrieval/index", &["retrieval"]),
-    ("retrieval/vectors", &["retrieval"]),
-    ("reasoner/compaction", &[]),
-    ("reasoner/model_call", &["reasoner"]),
-];
-
 #[test]
 fn a_folder_names_only_those_that_it_may() {
     let mut found = Vec::new();
@@ -94,32 +77,6 @@ fn a_folder_names_only_those_that_it_may() {
         let wrong = named.iter().filter(|name| !may.contains(&name.as_str()));
         found.extend(wrong.map(|name| format!("{} names {name}", file.path)));
     }
-    assert_eq!(found, Vec::<String>::new());
-}
-
-/// The room of a file: the longest name in the table that its path begins with.
-fn room_of(path: &str) -> Option<&'static str> {
-    let holds = |room: &&str| path.strip_prefix(room).is_some_and(|rest| rest.starts_with('/'));
-    let rooms = ROOMS.iter().map(|(room, _)| *room);
-    rooms.filter(|room| *room == path || holds(room)).max_by_key(|room| room.len())
-}
-
-#[test]
-fn a_room_imports_only_what_it_may_of_its_folder() {
-    let mut found = Vec::new();
-    for (file, imported) in imports(sources()) {
-        for other in imported {
-            let folder = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
-            if folder(&file) == folder(&other) && room_of(&file) != room_of(&other) {
-                found.push(format!(
-                    "{:?} -> {:?}   {file} {other}",
-                    room_of(&file),
-                    room_of(&other)
-                ));
-            }
-        }
-    }
-    found.sort();
     assert_eq!(found, Vec::<String>::new());
 }
 

@@ -20,6 +20,7 @@ mod folders;
 mod layers;
 mod modules;
 mod reading;
+mod rooms;
 mod scripts;
 mod shape;
 mod sources;

@@ -195,6 +195,9 @@ impl<'a> Visit<'a> for Code {
         self.words_outside_uses.insert(word.to_string());
     }
 
+    /// `pub(in crate::…)` uses nothing of that module.
+    fn visit_vis_restricted(&mut self, _: &'a syn::VisRestricted) {}
+
     fn visit_path(&mut self, path: &'a syn::Path) {
         self.add_path(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         visit::visit_path(self, path);
