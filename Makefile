@@ -26,7 +26,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22, which node_modules/.bin holds.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build build-dev client test test-long bench bench-limits bench-retrieval check-catalog \
+.PHONY: help setup dev build build-dev client test test-native test-worker test-long bench bench-limits bench-retrieval check-catalog \
 	replay-bundle check-openapi check-dependencies sbom deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -34,24 +34,33 @@ help: ## list the commands
 dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service; CATALOG=catalog.json for yours
 	@exec node tools/dev/dev.mjs
 
-# The tests in JavaScript wait more than they compute, so two files run at once; those that hold times against each other
-# run alone.
+# The tests in JavaScript wait more than they compute, so three files run at once, beside the native tests, which compute.
+# Those that hold times against each other run alone at the end.
 scripts = $(sort $(shell find tests $(client)/test -name node_modules -prune -o -name '*.test.mjs' -print))
-timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs)
+timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs cold_start.test.mjs)
 
-test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end
-	tools/setup/check_dependencies
+test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 5 minutes, the first time 12
+	@echo 'make test: about 5 minutes; 12 where nothing is compiled yet'
 	cargo fmt --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
-	tools/setup/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
-	cargo test --locked --workspace
+	@# The tests in JavaScript run these programs. A native test with them, so that all is compiled with the same features.
+	cargo build --locked --workspace --bins --test promise
+	@tools/setup/side_by_side test-native test-worker
+	node --test --test-concurrency=1 $(timed)
+	@echo 'make test: everything passed'
+
+# The half of `make test` that computes. It gives way to the other one, whose tests hold short times.
+test-native:
+	nice cargo clippy --locked --workspace --all-targets -- -D warnings
+	nice tools/setup/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
+	nice cargo test --locked --workspace
+
+test-worker:
 	$(MAKE) build client
 	tools/setup/bundle_size
 	tools/setup/setup chromium
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
-	node --test --test-concurrency=2 $(filter-out $(timed),$(scripts))
-	node --test --test-concurrency=1 $(timed)
-	@echo 'make test: everything passed'
+	@# `make test` has built the programs; cargo would wait for the native tests that compile.
+	APTIX_PROGRAMS=built node --test --test-concurrency=3 $(filter-out $(timed),$(scripts))
 
 test-long: build client ## the random tests at length, every cut of the client's streams, and a mixed load of 80 clients for MINUTES=8 (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
@@ -85,7 +94,7 @@ client: setup $(client)/dist/index.js ## the client in TypeScript, in clients/ty
 
 check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services, embeddings and MCP servers, ONLINE=mcp these alone
 	@[ -x target/debug/check-catalog ] || echo 'make check-catalog: compiling the check, some minutes the first time' >&2
-	@cargo run --quiet --locked --package check-catalog -- $(if $(FILE),'$(FILE)')
+	@cargo run --quiet --locked --package check-catalog --bin check-catalog -- $(if $(FILE),'$(FILE)')
 
 replay-bundle: ## rebuild every model call of a session's export, and run the session again: FILE=export.json
 	@cargo run --quiet --locked --package replay --bin replay-bundle -- $(if $(FILE),'$(FILE)')
@@ -94,7 +103,7 @@ check-openapi: build ## what Spectral, Redocly, openapi-python-client and Schema
 	@node tests/published/check.mjs "$$(tools/setup/openapi_tools)"
 
 check-dependencies: ## licences and sources of the crates in Cargo.lock, published advisories of crates and npm packages
-	@tools/setup/check_dependencies advisories
+	@tools/setup/check_dependencies
 
 sbom: setup build-playground/index.html ## what the product is made of and made with, as CycloneDX 1.6, in build/sbom.cdx.json
 	@node tools/setup/sbom.mjs
@@ -113,18 +122,13 @@ clean: ## remove what the commands made here; the tools in the per-user cache st
 
 # The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
 # build triggers another.
-sources := Cargo.toml Cargo.lock package-lock.json tools/setup/order_functions.mjs $(shell find src -type f)
+sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
 
 build/.complete: $(sources) $(call missing_output,build)
+	@echo 'make build: two minutes, the first time three' >&2
 	@mkdir -p build && touch build/.begun
 	RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --release
-	@# worker-build keeps function names, a tenth of the upload. A second pass removes them and shrinks the code a little.
-	@# A third puts functions that are alike side by side, which makes the upload a fourteenth smaller.
-	@"$$WASM_OPT_BIN" build/index_bg.wasm -O --one-caller-inline-max-function-size=20 --strip-debug -o build/index_bg.wasm
-	@node tools/setup/order_functions.mjs build/index_bg.wasm build/ordered.wasm
-	@"$$WASM_OPT_BIN" build/ordered.wasm --reorder-functions-by-name --strip-debug -o build/index_bg.wasm
-	@rm build/ordered.wasm
 	@mv build/.begun $@
 
 # A folder of its own, since tests, bench and deploy use build/.

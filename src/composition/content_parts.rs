@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::from_str;
+use crate::json::Object;
 
 /// The longest members of a part that the model service takes, in characters.
 const MAX_TEXT: usize = 10_485_760;
@@ -19,11 +19,11 @@ pub(super) fn content_parts(result: &str) -> Option<&RawValue> {
     if !result.trim_start().starts_with('[') {
         return None;
     }
-    let parts: Vec<Part<'_>> = from_str(result).ok()?;
-    if parts.is_empty() || !parts.iter().all(Part::is_valid) {
+    let parts: Vec<Object<Part<'_>>> = serde_json::from_str(result).ok()?;
+    if parts.is_empty() || !parts.iter().all(|Object(part)| part.is_valid()) {
         return None;
     }
-    from_str(result).ok()
+    serde_json::from_str(result).ok()
 }
 
 /// The members of all three types. The text of one that is long is never copied unless it holds escapes.
@@ -47,7 +47,7 @@ struct Part<'a> {
     #[serde(borrow)]
     detail: Option<Text<'a>>,
     #[serde(borrow)]
-    prompt_cache_breakpoint: Option<Breakpoint<'a>>,
+    prompt_cache_breakpoint: Option<Object<Breakpoint<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -64,7 +64,7 @@ struct Breakpoint<'a> {
 impl Part<'_> {
     fn is_valid(&self) -> bool {
         let breakpoint = self.prompt_cache_breakpoint.as_ref();
-        if breakpoint.is_some_and(|breakpoint| breakpoint.mode.0 != "explicit") {
+        if breakpoint.is_some_and(|Object(breakpoint)| breakpoint.mode.0 != "explicit") {
             return false;
         }
         let detail = |known: &[&str]| {

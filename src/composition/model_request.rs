@@ -6,7 +6,9 @@ use super::call_parameters::CallParameters;
 use super::tool_list::ToolList;
 use super::trace::Block;
 use crate::contract::Fault;
-use crate::responses_api::{ContextManagement, ENCRYPTED_REASONING, ResponsesRequest, ToolChoice};
+use crate::responses_api::{
+    CallMembers, ContextManagement, ENCRYPTED_REASONING, ResponsesRequest, ToolChoice,
+};
 
 /// What a model call is composed from.
 #[derive(Debug)]
@@ -118,9 +120,11 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         model: request.model,
         instructions,
         input: [],
-        tools: tools.as_deref(),
-        tool_choice: request.tool_choice.map(|name| ToolChoice { name }),
-        previous_response_id: request.previous_response_id,
+        call: CallMembers {
+            tools: tools.as_deref(),
+            tool_choice: request.tool_choice.map(|name| ToolChoice { name }),
+            previous_response_id: request.previous_response_id,
+        },
         include: &include,
         store: request.store,
         stream: true,
@@ -129,7 +133,7 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         parameters,
     };
     let template = body.template().map_err(unwritable)?;
-    let (mut head, tail) = body.one_call().around_input(&template).map_err(unwritable)?;
+    let (mut head, tail) = body.call.around_input(&template).map_err(unwritable)?;
     head.push_str(request.own_item.map_or("", RawValue::get));
     Ok(ComposedRequest { head, tail, template, trace })
 }

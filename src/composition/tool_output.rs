@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 
 use super::content_parts::content_parts;
 use crate::contract::{Fault, ToolOutcome};
-use crate::json::from_str;
 use crate::responses_api::{ToolOutput, function_call_output};
 
 /// Why a call has no result of its tool.
@@ -87,7 +86,7 @@ pub(super) fn call_id_of(output: &RawValue) -> Result<String, Fault> {
     struct Output {
         call_id: String,
     }
-    let output: Result<Output, _> = from_str(output.get());
+    let output: Result<Output, _> = serde_json::from_str(output.get());
     output
         .map(|output| output.call_id)
         .map_err(|_| Fault::internal("A stored tool output is unreadable."))

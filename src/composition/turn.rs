@@ -6,7 +6,6 @@ use super::tool_list::{LeftOut, ToolList, merge_tools};
 use super::turn_material::TurnMaterial;
 use super::user_message::{ComposedMessages, compose_messages};
 use crate::contract::{ErrorCode, Fault, UserTurn, Warning};
-use crate::json::from_str;
 
 /// What a turn adds to the conversation, what it offers, and what was left out of either.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub struct ComposedTurn {
 pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<ComposedTurn, Fault> {
     let client_tools: Vec<ToolDefinition> = match (&turn.tools, material.latched_tools) {
         (Some(received), _) => received.iter().map(client_tool).collect::<Result<_, _>>()?,
-        (None, Some(latched)) => from_str(latched)
+        (None, Some(latched)) => serde_json::from_str(latched)
             .map_err(|_| Fault::internal("The session's client tools are unreadable."))?,
         (None, None) => {
             material.conversation.tools.iter().map(default_tool).collect::<Result<_, _>>()?

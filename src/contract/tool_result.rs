@@ -30,6 +30,14 @@ pub enum ToolOutcome {
 }
 
 impl ToolOutcome {
+    /// Whether the tool returned a result.
+    pub fn is_result(&self) -> bool {
+        match self {
+            Self::Result(_) => true,
+            Self::Error(_) => false,
+        }
+    }
+
     /// The result's JSON text, or the reason.
     pub fn text(&self) -> &str {
         match self {

@@ -26,14 +26,14 @@ pub struct AdmissionContext {
 }
 
 impl AdmissionContext {
-    /// The catalog, for what cannot be done without one.
+    /// The catalog, or the fault for which there is none.
     pub(super) fn catalog(&self) -> Result<&Rc<Catalog>, Fault> {
         self.catalog.as_ref().map_err(Fault::clone)
     }
 
     /// Whether a turn of the session can go on: `catalog_invalid` without a catalog, `context_not_found`
-    /// when the catalog has lost a context that the session is bound to. Such a turn waits for the
-    /// operator.
+    /// when the catalog has lost a context that the session is bound to. A turn that cannot go on waits for
+    /// the operator.
     pub(super) fn contexts_of(&self, session: &Session) -> Result<(), Fault> {
         let catalog = self.catalog()?;
         let (agent, conversation) = (&session.agent_context, &session.conversation_context);
@@ -59,7 +59,7 @@ pub struct ContextSource {
     catalog: RefCell<Option<ReadCatalog>>,
 }
 
-/// The catalog as it was last read. An invalid one is kept as well, because finding its faults costs
+/// The catalog as it was last read. An invalid catalog is kept as well, because finding its faults costs
 /// the most.
 #[derive(Debug)]
 struct ReadCatalog {
@@ -103,7 +103,7 @@ impl ContextSource {
         {
             return known.catalog.clone();
         }
-        let (until, text) = match platform.kept_catalog().await.map_err(|_| unreadable())? {
+        let (until, text) = match platform.kept_catalog().await.map_err(|_| kv_failed())? {
             KeptCatalog::NoPlace => (u64::MAX, None),
             KeptCatalog::Absent => (now + CATALOG_AGE_MS, None),
             KeptCatalog::Document(text) => (now + CATALOG_AGE_MS, Some(text)),
@@ -122,7 +122,7 @@ impl ContextSource {
     }
 }
 
-fn unreadable() -> Fault {
+fn kv_failed() -> Fault {
     Fault::internal("The catalog could not be read from the KV namespace CATALOG.")
 }
 

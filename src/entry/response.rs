@@ -7,9 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::contract::{ErrorCode, Fault, InvokeResult};
-use crate::json::from_str;
 
-/// The longest period of the platform's rate limiter, in seconds. A client that waits so long is let in.
+/// The longest period of the platform's rate limiter, in seconds: a client that waits as long is let in.
 const RATE_PERIOD_S: &str = "60";
 
 /// A long body is received, and taken by its object, within seconds.
@@ -50,7 +49,7 @@ impl<S> Response<S> {
         Self::json(result.http_status(), result.to_json())
     }
 
-    /// The outcome of a submission, with `Retry-After` where its failure tells when to come back.
+    /// The outcome of a submission, with `Retry-After` where its failure says when to repeat the request.
     pub(super) fn outcome(status: u16, body: Rc<str>) -> Self {
         let retry_after = if status < 400 { None } else { retry_after_s(&body) };
         let mut response = Self::json(status, body);
@@ -101,7 +100,7 @@ fn retry_after_s(body: &str) -> Option<u64> {
     struct Failure {
         errors: Vec<Fault>,
     }
-    let failure: Failure = from_str(body).ok()?;
+    let failure: Failure = serde_json::from_str(body).ok()?;
     let milliseconds = failure.errors.first()?.details.as_ref()?.get("RetryAfterMs")?.as_u64()?;
     Some(milliseconds.div_ceil(1000))
 }
@@ -113,8 +112,8 @@ fn headers_of(content_type: &str) -> Vec<Header> {
     vec![("Content-Type", content_type.to_owned()), caching, sniffing]
 }
 
-/// The headers of every response but a file's, which has its own: nobody keeps it, and no browser takes
-/// words of a client or of the model in it for a page.
+/// The headers of every response but a file's, which has its own: no cache keeps the response, and no
+/// browser takes words of a client or of the model for a page.
 fn own_headers() -> [Header; 2] {
     [("Cache-Control", "no-store".to_owned()), ("X-Content-Type-Options", "nosniff".to_owned())]
 }

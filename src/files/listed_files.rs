@@ -10,15 +10,13 @@ use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::contents::{Contents, SLICE_BYTES};
 use crate::contract::FileRef;
 use crate::encoding::{
     TextHashes, TextHashing, canonical_base64, disturbs_a_line, is_media_type, is_point_in_time,
 };
-use crate::json::from_str;
+use crate::json::{for_each_element, for_each_member};
 
 /// The most files of one result; the bucket writes each by itself.
 const FILES: usize = 100;
@@ -29,6 +27,19 @@ const MIME_TYPE: usize = 255;
 const DESCRIPTION: usize = 10_000;
 const URL: usize = 8_192;
 const CONTENT_EXPIRES: usize = 64;
+
+/// The members of an entry.
+const MEMBERS: [&str; 9] = [
+    "Name",
+    "MimeType",
+    "Description",
+    "Text",
+    "DataBase64",
+    "Url",
+    "SizeBytes",
+    "ContentHash",
+    "ContentExpires",
+];
 
 /// The files that a tool's result lists.
 pub(super) struct ListedFiles {
@@ -54,68 +65,76 @@ pub(super) async fn listed_files(
 ) -> Result<Option<ListedFiles>, String> {
     let Some(list) = list_of_files(result)? else { return Ok(None) };
     after(result.len()).await;
-    let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(list.get()) else { return Ok(None) };
-    if entries.is_empty() || !entries.iter().all(|entry| entry.get().starts_with('{')) {
+    let mut entries = Vec::new();
+    let walked = for_each_element(list, |entry| entries.push(entry));
+    if walked.is_err() || entries.is_empty() || !entries.iter().all(|json| json.starts_with('{')) {
         return Ok(None);
     }
     if entries.len() > FILES {
         return Err(format!("Files has more than {FILES} entries"));
     }
-    after(list.get().len()).await;
+    after(list.len()).await;
     let mut files = Vec::with_capacity(entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
         let read = file(entry, after).await;
         files.push(read.map_err(|problem| format!("Files[{index}]{problem}"))?);
     }
     // The list is a slice of the result.
-    let start = list.get().as_ptr().addr().saturating_sub(result.as_ptr().addr());
-    Ok(Some(ListedFiles { files, place: start..start + list.get().len() }))
+    let start = list.as_ptr().addr().saturating_sub(result.as_ptr().addr());
+    Ok(Some(ListedFiles { files, place: start..start + list.len() }))
 }
 
 /// The value of `Files`.
-fn list_of_files(result: &str) -> Result<Option<&RawValue>, String> {
-    #[derive(Deserialize)]
-    struct Members<'a> {
-        #[serde(rename = "Files", borrow)]
-        files: Option<&'a RawValue>,
-    }
+fn list_of_files(result: &str) -> Result<Option<&str>, String> {
     if !result.trim_ascii_start().starts_with('{') {
         return Ok(None);
     }
-    match from_str(result) {
-        Ok(Members { files }) => Ok(files),
-        Err(fault) if is_repeated(&fault) => Err("Files is there more than once".to_owned()),
+    match members(result, ["Files"]) {
+        Ok([files]) => Ok(files),
+        Err(Unreadable::Repeated) => Err("Files is there more than once".to_owned()),
         // A result with a member name that is not valid Unicode belongs to the tool.
-        Err(_) => Ok(None),
+        Err(Unreadable::Malformed) => Ok(None),
     }
 }
 
-/// An entry of `Files`, its members not read yet. Unknown members are ignored.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", bound(deserialize = "'de: 'a"))]
-struct Entry<'a> {
-    name: Option<&'a RawValue>,
-    mime_type: Option<&'a RawValue>,
-    description: Option<&'a RawValue>,
-    text: Option<&'a RawValue>,
-    #[serde(rename = "DataBase64")]
-    data_base64: Option<&'a RawValue>,
-    url: Option<&'a RawValue>,
-    size_bytes: Option<&'a RawValue>,
-    content_hash: Option<&'a RawValue>,
-    content_expires: Option<&'a RawValue>,
+/// Why the members of an object cannot be told.
+enum Unreadable {
+    /// A member of interest is there more than once.
+    Repeated,
+    /// The text is no JSON object, or a name is not valid Unicode.
+    Malformed,
+}
+
+/// The JSON of an object's members of these names; `null` counts as absent. Other members are ignored.
+fn members<'a, const N: usize>(
+    object: &'a str,
+    names: [&str; N],
+) -> Result<[Option<&'a str>; N], Unreadable> {
+    let mut values = [None; N];
+    let mut is_repeated = false;
+    let walked = for_each_member(object, |name, json| {
+        if let Some((_, value)) = names.iter().zip(&mut values).find(|(known, _)| **known == name) {
+            is_repeated |= value.replace(json).is_some();
+        }
+    });
+    match (is_repeated, walked) {
+        (true, _) => Err(Unreadable::Repeated),
+        (false, Err(_)) => Err(Unreadable::Malformed),
+        (false, Ok(())) => Ok(values.map(|value| value.filter(|json| *json != "null"))),
+    }
 }
 
 /// Reads one entry. The text of an error follows `Files[n]`.
-async fn file(entry: &RawValue, after: &impl AsyncFn(usize)) -> Result<ListedFile, String> {
-    let bytes = entry.get().len();
-    let entry: Entry<'_> = from_str(entry.get()).map_err(|fault| {
-        let repeated = is_repeated(&fault);
-        if repeated { " has a member more than once" } else { " has a name that is no text" }
-    })?;
+async fn file(entry: &str, after: &impl AsyncFn(usize)) -> Result<ListedFile, String> {
+    let bytes = entry.len();
+    let [name, mime_type, description, inline, data_base64, url, size_bytes, content_hash, expires] =
+        members(entry, MEMBERS).map_err(|unreadable| match unreadable {
+            Unreadable::Repeated => " has a member more than once",
+            Unreadable::Malformed => " has a name that is no text",
+        })?;
     after(bytes).await;
-    let name = line("Name", entry.name, NAME)?;
-    let mime_type = line("MimeType", entry.mime_type, MIME_TYPE)?;
+    let name = line("Name", name, NAME)?;
+    let mime_type = line("MimeType", mime_type, MIME_TYPE)?;
     if !is_media_type(&mime_type) {
         return Err(".MimeType must be a media type such as text/plain".to_owned());
     }
@@ -130,10 +149,10 @@ async fn file(entry: &RawValue, after: &impl AsyncFn(usize)) -> Result<ListedFil
         url: String::new(),
         size_bytes: 0,
         content_hash: String::new(),
-        description: entry.description.map(described).transpose()?,
+        description: description.map(described).transpose()?,
         content_expires: None,
     };
-    let contents = match (entry.text, entry.data_base64, entry.url) {
+    let contents = match (inline, data_base64, url) {
         (Some(given), None, None) => {
             let text = text(given).ok_or(".Text must be a text")?;
             after(bytes).await;
@@ -153,23 +172,21 @@ async fn file(entry: &RawValue, after: &impl AsyncFn(usize)) -> Result<ListedFil
         }
         (None, None, Some(given)) => {
             reference.url = line("Url", Some(given), URL)?;
-            if !is_web_address(&reference.url) {
+            if !is_absolute_web_url(&reference.url) {
                 return Err(".Url must be an absolute http or https URL".to_owned());
             }
-            reference.size_bytes = entry
-                .size_bytes
-                .and_then(|given| from_str(given.get()).ok())
+            reference.size_bytes = size_bytes
+                .and_then(|given| serde_json::from_str(given).ok())
                 .ok_or(".SizeBytes must be a whole number, 0 or more, beside Url")?;
             // The keeper of the file chooses the hash function.
             let is_hash = |hash: &String| {
                 (1..=128).contains(&hash.len()) && hash.bytes().all(|b| b.is_ascii_graphic())
             };
-            reference.content_hash = entry
-                .content_hash
+            reference.content_hash = content_hash
                 .and_then(text)
                 .filter(is_hash)
                 .ok_or(".ContentHash must be 1 to 128 visible ASCII characters beside Url")?;
-            reference.content_expires = entry.content_expires.map(expiry).transpose()?;
+            reference.content_expires = expires.map(expiry).transpose()?;
             None
         }
         _ => return Err(" must have exactly one of Text, DataBase64 and Url".to_owned()),
@@ -192,16 +209,12 @@ async fn hashes_of(text: &str, after: &impl AsyncFn(usize)) -> TextHashes {
     }
 }
 
-fn is_repeated(fault: &serde_json::Error) -> bool {
-    fault.to_string().starts_with("duplicate field")
-}
-
-fn text(value: &RawValue) -> Option<String> {
-    from_str(value.get()).ok()
+fn text(json: &str) -> Option<String> {
+    serde_json::from_str(json).ok()
 }
 
 /// A text of 1 to `longest` characters that stands on a line as it is.
-fn line(member: &str, value: Option<&RawValue>, longest: usize) -> Result<String, String> {
+fn line(member: &str, value: Option<&str>, longest: usize) -> Result<String, String> {
     let fits = |text: &String| {
         (1..=longest).contains(&text.chars().count()) && !text.chars().any(disturbs_a_line)
     };
@@ -211,7 +224,7 @@ fn line(member: &str, value: Option<&RawValue>, longest: usize) -> Result<String
 }
 
 /// Whether a URL is an absolute http or https URL, unlike a `data:` URL.
-fn is_web_address(url: &str) -> bool {
+fn is_absolute_web_url(url: &str) -> bool {
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
     let is_web = ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     let has_host = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[');
@@ -219,7 +232,7 @@ fn is_web_address(url: &str) -> bool {
     is_web && has_host && is_plain
 }
 
-fn expiry(value: &RawValue) -> Result<String, String> {
+fn expiry(value: &str) -> Result<String, String> {
     let given = line("ContentExpires", Some(value), CONTENT_EXPIRES)?;
     let problem = || ".ContentExpires must be like 2026-01-02T03:04:05Z".to_owned();
     is_point_in_time(&given).then_some(given).ok_or_else(problem)

@@ -10,8 +10,8 @@
 
 mod nearest_name;
 mod node;
+mod object;
 mod object_shape;
-mod objects;
 mod place;
 mod reading;
 mod report;
@@ -22,8 +22,8 @@ mod well_formed;
 
 pub use nearest_name::{NearestName, nearest_name};
 pub use node::{Kind, Node};
+pub use object::{Object, from_object};
 pub use object_shape::{ForbiddenMembers, ObjectShape};
-pub use objects::from_str;
 pub use place::{Place, WrittenPlace};
 pub use report::{Problem, Report};
 pub use schema::violation;

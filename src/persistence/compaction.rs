@@ -1,6 +1,7 @@
 //! Compaction (interface §10) changes what calls send of a conversation. Entries are never changed, so
 //! storage, export and replays keep everything that was said.
 
+use super::conversation::array_of;
 use super::records::{CompactionRecord, Entry, EntryKind, EntrySeq, Session, Turn, Window};
 use super::session_store::SessionStore;
 use crate::contract::Fault;
@@ -8,11 +9,11 @@ use crate::ports::Database;
 
 /// A conversation that was compacted.
 #[derive(Debug)]
-pub(crate) struct CompactedConversation<'a> {
+pub(crate) struct CompactedConversation {
     pub(crate) record: CompactionRecord,
     pub(crate) window: Window,
-    /// The message that stands for turns, a JSON array of one item; `None` when it stays as it was.
-    pub(crate) stand_in: Option<&'a str>,
+    /// The message that stands for turns, one item, JSON; `None` when it stays as it was.
+    pub(crate) stand_in: Option<String>,
 }
 
 /// Notes the window by which the conversation is sent from here on.
@@ -37,7 +38,7 @@ impl<D: Database> SessionStore<D> {
         &self,
         session: &mut Session,
         turn: &mut Turn,
-        compacted: CompactedConversation<'_>,
+        compacted: CompactedConversation,
         now_ms: u64,
     ) -> Result<(), Fault> {
         let CompactedConversation { record, mut window, stand_in } = compacted;
@@ -45,7 +46,8 @@ impl<D: Database> SessionStore<D> {
         session.updated_at = now_ms;
         self.step(|| {
             if let Some(message) = stand_in {
-                window.stand_in = Some(self.append(turn.ordinal, EntryKind::StandIn, message)?);
+                let items = array_of(message);
+                window.stand_in = Some(self.append(turn.ordinal, EntryKind::StandIn, &items)?);
             }
             note_window(session, turn, record, window);
             // The chain holds all that was too long.

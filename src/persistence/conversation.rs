@@ -130,3 +130,12 @@ fn entry(row: &Row) -> Result<Entry, Fault> {
 fn lost() -> Fault {
     Fault::internal("The session's storage lost a part of the conversation.")
 }
+
+/// The items of an entry that has one: a JSON array, in the item's own memory because it can be long.
+pub(super) fn array_of(item: String) -> String {
+    let mut array = item;
+    array.reserve_exact(2);
+    array.insert(0, '[');
+    array.push(']');
+    array
+}

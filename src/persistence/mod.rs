@@ -34,4 +34,4 @@ pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
 pub use turn_life_cycle::NewMode;
-pub(crate) use turn_life_cycle::{ModelOutputRecord, NewTurn};
+pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};

@@ -9,7 +9,6 @@ use crate::contract::{
     Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
 };
 use crate::files::OutputFile;
-use crate::json::from_str;
 use crate::ports::unreadable;
 
 /// The session's one row.
@@ -394,7 +393,7 @@ pub struct ModeChange {
 
 /// Reads a column's JSON.
 pub(super) fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, Fault> {
-    from_str(text).map_err(|_| unreadable(column))
+    serde_json::from_str(text).map_err(|_| unreadable(column))
 }
 
 /// Writes JSON for a column.
@@ -405,11 +404,11 @@ pub(super) fn to_json(column: &str, value: &impl Serialize) -> Result<String, Fa
 #[cfg(test)]
 mod tests {
     use super::TurnProgress;
-    use crate::json::from_str;
 
     #[test]
     fn the_progress_of_a_former_version_is_readable() {
-        let read = from_str::<TurnProgress>(r#"{"streaming":true,"result_bytes":8000000}"#);
+        let read =
+            serde_json::from_str::<TurnProgress>(r#"{"streaming":true,"result_bytes":8000000}"#);
         assert!(read.is_ok_and(|progress| progress.streaming));
     }
 }

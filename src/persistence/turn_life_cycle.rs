@@ -7,6 +7,7 @@
 
 use super::call::Call;
 use super::compaction::note_window;
+use super::conversation::array_of;
 use super::records::{
     CompactionRecord, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn, Window,
 };
@@ -26,14 +27,22 @@ pub(crate) struct NewTurn<'a> {
     pub(crate) fingerprint: &'a str,
     /// The merged tool list, a JSON array.
     pub(crate) tools: &'a str,
-    /// Its entries of the conversation: kind, and a JSON array of items.
-    pub(crate) entries: &'a [(EntryKind, String)],
+    /// What it adds to the conversation.
+    pub(crate) messages: Vec<NewMessage>,
     /// The composition trace of its messages, JSON.
     pub(crate) composition: &'a str,
     /// Delivery, and all that is known before the first model call.
     pub(crate) progress: super::TurnProgress,
     /// When it was accepted, in milliseconds since the epoch.
     pub(crate) now_ms: u64,
+}
+
+/// A message that joins the conversation.
+#[derive(Debug)]
+pub(crate) struct NewMessage {
+    pub(crate) kind: EntryKind,
+    /// Its one item, JSON.
+    pub(crate) item: String,
 }
 
 /// A model call's output, with its transcript.
@@ -99,8 +108,8 @@ impl<D: Database> SessionStore<D> {
                     turn.accepted_at.into(),
                 ],
             )?;
-            for (kind, items) in new.entries {
-                self.append(ordinal, *kind, items)?;
+            for NewMessage { kind, item } in new.messages {
+                self.append(ordinal, kind, &array_of(item))?;
             }
             self.save_begun(session, ordinal, new.now_ms)?;
             let mut memory = self.memory.borrow_mut();
@@ -178,19 +187,19 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Records that the turn's message is whole: what was retrieved for it is in the `message` at its
-    /// place, which is `None` when nothing was found, and in the `composition` trace.
+    /// place, one item, which is `None` when nothing was found, and in the `composition` trace.
     pub(crate) fn record_retrieval(
         &self,
         turn: &mut Turn,
-        message: Option<(EntrySeq, &str)>,
+        message: Option<(EntrySeq, String)>,
         composition: &str,
         now_ms: u64,
     ) -> Result<(), Fault> {
         turn.progress.retrieval = None;
         turn.updated_at = now_ms;
         self.step(|| {
-            if let Some((seq, items)) = message {
-                let column = texts::to_entry_column(&self.database, seq.0, items)?;
+            if let Some((seq, item)) = message {
+                let column = texts::to_entry_column(&self.database, seq.0, &array_of(item))?;
                 self.database.execute(
                     "UPDATE conversation SET items = ? WHERE seq = ?",
                     &[column.into(), seq.0.into()],

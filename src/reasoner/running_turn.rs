@@ -8,7 +8,6 @@ use super::run_report::RunReport;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::ToolList;
 use crate::contract::{Fault, Progress};
-use crate::json::from_str;
 use crate::live_text::LiveText;
 use crate::mcp::Connection;
 use crate::persistence::{Session, SessionStore, Turn};
@@ -106,6 +105,6 @@ pub(super) fn tools_of<D: Database>(
     store: &SessionStore<D>,
     turn: &Turn,
 ) -> Result<ToolList, Fault> {
-    from_str(&store.text(&turn.tools)?)
+    serde_json::from_str(&store.text(&turn.tools)?)
         .map_err(|_| Fault::internal("The turn's tool list is unreadable."))
 }

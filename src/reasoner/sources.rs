@@ -15,7 +15,7 @@ pub(super) fn sources(text: &str, citations: &[Citation]) -> Option<String> {
     let mut list = String::new();
     for Citation { url, title } in citations {
         let is_new = !listed.contains(&url.as_str()) && !names(text, url);
-        if !is_new || !is_web_address(url) || listed.len() >= MAX_SOURCES {
+        if !is_new || !begins_as_web_url(url) || listed.len() >= MAX_SOURCES {
             continue;
         }
         listed.push(url);
@@ -38,7 +38,8 @@ fn names(text: &str, url: &str) -> bool {
     })
 }
 
-fn is_web_address(url: &str) -> bool {
+/// Whether a link to it leads into the web. The rest of it can be anything: [`link_target`] escapes it.
+fn begins_as_web_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     rest.is_some_and(|rest| !rest.is_empty())
 }

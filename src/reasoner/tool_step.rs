@@ -5,7 +5,7 @@ use super::pictures::MAX_FILES;
 use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::outputs_of;
 use crate::catalog::BuiltInTool;
-use crate::contract::{ErrorCode, Fault, Progress, ToolOutcome, ToolState, Warning};
+use crate::contract::{ErrorCode, Fault, Progress, ToolState, Warning};
 use crate::files::FileLinks;
 use crate::mcp::{Connection, ToolRef};
 use crate::persistence::{Call, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
@@ -45,8 +45,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let run = self.run_call(running, links, given, invocation).await;
             let duration_ms = self.since(started_at);
             self.report.borrow_mut().timings.tools += duration_ms;
-            let successful =
-                run.as_ref().is_ok_and(|run| matches!(run.result.outcome, ToolOutcome::Result(_)));
+            let successful = run.as_ref().is_ok_and(|run| run.result.outcome.is_result());
             self.tool_step(running, call, Some((successful, duration_ms)));
             let run = run?;
             if running.turn.progress.files.len() + run.files.len() > MAX_FILES {

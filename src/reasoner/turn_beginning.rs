@@ -19,7 +19,8 @@ use crate::contract::{Fault, ToolResult, UserTurn, UserWarning};
 use crate::encoding::sha256_hex;
 use crate::mcp::ToolLists;
 use crate::persistence::{
-    Call, EntryKind, NewMode, NewTurn, OpenCalls, Session, SessionStore, Turn, TurnProgress,
+    Call, EntryKind, NewMessage, NewMode, NewTurn, OpenCalls, Session, SessionStore, Turn,
+    TurnProgress,
 };
 use crate::ports::Database;
 
@@ -127,11 +128,11 @@ fn store_turn<D: Database>(
         if let Some(new_mode) = new_mode {
             store.change_mode(&mut session, new.ordinal, new_mode, new.now_ms)?;
         }
-        let mut entries = Vec::with_capacity(2);
-        if let Some(system) = messages.system {
-            entries.push((EntryKind::System, array_of(Box::<str>::from(system).into())));
-        }
-        entries.push((EntryKind::User, array_of(messages.user)));
+        let system = messages.system.map(|system| NewMessage {
+            kind: EntryKind::System,
+            item: Box::<str>::from(system).into(),
+        });
+        let user = NewMessage { kind: EntryKind::User, item: messages.user };
         store.begin_turn(
             &mut session,
             NewTurn {
@@ -139,7 +140,7 @@ fn store_turn<D: Database>(
                 turn_id: &new.request.turn_id,
                 fingerprint: new.fingerprint,
                 tools: &to_json(&composed.tools)?,
-                entries: &entries,
+                messages: system.into_iter().chain([user]).collect(),
                 composition: &to_json(&messages.trace)?,
                 progress: TurnProgress {
                     streaming: new.request.streaming,
@@ -220,15 +221,6 @@ fn unshown_solution_context<D: Database>(
         (None, Some(latched)) if shown != Some(latched) => store.text(latched).map(Some),
         (None, _) => Ok(None),
     }
-}
-
-/// A JSON array of one item, in the item's own memory because it can be long.
-fn array_of(item: String) -> String {
-    let mut array = item;
-    array.reserve_exact(2);
-    array.insert(0, '[');
-    array.push(']');
-    array
 }
 
 /// JSON for storage.

@@ -15,7 +15,6 @@ use super::StreamFault;
 use super::error_body::ErrorBody;
 use super::output_item::MessagePart;
 use crate::encoding::SseEvent;
-use crate::json::from_str;
 
 /// One event. It borrows from its data.
 #[derive(Debug)]
@@ -259,7 +258,7 @@ impl<'a> EventMembers<'a> {
 
 /// The value of a member that may be absent. The outer `None` means that it has another shape.
 fn optional<'a, T: Deserialize<'a>>(member: Option<&'a RawValue>) -> Option<Option<T>> {
-    member.map(|raw| from_str(raw.get())).transpose().ok()
+    member.map(|raw| serde_json::from_str(raw.get())).transpose().ok()
 }
 
 fn string(member: Option<&RawValue>) -> Option<Cow<'_, str>> {

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::message_content::{Content, MessageView};
 use super::output_item::ItemHead;
-
-use crate::json::from_str;
+use crate::json::from_object;
 
 /// A call of a hosted tool, without what it was asked and what it found.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -31,7 +31,7 @@ impl HostedCall {
         if !ItemHead::read(item).ok()?.kind.is_hosted() {
             return None;
         }
-        let call: Self = from_str(item.get()).ok()?;
+        let call: Self = from_object(item.get()).ok()?;
         (call.kind.len() <= MAX_NAME).then_some(call)
     }
 }
@@ -50,32 +50,22 @@ pub struct Citation {
 
 /// The pages that a message item cites, in its order.
 pub(super) fn citations(message: &RawValue) -> Vec<Citation> {
-    let Ok(MessageView { content }) = from_str(message.get()) else {
+    let content = from_object(message.get()).ok().and_then(|view: MessageView<'_>| view.content);
+    let Some(Ok(Content::Parts(parts))) = content.map(Content::read) else {
         return Vec::new();
     };
-    let annotations = content.into_iter().filter_map(|part| {
-        let part: Result<PartView<'_>, _> = from_str(part.get());
-        part.ok()?.annotations
+    let annotations = parts.into_iter().filter_map(|part| {
+        let annotations: Option<Vec<&RawValue>> =
+            serde_json::from_str(part.0.annotations?.get()).ok();
+        annotations
     });
     let citation = |annotation: &RawValue| {
-        let view: AnnotationView<'_> = from_str(annotation.get()).ok()?;
+        let view: AnnotationView<'_> = from_object(annotation.get()).ok()?;
         let Some("url_citation") = view.kind.as_deref() else { return None };
         let title = view.title.map(Cow::into_owned).unwrap_or_default();
         Some(Citation { url: view.url?.into_owned(), title })
     };
     annotations.flatten().filter_map(citation).collect()
-}
-
-#[derive(Deserialize)]
-struct MessageView<'a> {
-    #[serde(borrow)]
-    content: Vec<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct PartView<'a> {
-    #[serde(borrow)]
-    annotations: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -97,7 +87,7 @@ pub fn picture(item: &RawValue) -> Option<Cow<'_, str>> {
         #[serde(borrow)]
         result: Option<Cow<'a, str>>,
     }
-    let view: View<'_> = from_str(item.get()).ok()?;
+    let view: View<'_> = from_object(item.get()).ok()?;
     view.result.filter(|result| view.kind == "image_generation_call" && !result.is_empty())
 }
 

@@ -13,6 +13,7 @@ mod accumulator;
 mod error_body;
 mod event;
 mod hosted_items;
+mod message_content;
 mod ordered_text;
 mod output_item;
 mod replay_item;
@@ -34,12 +35,12 @@ pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
 pub use replay_item::{for_replay, is_compaction};
 pub use reported::Reported;
+pub use request::{
+    CallMembers, ContextManagement, ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice,
+};
 pub(crate) use request::{
     ContentPart, ToolOutput, function_call_output, system_message, user_message, user_message_json,
     with_text,
-};
-pub use request::{
-    ContextManagement, ENCRYPTED_REASONING, FunctionTool, OneCall, ResponsesRequest, ToolChoice,
 };
 pub use response_end::{ModelOutput, ResponseEnd, end_of_json};
 pub use said::{Said, SaidPart};

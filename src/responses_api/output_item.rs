@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::StreamFault;
-
-use crate::json::from_str;
+use super::message_content::{Content, MessageView, PartView};
+use crate::json::{Object, from_object};
 
 /// A function call of the model. Its serialized form is the call's input item, without the type.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -48,9 +48,9 @@ impl Phase {
 
 /// One whole output item.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum OutputItem<'a> {
+pub(super) enum OutputItem {
     /// A message's phase, and its parts for the reader.
-    Message(Option<Phase>, Vec<MessagePart<'a>>),
+    Message(Option<Phase>, Vec<MessagePart<'static>>),
     FunctionCall(FunctionCall),
     Other,
 }
@@ -101,13 +101,13 @@ impl ItemKind {
 
 impl ItemHead {
     pub(super) fn read(raw: &RawValue) -> Result<Self, StreamFault> {
-        read(raw, "an output item")
+        from_object(raw.get()).map_err(|_| StreamFault::Malformed("an output item"))
     }
 }
 
-impl<'a> OutputItem<'a> {
+impl OutputItem {
     /// Reads an item that is whole.
-    pub(super) fn read(raw: &'a RawValue) -> Result<Self, StreamFault> {
+    pub(super) fn read(raw: &RawValue) -> Result<Self, StreamFault> {
         let head = ItemHead::read(raw)?;
         Ok(match head.kind {
             ItemKind::Message => {
@@ -121,37 +121,22 @@ impl<'a> OutputItem<'a> {
     }
 }
 
-#[derive(Deserialize)]
-struct MessageView<'a> {
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct PartView<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow)]
-    refusal: Option<&'a RawValue>,
-}
-
-/// The parts of a message's `content`, which is an array of parts, or a string on some services.
-fn message_parts(content: &RawValue) -> Result<Vec<MessagePart<'_>>, StreamFault> {
+fn message_parts(content: &RawValue) -> Result<Vec<MessagePart<'static>>, StreamFault> {
     const WHAT: &str = "a message's content";
-    if content.get().starts_with('"') {
-        return Ok(vec![MessagePart { text: read(content, WHAT)?, refusal: false }]);
-    }
-    let views: Vec<PartView<'_>> = read(content, WHAT)?;
-    let part = |view: PartView<'_>| {
+    let malformed = || StreamFault::Malformed(WHAT);
+    let views = match Content::read(content).map_err(|_| malformed())? {
+        Content::Text(text) => {
+            return Ok(vec![MessagePart { text: text.into(), refusal: false }]);
+        }
+        Content::Parts(views) => views,
+    };
+    let part = |Object(view): Object<PartView<'_>>| {
         let (text, refusal) = match view.kind.as_ref() {
             "output_text" | "text" => (view.text, false),
             "refusal" => (view.refusal, true),
             _ => return Ok(MessagePart::default()),
         };
-        let text = text.ok_or(StreamFault::Malformed(WHAT))?;
-        Ok(MessagePart { text: read(text, WHAT)?, refusal })
+        Ok(MessagePart { text: read(text.ok_or_else(malformed)?, WHAT)?, refusal })
     };
     views.into_iter().map(part).collect()
 }
@@ -161,7 +146,9 @@ fn message_parts(content: &RawValue) -> Result<Vec<MessagePart<'_>>, StreamFault
 fn arguments_text<'a, D: Deserializer<'a>>(member: D) -> Result<String, D::Error> {
     match Option::<&RawValue>::deserialize(member)?.map(RawValue::get) {
         None => Ok(String::new()),
-        Some(text) if text.starts_with('"') => from_str(text).map_err(serde::de::Error::custom),
+        Some(text) if text.starts_with('"') => {
+            serde_json::from_str(text).map_err(serde::de::Error::custom)
+        }
         Some(json) => Ok(json.to_owned()),
     }
 }
@@ -169,7 +156,7 @@ fn arguments_text<'a, D: Deserializer<'a>>(member: D) -> Result<String, D::Error
 /// A phase of another shape is none: it must not cost the reader a good output.
 fn phase<'a, D: Deserializer<'a>>(member: D) -> Result<Option<Phase>, D::Error> {
     let raw = Option::<&RawValue>::deserialize(member)?;
-    Ok(raw.and_then(|raw| from_str(raw.get()).ok()))
+    Ok(raw.and_then(|raw| serde_json::from_str(raw.get()).ok()))
 }
 
 fn is_incomplete<'a, D: Deserializer<'a>>(status: D) -> Result<bool, D::Error> {
@@ -177,14 +164,14 @@ fn is_incomplete<'a, D: Deserializer<'a>>(status: D) -> Result<bool, D::Error> {
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue, what: &'static str) -> Result<T, StreamFault> {
-    from_str(raw.get()).map_err(|_| StreamFault::Malformed(what))
+    serde_json::from_str(raw.get()).map_err(|_| StreamFault::Malformed(what))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn item(json: &str) -> Result<OutputItem<'_>, StreamFault> {
+    fn item(json: &str) -> Result<OutputItem, StreamFault> {
         OutputItem::read(serde_json::from_str(json).unwrap())
     }
 

@@ -13,7 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::output_item::{FunctionCall, ItemHead, ItemKind, OutputItem, Phase};
 
-use crate::json::from_str;
+use crate::json::{Object, from_object};
 
 /// The input item for an output item, or `None` where there is none: for cut calls, for reasoning
 /// without its encrypted content, for tools that ran in state which the service does not keep, and for items
@@ -35,7 +35,7 @@ pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
         OutputItem::FunctionCall(call) if call.cut => return None,
         OutputItem::FunctionCall(call) => InputItem::Own(OwnItem::FunctionCall(call)),
         OutputItem::Other if ItemHead::read(item).ok()?.kind == ItemKind::Reasoning => {
-            let reasoning: Reasoning = from_str(item.get()).ok()?;
+            let reasoning: Reasoning = from_object(item.get()).ok()?;
             if reasoning.encrypted_content.is_empty() {
                 return None;
             }
@@ -103,7 +103,7 @@ enum OwnItem {
 struct Reasoning {
     id: String,
     #[serde(default)]
-    summary: Vec<Summary>,
+    summary: Vec<Object<Summary>>,
     encrypted_content: String,
 }
 

@@ -13,8 +13,6 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::json::from_str;
-
 /// The `include` entry that asks for reasoning that can be sent back with `store: false`.
 pub const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 
@@ -29,15 +27,9 @@ pub struct ResponsesRequest<'a> {
     pub instructions: Option<&'a str>,
     /// The place of the input items, which are written by whoever has them.
     pub input: [(); 0],
-    /// The JSON text of an array of tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<&'a RawValue>,
-    /// The tool that the model must call. The service refuses it without `tools`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_choice: Option<ToolChoice<'a>>,
-    /// The response this request continues, when the service keeps the conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub previous_response_id: Option<&'a str>,
+    /// What changes from call to call.
+    #[serde(flatten)]
+    pub call: CallMembers<'a>,
     /// Additions to the response, as [`ENCRYPTED_REASONING`].
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub include: &'a [&'a str],
@@ -57,44 +49,33 @@ pub struct ResponsesRequest<'a> {
 }
 
 impl ResponsesRequest<'_> {
-    /// The body without its input and without the members of [`OneCall`]: the same text for all calls of a
+    /// The body without its input and without the members of [`CallMembers`]: the same text for all calls of a
     /// session, as long as the operator changes nothing.
     pub fn template(&self) -> serde_json::Result<String> {
-        exact_json(&Self {
-            tools: None,
-            tool_choice: None,
-            previous_response_id: None,
-            ..self.clone()
-        })
-    }
-
-    /// What the template lacks.
-    pub fn one_call(&self) -> OneCall<'_> {
-        OneCall {
-            tools: self.tools,
-            tool_choice: self.tool_choice,
-            previous_response_id: self.previous_response_id,
-        }
+        exact_json(&Self { call: CallMembers::default(), ..self.clone() })
     }
 
     /// The body's JSON text before its input items, and behind them.
     pub fn around_input(&self) -> serde_json::Result<(String, String)> {
-        self.one_call().around_input(&self.template()?)
+        self.call.around_input(&self.template()?)
     }
 }
 
 /// The members of a body that change from call to call, besides the input.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct OneCall<'a> {
+pub struct CallMembers<'a> {
+    /// The JSON text of an array of tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<&'a RawValue>,
+    /// The tool that the model must call. The service refuses it without `tools`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice<'a>>,
+    /// The response this request continues, when the service keeps the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_response_id: Option<&'a str>,
 }
 
-impl OneCall<'_> {
+impl CallMembers<'_> {
     /// The JSON text of the body with this template before its input items, and behind them. Between the two
     /// stand the items, each the JSON text of one object, joined by commas. It fails for a text that is no
     /// template.
@@ -216,10 +197,10 @@ pub(crate) fn with_text(
     text: &str,
     joins: bool,
 ) -> serde_json::Result<Box<RawValue>> {
-    let MessageContent { mut content } = from_str(message.get())?;
+    let MessageContent { mut content } = serde_json::from_str(message.get())?;
     match content.get_mut(place).filter(|_| joins) {
         Some(part) => {
-            let TextContent { text: before } = from_str(part.get())?;
+            let TextContent { text: before } = serde_json::from_str(part.get())?;
             *part = to_raw_value(&ContentPart::text(before + text))?;
         }
         None => content.insert(place.min(content.len()), to_raw_value(&ContentPart::text(text))?),
@@ -332,9 +313,11 @@ mod tests {
             model: "m",
             instructions: Some("i \"input\":[]"),
             input: [],
-            tools: Some(&tools),
-            tool_choice: Some(ToolChoice { name: "build" }),
-            previous_response_id: None,
+            call: CallMembers {
+                tools: Some(&tools),
+                tool_choice: Some(ToolChoice { name: "build" }),
+                previous_response_id: None,
+            },
             include: &[],
             store: true,
             stream: true,
@@ -367,9 +350,7 @@ mod tests {
             model: "m",
             instructions: None,
             input: [],
-            tools: None,
-            tool_choice: None,
-            previous_response_id: Some("resp_1"),
+            call: CallMembers { previous_response_id: Some("resp_1"), ..CallMembers::default() },
             include: &[ENCRYPTED_REASONING],
             store: false,
             stream: true,

@@ -16,7 +16,7 @@ use super::output_item::{FunctionCall, OutputItem, Phase};
 use super::reported::Reported;
 use super::token_counts::{TokenCounts, token_counts};
 
-use crate::json::from_str;
+use crate::json::{Object, from_object};
 
 /// The end of a model call.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, Stre
         (None, _) if response.error.is_some() => TerminalStatus::Failed,
         // Gateways leave the status out, for whole and for cut output.
         (None, _) if response.output.is_some() => {
-            match response.incomplete_details.as_ref().and_then(|d| d.reason.as_deref()) {
+            match response.incomplete_details.as_ref().and_then(|Object(d)| d.reason.as_deref()) {
                 Some(reason) if !reason.is_empty() => TerminalStatus::Incomplete,
                 _ => TerminalStatus::Completed,
             }
@@ -107,7 +107,7 @@ pub(super) struct ResponseView<'a> {
     output: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
-    incomplete_details: Option<IncompleteDetails>,
+    incomplete_details: Option<Object<IncompleteDetails>>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
 }
@@ -120,7 +120,7 @@ struct IncompleteDetails {
 impl<'a> ResponseView<'a> {
     /// Reads a response object, and notes what it says about itself.
     pub(super) fn read(raw: &'a RawValue, reported: &mut Reported) -> Result<Self, StreamFault> {
-        let Ok(view) = from_str::<Self>(raw.get()) else {
+        let Ok(view) = from_object::<Self>(raw.get()) else {
             reported.take_in(raw.get());
             return Err(StreamFault::Malformed("a response object"));
         };
@@ -170,7 +170,7 @@ impl<'a> ResponseView<'a> {
         if status == TerminalStatus::Completed && !output.calls.iter().any(|call| call.cut) {
             return Ok(ResponseEnd::Completed(output));
         }
-        let reason = self.incomplete_details.and_then(|details| details.reason);
+        let reason = self.incomplete_details.and_then(|Object(details)| details.reason);
         Ok(ResponseEnd::Incomplete { output, reason })
     }
 }

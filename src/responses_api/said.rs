@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::message_content::{Content, PartView};
 use super::output_item::{FunctionCall, OutputItem};
-
-use crate::json::from_str;
+use crate::json::{Object, from_object};
 
 /// What one item says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub enum SaidPart {
 impl Said {
     /// Reads an item; what is not readable says nothing.
     pub fn read(item: &RawValue) -> Self {
-        let Ok(view) = from_str::<View<'_>>(item.get()) else { return Self::Nothing };
+        let Ok(view) = from_object::<View<'_>>(item.get()) else { return Self::Nothing };
         if view.role.as_deref().is_some_and(|role| role != "assistant") {
             return Self::User(view.content.map(parts).unwrap_or_default());
         }
@@ -74,25 +74,18 @@ struct View<'a> {
     output: Option<&'a RawValue>,
 }
 
-// A tagged enum would buffer each part, and its code is a kilobyte of the bundle.
-#[derive(Deserialize)]
-struct PartView<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    text: Option<String>,
-    filename: Option<String>,
-}
-
-/// The parts of a content or an output, which is an array of parts or a string.
+/// The parts of a content or an output that text can tell.
 fn parts(content: &RawValue) -> Vec<SaidPart> {
-    if let Ok(text) = serde_json::from_str::<String>(content.get()) {
-        return vec![SaidPart::Text(text)];
-    }
-    let views: Vec<PartView<'_>> = from_str(content.get()).unwrap_or_default();
-    let part = |view: PartView<'_>| match view.kind.as_ref() {
-        "input_text" => view.text.map(SaidPart::Text),
+    let views = match Content::read(content) {
+        Ok(Content::Text(text)) => return vec![SaidPart::Text(text)],
+        Ok(Content::Parts(views)) => views,
+        Err(_) => return Vec::new(),
+    };
+    let text = |member: Option<&RawValue>| serde_json::from_str::<String>(member?.get()).ok();
+    let part = |Object(view): Object<PartView<'_>>| match view.kind.as_ref() {
+        "input_text" => text(view.text).map(SaidPart::Text),
         "input_image" => Some(SaidPart::Image),
-        "input_file" => Some(SaidPart::File(view.filename.unwrap_or_default())),
+        "input_file" => Some(SaidPart::File(text(view.filename).unwrap_or_default())),
         _ => None,
     };
     views.into_iter().filter_map(part).collect()

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::encoding::SseEvent;
-use crate::json::from_str;
+use crate::json::from_object;
 
 /// The first half of a character, with which the last delta ended, as its escape.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl SplitCharacter {
     /// delta's end is held for the next one. Other halves become U+FFFD. `None` when the event has no
     /// delta that is a string.
     pub(super) fn join(&mut self, event: &SseEvent) -> Option<SseEvent> {
-        let Delta { delta } = from_str(&event.data).ok()?;
+        let Delta { delta } = from_object(&event.data).ok()?;
         let (before, after) = event.data.split_once(delta.get())?;
         let text = delta.get().strip_prefix('"')?.strip_suffix('"')?;
         let text = std::mem::take(&mut self.high) + text;

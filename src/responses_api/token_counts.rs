@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::from_str;
+use crate::json::{Object, from_object};
 
 /// Tokens of one model call. A count that the service left out is 0, except `total`, which
 /// is then the sum of input and output.
@@ -23,9 +23,9 @@ pub struct TokenCounts {
 #[derive(Deserialize)]
 struct UsageView {
     input_tokens: Option<u64>,
-    input_tokens_details: Option<InputDetails>,
+    input_tokens_details: Option<Object<InputDetails>>,
     output_tokens: Option<u64>,
-    output_tokens_details: Option<OutputDetails>,
+    output_tokens_details: Option<Object<OutputDetails>>,
     total_tokens: Option<u64>,
 }
 
@@ -42,13 +42,16 @@ struct OutputDetails {
 /// Reads the token counts of a response. Counts that cannot be read count as not reported: they must not cost the
 /// reader a good output.
 pub(super) fn token_counts(raw: &RawValue) -> Option<TokenCounts> {
-    let view: UsageView = from_str(raw.get()).ok()?;
+    let view: UsageView = from_object(raw.get()).ok()?;
     let input = view.input_tokens.unwrap_or(0);
     let output = view.output_tokens.unwrap_or(0);
-    let reasoning = view.output_tokens_details.and_then(|details| details.reasoning_tokens);
+    let reasoning = view.output_tokens_details.and_then(|Object(details)| details.reasoning_tokens);
     Some(TokenCounts {
         input,
-        cached: view.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
+        cached: view
+            .input_tokens_details
+            .and_then(|Object(details)| details.cached_tokens)
+            .unwrap_or(0),
         output,
         reasoning: reasoning.unwrap_or(0),
         total: view.total_tokens.unwrap_or_else(|| input.saturating_add(output)),

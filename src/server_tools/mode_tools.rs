@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::catalog::Catalog;
 use crate::contract::ToolOutcome;
-use crate::json::from_str;
+use crate::json::from_object;
 
 /// The longest reason that the history keeps, in bytes.
 const MAX_REASON_BYTES: usize = 4096;
@@ -43,7 +43,7 @@ pub(super) fn change_mode(
         let result = json!({ "success": false, "error": why, "validModes": valid });
         (ToolOutcome::Result(result.to_string()), None)
     };
-    let Ok(mut change) = from_str::<ModeChange>(arguments) else {
+    let Ok(mut change) = from_object::<ModeChange>(arguments) else {
         return refused("The arguments must be an object with mode, branch and reason.".to_owned());
     };
     if catalog.mode(&change.mode).is_none() {

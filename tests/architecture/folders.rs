@@ -17,7 +17,7 @@ const MAY_NAME: [(&str, &[&str]); 18] = [
     ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("files", &["contract", "encoding", "json", "ports"]),
     ("retrieval", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
-    ("persistence", &["contract", "encoding", "files", "json", "ports"]),
+    ("persistence", &["contract", "encoding", "files", "ports"]),
     (
         "composition",
         &["catalog", "contract", "encoding", "json", "mcp", "responses_api", "retrieval"],

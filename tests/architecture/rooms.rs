@@ -24,10 +24,10 @@ const MAY_IMPORT: [(&str, &[&str]); 18] = [
     ("reasoner/model_call", &["reasoner/compaction", "reasoner/running_turn.rs"]),
     ("reasoner/compaction", &["reasoner/model_call", "reasoner/running_turn.rs"]),
     ("reasoner", &["reasoner/compaction", "reasoner/model_call", "reasoner/running_turn.rs"]),
-    ("retrieval/pace.rs", &[]),
-    ("retrieval/index", &["retrieval/pace.rs"]),
-    ("retrieval/vectors", &["retrieval/index", "retrieval/pace.rs"]),
-    ("retrieval", &["retrieval/index", "retrieval/pace.rs", "retrieval/vectors"]),
+    ("retrieval/work_budget.rs", &[]),
+    ("retrieval/index", &["retrieval/work_budget.rs"]),
+    ("retrieval/vectors", &["retrieval/index", "retrieval/work_budget.rs"]),
+    ("retrieval", &["retrieval/index", "retrieval/work_budget.rs", "retrieval/vectors"]),
 ];
 
 /// The room of a file: the longest name in the table that its path begins with.

@@ -7,10 +7,15 @@ import { fileURLToPath } from 'node:url';
 const here = createRequire(import.meta.url);
 const installed = (which, { default: program, version }) => ({ which, version, program });
 
-/** `newest` is this folder's own dependency; `pinned` is the one that tests and `make dev` run on, miniflare's. */
+/**
+ * `newest` is this folder's own dependency, which a test may lack; `pinned` is the one that tests and `make dev` run on,
+ * miniflare's.
+ */
 export const WORKERDS = {
-  // The path is whole, since Node would otherwise find the pinned one where this folder's packages are missing.
-  newest: installed('newest', here('./node_modules/workerd')),
+  get newest() {
+    // The path is whole, since Node would otherwise find the pinned one where this folder's packages are missing.
+    return installed('newest', here('./node_modules/workerd'));
+  },
   pinned: installed('pinned', createRequire(here.resolve('miniflare'))('workerd')),
 };
 

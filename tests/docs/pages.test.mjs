@@ -1,5 +1,6 @@
 // The pages for readers are whole: short where they must be, their links lead somewhere, and what they name is there.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -83,6 +84,12 @@ function isJson(text) {
   }
 }
 
+/** The files that are kept in version control, without those that a developer has lying about. */
+function kept() {
+  const { status, stdout } = spawnSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' });
+  return status === 0 ? stdout.trim().split('\n') : readdirSync(ROOT);
+}
+
 test('a decision says why each package and each entry at the top is there', () => {
   const decisions = all.find(({ name }) => name === 'docs/decisions.md').text;
   const named = new Set([...decisions.matchAll(/`([^`]+)`/g)].map(([, code]) => code));
@@ -91,9 +98,7 @@ test('a decision says why each package and each entry at the top is there', () =
     .filter((section) => /^(?:dev-|workspace\.)?dependencies\]/.test(section))
     .flatMap((section) => [...section.matchAll(/^([\w-]+) = /gm)].map(([, crate]) => crate));
   const packages = Object.keys(JSON.parse(read('package.json')).devDependencies);
-  const ignored = read('.gitignore').split('\n').map((line) => line.replace(/^\/|\/$/g, ''));
-  const isKept = (name) => name !== '.git' && !ignored.includes(name) && !/^\.wrangler\..*\.toml$/.test(name);
-  const top = readdirSync(ROOT).filter(isKept);
+  const top = [...new Set(kept().map((file) => file.split('/')[0]))];
   assert.ok(crates.includes('worker') && packages.includes('wrangler') && top.includes('src'));
   none([...crates, ...packages, ...top].filter((name) => !named.has(name)));
 });

@@ -156,14 +156,14 @@ export class Reader {
   async #serve(port, text) {
     const isPlain = JSON.stringify(commandsOf(text)) === '[["make","dev"]]';
     await this.#end(port);
-    this.#ports.delete(port);
     if (isPlain) {
       const shared = await this.#options.shared();
       this.#ports.set(port, shared.port);
       this.#output = shared.output;
       return;
     }
-    this.#ports.set(port, await freePort());
+    // A file that was saved before may name the port.
+    if (port === PORT || !this.#ports.has(port)) this.#ports.set(port, await freePort());
     const script = this.#scratch('sh', this.#here(text));
     writeFileSync(`${script}.log`, '');
     const pid = Number(await this.#give('serves', script));

@@ -168,3 +168,34 @@ fn a_key_is_asked_for_only_where_the_deployment_asks_for_one() {
         assert_eq!(bed.asked("GET", "/openapi.json", "").body["security"], security, "{auth}");
     }
 }
+
+#[test]
+fn a_turn_needs_an_input_by_the_document_as_by_the_service() {
+    let document = document();
+    let turn =
+        json!({ "$ref": "#/components/schemas/UserTurn", "components": document["components"] });
+    let schema = jsonschema::validator_for(&turn).unwrap();
+    let artifact =
+        json!({ "RelativePath": "a", "FileName": "a", "Contents": "x", "Origin": "ide" });
+    let image = json!({ "Id": "i", "MimeType": "image/png", "DataBase64": "aGVs" });
+    for (input, permitted) in [
+        (json!({}), false),
+        (json!({ "Instruction": null }), false),
+        (json!({ "Instruction": "" }), false),
+        (json!({ "Instruction": " \n\t" }), false),
+        (json!({ "InputArtifacts": [], "ClipboardImages": [] }), false),
+        (json!({ "Instruction": "", "InputArtifacts": null, "ClipboardImages": [] }), false),
+        (json!({ "Instruction": " x " }), true),
+        (json!({ "InputArtifacts": [artifact] }), true),
+        (json!({ "Instruction": "", "ClipboardImages": [image] }), true),
+    ] {
+        let mut turn = json!({ "SessionId": "s", "TurnId": "t" });
+        turn.as_object_mut().unwrap().extend(input.as_object().unwrap().clone());
+        let taken = parse(turn.to_string().as_bytes());
+        assert_eq!(
+            (schema.is_valid(&turn), taken.is_ok()),
+            (permitted, permitted),
+            "{turn} {taken:?}"
+        );
+    }
+}

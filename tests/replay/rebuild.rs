@@ -5,7 +5,7 @@ use std::fmt;
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::persistence::EntrySeq;
 use aptix_edge::reasoner::Form;
-use aptix_edge::responses_api::{OneCall, ToolChoice};
+use aptix_edge::responses_api::{CallMembers, ToolChoice};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::bundle::{Bundle, BundledTurn, ModelCall};
@@ -60,13 +60,13 @@ pub fn rebuild(
     let unreadable = |what: &str| NotRebuilt::Unreadable(what.to_owned());
     let definitions: Vec<&RawValue> = turn.tools.iter().map(|tool| &*tool.definition).collect();
     let tools = to_raw_value(&definitions).map_err(|_| unreadable("the tool list"))?;
-    let one_call = OneCall {
+    let members = CallMembers {
         tools: call.tools_sent.then_some(&*tools),
         tool_choice: call.tool_choice.as_deref().map(|name| ToolChoice { name }),
         previous_response_id: call.previous_response_id.as_deref(),
     };
     let template = text(bundle, template)?;
-    let (head, tail) = one_call.around_input(template).map_err(|_| unreadable("the template"))?;
+    let (head, tail) = members.around_input(template).map_err(|_| unreadable("the template"))?;
     let input = match &call.summarised {
         Some(hash) => text(bundle, hash)?.to_owned(),
         None => input(bundle, call)?,

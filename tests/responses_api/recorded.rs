@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 
 use aptix_edge::encoding::{SseDecoder, SseEvent};
 use aptix_edge::responses_api::{
-    ENCRYPTED_REASONING, ErrorBody, ResponseEnd, ResponsesRequest, StreamFault, TextProgress,
-    concerns_input, concerns_previous_response, end_of_json, for_replay,
+    CallMembers, ENCRYPTED_REASONING, ErrorBody, ResponseEnd, ResponsesRequest, StreamFault,
+    TextProgress, concerns_input, concerns_previous_response, end_of_json, for_replay,
 };
 use bed::{Exchange, assert_published, recorded_exchanges};
 use serde_json::{Value, json};
@@ -131,9 +131,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
             model: "m",
             instructions: None,
             input: [],
-            tools: None,
-            tool_choice: None,
-            previous_response_id: None,
+            call: CallMembers::default(),
             include: &[ENCRYPTED_REASONING],
             store: false,
             stream: true,

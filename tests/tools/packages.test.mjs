@@ -46,6 +46,53 @@ test('the list of components has every crate and package of the locks, and says 
   assert.ok(dependencies.find(({ ref }) => ref === own).dependsOn.some((ref) => ref.startsWith('pkg:cargo/worker@')));
 });
 
+test('every crate and every package inside has a permitted licence, and the crates come from one registry', () => {
+  const rules = read('deny.toml');
+  const names = (text) => [...text.matchAll(/"(.+?)"/g)].map(([, name]) => name);
+  const allowed = names(/^allow = \[(.*)\]/m.exec(rules)[1]);
+  assert.ok(allowed.includes('MIT'));
+  const exceptions = new Map([...rules.matchAll(/\{ crate = "(.+?)", allow = \[(.+?)\] \}/g)].map(([, crate, list]) => [crate, names(list)]));
+  for (const { purl, name, scope, licenses: [{ expression }] } of json('build/sbom.cdx.json').components) {
+    if (purl.startsWith('pkg:npm/') && scope === 'excluded') continue;
+    assert.ok(permits(expression, [...allowed, ...(exceptions.get(name) ?? [])]), `${purl} has the licence ${expression}`);
+  }
+  const sources = new Set([...read('Cargo.lock').matchAll(/^source = "(.+)"/gm)].map(([, source]) => source));
+  assert.deepEqual([...sources].map((source) => source.split('+')[0]), ['registry']);
+});
+
+/** Whether the permitted licences suffice for an expression of SPDX. */
+function permits(expression, allowed) {
+  const tokens = expression.match(/[()]|[^\s()]+/g);
+  const joined = (part, word, join) => {
+    let value = part();
+    while (tokens[0] === word) {
+      tokens.shift();
+      const next = part();
+      value = join(value, next);
+    }
+    return value;
+  };
+  const either = () => joined(both, 'OR', (one, other) => one || other);
+  const both = () => joined(single, 'AND', (one, other) => one && other);
+  const single = () => {
+    const token = tokens.shift();
+    if (token === '(') {
+      const value = either();
+      tokens.shift();
+      return value;
+    }
+    const exception = tokens[0] === 'WITH' ? tokens.splice(0, 2) : [];
+    return exception.length === 0 && allowed.includes(token);
+  };
+  return either();
+}
+
+test('no crate is in the Worker twice: a second copy enlarges the bundle and slows down the cold start', () => {
+  const inside = json('build/sbom.cdx.json').components.filter(({ purl, scope }) => purl.startsWith('pkg:cargo/') && scope === 'required');
+  const names = inside.map(({ name }) => name);
+  assert.deepEqual(names.filter((name, index) => names.indexOf(name) !== index), []);
+});
+
 test('the licence of every package inside the playground\'s page stands beside the page, which links to it', () => {
   const folder = path.join('build-playground', 'playground');
   const [list, ...others] = readdirSync(path.join(ROOT, folder)).filter((file) => file.startsWith('licences-'));

@@ -107,7 +107,7 @@ fn a_step_of_a_turn_that_asks_reads_the_refused_calls_alone() {
     bed.disk.watch();
     bed.post(&results("t1", &[(&id, json!({ "Approved": false }))])).final_text();
     let statements = bed.disk.statements();
-    let refused = statements.iter().filter(|(text, _)| text.contains("approval IS NOT NULL"));
+    let refused = statements.iter().filter(|(text, _)| text.contains("AND approval IS NOT NULL"));
     // Two steps with calls, and the one refusal for each to read.
     assert_eq!(refused.map(|(_, seen)| (seen.runs, seen.most_rows)).collect::<Vec<_>>(), [(2, 1)]);
     // A step reads the calls of the last one; those of the whole turn are for its end, and for answers.

@@ -939,7 +939,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExecuteResult"];
-                    "text/event-stream": string;
+                    "text/event-stream": unknown;
                 };
             };
             "4XX": components["responses"]["Failure"];
@@ -1095,7 +1095,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": unknown;
                 };
             };
             /** @description Last-Event-ID was that of the result: there is no more, and an EventSource stops. */

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_from_hex;
-use crate::json::from_str;
+use crate::json::Object;
 
 /// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,11 +55,11 @@ impl Keyring {
     /// Reads `API_KEYS`: a JSON array of `{"Id","Tenant","Sha256"}`. The error is a line for the
     /// operator's log and shows no hash.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let entries: Vec<KeyEntry> = from_str(text).map_err(|error| {
+        let entries: Vec<Object<KeyEntry>> = serde_json::from_str(text).map_err(|error| {
             format!("API_KEYS is not a JSON array of {{\"Id\",\"Tenant\",\"Sha256\"}} (line {}, column {})", error.line(), error.column())
         })?;
         let mut keys: Vec<(Caller, CtOutput<Sha256>)> = Vec::with_capacity(entries.len());
-        for (index, entry) in entries.into_iter().enumerate() {
+        for (index, Object(entry)) in entries.into_iter().enumerate() {
             let named = |what: &str| format!("API_KEYS[{index}]: {what}");
             if entry.id.is_empty() {
                 return Err(named("Id is empty"));

@@ -1,10 +1,10 @@
-//! Cross-origin requests (`ALLOWED_ORIGINS`; interface §6): the web pages that may call, and the headers
-//! that tell a browser so (Fetch standard, CORS protocol). By default no page may call.
+//! Cross-origin requests (`ALLOWED_ORIGINS`; interface §6): which web pages may call, and the headers by
+//! which a browser lets them (Fetch standard, CORS protocol). By default no page may call.
 
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::response::Header;
 
-/// The headers that a page may read besides the safelisted ones.
+/// The headers that a page may read besides those that the standard safelists.
 const EXPOSED: &str = "Idempotent-Replayed, Retry-After, Server-Timing, WWW-Authenticate, Allow, \
                        Content-Disposition, Content-Range";
 
@@ -86,8 +86,8 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(listed.permits(origin), permitted, "{origin}");
-            let told = listed.preflight(origin, "POST").map_err(|fault| fault.code);
-            assert_eq!(told.err(), (!permitted).then_some(ErrorCode::Forbidden));
+            let preflight = listed.preflight(origin, "POST").map_err(|fault| fault.code);
+            assert_eq!(preflight.err(), (!permitted).then_some(ErrorCode::Forbidden));
         }
         assert!(AllowedOrigins::from_variable(Some("*")).permits("https://any.example"));
     }

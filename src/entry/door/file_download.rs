@@ -16,11 +16,11 @@ pub(super) async fn download<G: Gateway>(
 ) -> Response<G::Contents> {
     let key = gateway.secret("FILE_LINK_KEY");
     let opened = open_link(presented.clone(), key.as_deref(), gateway.now_ms() / 1000);
-    let found = match opened {
+    let response = match opened {
         Ok(link) => file(head, gateway, &link).await,
         Err(refusal) => Err(refusal),
     };
-    found.unwrap_or_else(|LinkRefusal { http_status, fault }| {
+    response.unwrap_or_else(|LinkRefusal { http_status, fault }| {
         Response::json(http_status, InvokeResult::from(fault).to_json())
     })
 }
@@ -31,7 +31,7 @@ async fn file<G: Gateway>(
     link: &FileLink,
 ) -> Result<Response<G::Contents>, LinkRefusal> {
     let key = link.id.key();
-    let size = gateway.file_size(&key).await.map_err(unreadable)?.ok_or_else(no_such_file)?;
+    let size = gateway.file_size(&key).await.map_err(read_failed)?.ok_or_else(no_such_file)?;
     let is_known = is_known(head.header("If-None-Match").as_deref(), link);
     // Only GET has ranges (RFC 9110, section 14.2).
     let part = match head.method {
@@ -54,13 +54,13 @@ async fn file<G: Gateway>(
     let body = if head.method == "HEAD" || length == 0 {
         Body::Empty
     } else {
-        let contents = gateway.file_contents(&key, offset, length).await.map_err(unreadable)?;
+        let contents = gateway.file_contents(&key, offset, length).await.map_err(read_failed)?;
         Body::Stream(contents.ok_or_else(no_such_file)?)
     };
     Ok(Response { status, headers, body })
 }
 
-fn unreadable(_: FileFault) -> LinkRefusal {
+fn read_failed(_: FileFault) -> LinkRefusal {
     let message = "The file could not be read. Send the same request again.";
     LinkRefusal { http_status: 500, fault: Fault::new(ErrorCode::Internal, message) }
 }

@@ -91,7 +91,7 @@ impl FrontDoor {
         head: &RequestHead<'_>,
         gateway: &G,
     ) -> FrontResponse<G> {
-        let page = self.permitted_page(head);
+        let origin = self.permitted_origin(head);
         let responded = match self.preflight(head) {
             Some(checked) => checked.map(FrontResponse::Own).map_err(Refused::from),
             None => self.respond(head, gateway).await,
@@ -100,7 +100,7 @@ impl FrontDoor {
             gateway.log(refused.line());
             FrontResponse::Own(Response::refusal(refused.faults))
         });
-        match page {
+        match origin {
             None => response,
             Some(origin) => response.with(permitted_headers(origin)),
         }
@@ -147,14 +147,14 @@ impl FrontDoor {
             }
             Route::Execute | Route::Session(..) | Route::Workspace(..) => {
                 let caller = self.caller(head)?;
-                let asked = self.ask(head, gateway, &caller, route, received_at).await;
-                return asked.map_err(|faults| Refused { caller: Some(caller), faults });
+                let response = self.ask(head, gateway, &caller, route, received_at).await;
+                return response.map_err(|faults| Refused { caller: Some(caller), faults });
             }
         };
         Ok(FrontResponse::Own(public))
     }
 
-    /// The playground's page, or one of its files. They say nothing of a tenant, so they take no key.
+    /// The playground's page, or one of its files. The files hold nothing of a tenant, and need no key.
     async fn page<G: Gateway>(
         &self,
         head: &RequestHead<'_>,
@@ -187,8 +187,14 @@ impl FrontDoor {
         let (class, id) = match (route, &body) {
             (Route::Workspace(workspace, _), _) => (ObjectClass::Workspace, workspace),
             (Route::Session(session, _), _) => (ObjectClass::Session, session.to_string()),
-            (_, Some(body)) => (ObjectClass::Session, body.read(session_of)?.to_string()),
-            (_, None) => return Err(Fault::new(ErrorCode::Internal, "No object is asked.").into()),
+            (Route::Execute, Some(body)) => {
+                (ObjectClass::Session, body.read(session_of)?.to_string())
+            }
+            (Route::Execute, None)
+            | (
+                Route::Playground | Route::Health | Route::Errors | Route::OpenApi | Route::File(_),
+                _,
+            ) => return Err(Fault::internal("No object is asked.").into()),
         };
         let request = ObjectRequest {
             class,
@@ -218,14 +224,14 @@ impl FrontDoor {
         }
     }
 
-    /// Refuses a request from elsewhere while no key protects what it reaches. The endpoints that show
-    /// nothing of a tenant are left open.
+    /// While no key protects an endpoint, refuses a request from elsewhere. Endpoints that show nothing of a
+    /// tenant stay open to everyone.
     fn admit_open(&self, head: &RequestHead<'_>) -> Result<(), Fault> {
         if self.keyring.is_some() { Ok(()) } else { admit_local(head, &self.origins) }
     }
 
     /// The `Origin` header, where `ALLOWED_ORIGINS` lists it.
-    fn permitted_page(&self, head: &RequestHead<'_>) -> Option<String> {
+    fn permitted_origin(&self, head: &RequestHead<'_>) -> Option<String> {
         if self.origins.is_empty() {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Who is let in while `AUTH` is `none` (interface §6): callers of this machine, by the request's `Host`
-//! and `Origin`. Without this, any web page could spend the deployment's key by a plain form, and read
-//! a session under a name of its own that resolves to this machine.
+//! and `Origin`. Without this check any web page could spend the deployment's key by a plain form, and read
+//! a session through a host name of its own that resolves to this machine.
 
 use super::cross_origin::AllowedOrigins;
 use crate::contract::{ErrorCode, Fault};

@@ -1,8 +1,8 @@
 //! `GET /openapi.json`: the interface as OpenAPI 3.1, with this deployment's limits.
 //!
 //! `openapi.json` beside this file holds the shapes. An `@NAME` in it stands for a value of the code: a
-//! limit of the contract or the deployment, the error codes, whether keys are asked for, the version. Tests compare the shapes with
-//! the code that reads requests, and every response with the shapes.
+//! limit of the contract or the deployment, the error codes, whether keys are asked for, the version. Tests
+//! compare the shapes with the code that reads requests, and every response with the shapes.
 
 use crate::contract::{ErrorCode, limits};
 use crate::ports::Deployment;
@@ -11,9 +11,9 @@ const DOCUMENT: &str = include_str!("openapi.json");
 
 /// The document, JSON. `version` is the product's; `asks_for_keys` unless the deployment is open.
 pub fn openapi(deployment: &Deployment, version: &str, asks_for_keys: bool) -> String {
-    let mut written = String::with_capacity(DOCUMENT.len());
+    let mut document = String::with_capacity(DOCUMENT.len());
     let mut pieces = DOCUMENT.split('@');
-    written.extend(pieces.next());
+    document.extend(pieces.next());
     for piece in pieces {
         let end = piece.find(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_');
         let (name, rest) =
@@ -29,14 +29,14 @@ pub fn openapi(deployment: &Deployment, version: &str, asks_for_keys: bool) -> S
             _ => value_of(name, deployment),
         };
         // `"@NAME"` becomes a JSON value; inside a longer string it becomes text.
-        let whole = rest.strip_prefix('"').filter(|_| written.ends_with('"') && name != "VERSION");
+        let whole = rest.strip_prefix('"').filter(|_| document.ends_with('"') && name != "VERSION");
         if whole.is_some() {
-            written.pop();
+            document.pop();
         }
-        written.push_str(&value);
-        written.push_str(whole.unwrap_or(rest));
+        document.push_str(&value);
+        document.push_str(whole.unwrap_or(rest));
     }
-    written
+    document
 }
 
 fn value_of(name: &str, deployment: &Deployment) -> String {

@@ -1,13 +1,13 @@
-//! The playground's page (interface §1, `GET /`; §6, `PLAYGROUND`): which file a request means, and what a
-//! browser is told about it. The files themselves are `clients/playground/`, built and bundled.
+//! The playground's page (interface §1, `GET /`; §6, `PLAYGROUND`): which file a request means, and the
+//! headers that a browser gets with it. The files themselves are `clients/playground/`, built and bundled.
 
 use crate::entry::response::Header;
 
 /// The page, among its files.
 const PAGE: &str = "/index.html";
 
-/// The page runs its own scripts and styles, talks to its own origin, and loads nothing else: an image that
-/// a model names in its text would tell that address what was said. Pasted pictures are `data:` and `blob:`.
+/// The page runs its own scripts and styles, talks to its own origin, and loads nothing else: the address of
+/// an image in a model's text could carry the conversation to a stranger. Pasted pictures are `data:` and `blob:`.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -1,5 +1,6 @@
-//! Request bodies (interface §3): JSON without a content encoding, of at most `MAX_BODY_BYTES`, whole
-//! within `BODY_TIMEOUT_MS`. What is too long, or finds no room, is refused before it is held in memory.
+//! Request bodies (interface §3): JSON without a content encoding, of at most `MAX_BODY_BYTES`, complete
+//! within `BODY_TIMEOUT_MS`. A body that is too long, or finds no room, is refused before it is held in
+//! memory.
 
 use std::pin::pin;
 use std::rc::Rc;
@@ -31,7 +32,7 @@ pub(super) async fn read_body<G: Gateway>(
     let most_bytes = deployment.max_body_bytes;
     let timeout_ms = deployment.body_timeout_ms;
     let now = gateway.now_ms();
-    let body = room.place(now, now.saturating_add(timeout_ms));
+    let body = room.slot(now, now.saturating_add(timeout_ms));
     let announced = head.header("Content-Length").and_then(|length| length.parse::<usize>().ok());
     if let Some(length) = announced {
         if length > most_bytes {
@@ -44,7 +45,7 @@ pub(super) async fn read_body<G: Gateway>(
         Either::Left((received, _)) => received?,
         Either::Right(_) => return Err(too_late(timeout_ms)),
     }
-    // From here on it waits for its object.
+    // From here on the body waits for its object.
     body.keep_until(gateway.now_ms().saturating_add(timeout_ms));
     Ok(body)
 }
@@ -55,12 +56,12 @@ async fn receive<G: Gateway>(
     announced: Option<usize>,
     most_bytes: usize,
 ) -> Result<(), Fault> {
-    let Some(mut upload) = gateway.upload().map_err(|_| unreadable())? else { return Ok(()) };
+    let Some(mut upload) = gateway.upload().map_err(|_| broken_off())? else { return Ok(()) };
     let longest = announced.unwrap_or(most_bytes);
     loop {
-        // One byte more shows the end in the same read, or that there is none.
+        // With one byte more than is left, the same read shows whether the body ends there.
         let rest = longest.saturating_sub(body.length()).saturating_add(1);
-        let piece = upload.piece(rest.min(CHUNK_BYTES)).await.map_err(|_| unreadable())?;
+        let piece = upload.piece(rest.min(CHUNK_BYTES)).await.map_err(|_| broken_off())?;
         let Some(piece) = piece else { return Ok(()) };
         if body.length() + piece.len() > most_bytes {
             return Err(too_large(most_bytes));
@@ -88,7 +89,7 @@ fn too_late(timeout_ms: u64) -> Fault {
     Fault::new(ErrorCode::RequestTimeout, message).with("TimeoutMs", timeout_ms)
 }
 
-fn unreadable() -> Fault {
+fn broken_off() -> Fault {
     let message = "The body could not be read to its end. Send the request again.";
     Fault::new(ErrorCode::MalformedJson, message)
 }

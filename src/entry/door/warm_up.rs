@@ -1,4 +1,4 @@
-//! The code of a first turn, run before there is one. The runtime compiles a function when it is first called,
+//! Runs the code of a first turn when an isolate starts. The runtime compiles a function when it is first called,
 //! which is half of the time of an isolate's first response; and Cloudflare starts an isolate while the client's
 //! connection is still being made.
 
@@ -27,15 +27,15 @@ data: {"type":"response.completed","response":{"id":"r","status":"completed","ou
 
 "#;
 
-/// Runs it once. Nothing of it lasts.
+/// Runs the code once. It leaves no state behind.
 pub fn warm_up() {
     let _ = Catalog::builtin();
     let _ = Route::find("POST", "/execute");
-    let _ = received();
-    let _ = heard();
+    let _ = read_request();
+    let _ = read_response();
 }
 
-fn received() -> Option<ExecuteRequest> {
+fn read_request() -> Option<ExecuteRequest> {
     let session = peek_session_id(REQUEST)?;
     let request = parse(REQUEST).ok()?;
     let result = InvokeResult::success(fingerprint(&request), Vec::new());
@@ -43,7 +43,7 @@ fn received() -> Option<ExecuteRequest> {
     (*request.session_id() == session).then_some(request)
 }
 
-fn heard() -> Result<ResponseEnd, StreamFault> {
+fn read_response() -> Result<ResponseEnd, StreamFault> {
     let limits = StreamLimits { event_bytes: EVENTS.len(), output_bytes: EVENTS.len() };
     let mut stream = ResponseStream::new(limits);
     stream.push(EVENTS.as_bytes(), &mut |_| ())?;
@@ -56,8 +56,8 @@ mod tests {
 
     #[test]
     fn the_rehearsal_goes_the_whole_way() {
-        assert!(received().is_some());
-        assert_eq!(heard().unwrap().output().unwrap().text, "Hello");
+        assert!(read_request().is_some());
+        assert_eq!(read_response().unwrap().output().unwrap().text, "Hello");
         assert!(Catalog::builtin().is_ok() && Route::find("POST", "/execute").is_ok());
     }
 }

@@ -96,12 +96,13 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         if let Some(repeated) = self.repeat(session.clone(), turn.clone(), fingerprint)? {
             return Ok(repeated);
         }
-        if turn.status == TurnStatus::Aborted {
-            return Err(turn_aborted().into());
-        }
         let open = match (turn.status, session.open_calls_of(turn.ordinal)) {
             (TurnStatus::AwaitingTools, Some(open)) => open,
-            _ => return Err(not_awaiting(self.store, &turn, request)?.into()),
+            (TurnStatus::Aborted, _) => return Err(turn_aborted().into()),
+            (TurnStatus::AwaitingTools, None)
+            | (TurnStatus::Running | TurnStatus::Completed | TurnStatus::Failed, _) => {
+                return Err(not_awaiting(self.store, &turn, request)?.into());
+            }
         };
         let most = self.context.deployment.max_continuations;
         if turn.progress.submission >= most {
@@ -126,7 +127,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         Ok(Admitted::Run(started))
     }
 
-    /// Tells the operator who decided on a call. No argument and no reason is told.
+    /// Logs who decided on a call; never an argument or a reason.
     fn log_decision(&self, turn: &Turn, call: Call) {
         if let Some(approval) = call.approval {
             self.platform.log(json!({

@@ -18,7 +18,7 @@ pub struct Export<D> {
     store: Rc<SessionStore<D>>,
     /// The session, until its members have been sent.
     session: Option<Box<Session>>,
-    /// What is told of the catalog, JSON.
+    /// The exported part of the catalog, JSON.
     catalog: Option<String>,
     /// The ordinal of the last turn that was sent.
     sent: u64,
@@ -26,19 +26,20 @@ pub struct Export<D> {
     last: u64,
     /// The hashes of the texts that the turns refer to.
     texts: BTreeSet<String>,
+    /// What is sent next.
     part: Part,
 }
 
-/// What is sent next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The parts behind the session's members, in their order.
+#[derive(Clone, Copy, Debug)]
 enum Part {
     Turns,
     Texts,
-    Nothing,
+    End,
 }
 
 impl<D: Database> Export<D> {
-    /// The export of a session as it is now. Without a catalog it tells of none.
+    /// The export of a session as it is now; without `Catalog` while the catalog is invalid.
     pub(super) fn new(
         store: Rc<SessionStore<D>>,
         session: Session,
@@ -59,40 +60,59 @@ impl<D: Database> Export<D> {
     /// The next piece of the document, `None` after the last. Fails with `session_not_found` when the
     /// session was erased meanwhile.
     pub(super) fn piece(&mut self) -> Result<Option<String>, Fault> {
-        let (opening, ending) = InvokeResult::around_success();
         if let Some(session) = self.session.take() {
-            let session = json(&self.store.exported_session(*session)?)?;
-            let members = session.strip_suffix('}').unwrap_or(&session);
-            let catalog = self.catalog.take().map(|catalog| format!(",\"Catalog\":{catalog}"));
-            let catalog = catalog.unwrap_or_default();
-            return Ok(Some(format!("{opening}{members}{catalog},\"Turns\":[")));
+            return self.opening(*session).map(Some);
         }
-        if self.part == Part::Nothing {
-            return Ok(None);
+        match self.part {
+            Part::Turns => self.turn().map(Some),
+            Part::Texts => self.text().map(Some),
+            Part::End => Ok(None),
         }
-        if self.store.session()?.is_none() {
-            let message = "The session was erased meanwhile.";
-            return Err(Fault::new(ErrorCode::SessionNotFound, message));
-        }
-        if self.part == Part::Texts {
-            let Some(hash) = self.texts.pop_first() else {
-                self.part = Part::Nothing;
-                return Ok(Some(format!("}}}}{ending}")));
-            };
-            let comma = if self.texts.is_empty() { "" } else { "," };
-            let text = json(&self.store.text(&hash)?)?;
-            return Ok(Some(format!("{}:{text}{comma}", json(&hash)?)));
-        }
+    }
+
+    /// The session's members, the catalog, and the beginning of the turns.
+    fn opening(&mut self, session: Session) -> Result<String, Fault> {
+        let (opening, _) = InvokeResult::around_success();
+        let session = json(&self.store.exported_session(session)?)?;
+        let members = session.strip_suffix('}').unwrap_or(&session);
+        let catalog = self.catalog.take().map(|catalog| format!(",\"Catalog\":{catalog}"));
+        let catalog = catalog.unwrap_or_default();
+        Ok(format!("{opening}{members}{catalog},\"Turns\":["))
+    }
+
+    /// The next turn, or the beginning of the texts.
+    fn turn(&mut self) -> Result<String, Fault> {
+        self.refuse_after_erasure()?;
         let next = self.store.turns_after(Some(self.sent), 1)?.pop();
         let Some(turn) = next.filter(|turn| turn.ordinal <= self.last) else {
             self.part = Part::Texts;
-            return Ok(Some("],\"Texts\":{".to_owned()));
+            return Ok("],\"Texts\":{".to_owned());
         };
         let comma = if self.sent == 0 { "" } else { "," };
         self.sent = turn.ordinal;
         let turn = self.store.exported_turn(turn)?;
         self.texts.extend(turn.texts().map(str::to_owned));
-        Ok(Some(format!("{comma}{}", json(&turn)?)))
+        Ok(format!("{comma}{}", json(&turn)?))
+    }
+
+    /// The next text, or the end of the document.
+    fn text(&mut self) -> Result<String, Fault> {
+        self.refuse_after_erasure()?;
+        let Some(hash) = self.texts.pop_first() else {
+            self.part = Part::End;
+            let (_, ending) = InvokeResult::around_success();
+            return Ok(format!("}}}}{ending}"));
+        };
+        let comma = if self.texts.is_empty() { "" } else { "," };
+        let text = json(&self.store.text(&hash)?)?;
+        Ok(format!("{}:{text}{comma}", json(&hash)?))
+    }
+
+    fn refuse_after_erasure(&self) -> Result<(), Fault> {
+        if self.store.session()?.is_some() {
+            return Ok(());
+        }
+        Err(Fault::new(ErrorCode::SessionNotFound, "The session was erased meanwhile."))
     }
 }
 

@@ -1,6 +1,6 @@
-//! What an export tells of the catalog: as much as decides what becomes of a session's turns, and that the model or
-//! the client was told anyway. Instructions stand with the calls that sent them; addresses, headers and the names of
-//! secrets are no part of it.
+//! The part of the catalog that an export holds: the settings that decide how a session's turns go on, and the modes
+//! as the model and the client see them. Instructions stand with the calls that sent them. Addresses, headers and the
+//! names of secrets are not exported.
 
 use serde::Serialize;
 
@@ -48,7 +48,7 @@ struct ExportedMode<'a> {
 }
 
 impl<'a> ExportedCatalog<'a> {
-    /// What is told of a catalog to a session of this agent context.
+    /// The part that concerns a session of this agent context.
     pub(super) fn of(catalog: &'a Catalog, agent: &AgentContext, deployment: &Deployment) -> Self {
         let mode = |mode: &'a Mode| ExportedMode {
             key: &mode.key,

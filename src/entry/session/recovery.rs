@@ -13,7 +13,7 @@ use crate::reasoner::resume_turn;
 /// The number of attempts at a submission, including the first.
 const MAX_ATTEMPTS: u32 = 2;
 
-/// The finding of a recovery.
+/// The result of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recovered {
     /// No turn had lost its instance, or that turn now runs again.
@@ -66,7 +66,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.end_erasure(&context).await?;
         match (recovered, self.store.session()?) {
             (Recovered::Waits, Some(session)) => context.contexts_of(&session),
-            _ => self.retire(&context).await,
+            (Recovered::Waits, None) | (Recovered::Nothing | Recovered::GivenUp(_), _) => {
+                self.erase_expired(&context).await
+            }
         }
     }
 
@@ -79,8 +81,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let Some(mut session) = self.store.session()? else { return Ok(Recovered::Nothing) };
         let Some(ordinal) = session.live_turn else { return Ok(Recovered::Nothing) };
         let mut turn = self.store.turn_at(ordinal)?;
-        if turn.status != TurnStatus::Running {
-            return Ok(Recovered::Nothing);
+        match turn.status {
+            TurnStatus::Running => {}
+            TurnStatus::AwaitingTools
+            | TurnStatus::Completed
+            | TurnStatus::Failed
+            | TurnStatus::Aborted => return Ok(Recovered::Nothing),
         }
         let now = self.platform.now_ms();
         if turn.attempts >= MAX_ATTEMPTS {

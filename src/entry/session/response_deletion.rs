@@ -18,13 +18,14 @@ pub(super) async fn delete_responses<P: Platform>(
     catalog: &Catalog,
     responses: Vec<StoredResponse>,
 ) -> Vec<(String, Option<ResponseStanding>)> {
-    let mut asked = Vec::with_capacity(responses.len());
-    for some in responses.chunks(AT_ONCE) {
-        let deleted = some.iter().map(|response| delete(platform, deployment, catalog, response));
-        let standings = join_all(deleted).await;
-        asked.extend(some.iter().map(|response| response.id.clone()).zip(standings));
+    let mut standings = Vec::with_capacity(responses.len());
+    for batch in responses.chunks(AT_ONCE) {
+        let deletions =
+            batch.iter().map(|response| delete(platform, deployment, catalog, response));
+        let settled = join_all(deletions).await;
+        standings.extend(batch.iter().map(|response| response.id.clone()).zip(settled));
     }
-    asked
+    standings
 }
 
 async fn delete<P: Platform>(

@@ -1,7 +1,7 @@
-//! Retention (interface §6, RetentionDays): a session that nobody touched for so long erases itself.
+//! Retention (interface §6, RetentionDays): a session in which no turn moved for that many days erases itself.
 //!
-//! The object's only alarm also keeps running turns alive, so it is set for the end of a retention only
-//! when it has rung and nothing else needs it. A session pays one row for that in each spell of turns.
+//! The object's only alarm also keeps running turns alive: it is set for the end of the retention only when
+//! it has rung and nothing else needs it. That is one written row each time the session's turns have ended.
 
 use super::session_host::SessionHost;
 use crate::contract::Fault;
@@ -10,14 +10,13 @@ use crate::ports::{Database, Platform};
 
 const DAY_MS: u64 = 86_400_000;
 
-/// The time until an invalid catalog, which does not say how long sessions are kept, is read again, in
-/// milliseconds.
+/// The time until an invalid catalog, which has no retention, is read again, in milliseconds.
 const AGAIN_MS: u64 = 3_600_000;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Erases a session that has been kept for long enough, as `DELETE` would; else sets the alarm for the
-    /// moment when it will have been.
-    pub(super) async fn retire(&self, context: &AdmissionContext) -> Result<(), Fault> {
+    /// Erases a session whose retention is over, as `DELETE` would; else sets the alarm for the end of its
+    /// retention.
+    pub(super) async fn erase_expired(&self, context: &AdmissionContext) -> Result<(), Fault> {
         let Some(session) = self.store.session()? else { return Ok(()) };
         let now = self.platform.now_ms();
         let due = match &context.catalog {

@@ -13,7 +13,7 @@ use crate::files::FileId;
 use crate::persistence::{ErasureReceipt, StoredAtService};
 use crate::ports::{Database, FileFault, Platform};
 
-/// The number of stored responses that one pass deletes. The runtime limits the requests of an
+/// The number of stored responses that one invocation deletes. The runtime limits the requests of an
 /// invocation.
 const PER_PASS: u32 = 200;
 
@@ -37,10 +37,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let agent = context.catalog()?.agent_context(&session.agent_context);
                 let at_service = match agent {
                     Some(agent) if !agent.delete_stored => StoredAtService::Left,
-                    _ => StoredAtService::Deleted {
-                        unless_told: agent
-                            .is_none_or(|agent| agent.continuation == Continuation::Stored),
+                    Some(agent) => StoredAtService::Deleted {
+                        unless_told: match agent.continuation {
+                            Continuation::Stored => true,
+                            Continuation::Replay => false,
+                        },
                     },
+                    None => StoredAtService::Deleted { unless_told: true },
                 };
                 let now = self.platform.now_ms();
                 // The alarm brings the deletions at the model service to their end.
@@ -53,7 +56,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,
         };
         self.platform.durable().await;
-        let receipt = self.pass(context).await?.unwrap_or(receipt);
+        let receipt = self.delete_some(context).await?.unwrap_or(receipt);
         self.platform.log(json!({ "event": "erased", "level": "info", "receipt": receipt }));
         Ok(receipt)
     }
@@ -64,7 +67,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             // The request continues the erasure.
             return Ok(());
         }
-        self.pass(context).await.map(|_| ())
+        self.delete_some(context).await.map(|_| ())
     }
 
     /// Frees the storage of an object without a session, or sets the alarm of an unfinished erasure.
@@ -106,21 +109,24 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    /// Asks the model service to delete some of the responses. Returns the receipt after
-    /// that; `None` when no response was to be deleted.
-    async fn pass(&self, context: &AdmissionContext) -> Result<Option<ErasureReceipt>, Fault> {
+    /// Asks the model service to delete some of the responses. Returns the receipt after that; `None` when no
+    /// response was to be deleted.
+    async fn delete_some(
+        &self,
+        context: &AdmissionContext,
+    ) -> Result<Option<ErasureReceipt>, Fault> {
         let responses = self.store.responses_to_delete(PER_PASS)?;
         if responses.is_empty() {
             return Ok(None);
         }
-        // An invalid catalog does not name the model service, so this pass counts as no attempt.
+        // An invalid catalog names no model service, and nothing counts as an attempt.
         let Ok(catalog) = &context.catalog else { return self.store.receipt() };
         let (platform, deployment) = (self.platform.as_ref(), &context.deployment);
         let settled = delete_responses(platform, deployment, catalog, responses).await;
         if let Some(receipt) = self.store.settle_erasure(&settled)? {
             self.erasing.keep_receipt(receipt);
         }
-        // Where another pass has ended the erasure meanwhile, its receipt is the last one.
+        // Where another request or alarm has ended the erasure meanwhile, its receipt is the last one.
         Ok(self.erasing.receipt())
     }
 }

@@ -10,7 +10,6 @@ use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
 use crate::entry::context::AdmissionContext;
-use crate::json::from_str;
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
 use crate::mcp::ToolLists;
 use crate::persistence::{Session, StoredOutcome, Turn};
@@ -43,7 +42,7 @@ pub(super) struct Delivery {
     pub(super) replayed: bool,
     /// The client asks for progress events.
     progress: bool,
-    /// No client has seen text of this turn, so that a position can only belong to another turn.
+    /// No client has seen text of this turn: a position can only belong to another turn.
     is_first_run: bool,
 }
 
@@ -89,7 +88,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 admission.tool_continuation(results, &fingerprint, key_id.as_deref())?
             }
         };
-        // A continuation is delivered like its turn; a repeated user turn as the repeat asks.
+        // A continuation is delivered like its turn, a repeated user turn as the repeat says.
         let streaming = match &request {
             ExecuteRequest::UserTurn(user_turn) => Some(user_turn.streaming),
             ExecuteRequest::ToolContinuation(_) => None,
@@ -180,7 +179,7 @@ fn ended_text(outcome: StoredOutcome) -> Result<LiveText, Fault> {
     }
     let kept = match outcome.kept_segment {
         None => None,
-        Some(segment) => from_str::<Stored>(&outcome.body)
+        Some(segment) => serde_json::from_str::<Stored>(&outcome.body)
             .map_err(|_| unreadable_outcome())?
             .result
             .and_then(|texts| texts.primary_output_text.or(texts.tool_continuation_message))

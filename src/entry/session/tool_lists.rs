@@ -8,8 +8,8 @@ use crate::mcp::ToolLists;
 use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// The tools of the MCP servers that a submission's turn names, where it begins one. They are asked for before
-    /// the turn is admitted, since admission waits for nothing.
+    /// The tools of the MCP servers that a submission's turn names, where the submission begins one. They are
+    /// fetched before the turn is admitted, because admission never awaits.
     pub(super) async fn tool_lists(
         &self,
         source: &ContextSource,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::session_host::find_turn;
 use super::submission::unreadable_outcome;
-use crate::contract::{Fault, SessionId, ToolCall, ToolOutcome, TurnId, TurnStatus, Usage};
+use crate::contract::{Fault, SessionId, ToolCall, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
 use crate::entry::context::AdmissionContext;
 use crate::entry::route::TurnPage;
@@ -29,7 +29,8 @@ pub(super) struct SessionView {
     updated_at: String,
     /// The number of accepted turns.
     turn_count: u64,
-    /// Prompt tokens of the newest model call that told them, summaries aside; absent until one did.
+    /// Prompt tokens of the newest model call that reported them, calls for summaries aside; absent before
+    /// the first report.
     #[serde(skip_serializing_if = "Option::is_none")]
     context_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +63,7 @@ pub(super) struct TurnView {
     /// Absent while the turn runs or awaits tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
-    /// How often the latest submission was taken up.
+    /// How often the latest submission was begun or resumed.
     attempts: u32,
     /// Model calls that gave an output.
     model_calls: u32,
@@ -111,7 +112,7 @@ pub(super) struct TraceView {
     session_id: SessionId,
     turn_id: TurnId,
     status: TurnStatus,
-    /// How often the latest submission was taken up.
+    /// How often the latest submission was begun or resumed.
     attempts: u32,
     /// The blocks of the turn's message, and the parts that were left out (AGN-027 §7).
     composition: Box<RawValue>,
@@ -323,7 +324,7 @@ fn traced(call: Call, mcp: Option<Box<RawValue>>) -> TracedCall {
             decided_by: approval.decided_by,
         }),
         execution_ms: result.map(|result| result.execution_ms),
-        successful: result.map(|result| matches!(result.outcome, ToolOutcome::Result(_))),
+        successful: result.map(|result| result.outcome.is_result()),
         result_bytes: result.map(|result| result.outcome.text().len()),
         mcp,
     }

@@ -161,9 +161,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             summary_bytes: summary.text.as_deref().map_or(0, str::len),
             usage: summary.usage,
         };
-        let message = message.map(|message| format!("[{}]", message.get()));
-        let compacted =
-            CompactedConversation { record, window: next, stand_in: message.as_deref() };
+        let stand_in = message.map(|message| Box::<str>::from(message).into());
+        let compacted = CompactedConversation { record, window: next, stand_in };
         let now = self.platform.now_ms();
         let RunningTurn { session, turn, .. } = running;
         self.store.record_compaction(session, turn, compacted, now)?;

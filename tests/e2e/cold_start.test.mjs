@@ -1,0 +1,42 @@
+// What a cold start costs, which is what the size of the bundle is paid with: the processor time of a fresh process until
+// its first answer, beside that of the least possible Worker (tests/bench/workers/floor.mjs). A ratio, since a machine's
+// speed is no matter of the code; of processor time, since other work on the machine takes none of it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CONTENDERS } from '../bench/contenders.mjs';
+import { median } from '../bench/figures.mjs';
+import { ModelService } from '../bench/model_service.mjs';
+import { MEASURABLE } from '../bench/process_cost.mjs';
+import { Running } from '../bench/running.mjs';
+import { Load } from '../bench/workloads.mjs';
+
+const STARTS = 5;
+/** Half as much again as was measured (4.0): a change that makes the first answer that much dearer is found. */
+const MOST = 6;
+
+test('the first answer of a cold process costs little more than that of the least possible Worker', { skip: !MEASURABLE && 'this system tells no processor time' }, async (t) => {
+  const model = await ModelService.start();
+  const load = new Load(model);
+  const contenders = ['floor', 'aptix-edge'].map((wanted) => CONTENDERS.find(({ name }) => name === wanted));
+  const costs = contenders.map(() => []);
+  try {
+    await model.answer({ deltas: 20 });
+    for (let start = 0; start < STARTS; start += 1) {
+      for (const [index, described] of contenders.entries()) {
+        const running = await Running.start(described, model.url, { workerd: 'pinned' });
+        try {
+          await load.turn(running, { SessionId: `cold-${start}`, TurnId: 'turn-1', Instruction: 'Say what is known.' });
+          costs[index].push(running.cpuMs);
+        } finally {
+          await running.dispose();
+        }
+      }
+    }
+  } finally {
+    model.close();
+  }
+  assert.deepEqual(load.wrongs, []);
+  const [floor, own] = costs.map(median);
+  t.diagnostic(`${own.toFixed(0)} ms, ${(own / floor).toFixed(2)} times the ${floor.toFixed(0)} ms of the floor`);
+  assert.ok(own <= MOST * floor, `${own} ms are more than ${MOST} times ${floor} ms`);
+});
