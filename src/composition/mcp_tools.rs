@@ -4,7 +4,7 @@
 use super::tool_definition::definition;
 use super::tool_list::{LeftOut, McpTool, OfferedTool};
 use crate::catalog::McpServer;
-use crate::contract::Fault;
+use crate::contract::{Fault, UserWarning};
 use crate::encoding::sha256_hex;
 use crate::mcp::{Reach, ServerTools, ToolLists};
 
@@ -27,9 +27,7 @@ pub(super) fn mcp_tools(
     let list = list.map_or(&unreachable, |(_, list)| list.as_ref());
     match list.reach {
         Reach::Unreachable => {
-            left_out.tell(format!(
-                "The tools of {key} are missing: their server could not be reached."
-            ));
+            left_out.warn_user(UserWarning::McpServerUnreachable { server: key });
             return Ok(Vec::new());
         }
         Reach::Stale => left_out.warn(
@@ -58,7 +56,7 @@ pub(super) fn mcp_tools(
     }
     let is_changed = || list.changed.iter().any(|(name, _)| name == wanted);
     if wanted != "*" && offered.is_empty() && !is_changed() {
-        left_out.tell(format!("The tool {key}/{wanted} is missing: its server does not offer it."));
+        left_out.warn_user(UserWarning::McpToolMissing { server: key, tool: wanted });
     }
     Ok(offered)
 }

@@ -7,17 +7,9 @@ use super::context_block::{ContextBlock, ContextChunk};
 use super::trace::Block;
 use super::user_message::ChunksEnd;
 use crate::catalog::RetrievalSource;
-use crate::contract::Fault;
+use crate::contract::{Fault, UserWarning};
 use crate::responses_api::with_text;
 use crate::retrieval::Retrieved;
-
-/// A user warning: retrieval failed.
-const RETRIEVAL_FAILED: &str =
-    "Nothing could be retrieved from the workspace; the answer was given without it.";
-
-/// A user warning: embeddings are configured, and could not be used.
-const BY_WORDS_ALONE: &str =
-    "The workspace was searched by words alone: its embeddings could not be used.";
 
 /// The part of a user message that holds its chunks; the instruction stands before it.
 const CONTEXT_PART: usize = 1;
@@ -45,7 +37,7 @@ pub struct RecomposedMessage {
     /// Its composition trace, a JSON array.
     pub trace: Box<RawValue>,
     /// That the retrieval failed, or did without its embeddings.
-    pub user_warning: Option<&'static str>,
+    pub user_warning: Option<UserWarning<'static>>,
 }
 
 /// Adds what was retrieved to a user message and its trace.
@@ -73,8 +65,8 @@ pub fn add_retrieved(material: &RetrievedMaterial<'_>) -> Result<RecomposedMessa
         user,
         trace: to_raw_value(&trace).map_err(unwritable)?,
         user_warning: match (retrieved.failed, retrieved.by_words_alone) {
-            (true, _) => Some(RETRIEVAL_FAILED),
-            (false, true) => Some(BY_WORDS_ALONE),
+            (true, _) => Some(UserWarning::RetrievalFailed),
+            (false, true) => Some(UserWarning::RetrievedByWordsAlone),
             (false, false) => None,
         },
     })

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::tool_definition::ToolDefinition;
 use crate::catalog::{APPROVE_TOOL, Approval};
-use crate::contract::{Fault, Warning};
+use crate::contract::{Fault, UserWarning, Warning};
 use crate::json::first_member;
 
 /// The most tools of a request: the model service takes no more.
@@ -51,14 +51,11 @@ pub(super) struct LeftOut {
 }
 
 impl LeftOut {
-    /// Tells the user, once.
-    pub(super) fn tell(&mut self, text: String) {
-        if !self.user_warnings.contains(&text) {
-            self.user_warnings.push(text);
-        }
+    pub(super) fn warn_user(&mut self, warning: UserWarning<'_>) {
+        warning.add_once(&mut self.user_warnings);
     }
 
-    /// Tells the client, once.
+    /// Warns the client, once.
     pub(super) fn warn(&mut self, code: &'static str, message: String) {
         let warning = Warning::new(code, message);
         if !self.warnings.contains(&warning) {
@@ -145,9 +142,7 @@ pub(super) fn merge_tools(
         if excess > 0 && list.get(place).is_some_and(|tool| tool.mcp.is_some()) {
             list.remove(place);
             excess -= 1;
-            left_out.tell(format!(
-                "Some tools of MCP servers are missing: a turn has at most {MOST_TOOLS} tools."
-            ));
+            left_out.warn_user(UserWarning::TooManyTools { most: MOST_TOOLS });
         }
     }
     let hosted = hosted.into_iter();

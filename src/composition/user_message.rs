@@ -7,7 +7,7 @@ use super::artifact_content::{ArtifactKind, classify, data_url};
 use super::context_block::{ContextBlock, ContextChunk, chunk_path};
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
-use crate::contract::{Fault, UserTurn};
+use crate::contract::{Fault, UserTurn, UserWarning};
 use crate::encoding::language_of;
 use crate::responses_api::{ContentPart, system_message, user_message_json};
 
@@ -124,9 +124,8 @@ impl<'a> Blocks<'a> {
                 ArtifactKind::Binary => {
                     let why = "binary content the model cannot read";
                     self.trace.push(Block::left_out("chunk", source, why));
-                    self.user_warnings.push(format!(
-                        "{path} was left out: it is neither text nor an image (PNG, JPEG, WebP, GIF) nor a PDF."
-                    ));
+                    let warning = UserWarning::ArtifactLeftOut { path: &path };
+                    self.user_warnings.push(warning.to_string());
                 }
             }
         }

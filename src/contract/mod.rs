@@ -25,6 +25,7 @@ mod request;
 mod response;
 mod tool_result;
 mod turn_status;
+mod user_warning;
 mod validation;
 
 pub use closed_list::ClosedList;
@@ -48,6 +49,7 @@ pub use response::{
 };
 pub use tool_result::{ToolOutcome, ToolResult};
 pub use turn_status::TurnStatus;
+pub use user_warning::UserWarning;
 pub use validation::{
     ComparisonReading, MemberOrder, object_text, parse, parse_documents, parse_object,
     parse_search, peek_session_id,

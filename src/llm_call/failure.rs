@@ -63,7 +63,11 @@ impl CallFailure {
             Cause::Refused(refusal) => (Some(&mut refusal.body), None),
             Cause::Failed(error) => (Some(error.as_mut()), None),
             Cause::Incomplete { reason } => (None, Some(reason)),
-            _ => (None, None),
+            Cause::Unreachable
+            | Cause::Silent { .. }
+            | Cause::BrokenOff
+            | Cause::Unreadable(_)
+            | Cause::UnnameableCalls => (None, None),
         };
         let names = error.into_iter().flat_map(|error| [&mut error.code, &mut error.kind]);
         for name in names.chain(reason).chain([&mut failure.request_id]) {
@@ -95,68 +99,66 @@ impl CallFailure {
             Cause::Refused(refusal) => refusal.concerns_length(),
             Cause::Failed(error) => concerns_length(error),
             Cause::Incomplete { reason } => reason.as_deref().is_some_and(names_length),
-            _ => false,
+            Cause::Unreachable
+            | Cause::Silent { .. }
+            | Cause::BrokenOff
+            | Cause::Unreadable(_)
+            | Cause::UnnameableCalls => false,
         }
     }
 
     /// How long the service asks to wait before the same request.
     pub fn retry_after_ms(&self) -> Option<u64> {
-        self.refusal()?.retry_after_ms
+        let Cause::Refused(refusal) = &self.cause else { return None };
+        refusal.retry_after_ms
     }
 
     /// The HTTP status of a refusal.
     pub fn http_status(&self) -> Option<u16> {
-        self.refusal().map(|refusal| refusal.status)
+        self.error()?.0
     }
 
     /// Whether the service does not know, or does not support, the response that the request continues.
     /// `continued` is its id.
     pub fn lost_chain(&self, continued: &str) -> bool {
-        let concerns = match &self.cause {
-            Cause::Refused(refusal) => {
-                concerns_previous_response(Some(refusal.status), &refusal.body, Some(continued))
-            }
-            Cause::Failed(error) => concerns_previous_response(None, error, Some(continued)),
-            _ => false,
+        let concerns = |(status, error): (Option<u16>, &ErrorBody)| {
+            concerns_previous_response(status, error, Some(continued))
         };
-        concerns && !self.too_long()
+        self.error().is_some_and(concerns) && !self.too_long()
     }
 
     /// Whether the service does not store responses at all.
     pub fn refused_storage(&self) -> bool {
-        match &self.cause {
-            Cause::Refused(refusal) => concerns_storage(Some(refusal.status), &refusal.body),
-            Cause::Failed(error) => concerns_storage(None, error),
-            _ => false,
-        }
+        self.error().is_some_and(|(status, error)| concerns_storage(status, error))
     }
 
     /// Whether the service gives out no reasoning that can be sent back.
     pub fn refused_reasoning(&self) -> bool {
-        match &self.cause {
-            Cause::Refused(refusal) => {
-                concerns_encrypted_reasoning(Some(refusal.status), &refusal.body)
-            }
-            Cause::Failed(error) => concerns_encrypted_reasoning(None, error),
-            _ => false,
-        }
+        self.error().is_some_and(|(status, error)| concerns_encrypted_reasoning(status, error))
     }
 
     /// Whether the service refused the input itself, and not for its length: it would refuse the same input
     /// again.
     pub fn refused_input(&self) -> bool {
-        let refused = match &self.cause {
-            Cause::Refused(refusal) => concerns_input(refusal.status, &refusal.body),
-            Cause::Failed(error) => error.code.as_deref().is_some_and(code_concerns_input),
-            _ => false,
+        let refused = match self.error() {
+            Some((Some(status), error)) => concerns_input(status, error),
+            Some((None, error)) => error.code.as_deref().is_some_and(code_concerns_input),
+            None => false,
         };
         refused && !self.too_long()
     }
 
-    fn refusal(&self) -> Option<&Refusal> {
+    /// The error that the service reported, with the HTTP status of a refusal.
+    fn error(&self) -> Option<(Option<u16>, &ErrorBody)> {
         match &self.cause {
-            Cause::Refused(refusal) => Some(refusal),
-            _ => None,
+            Cause::Refused(refusal) => Some((Some(refusal.status), &refusal.body)),
+            Cause::Failed(error) => Some((None, error)),
+            Cause::Unreachable
+            | Cause::Silent { .. }
+            | Cause::BrokenOff
+            | Cause::Unreadable(_)
+            | Cause::UnnameableCalls
+            | Cause::Incomplete { .. } => None,
         }
     }
 

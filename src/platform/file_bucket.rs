@@ -1,9 +1,10 @@
 //! The R2 bucket `FILES`.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 use worker::js_sys::{Object, Promise, Uint8Array};
@@ -11,6 +12,7 @@ use worker::web_sys::ReadableStream;
 use worker::worker_sys::{R2Bucket, R2Object, R2ObjectBody, R2Objects};
 
 use super::console::write_line;
+use super::object_log::ObjectLog;
 use super::promise::settled;
 use super::values::to_js;
 use super::variables::binding;
@@ -39,60 +41,76 @@ struct Range {
 }
 
 /// A session's part of the bucket.
-#[derive(Default)]
 pub(super) struct FileBucket {
+    log: Rc<ObjectLog>,
     /// The writes that are under way. A write goes on when its wait is dropped.
     keeping: RefCell<Vec<Promise>>,
 }
 
+/// Why the bucket did not do what it was asked for.
+enum Failure {
+    NoBucket,
+    Runtime(JsValue),
+}
+
 impl FileBucket {
+    pub(super) fn new(log: Rc<ObjectLog>) -> Self {
+        Self { log, keeping: RefCell::default() }
+    }
+
     pub(super) async fn keep(
         &self,
         env: &Env,
         key: &str,
         contents: &[u8],
     ) -> Result<(), FileFault> {
-        let kept = bucket(env)?
-            .put(key.to_owned(), Uint8Array::from(contents).into(), JsValue::UNDEFINED)
-            .map_err(failed)?;
-        self.keeping.borrow_mut().push(kept.clone());
-        let ended = settled(&kept).await;
-        self.keeping.borrow_mut().retain(|other| !Object::is(other, &kept));
-        ended.map(|_| ()).map_err(failed)
+        self.put(env, key, contents).await.map_err(|failure| self.logged(failure))
     }
 
     /// Deletes every file in a folder, and returns their number.
     pub(super) async fn erase(&self, env: &Env, folder: &str) -> Result<u64, FileFault> {
+        self.delete(env, folder).await.map_err(|failure| self.logged(failure))
+    }
+
+    async fn put(&self, env: &Env, key: &str, contents: &[u8]) -> Result<(), Failure> {
+        let contents = Uint8Array::from(contents).into();
+        let kept = bucket(env)?.put(key.to_owned(), contents, JsValue::UNDEFINED)?;
+        self.keeping.borrow_mut().push(kept.clone());
+        let ended = settled(&kept).await;
+        self.keeping.borrow_mut().retain(|other| !Object::is(other, &kept));
+        ended?;
+        Ok(())
+    }
+
+    async fn delete(&self, env: &Env, folder: &str) -> Result<u64, Failure> {
         let bucket = bucket(env)?;
         for kept in self.keeping.take() {
             // The listing shows whether the write succeeded.
             let _ = settled(&kept).await;
         }
-        let options = to_js(&ListOptions { prefix: folder, limit: 1000 }).map_err(failed)?;
+        let options = to_js(&ListOptions { prefix: folder, limit: 1000 })?;
         let mut erased = 0;
         loop {
             let listing: R2Objects =
-                fulfilled(bucket.list(options.clone())).await?.unchecked_into();
-            let objects = listing.objects().map_err(failed)?;
+                settled(&bucket.list(options.clone())?).await?.unchecked_into();
+            let objects = listing.objects()?;
             if objects.is_empty() {
                 return Ok(erased);
             }
             let keys = objects.iter().map(|object| object.key().map(JsValue::from));
-            let keys = keys.collect::<Result<_, _>>().map_err(failed)?;
-            fulfilled(bucket.delete_multiple(keys)).await?;
+            settled(&bucket.delete_multiple(keys.collect::<Result<_, _>>()?)?).await?;
             erased += objects.len() as u64;
         }
+    }
+
+    fn logged(&self, failure: Failure) -> FileFault {
+        failure.logged(|line| self.log.write(line))
     }
 }
 
 /// The size of a file in bytes, `None` where there is no such file.
 pub(super) async fn size_of(env: &Env, key: &str) -> Result<Option<u64>, FileFault> {
-    let found = fulfilled(bucket(env)?.head(key.to_owned())).await?;
-    if found.is_null() {
-        return Ok(None);
-    }
-    let size = found.unchecked_into::<R2Object>().size().map_err(failed)?;
-    Ok(Some(size as u64))
+    head(env, key).await.map_err(|failure| failure.logged(|line| write_line(&line)))
 }
 
 /// A range of a file's contents, `None` where there is no such file. Offset and length are in bytes.
@@ -102,25 +120,43 @@ pub(super) async fn contents_of(
     offset: u64,
     length: u64,
 ) -> Result<Option<ReadableStream>, FileFault> {
-    let options = to_js(&GetOptions { range: Range { offset, length } }).map_err(failed)?;
-    let found = fulfilled(bucket(env)?.get(key.to_owned(), options)).await?;
+    let contents = get(env, key, Range { offset, length }).await;
+    contents.map_err(|failure| failure.logged(|line| write_line(&line)))
+}
+
+async fn head(env: &Env, key: &str) -> Result<Option<u64>, Failure> {
+    let found = settled(&bucket(env)?.head(key.to_owned())?).await?;
     if found.is_null() {
         return Ok(None);
     }
-    found.unchecked_into::<R2ObjectBody>().body().map(Some).map_err(failed)
+    Ok(Some(found.unchecked_into::<R2Object>().size()? as u64))
 }
 
-fn bucket(env: &Env) -> Result<R2Bucket, FileFault> {
-    binding(env, BINDING).map(JsCast::unchecked_into).ok_or(FileFault::NoBucket)
+async fn get(env: &Env, key: &str, range: Range) -> Result<Option<ReadableStream>, Failure> {
+    let options = to_js(&GetOptions { range })?;
+    let found = settled(&bucket(env)?.get(key.to_owned(), options)?).await?;
+    if found.is_null() {
+        return Ok(None);
+    }
+    Ok(Some(found.unchecked_into::<R2ObjectBody>().body()?))
 }
 
-async fn fulfilled(promise: Result<Promise, JsValue>) -> Result<JsValue, FileFault> {
-    settled(&promise.map_err(failed)?).await.map_err(failed)
+fn bucket(env: &Env) -> Result<R2Bucket, Failure> {
+    binding(env, BINDING).map(JsCast::unchecked_into).ok_or(Failure::NoBucket)
 }
 
-/// The bucket's message goes to the operator's log only. A key reveals nothing of the file.
-fn failed(fault: JsValue) -> FileFault {
-    let fault = format!("{fault:?}");
-    write_line(&json!({ "event": "files_failed", "level": "error", "fault": fault }));
-    FileFault::Failed
+impl From<JsValue> for Failure {
+    fn from(fault: JsValue) -> Self {
+        Self::Runtime(fault)
+    }
+}
+
+impl Failure {
+    /// The bucket's message goes to the operator's log only. A key reveals nothing of the file.
+    fn logged(self, write: impl FnOnce(Value)) -> FileFault {
+        let Self::Runtime(fault) = self else { return FileFault::NoBucket };
+        let fault = format!("{fault:?}");
+        write(json!({ "event": "files_failed", "level": "error", "fault": fault }));
+        FileFault::Failed
+    }
 }

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
+use super::object_log::ObjectLog;
 use super::object_request::context_source;
-use super::object_storage::{ObjectStorage, RowCount};
+use super::object_storage::ObjectStorage;
 use super::runtime::Runtime;
 use crate::mcp::McpListsHost;
 use crate::ports::ObjectClass;
@@ -22,9 +23,9 @@ pub struct McpLists {
 
 impl DurableObject for McpLists {
     fn new(state: State, env: Env) -> Self {
-        let rows = Rc::new(RowCount::default());
-        let storage = ObjectStorage::new(&state, Rc::clone(&rows));
-        let runtime = Runtime::new(env, state, ObjectClass::McpLists, rows);
+        let log = ObjectLog::new(&state, ObjectClass::McpLists);
+        let storage = ObjectStorage::new(&state, Rc::clone(&log));
+        let runtime = Runtime::new(env, state, log);
         Self { runtime, host: McpListsHost::new(storage) }
     }
 

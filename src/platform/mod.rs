@@ -13,6 +13,7 @@
 //! | `object_request` | the runtime's request to `entry::RequestHead` and a body |
 //! | `response` | `entry::Response` to the runtime's response and streams |
 //! | `runtime` | the runtime's services to `ports::Platform` |
+//! | `object_log` | an object's log lines to Workers Logs, with whose they are |
 //! | `object_storage` | an object's SQLite to `ports::Database` |
 //! | `durable_object` | `ports::ObjectRequest` to a request to an object |
 //! | `request_body` | `ports::RequestBody` to the body of a request that is sent |
@@ -37,6 +38,7 @@ mod fetch;
 mod file_bucket;
 mod gateway;
 mod mcp_lists_object;
+mod object_log;
 mod object_request;
 mod object_storage;
 mod page_files;

@@ -1,48 +1,44 @@
 //! The object's SQLite storage as a [`Database`].
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::json;
 use wasm_bindgen::{JsCast, JsValue};
+use worker::State;
 use worker::js_sys::{Array, JSON, Reflect, Uint8Array};
-use worker::{State, console_error};
 
 use super::bindings::storage::{Cursor, RuntimeStorage, Sql};
+use super::object_log::ObjectLog;
 use crate::contract::Fault;
 use crate::ports::{Database, Row, Value, storage_failed, unreadable};
-
-/// Rows that the object's statements touched since the last line of the log: what storage costs.
-#[derive(Default)]
-pub(super) struct RowCount {
-    pub(super) read: Cell<usize>,
-    pub(super) written: Cell<usize>,
-}
-
-impl RowCount {
-    fn count(&self, cursor: &Cursor) {
-        self.read.set(self.read.get() + cursor.rows_read() as usize);
-        self.written.set(self.written.get() + cursor.rows_written() as usize);
-    }
-}
 
 /// The storage of one object.
 pub(super) struct ObjectStorage {
     storage: RuntimeStorage,
     sql: Sql,
-    rows: Rc<RowCount>,
+    log: Rc<ObjectLog>,
 }
 
 impl ObjectStorage {
-    pub(super) fn new(state: &State, rows: Rc<RowCount>) -> Self {
+    pub(super) fn new(state: &State, log: Rc<ObjectLog>) -> Self {
         let storage = RuntimeStorage::of(state);
         let sql = storage.sql();
-        Self { storage, sql, rows }
+        Self { storage, sql, log }
     }
 
     fn exec(&self, statement: &str, parameters: &[Value]) -> Result<Cursor, Fault> {
         let bindings = parameters.iter().map(binding).collect();
-        self.sql.exec(statement, bindings).map_err(failed)
+        self.sql.exec(statement, bindings).map_err(|fault| self.failed(fault))
+    }
+
+    fn failed(&self, fault: JsValue) -> Fault {
+        self.logged(&format!("{fault:?}"))
+    }
+
+    /// Logs the database's message, which holds no content, because values are bound.
+    fn logged(&self, text: &str) -> Fault {
+        self.log.write(json!({ "event": "storage_failed", "level": "error", "fault": text }));
+        storage_failed()
     }
 }
 
@@ -50,9 +46,12 @@ impl Database for ObjectStorage {
     fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
         let cursor = self.exec(statement, parameters)?;
         // The rows cross from JavaScript as one text.
-        let rows = cursor.to_array().and_then(|rows| JSON::stringify(&rows)).map_err(failed);
-        self.rows.count(&cursor);
-        serde_json::from_str(&String::from(rows?)).map_err(|fault| logged(&fault.to_string()))
+        let rows = cursor
+            .to_array()
+            .and_then(|rows| JSON::stringify(&rows))
+            .map_err(|fault| self.failed(fault));
+        self.log.count(&cursor);
+        serde_json::from_str(&String::from(rows?)).map_err(|fault| self.logged(&fault.to_string()))
     }
 
     fn text(
@@ -62,13 +61,14 @@ impl Database for ObjectStorage {
         column: &str,
     ) -> Result<Option<String>, Fault> {
         let cursor = self.exec(statement, parameters)?;
-        let rows = cursor.to_array().map_err(failed);
-        self.rows.count(&cursor);
+        let rows = cursor.to_array().map_err(|fault| self.failed(fault));
+        self.log.count(&cursor);
         let row = rows?.unchecked_into::<Array>().get(0);
         if row.is_undefined() {
             return Ok(None);
         }
-        let text = Reflect::get(&row, &JsValue::from_str(column)).map_err(failed)?;
+        let text =
+            Reflect::get(&row, &JsValue::from_str(column)).map_err(|fault| self.failed(fault))?;
         text.as_string().map(Some).ok_or_else(|| unreadable(column))
     }
 
@@ -79,18 +79,18 @@ impl Database for ObjectStorage {
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<(), Fault> {
         let cursor = self.exec(statement, parameters)?;
-        let rows = cursor.raw().map_err(failed)?;
-        while let Some(row) = rows.next().map_err(failed)?.value() {
+        let rows = cursor.raw().map_err(|fault| self.failed(fault))?;
+        while let Some(row) = rows.next().map_err(|fault| self.failed(fault))?.value() {
             let id = row.get(0).as_f64().ok_or_else(|| unreadable("id"))?;
             each(id as u64, &Uint8Array::new(&row.get(1)).to_vec());
         }
-        self.rows.count(&cursor);
+        self.log.count(&cursor);
         Ok(())
     }
 
     fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
         // A statement without rows is done when `exec` returns: its cursor need not be read.
-        self.rows.count(&self.exec(statement, parameters)?);
+        self.log.count(&self.exec(statement, parameters)?);
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl Database for ObjectStorage {
         match (committed, failure) {
             (Ok(_), None) => Ok(()),
             (_, Some(fault)) => Err(fault),
-            (Err(fault), None) => Err(failed(fault)),
+            (Err(fault), None) => Err(self.failed(fault)),
         }
     }
 }
@@ -122,14 +122,4 @@ fn binding(value: &Value) -> JsValue {
         Value::Text(text) => JsValue::from_str(text),
         Value::Bytes(bytes) => Uint8Array::from(bytes.as_slice()).into(),
     }
-}
-
-fn failed(fault: JsValue) -> Fault {
-    logged(&format!("{fault:?}"))
-}
-
-/// Logs the database's message, which holds no content, because values are bound.
-fn logged(text: &str) -> Fault {
-    console_error!("{}", json!({ "event": "storage_failed", "fault": text }));
-    storage_failed()
 }

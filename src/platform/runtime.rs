@@ -10,31 +10,29 @@ use worker::{Env, State};
 
 use super::bindings::storage::RuntimeStorage;
 use super::clock::{now_ms, sleep, yield_now, yield_to_others};
-use super::console::write_line;
 use super::durable_object::ask;
 use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
-use super::object_storage::RowCount;
+use super::object_log::ObjectLog;
 use super::promise::settled;
 use super::variables::variable;
 use crate::contract::Fault;
 use crate::ports::{
-    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectClass, ObjectIdentity,
-    ObjectQuestion, ObjectRequest, Platform, RequestBody, storage_failed,
+    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectQuestion, ObjectRequest,
+    Platform, RequestBody, storage_failed,
 };
 
 pub(super) struct Runtime {
     env: Env,
     state: State,
-    rows: Rc<RowCount>,
-    identity: ObjectIdentity,
+    log: Rc<ObjectLog>,
     files: FileBucket,
 }
 
 impl Runtime {
-    pub(super) fn new(env: Env, state: State, class: ObjectClass, rows: Rc<RowCount>) -> Self {
-        let identity = ObjectIdentity::new(class, state.id().name());
-        Self { env, state, rows, identity, files: FileBucket::default() }
+    pub(super) fn new(env: Env, state: State, log: Rc<ObjectLog>) -> Self {
+        let files = FileBucket::new(Rc::clone(&log));
+        Self { env, state, log, files }
     }
 }
 
@@ -91,7 +89,7 @@ impl Platform for Runtime {
     }
 
     fn tenant(&self) -> Option<&str> {
-        self.identity.tenant()
+        self.log.identity().tenant()
     }
 
     fn object_id(&self) -> String {
@@ -141,13 +139,7 @@ impl Platform for Runtime {
         yield_to_others().await;
     }
 
-    fn log(&self, mut line: Value) {
-        self.identity.sign(&mut line);
-        if let (ObjectClass::Session, Some(members)) = (self.identity.class(), line.as_object_mut())
-        {
-            members.insert("rows_read".to_owned(), self.rows.read.take().into());
-            members.insert("rows_written".to_owned(), self.rows.written.take().into());
-        }
-        write_line(&line);
+    fn log(&self, line: Value) {
+        self.log.write(line);
     }
 }

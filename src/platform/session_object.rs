@@ -9,8 +9,9 @@ use std::rc::Rc;
 
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
+use super::object_log::ObjectLog;
 use super::object_request::{context_source, respond};
-use super::object_storage::{ObjectStorage, RowCount};
+use super::object_storage::ObjectStorage;
 use super::response::readable;
 use super::runtime::Runtime;
 use crate::entry::SessionHost;
@@ -24,9 +25,9 @@ pub struct SessionObject {
 
 impl DurableObject for SessionObject {
     fn new(state: State, env: Env) -> Self {
-        let rows = Rc::new(RowCount::default());
-        let storage = ObjectStorage::new(&state, Rc::clone(&rows));
-        let runtime = Runtime::new(env, state, ObjectClass::Session, rows);
+        let log = ObjectLog::new(&state, ObjectClass::Session);
+        let storage = ObjectStorage::new(&state, Rc::clone(&log));
+        let runtime = Runtime::new(env, state, log);
         Self { host: SessionHost::new(Rc::new(runtime), storage) }
     }
 

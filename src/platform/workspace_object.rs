@@ -8,8 +8,9 @@ use std::rc::Rc;
 
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
+use super::object_log::ObjectLog;
 use super::object_request::{context_source, respond};
-use super::object_storage::{ObjectStorage, RowCount};
+use super::object_storage::ObjectStorage;
 use super::runtime::Runtime;
 use crate::entry::WorkspaceHost;
 use crate::ports::ObjectClass;
@@ -23,9 +24,9 @@ pub struct WorkspaceIndex {
 
 impl DurableObject for WorkspaceIndex {
     fn new(state: State, env: Env) -> Self {
-        let rows = Rc::new(RowCount::default());
-        let storage = ObjectStorage::new(&state, Rc::clone(&rows));
-        let runtime = Runtime::new(env, state, ObjectClass::Workspace, rows);
+        let log = ObjectLog::new(&state, ObjectClass::Workspace);
+        let storage = ObjectStorage::new(&state, Rc::clone(&log));
+        let runtime = Runtime::new(env, state, log);
         Self { runtime, host: WorkspaceHost::new(storage) }
     }
 

@@ -11,7 +11,7 @@ use super::sources::sources;
 use super::tool_step::warn_of_mode_changes;
 use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
-use crate::contract::{ErrorCode, Fault, Progress};
+use crate::contract::{ErrorCode, Fault, Progress, UserWarning};
 use crate::json::{is_ambiguous, is_json};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{
@@ -214,18 +214,13 @@ fn are_readable(arguments: &str, is_asked: bool) -> bool {
 }
 
 fn warn_of_flaws(progress: &mut TurnProgress, output: &ModelOutput, cut_off: Option<&str>) {
-    let warnings = &mut progress.user_warnings;
-    if let Some(reason) = cut_off {
-        let what = match reason {
-            "max_output_tokens" => "it reached its length limit",
-            "content_filter" => "a content filter stopped it",
-            _ => "it was cut off",
-        };
-        warnings.push(format!("The answer is incomplete: {what}."));
-    }
-    if output.refusal {
-        warnings.push("The model declined to answer this request, or a part of it.".to_owned());
-    } else if output.text.is_empty() && progress.files.is_empty() {
-        warnings.push("The model ended its answer without any text.".to_owned());
-    }
+    let incomplete = cut_off.map(|reason| UserWarning::AnswerIncomplete { reason });
+    let is_empty = output.text.is_empty() && progress.files.is_empty();
+    let flaw = match (output.refusal, is_empty) {
+        (true, _) => Some(UserWarning::AnswerRefused),
+        (false, true) => Some(UserWarning::AnswerEmpty),
+        (false, false) => None,
+    };
+    let warnings = incomplete.into_iter().chain(flaw);
+    progress.user_warnings.extend(warnings.map(|warning| warning.to_string()));
 }

@@ -3,15 +3,13 @@
 
 use super::model_call::Transcript;
 use super::running_turn::{Reasoner, RunningTurn};
+use crate::contract::UserWarning;
 use crate::files::{FileFailure, FileLinks, keep_picture};
 use crate::ports::{Database, Platform};
 use crate::responses_api::{ModelOutput, picture};
 
 /// The most files of one turn; its row lists all of them.
 pub(super) const MAX_FILES: usize = 1_000;
-
-const NOT_KEPT: &str = "The model made a picture that could not be kept.";
-const NO_PLACE: &str = "The model made a picture, and this deployment has no place for files.";
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Adds the pictures of an output to the files of the turn, and hands the transcript of its call back.
@@ -36,12 +34,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                     file.collect(&mut progress.files);
                     continue;
                 }
-                Err(FileFailure::NoPlace) => NO_PLACE,
-                Err(FileFailure::Malformed(_) | FileFailure::NotKept) => NOT_KEPT,
+                Err(FileFailure::NoPlace) => UserWarning::NoPlaceForPictures,
+                Err(FileFailure::Malformed(_) | FileFailure::NotKept) => {
+                    UserWarning::PictureNotKept
+                }
             };
-            if !progress.user_warnings.iter().any(|known| known == warning) {
-                progress.user_warnings.push(warning.to_owned());
-            }
+            warning.add_once(&mut progress.user_warnings);
         }
         self.under_way.take();
         transcript

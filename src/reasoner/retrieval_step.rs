@@ -77,7 +77,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             duration_ms,
         })?;
         let turn = &mut running.turn;
-        turn.progress.user_warnings.extend(user_warning.map(str::to_owned));
+        turn.progress.user_warnings.extend(user_warning.map(|warning| warning.to_string()));
         let message = user.map(|user| (message.seq, Box::<str>::from(user).into()));
         self.store.record_retrieval(turn, message, trace.get(), self.platform.now_ms())
     }

@@ -15,7 +15,7 @@ use super::settlement::{outputs_of, settle_open_calls};
 use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{ComposedTurn, GivenUp, TurnMaterial, compose_turn};
-use crate::contract::{Fault, ToolResult, UserTurn};
+use crate::contract::{Fault, ToolResult, UserTurn, UserWarning};
 use crate::encoding::sha256_hex;
 use crate::mcp::ToolLists;
 use crate::persistence::{
@@ -91,10 +91,8 @@ pub(crate) fn begin_turn<D: Database>(
     };
     let mut composed = compose_turn(new.request, &material)?;
     if new_mode.is_some() {
-        let name = &mode.display_name;
-        let warning =
-            format!("The mode of this session is no longer offered; {name} takes its place.");
-        composed.messages.user_warnings.push(warning);
+        let warning = UserWarning::ModeReplaced { by: &mode.display_name };
+        composed.messages.user_warnings.push(warning.to_string());
     }
     faults.extend(composed.unoffered_choice.take());
     if !faults.is_empty() {

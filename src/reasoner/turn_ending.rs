@@ -8,14 +8,12 @@ use super::settlement::abort;
 use crate::catalog::BuiltInTool;
 use crate::contract::{
     AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCalls,
-    ToolContinuationResponse, ToolResult, TurnStatus,
+    ToolContinuationResponse, ToolResult, TurnStatus, UserWarning,
 };
 use crate::files::embeds_contents;
 use crate::live_text::LiveText;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
-
-const EMBEDDED_CONTENTS: &str = "The answer carries the contents of a file in its text. They may be cut or changed; ask for the file itself.";
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Ends the turn with its final text, and records `last` in the same durable step.
@@ -29,10 +27,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let progress = &running.turn.progress;
         let mut user_warnings = progress.user_warnings.clone();
         let window = &running.session.state.window;
-        user_warnings.extend(compaction::user_warning(progress, window, last.compaction.as_ref()));
-        if embeds_contents(&text) {
-            user_warnings.push(EMBEDDED_CONTENTS.to_owned());
-        }
+        let compacted = compaction::user_warning(progress, window, last.compaction.as_ref());
+        let in_text = embeds_contents(&text).then_some(UserWarning::ContentsInText);
+        user_warnings
+            .extend(compacted.into_iter().chain(in_text).map(|warning| warning.to_string()));
         let response = AgentExecuteResponse::Final(FinalResponse {
             session_id: running.session.session_id.clone(),
             turn_id: running.turn.turn_id.clone(),

@@ -46,6 +46,14 @@ fn only_the_platform_names_the_workers_runtime() {
 }
 
 #[test]
+fn one_file_writes_to_the_console() {
+    // Lints deny the macros that print; what is written there is the log.
+    assert_only(&["platform/console.rs"], |file| {
+        file.code.words.iter().any(|word| word.starts_with("console_"))
+    });
+}
+
+#[test]
 fn clock_randomness_and_secrets_come_in_through_the_platform() {
     let machine = ["SystemTime", "Instant", "Date", "getrandom", "rand", "thread"];
     assert_only(&[], |file| {

@@ -13,12 +13,14 @@
 )]
 
 mod circles;
+mod closed_lists;
 mod comments;
 mod crates;
 mod folders;
 mod layers;
 mod modules;
 mod reading;
+mod rooms;
 mod scripts;
 mod shape;
 mod sources;

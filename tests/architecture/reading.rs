@@ -6,6 +6,7 @@ use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
+use super::closed_lists::{beside_wildcards, pattern_of};
 use super::comments::{Comment, comment_of};
 
 /// What the rules ask about one file's code.
@@ -28,6 +29,12 @@ pub(crate) struct Code {
     pub(crate) functions: Vec<(String, usize)>,
     /// The comments of items and of their members.
     pub(crate) comments: Vec<Comment>,
+    /// The enums that `closed_list!` declares.
+    pub(crate) closed_lists: Vec<String>,
+    /// The enums of which a `match` or a `matches!` does not name every member.
+    pub(crate) beside_wildcards: BTreeSet<String>,
+    /// The type of the `impl` that is being read.
+    own_type: Option<String>,
 }
 
 /// One path of a `use`.
@@ -151,6 +158,12 @@ impl Code {
         }
     }
 
+    fn add_match(&mut self, patterns: &[&syn::Pat]) {
+        let own = self.own_type.clone();
+        let resolved = |name: String| own.clone().filter(|_| name == "Self").unwrap_or(name);
+        self.beside_wildcards.extend(beside_wildcards(patterns).into_iter().map(resolved));
+    }
+
     fn add_function(&mut self, signature: &syn::Signature, body: &syn::Block) {
         let lines = body.span().end().line - signature.span().start().line + 1;
         self.functions.push((signature.ident.to_string(), lines));
@@ -182,6 +195,9 @@ impl<'a> Visit<'a> for Code {
         self.words_outside_uses.insert(word.to_string());
     }
 
+    /// `pub(in crate::…)` uses nothing of that module.
+    fn visit_vis_restricted(&mut self, _: &'a syn::VisRestricted) {}
+
     fn visit_path(&mut self, path: &'a syn::Path) {
         self.add_path(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         visit::visit_path(self, path);
@@ -189,11 +205,41 @@ impl<'a> Visit<'a> for Code {
 
     fn visit_macro(&mut self, call: &'a syn::Macro) {
         visit::visit_macro(self, call);
+        if call.path.is_ident("matches")
+            && let Some(pattern) = pattern_of(call.tokens.clone())
+        {
+            let rest = syn::Pat::Wild(syn::PatWild {
+                attrs: Vec::new(),
+                underscore_token: Default::default(),
+            });
+            self.add_match(&[&pattern, &rest]);
+        }
         match syn::parse2::<syn::File>(call.tokens.clone()) {
             // Some macros hold items.
-            Ok(file) if !file.items.is_empty() => self.visit_file(&file),
+            Ok(file) if !file.items.is_empty() => {
+                if call.path.is_ident("closed_list") {
+                    self.closed_lists.extend(file.items.iter().flat_map(names_of));
+                }
+                self.visit_file(&file);
+            }
             _ => self.read_paths(call.tokens.clone()),
         }
+    }
+
+    fn visit_expr_match(&mut self, expression: &'a syn::ExprMatch) {
+        let patterns: Vec<&syn::Pat> = expression.arms.iter().map(|arm| &arm.pat).collect();
+        self.add_match(&patterns);
+        visit::visit_expr_match(self, expression);
+    }
+
+    fn visit_item_impl(&mut self, item: &'a syn::ItemImpl) {
+        let name = match &*item.self_ty {
+            syn::Type::Path(of) => of.path.segments.last().map(|last| last.ident.to_string()),
+            _ => None,
+        };
+        let outer = std::mem::replace(&mut self.own_type, name);
+        visit::visit_item_impl(self, item);
+        self.own_type = outer;
     }
 
     fn visit_attribute(&mut self, attribute: &'a syn::Attribute) {

@@ -18,7 +18,7 @@ use super::model_call::Input;
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::catalog::CompactionBy;
 use crate::composition::{StandIn, compose_stand_in, shows_solution_context, weighed};
-use crate::contract::{Fault, Progress};
+use crate::contract::{Fault, Progress, UserWarning};
 use crate::persistence::{
     CompactedConversation, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq,
     TurnProgress, Window,
@@ -224,32 +224,16 @@ fn tokens(bytes: usize) -> u64 {
     bytes as u64 / BYTES_PER_TOKEN
 }
 
-/// What the user is told about the turn's compactions, of which the last may still be to be recorded; `None`
-/// without one.
+/// The warning of the turn's compactions, of which the last may still be to be recorded; `None` without one.
 pub(super) fn user_warning(
     progress: &TurnProgress,
     window: &Window,
     last: Option<&CompactionRecord>,
-) -> Option<String> {
+) -> Option<UserWarning<'static>> {
     let before = progress.window_before.as_ref().or(last.map(|_| window))?;
-    let turns = |count: u64| match count {
-        1 => "1 earlier turn is".to_owned(),
-        count => format!("{count} earlier turns are"),
-    };
-    let mut told = Vec::new();
-    let summarised = window.turns_summarised.saturating_sub(before.turns_summarised);
-    if summarised > 0 {
-        told.push(format!("{} sent to it as a summary", turns(summarised)));
-    }
-    let left_out = window.turns_left_out.saturating_sub(before.turns_left_out);
-    if left_out > 0 {
-        told.push(format!("{} no longer sent to it", turns(left_out)));
-    }
-    if window.shortened != before.shortened {
-        told.push("long tool results are sent to it in part".to_owned());
-    }
-    if told.is_empty() {
-        told.push("the model service has compacted it".to_owned());
-    }
-    Some(format!("The conversation had become too long for the model: {}.", told.join(", ")))
+    Some(UserWarning::Compacted {
+        turns_summarised: window.turns_summarised.saturating_sub(before.turns_summarised),
+        turns_left_out: window.turns_left_out.saturating_sub(before.turns_left_out),
+        shortened: window.shortened != before.shortened,
+    })
 }

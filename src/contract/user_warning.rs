@@ -1,0 +1,135 @@
+//! The warnings to a user, `UserWarnings` of a final response (AGN-033 §4; interface §3): a closed list, with the
+//! sentence of each. A sentence says what the answer lacks or how it differs, and asks for no action.
+
+use std::fmt::{Display, Formatter, Result};
+
+/// What a user is told beside the final text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserWarning<'a> {
+    /// The model cannot read an artifact of the request.
+    ArtifactLeftOut {
+        path: &'a str,
+    },
+    ModeReplaced {
+        /// The display name of the mode that takes the place of the lost one.
+        by: &'a str,
+    },
+    McpServerUnreachable {
+        server: &'a str,
+    },
+    /// A mode or a conversation context names a tool that its server does not list.
+    McpToolMissing {
+        server: &'a str,
+        tool: &'a str,
+    },
+    TooManyTools {
+        most: usize,
+    },
+    RetrievalFailed,
+    /// The service of the embeddings failed, or the index still lacks vectors.
+    RetrievedByWordsAlone,
+    /// The bucket failed, or the turn has as many files as it may have.
+    PictureNotKept,
+    /// The deployment has no bucket, or no key for links.
+    NoPlaceForPictures,
+    /// The output of the model was cut off.
+    AnswerIncomplete {
+        /// As the model service names it.
+        reason: &'a str,
+    },
+    AnswerRefused,
+    AnswerEmpty,
+    /// The conversation was compacted in this turn.
+    Compacted {
+        turns_summarised: u64,
+        turns_left_out: u64,
+        /// Tool results are sent in part.
+        shortened: bool,
+    },
+    /// The text holds what should be a file.
+    ContentsInText,
+}
+
+impl UserWarning<'_> {
+    /// Adds the warning, unless it is there already.
+    pub fn add_once(&self, to: &mut Vec<String>) {
+        let text = self.to_string();
+        if !to.contains(&text) {
+            to.push(text);
+        }
+    }
+}
+
+impl Display for UserWarning<'_> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        match *self {
+            Self::ArtifactLeftOut { path } => write!(
+                out,
+                "{path} was left out: it is neither text nor an image (PNG, JPEG, WebP, GIF) nor a PDF."
+            ),
+            Self::ModeReplaced { by } => {
+                write!(out, "The mode of this session is no longer offered; {by} takes its place.")
+            }
+            Self::McpServerUnreachable { server } => {
+                write!(out, "The tools of {server} are missing: their server could not be reached.")
+            }
+            Self::McpToolMissing { server, tool } => {
+                write!(out, "The tool {server}/{tool} is missing: its server does not offer it.")
+            }
+            Self::TooManyTools { most } => {
+                write!(out, "Some tools of MCP servers are missing: a turn has at most {most} tools.")
+            }
+            Self::RetrievalFailed => out.write_str(
+                "Nothing could be retrieved from the workspace; the answer was given without it.",
+            ),
+            Self::RetrievedByWordsAlone => out.write_str(
+                "The workspace was searched by words alone: its embeddings could not be used.",
+            ),
+            Self::PictureNotKept => out.write_str("The model made a picture that could not be kept."),
+            Self::NoPlaceForPictures => out.write_str(
+                "The model made a picture, and this deployment has no place for files.",
+            ),
+            Self::AnswerIncomplete { reason } => {
+                let what = match reason {
+                    "max_output_tokens" => "it reached its length limit",
+                    "content_filter" => "a content filter stopped it",
+                    _ => "it was cut off",
+                };
+                write!(out, "The answer is incomplete: {what}.")
+            }
+            Self::AnswerRefused => {
+                out.write_str("The model declined to answer this request, or a part of it.")
+            }
+            Self::AnswerEmpty => out.write_str("The model ended its answer without any text."),
+            Self::Compacted { turns_summarised, turns_left_out, shortened } => {
+                let what = compacted(turns_summarised, turns_left_out, shortened);
+                write!(out, "The conversation had become too long for the model: {what}.")
+            }
+            Self::ContentsInText => out.write_str(
+                "The answer carries the contents of a file in its text. They may be cut or changed; ask for the file itself.",
+            ),
+        }
+    }
+}
+
+/// What a compaction did to the conversation.
+fn compacted(turns_summarised: u64, turns_left_out: u64, shortened: bool) -> String {
+    let turns = |count: u64| match count {
+        1 => "1 earlier turn is".to_owned(),
+        count => format!("{count} earlier turns are"),
+    };
+    let mut done = Vec::new();
+    if turns_summarised > 0 {
+        done.push(format!("{} sent to it as a summary", turns(turns_summarised)));
+    }
+    if turns_left_out > 0 {
+        done.push(format!("{} no longer sent to it", turns(turns_left_out)));
+    }
+    if shortened {
+        done.push("long tool results are sent to it in part".to_owned());
+    }
+    if done.is_empty() {
+        done.push("the model service has compacted it".to_owned());
+    }
+    done.join(", ")
+}

@@ -1,0 +1,45 @@
+//! The log of one object: each line says whose it is, a session's also what its storage has cost.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use serde_json::Value;
+use worker::State;
+
+use super::bindings::storage::Cursor;
+use super::console::write_line;
+use crate::ports::{ObjectClass, ObjectIdentity};
+
+pub(super) struct ObjectLog {
+    identity: ObjectIdentity,
+    /// Rows that the object's statements read and wrote since the last line.
+    read: Cell<usize>,
+    written: Cell<usize>,
+}
+
+impl ObjectLog {
+    pub(super) fn new(state: &State, class: ObjectClass) -> Rc<Self> {
+        let identity = ObjectIdentity::new(class, state.id().name());
+        Rc::new(Self { identity, read: Cell::default(), written: Cell::default() })
+    }
+
+    pub(super) fn identity(&self) -> &ObjectIdentity {
+        &self.identity
+    }
+
+    /// Counts the rows of a statement.
+    pub(super) fn count(&self, cursor: &Cursor) {
+        self.read.set(self.read.get() + cursor.rows_read() as usize);
+        self.written.set(self.written.get() + cursor.rows_written() as usize);
+    }
+
+    pub(super) fn write(&self, mut line: Value) {
+        self.identity.sign(&mut line);
+        if let (ObjectClass::Session, Some(members)) = (self.identity.class(), line.as_object_mut())
+        {
+            members.insert("rows_read".to_owned(), self.read.take().into());
+            members.insert("rows_written".to_owned(), self.written.take().into());
+        }
+        write_line(&line);
+    }
+}
