@@ -34,6 +34,16 @@ const environment = {
 };
 const shared = sharedService(environment);
 
+/** `cargo run … --bin NAME -- …` with the program that is built already: a second set of features would compile for a minute. */
+const CARGO = `#!/usr/bin/env bash
+set -euo pipefail
+while [ "$1" != --bin ]; do shift; done
+name=$2
+while [ "$1" != -- ]; do shift; done
+shift
+exec ${JSON.stringify(TARGET)}/"$name" "$@"
+`;
+
 before(async () => {
   assert.ok(existsSync(path.join(ROOT, 'clients/typescript/dist/index.js')), 'the client is not built: make client');
   // The programs of `make check-catalog` and `make replay-bundle`, together with a test: with the features that the tests
@@ -48,16 +58,6 @@ after(async () => {
   await shared.close();
   rmSync(scratch, { recursive: true, force: true });
 });
-
-/** `cargo run … --bin NAME -- …` with the program that is built already: a second set of features would compile for a minute. */
-const CARGO = `#!/usr/bin/env bash
-set -euo pipefail
-while [ "$1" != --bin ]; do shift; done
-name=$2
-while [ "$1" != -- ]; do shift; done
-shift
-exec ${JSON.stringify(TARGET)}/"$name" "$@"
-`;
 
 /** Resolves to the exit code and the report of the check of a catalog. */
 async function checkCatalog(file) {

@@ -108,9 +108,10 @@ fn every_recorded_refusal_is_understood() {
             "{name}"
         );
         // The second is about a reasoning item whose follower is not the one that the service gave.
-        let is_about_input = ["rejects-interleaved-function-calls", "thinking-with-modified-history"]
-            .iter()
-            .any(|about| name.contains(about));
+        let is_about_input =
+            ["rejects-interleaved-function-calls", "thinking-with-modified-history"]
+                .iter()
+                .any(|about| name.contains(about));
         assert_eq!(concerns_input(status, &found), is_about_input, "{name}");
         compared += 1;
     }
