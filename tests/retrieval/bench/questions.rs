@@ -93,7 +93,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/composition/tool_list.rs", "fn merge_tools"),
             (PROMISE, "a server tool wins over a client tool of the same name"),
-            ("tests/composition/main.rs", "fn a_server_tool_takes_the_place_of_a_client_tool"),
+            ("tests/composition/tools.rs", "fn a_server_tool_takes_the_place_of_a_client_tool"),
             ("tests/turns/session.rs", "server_tools_replace_those_of_their_names"),
             ("tests/e2e/server_tools.test.mjs", "a server tool wins over a client tool"),
         ],
@@ -159,7 +159,7 @@ pub(crate) const OWN: &[Question] = &[
         "taking text back that was already streamed to the client",
         &[
             ("src/live_text/submission_text.rs", "fn discard"),
-            ("src/reasoner/model_call/exchange.rs", "fn exchange_again"),
+            ("src/reasoner/model_call/output_call.rs", "running.live_text.discard"),
             ("src/live_text/text_cursor.rs", "event_frames::discard(held.segment)"),
             ("src/live_text/text_cursor.rs", "fn text_that_was_taken_back_is_taken_from_those"),
             ("src/contract/event_frames.rs", "pub fn discard"),
@@ -183,7 +183,7 @@ pub(crate) const OWN: &[Question] = &[
             ("src/entry/session/admission.rs", "fn repeat"),
             ("src/persistence/session_store.rs", "fn submission"),
             (PROMISE, "Repeating a request (same ids, same content"),
-            ("tests/contract/main.rs", "fn a_repetition_has_the_same_fingerprint"),
+            ("tests/contract/fingerprints.rs", "fn a_repetition_has_the_same_fingerprint"),
         ],
     ),
     (
@@ -191,7 +191,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/contract/validation/rag_scope.rs", ""),
             (PROMISE, "`RagScope`: at most 32 conditions"),
-            ("tests/contract/main.rs", "invalid_field /RagScope/Conditions/0/Operator"),
+            ("tests/contract/violations.rs", "invalid_field /RagScope/Conditions/0/Operator"),
         ],
     ),
     (
@@ -213,7 +213,7 @@ pub(crate) const OWN: &[Question] = &[
             ("src/composition/context_block.rs", "fn context_block"),
             ("src/composition/context_block.rs", "fn a_fence_is_longer_than_any_run"),
             (PROMISE, "The fence is longer than any run of backticks inside"),
-            ("tests/composition/main.rs", "no_text_can_close_its_fence"),
+            ("tests/composition/messages.rs", "no_text_can_close_its_fence"),
         ],
     ),
     (
@@ -228,7 +228,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/llm_call/reading.rs", "async fn silence"),
             ("src/llm_call/mod.rs", "Cause::Silent"),
-            ("tests/llm_call/main.rs", "fn a_service_that_is_silent"),
+            ("tests/llm_call/failures.rs", "fn a_service_that_is_silent"),
             ("tests/e2e/upstream_faults.test.mjs", "silence before any answer"),
             ("tests/e2e/upstream_faults.test.mjs", "a silent call is given up"),
         ],
@@ -279,7 +279,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "check that only one folder depends on the workers runtime",
-        &[("tests/architecture/folders.rs", "fn only_the_platform_names")],
+        &[("tests/architecture/crates.rs", "fn only_the_platform_names")],
     ),
     (
         "comment lines sent during silence so proxies keep the connection open",
