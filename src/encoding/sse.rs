@@ -44,6 +44,10 @@ pub struct SseDecoder {
     line: Vec<u8>,
     /// The first line is over: a byte order mark does not count any more.
     past_first_line: bool,
+    /// The lines without a meaning before the first one with data, in bytes.
+    lead_bytes: usize,
+    /// A line with data has come.
+    past_lead: bool,
     /// A line feed that comes now belongs to the carriage return before it.
     after_carriage_return: bool,
     event: String,
@@ -81,6 +85,11 @@ impl SseDecoder {
     /// with a stream that was cut.
     pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
+    }
+
+    /// The comments, blank lines and unknown fields before the first event's data, in bytes.
+    pub fn lead_bytes(&self) -> usize {
+        self.lead_bytes
     }
 
     /// The pause before a stream that was cut is asked for again, as its server wants it, in milliseconds.
@@ -147,6 +156,7 @@ impl SseDecoder {
             line = line.strip_prefix('\u{feff}').unwrap_or(line);
         }
         if line.is_empty() {
+            self.count_lead(bytes);
             self.dispatch();
             return Ok(());
         }
@@ -160,12 +170,19 @@ impl SseDecoder {
             "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.retry_ms = value.parse().ok().or(self.retry_ms);
             }
-            _ => {}
+            _ => self.count_lead(bytes),
         }
         Ok(())
     }
 
+    fn count_lead(&mut self, line: &[u8]) {
+        if !self.past_lead {
+            self.lead_bytes = self.lead_bytes.saturating_add(line.len()).saturating_add(1);
+        }
+    }
+
     fn add_data(&mut self, value: &str) -> Result<(), SseFault> {
+        self.past_lead = true;
         let held = self.data.as_ref().map_or(0, |data| data.len().saturating_add(1));
         if held.saturating_add(value.len()) > self.event_bytes {
             return Err(SseFault::EventTooLong(self.event_bytes));

@@ -287,7 +287,8 @@ mod tests {
 
     /// The failure of a response whose stream holds the event.
     fn streamed(event: &serde_json::Value) -> CallFailure {
-        let limits = StreamLimits { event_bytes: 10_000, output_bytes: 10_000 };
+        let limits =
+            StreamLimits { event_bytes: 10_000, output_bytes: 10_000, ..StreamLimits::RESPONSE };
         let mut stream = ResponseStream::new(limits);
         stream.push(format!("data: {event}\n\n").as_bytes(), &mut |_| {}).unwrap();
         let Ok((_, ResponseEnd::Failed(error))) = stream.finish() else { panic!("{event}") };

@@ -101,7 +101,9 @@ async fn exchange<P: Platform>(
 ) -> Result<ResponseEnd, Cause> {
     let Reader { platform, endpoint, last_heard, .. } = reader;
     let mut headers = endpoint.headers();
-    headers.insert(0, ("Accept".to_owned(), "text/event-stream".to_owned()));
+    // A compressed body would be as small as a request and as large as its bound.
+    let own = [("Accept", "text/event-stream"), ("Accept-Encoding", "identity")];
+    headers.splice(..0, own.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let (method, url) = (HttpMethod::Post, endpoint.url());
     let request = HttpRequest { method, url, headers, body, reads: &[] };
     let response = platform.send(request).await.map_err(|_| Cause::Unreachable)?;

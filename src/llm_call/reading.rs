@@ -15,10 +15,6 @@ use super::failure::Cause;
 use crate::ports::{CHUNK_BYTES, Platform, ResponseBody};
 use crate::responses_api::{Reported, ResponseEnd, ResponseStream, StreamLimits, TextProgress};
 
-/// The bounds of a response.
-const LIMITS: StreamLimits =
-    StreamLimits { event_bytes: 32 * 1024 * 1024, output_bytes: 16 * 1024 * 1024 };
-
 /// The fewest bytes that a read waits for where an event may begin. The runtime's first read of an HTTP
 /// chunk returns a few bytes of it; waiting for 32 spares that read, and every event is longer. With 1 byte in its place a watched
 /// turn takes a fifth more processor time (`make bench ONLY=burst,paced`).
@@ -70,11 +66,11 @@ impl<P: Platform> Reader<'_, P> {
         mut body: P::Body,
         observer: &mut dyn CallObserver,
     ) -> Result<ResponseEnd, Cause> {
-        let mut stream = ResponseStream::new(LIMITS);
+        let mut stream = ResponseStream::new(StreamLimits::RESPONSE);
         let mut manner = Manner::AfterPauses;
         let mut text_has_begun = false;
         let mut more_is_there = false;
-        let mut in_slice = 0;
+        let (mut in_slice, mut is_long) = (0, false);
         while !stream.is_finished() {
             // An id that has to be kept is read as soon as it is there.
             let hurries = observer.stores_reports() && self.reported.borrow().response_id.is_none();
@@ -103,7 +99,7 @@ impl<P: Platform> Reader<'_, P> {
             more_is_there = chunk.len() >= CHUNK_BYTES;
             in_slice += chunk.len();
             if in_slice >= SLICE_BYTES {
-                in_slice = 0;
+                (in_slice, is_long) = (0, true);
                 self.platform.yield_to_others().await;
             }
             // What comes with the first text is a new response's beginning and tells nothing of its pace.
@@ -129,6 +125,10 @@ impl<P: Platform> Reader<'_, P> {
         let finished = stream.finish();
         self.report(&stream, observer).await;
         let (progress, end) = finished.map_err(Cause::Unreadable)?;
+        if is_long {
+            // Reading a large output was one piece of work; what becomes of the output is another.
+            self.platform.yield_to_others().await;
+        }
         if end.output().is_some() && progress != TextProgress::Nothing {
             observer.on_text(progress);
         }

@@ -1,6 +1,8 @@
 //! The list of the pages that a final text cites (interface §4). It stands behind the text, so that a
 //! stream of it only ever grows, and names no page that the text names already.
 
+use std::collections::BTreeSet;
+
 use crate::responses_api::Citation;
 
 /// The most pages of one list.
@@ -9,16 +11,28 @@ const MAX_SOURCES: usize = 100;
 /// The longest title, in characters.
 const TITLE: usize = 200;
 
+/// The most text that is searched for addresses, in bytes, all searches together: each takes the whole text. A
+/// hundred pages of a text of 160 KB fit; a page for which there is no room is listed, named or not.
+const SEARCHED_BYTES: usize = 16_000_000;
+
 /// What follows a text for the pages that it cites, in Markdown; `None` when it names all of them.
 pub(super) fn sources(text: &str, citations: &[Citation]) -> Option<String> {
-    let mut listed: Vec<&str> = Vec::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let (mut listed, mut searches) = (0, SEARCHED_BYTES / text.len().max(1));
     let mut list = String::new();
     for Citation { url, title } in citations {
-        let is_new = !listed.contains(&url.as_str()) && !names(text, url);
-        if !is_new || !begins_as_web_url(url) || listed.len() >= MAX_SOURCES {
+        if listed >= MAX_SOURCES {
+            break;
+        }
+        if !begins_as_web_url(url) || !seen.insert(url) {
             continue;
         }
-        listed.push(url);
+        let is_searched = searches > 0;
+        searches = searches.saturating_sub(1);
+        if is_searched && names(text, url) {
+            continue;
+        }
+        listed += 1;
         let title = if title.trim().is_empty() { url } else { title };
         list.push_str(&format!("\n- [{}]({})", link_text(title), link_target(url)));
     }
@@ -127,6 +141,19 @@ mod tests {
             Some("\nSources:\n\n- [T\\]( \\[x\\] # h](https://a.example/%28x%29%20y)")
         );
         assert_eq!(listed("So.", &[("javascript:alert(1)", "A"), ("https://", "B")]), None);
+    }
+
+    #[test]
+    fn a_text_without_measure_is_not_searched_for_each_of_a_thousand_pages() {
+        let pages: Vec<Citation> =
+            (0..1000).map(|n| page(&format!("https://a.example/{n}/"), "")).collect();
+        let named: String = pages.iter().map(|page| format!("{} ", page.url)).collect();
+        assert_eq!(sources(&named, &pages), None);
+        // One search fits; the next hundred pages are listed without one.
+        let text = named + &"x ".repeat(4_000_000);
+        let list = sources(&text, &pages).unwrap();
+        assert!(list.contains("https://a.example/100/") && !list.contains("https://a.example/0/"));
+        assert_eq!(list.matches("\n- ").count(), MAX_SOURCES);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::StreamFault;
 use super::event::{ItemEvent, ItemPlace, PartEvent, ResponseEvent};
 use super::ordered_text::{BLANK_LINE, MAX_ITEMS, OrderedText, TextProgress};
-use super::output_item::{ItemHead, ItemKind, MessagePart, OutputItem, Phase};
+use super::output_item::{ItemHead, ItemKind, Message, MessagePart, OutputItem, Phase};
 use super::reported::Reported;
 use super::response_end::{ResponseEnd, ResponseView};
 
@@ -47,6 +47,8 @@ struct Item {
     arguments_done: bool,
     /// A message's annotations so far, by the index of their part.
     annotations: BTreeMap<u64, Vec<Box<RawValue>>>,
+    /// Their number.
+    annotated: usize,
     /// The item as the service wrote it, once it is whole.
     whole: Option<Box<RawValue>>,
 }
@@ -161,7 +163,7 @@ impl ResponseAccumulator {
 
     fn end_item(&mut self, done: ItemEvent<'_>) -> Result<(), StreamFault> {
         let ItemEvent { output_index, item: raw } = done;
-        let mut head = ItemHead::read(raw)?;
+        let (mut head, whole) = OutputItem::read_with_head(raw)?;
         self.item_bytes = self.item_bytes.saturating_add(raw.get().len());
         self.check_bytes(self.item_bytes)?;
         let item_id = head.id.take().map(Cow::Owned);
@@ -169,7 +171,7 @@ impl ResponseAccumulator {
         let item = self.item_at(index, head.kind)?;
         item.head = head;
         item.whole = Some(raw.to_owned());
-        if let OutputItem::Message(phase, parts) = OutputItem::read(raw)? {
+        if let OutputItem::Message(Message { phase, parts, .. }) = whole {
             self.text.set_commentary(index, phase == Some(Phase::Commentary));
             for (number, part) in (0..).zip(&parts) {
                 self.settle_text(index, number, part)?;
@@ -201,8 +203,8 @@ impl ResponseAccumulator {
         self.count_streamed(annotation.get().len())?;
         let Some(index) = self.message_at(place)? else { return Ok(()) };
         let item = self.item_at(index, ItemKind::Message)?;
-        let known = item.annotations.values().map(Vec::len).sum::<usize>();
-        if item.whole.is_none() && known < MAX_ITEMS {
+        if item.whole.is_none() && item.annotated < MAX_ITEMS {
+            item.annotated += 1;
             item.annotations.entry(content_index).or_default().push(annotation.to_owned());
         }
         Ok(())

@@ -9,8 +9,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::message_content::{Content, MessageView};
-use super::output_item::ItemHead;
+use super::output_item::ItemKind;
 use crate::json::from_object;
 
 /// A call of a hosted tool, without what it was asked and what it found.
@@ -28,7 +27,7 @@ pub struct HostedCall {
 impl HostedCall {
     /// The call that an output item tells of, if it is one.
     pub fn read(item: &RawValue) -> Option<Self> {
-        if !ItemHead::read(item).ok()?.kind.is_hosted() {
+        if !ItemKind::of(item).is_hosted() {
             return None;
         }
         let call: Self = from_object(item.get()).ok()?;
@@ -48,24 +47,14 @@ pub struct Citation {
     pub title: String,
 }
 
-/// The pages that a message item cites, in its order.
-pub(super) fn citations(message: &RawValue) -> Vec<Citation> {
-    let content = from_object(message.get()).ok().and_then(|view: MessageView<'_>| view.content);
-    let Some(Ok(Content::Parts(parts))) = content.map(Content::read) else {
-        return Vec::new();
-    };
-    let annotations = parts.into_iter().filter_map(|part| {
-        let annotations: Option<Vec<&RawValue>> =
-            serde_json::from_str(part.0.annotations?.get()).ok();
-        annotations
-    });
-    let citation = |annotation: &RawValue| {
+impl Citation {
+    /// The page that an annotation of a message names, if it names one.
+    pub(super) fn read(annotation: &RawValue) -> Option<Self> {
         let view: AnnotationView<'_> = from_object(annotation.get()).ok()?;
         let Some("url_citation") = view.kind.as_deref() else { return None };
         let title = view.title.map(Cow::into_owned).unwrap_or_default();
-        Some(Citation { url: view.url?.into_owned(), title })
-    };
-    annotations.flatten().filter_map(citation).collect()
+        Some(Self { url: view.url?.into_owned(), title })
+    }
 }
 
 #[derive(Deserialize)]
@@ -86,6 +75,9 @@ pub fn picture(item: &RawValue) -> Option<Cow<'_, str>> {
         kind: Cow<'a, str>,
         #[serde(borrow)]
         result: Option<Cow<'a, str>>,
+    }
+    if !ItemKind::of(item).is_hosted() {
+        return None;
     }
     let view: View<'_> = from_object(item.get()).ok()?;
     view.result.filter(|result| view.kind == "image_generation_call" && !result.is_empty())
@@ -117,21 +109,23 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_cited_in_order_and_other_annotations_are_no_pages() {
-        let message = raw(
-            r#"{"type":"message","content":[{"type":"output_text","text":"a","annotations":[
-            {"type":"url_citation","url":"https:\/\/a.example","title":"A","start_index":0,"end_index":1},
-            {"type":"file_citation","file_id":"f","filename":"f.txt","index":0}, 7,
-            {"type":"url_citation","title":"no address"}]},
-            {"type":"refusal","refusal":"r"},
-            {"type":"output_text","text":"b","annotations":[{"type":"url_citation","url":"https://b.example"}]}]}"#,
-        );
+    fn a_page_is_cited_by_its_address_and_other_annotations_are_no_pages() {
         let page = |url: &str, title: &str| Citation { url: url.into(), title: title.into() };
-        assert_eq!(
-            citations(&message),
-            [page("https://a.example", "A"), page("https://b.example", "")]
-        );
-        assert_eq!(citations(&raw(r#"{"type":"message","content":"text"}"#)), []);
+        for (annotation, cited) in [
+            (
+                r#"{"type":"url_citation","url":"https:\/\/a.example","title":"A","start_index":0}"#,
+                Some(page("https://a.example", "A")),
+            ),
+            (
+                r#"{"type":"url_citation","url":"https://b.example"}"#,
+                Some(page("https://b.example", "")),
+            ),
+            (r#"{"type":"file_citation","file_id":"f","filename":"f.txt","index":0}"#, None),
+            (r#"{"type":"url_citation","title":"no address"}"#, None),
+            ("7", None),
+        ] {
+            assert_eq!(Citation::read(&raw(annotation)), cited, "{annotation}");
+        }
     }
 
     #[test]

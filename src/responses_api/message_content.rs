@@ -7,19 +7,13 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::bounded_list::BoundedList;
 use crate::json::Object;
-
-/// A message, as far as its content goes.
-#[derive(Deserialize)]
-pub(super) struct MessageView<'a> {
-    #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
-}
 
 /// A content, or an output.
 pub(super) enum Content<'a> {
     Text(String),
-    Parts(Vec<Object<PartView<'a>>>),
+    Parts(BoundedList<Object<PartView<'a>>>),
 }
 
 /// A part; its members are read by whoever knows its type.
@@ -34,7 +28,16 @@ pub(super) struct PartView<'a> {
     #[serde(borrow)]
     pub(super) filename: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) annotations: Option<&'a RawValue>,
+    annotations: Option<&'a RawValue>,
+}
+
+impl<'a> PartView<'a> {
+    /// The first annotations. No text depends on them, so a list that cannot be read has none.
+    pub(super) fn annotations(&self) -> Vec<&'a RawValue> {
+        let list = self.annotations.map(|list| serde_json::from_str(list.get()));
+        let list: Option<BoundedList<&RawValue>> = list.and_then(Result::ok);
+        list.map(|list| list.first).unwrap_or_default()
+    }
 }
 
 impl<'a> Content<'a> {

@@ -10,6 +10,7 @@
 //! type reaches the wire by accident and no provider field reaches the public contract.
 
 mod accumulator;
+mod bounded_list;
 mod error_body;
 mod event;
 mod hosted_items;
@@ -70,6 +71,17 @@ pub enum StreamFault {
     /// The output is larger than its limit, in bytes.
     #[error("the model service's answer is larger than {0} bytes")]
     OutputTooLarge(usize),
+    /// More white space and comments came before the answer than the limit, in bytes.
+    #[error(
+        "the model service sent more than {0} bytes of white space or comments before its answer"
+    )]
+    LeadTooLong(usize),
+    /// The body is larger than its limit, in bytes, whatever it holds.
+    #[error("the model service sent more than {0} bytes for one answer")]
+    BodyTooLarge(usize),
+    /// The body has more events than the limit.
+    #[error("the model service sent more than {0} events for one answer")]
+    TooManyEvents(usize),
     /// The output has more output items, or a message more content parts, than any real one.
     #[error("the model service's answer has more than {0} output items or content parts")]
     TooManyItems(usize),

@@ -5,12 +5,15 @@
 //! Source: the Responses API's output items, by recordings of several services.
 
 use std::borrow::Cow;
+use std::fmt;
 
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::StreamFault;
-use super::message_content::{Content, MessageView, PartView};
+use super::message_content::Content;
+use super::ordered_text::MAX_ITEMS;
 use crate::json::{Object, from_object};
 
 /// A function call of the model. Its serialized form is the call's input item, without the type.
@@ -47,12 +50,21 @@ impl Phase {
 }
 
 /// One whole output item.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum OutputItem {
-    /// A message's phase, and its parts for the reader.
-    Message(Option<Phase>, Vec<MessagePart<'static>>),
+#[derive(Debug)]
+pub(super) enum OutputItem<'a> {
+    Message(Message<'a>),
     FunctionCall(FunctionCall),
     Other,
+}
+
+/// A message that is whole.
+#[derive(Debug, Default)]
+pub(super) struct Message<'a> {
+    pub(super) phase: Option<Phase>,
+    /// The parts for the reader.
+    pub(super) parts: Vec<MessagePart<'static>>,
+    /// The annotations of all parts, no more than are kept of a stream.
+    pub(super) annotations: Vec<&'a RawValue>,
 }
 
 /// One part of a message.
@@ -105,40 +117,104 @@ impl ItemHead {
     }
 }
 
-impl OutputItem {
-    /// Reads an item that is whole.
-    pub(super) fn read(raw: &RawValue) -> Result<Self, StreamFault> {
-        let head = ItemHead::read(raw)?;
-        Ok(match head.kind {
-            ItemKind::Message => {
-                let view: MessageView<'_> = read(raw, "a message item")?;
-                let parts = view.content.map(message_parts).transpose()?.unwrap_or_default();
-                Self::Message(head.phase, parts)
-            }
-            ItemKind::FunctionCall => Self::FunctionCall(read(raw, "a function_call item")?),
-            ItemKind::Reasoning | ItemKind::Compaction | ItemKind::Other => Self::Other,
-        })
+impl ItemKind {
+    /// The kind of an item, from its first members: the type stands among them, and the rest may be as long as an
+    /// output.
+    pub(super) fn of(item: &RawValue) -> Self {
+        let mut kind = Self::Other;
+        let mut reader = serde_json::Deserializer::from_str(item.get());
+        // The reading ends with a fault where the type has come.
+        let _ = reader.deserialize_map(UpToType(&mut kind));
+        kind
     }
 }
 
-fn message_parts(content: &RawValue) -> Result<Vec<MessagePart<'static>>, StreamFault> {
-    const WHAT: &str = "a message's content";
-    let malformed = || StreamFault::Malformed(WHAT);
-    let views = match Content::read(content).map_err(|_| malformed())? {
-        Content::Text(text) => {
-            return Ok(vec![MessagePart { text: text.into(), refusal: false }]);
+struct UpToType<'a>(&'a mut ItemKind);
+
+impl<'de> Visitor<'de> for UpToType<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an output item")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key::<Cow<'_, str>>()? {
+            if name == "type" {
+                *self.0 = members.next_value()?;
+                return Err(A::Error::custom("the rest says nothing"));
+            }
+            members.next_value::<IgnoredAny>()?;
         }
-        Content::Parts(views) => views,
-    };
-    let part = |Object(view): Object<PartView<'_>>| {
-        let (text, refusal) = match view.kind.as_ref() {
-            "output_text" | "text" => (view.text, false),
-            "refusal" => (view.refusal, true),
-            _ => return Ok(MessagePart::default()),
+        Ok(())
+    }
+}
+
+impl<'a> OutputItem<'a> {
+    /// Reads an item that is whole.
+    pub(super) fn read(raw: &'a RawValue) -> Result<Self, StreamFault> {
+        Self::read_with_head(raw).map(|(_, item)| item)
+    }
+
+    /// Reads an item that is whole, and the members that it had before.
+    pub(super) fn read_with_head(raw: &'a RawValue) -> Result<(ItemHead, Self), StreamFault> {
+        let view: ItemView<'a> =
+            from_object(raw.get()).map_err(|_| StreamFault::Malformed("an output item"))?;
+        let item = match view.kind {
+            ItemKind::Message => {
+                let message = view.content.map(Message::of).transpose()?.unwrap_or_default();
+                Self::Message(Message { phase: view.phase, ..message })
+            }
+            ItemKind::FunctionCall => Self::FunctionCall(read(raw, "a function_call item")?),
+            ItemKind::Reasoning | ItemKind::Compaction | ItemKind::Other => Self::Other,
         };
-        Ok(MessagePart { text: read(text.ok_or_else(malformed)?, WHAT)?, refusal })
-    };
-    views.into_iter().map(part).collect()
+        let ItemView { kind, id, call_id, name, phase, .. } = view;
+        Ok((ItemHead { kind, id, call_id, name, phase }, item))
+    }
+}
+
+/// The members of [`ItemHead`], and a message's content, in one scan: an item may be as long as an output.
+#[derive(Deserialize)]
+struct ItemView<'a> {
+    #[serde(rename = "type")]
+    kind: ItemKind,
+    id: Option<String>,
+    call_id: Option<String>,
+    name: Option<String>,
+    #[serde(default, deserialize_with = "phase")]
+    phase: Option<Phase>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+impl<'a> Message<'a> {
+    fn of(content: &'a RawValue) -> Result<Self, StreamFault> {
+        const WHAT: &str = "a message's content";
+        let malformed = || StreamFault::Malformed(WHAT);
+        let mut message = Self::default();
+        let views = match Content::read(content).map_err(|_| malformed())? {
+            Content::Text(text) => {
+                message.parts.push(MessagePart { text: text.into(), refusal: false });
+                return Ok(message);
+            }
+            Content::Parts(views) => views.all()?,
+        };
+        for Object(view) in views {
+            let room = MAX_ITEMS.saturating_sub(message.annotations.len());
+            message.annotations.extend(view.annotations().into_iter().take(room));
+            let (text, refusal) = match view.kind.as_ref() {
+                "output_text" | "text" => (view.text, false),
+                "refusal" => (view.refusal, true),
+                _ => {
+                    message.parts.push(MessagePart::default());
+                    continue;
+                }
+            };
+            let text = read(text.ok_or_else(malformed)?, WHAT)?;
+            message.parts.push(MessagePart { text, refusal });
+        }
+        Ok(message)
+    }
 }
 
 /// A call's arguments as JSON text. They are a string by the API, an object on some services, and
@@ -146,9 +222,7 @@ fn message_parts(content: &RawValue) -> Result<Vec<MessagePart<'static>>, Stream
 fn arguments_text<'a, D: Deserializer<'a>>(member: D) -> Result<String, D::Error> {
     match Option::<&RawValue>::deserialize(member)?.map(RawValue::get) {
         None => Ok(String::new()),
-        Some(text) if text.starts_with('"') => {
-            serde_json::from_str(text).map_err(serde::de::Error::custom)
-        }
+        Some(text) if text.starts_with('"') => serde_json::from_str(text).map_err(D::Error::custom),
         Some(json) => Ok(json.to_owned()),
     }
 }
@@ -171,27 +245,56 @@ fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue, what: &'static str) -> Result
 mod tests {
     use super::*;
 
-    fn item(json: &str) -> Result<OutputItem, StreamFault> {
+    fn item(json: &str) -> Result<OutputItem<'_>, StreamFault> {
         OutputItem::read(serde_json::from_str(json).unwrap())
+    }
+
+    fn message(json: &str) -> Message<'_> {
+        match item(json) {
+            Ok(OutputItem::Message(message)) => message,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
     fn a_message_gives_its_text_and_refusals_in_order_and_keeps_the_place_of_other_parts() {
         let part = |text, refusal| MessagePart { text: Cow::Borrowed(text), refusal };
-        assert_eq!(
-            item(
-                r#"{"type":"message","id":"m","content":[{"type":"output_text","text":"\u00e4","annotations":[]},
-                {"type":"sound","text":{"a":1}},{"type":"refusal","refusal":"No."}]}"#
-            ),
-            Ok(OutputItem::Message(
-                None,
-                vec![part("ä", false), part("", false), part("No.", true)]
-            ))
+        let Message { phase, parts, .. } = message(
+            r#"{"type":"message","id":"m","content":[{"type":"output_text","text":"\u00e4","annotations":[]},
+            {"type":"sound","text":{"a":1}},{"type":"refusal","refusal":"No."}]}"#,
         );
-        assert_eq!(
-            item(r#"{"type":"message","content":"plain","phase":"commentary"}"#),
-            Ok(OutputItem::Message(Some(Phase::Commentary), vec![part("plain", false)]))
+        assert_eq!(phase, None);
+        assert_eq!(parts, [part("ä", false), part("", false), part("No.", true)]);
+        let Message { phase, parts, .. } =
+            message(r#"{"type":"message","content":"plain","phase":"commentary"}"#);
+        assert_eq!((phase, parts), (Some(Phase::Commentary), vec![part("plain", false)]));
+    }
+
+    #[test]
+    fn annotations_are_those_of_all_parts_in_order_and_of_another_shape_none() {
+        let message = message(
+            r#"{"type":"message","content":[
+            {"type":"output_text","text":"a","annotations":[{"a":1}, 7]},
+            {"type":"output_text","text":"b","annotations":null},
+            {"type":"output_text","text":"c","annotations":{"a":1}},
+            {"type":"output_text","text":"d","annotations":[ "x" ]}]}"#,
         );
+        let annotations: Vec<&str> = message.annotations.iter().map(|raw| raw.get()).collect();
+        assert_eq!(annotations, [r#"{"a":1}"#, "7", r#""x""#]);
+    }
+
+    #[test]
+    fn the_kind_of_an_item_is_told_wherever_its_type_stands() {
+        for (json, kind) in [
+            (r#"{"type":"message","content":[]}"#, ItemKind::Message),
+            (r#"{"id":"r","x":{"type":"message"},"type":"reasoning"}"#, ItemKind::Reasoning),
+            (r#"{"t\u0079pe":"compaction"}"#, ItemKind::Compaction),
+            (r#"{"type":"new_call"}"#, ItemKind::Other),
+            (r#"{"id":"m"}"#, ItemKind::Other),
+            ("7", ItemKind::Other),
+        ] {
+            assert_eq!(ItemKind::of(serde_json::from_str(json).unwrap()), kind, "{json}");
+        }
     }
 
     #[test]
@@ -202,15 +305,12 @@ mod tests {
             (r#","arguments":null"#, ""),
             ("", ""),
         ] {
-            assert_eq!(
-                item(&format!(r#"{{"type":"function_call","call_id":"c","name":"f"{wire}}}"#)),
-                Ok(OutputItem::FunctionCall(FunctionCall {
-                    call_id: "c".to_owned(),
-                    name: "f".to_owned(),
-                    arguments: text.to_owned(),
-                    cut: false,
-                }))
-            );
+            let json = format!(r#"{{"type":"function_call","call_id":"c","name":"f"{wire}}}"#);
+            let read = item(&json);
+            let Ok(OutputItem::FunctionCall(call)) = read else { panic!("{read:?}") };
+            let own = |text: &str| text.to_owned();
+            let (call_id, name, arguments) = (own("c"), own("f"), own(text));
+            assert_eq!(call, FunctionCall { call_id, name, arguments, cut: false });
         }
     }
 
@@ -223,7 +323,7 @@ mod tests {
             (r#"{"id":"m"}"#, "an output item"),
             ("7", "an output item"),
         ] {
-            assert_eq!(item(json), Err(StreamFault::Malformed(what)), "{json}");
+            assert_eq!(item(json).unwrap_err(), StreamFault::Malformed(what), "{json}");
         }
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::output_item::{FunctionCall, ItemHead, ItemKind, OutputItem, Phase};
+use super::output_item::{FunctionCall, ItemKind, OutputItem, Phase};
 
 use crate::json::{Object, from_object};
 
@@ -27,14 +27,14 @@ use crate::json::{Object, from_object};
 /// - A search, a picture, and a call of an MCP server by the service keep the members that input items have.
 pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
     let replayed = match OutputItem::read(item).ok()? {
-        OutputItem::Message(phase, parts) => InputItem::Own(OwnItem::Message {
+        OutputItem::Message(message) => InputItem::Own(OwnItem::Message {
             role: "assistant",
-            content: parts.into_iter().map(|part| part.text).collect(),
-            phase: Phase::known(phase),
+            content: message.parts.into_iter().map(|part| part.text).collect(),
+            phase: Phase::known(message.phase),
         }),
         OutputItem::FunctionCall(call) if call.cut => return None,
         OutputItem::FunctionCall(call) => InputItem::Own(OwnItem::FunctionCall(call)),
-        OutputItem::Other if ItemHead::read(item).ok()?.kind == ItemKind::Reasoning => {
+        OutputItem::Other if ItemKind::of(item) == ItemKind::Reasoning => {
             let reasoning: Reasoning = from_object(item.get()).ok()?;
             if reasoning.encrypted_content.is_empty() {
                 return None;
@@ -49,7 +49,7 @@ pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
 
 /// Whether an output item holds all that was said before it, as only the service can read it.
 pub fn is_compaction(item: &RawValue) -> bool {
-    ItemHead::read(item).is_ok_and(|head| head.kind == ItemKind::Compaction)
+    ItemKind::of(item) == ItemKind::Compaction
 }
 
 /// The types of items of tools that the service ran by itself and takes back without state, and their members:

@@ -20,6 +20,14 @@ pub struct Reported {
     pub usage: Option<TokenCounts>,
 }
 
+/// The longest id, in bytes. Each read compares the id with the one before it, and a request can carry no long one.
+const ID_BYTES: usize = 4096;
+
+/// The name of a response, if it is one by which the service can be asked for it.
+pub(super) fn usable_id<S: AsRef<str>>(id: Option<S>) -> Option<S> {
+    id.filter(|id| (1..=ID_BYTES).contains(&id.as_ref().len()))
+}
+
 /// Ends a response object that goes on, in which the service says nothing of usage yet.
 const NO_USAGE: [&str; 2] = ["\"usage\":null", "\"usage\": null"];
 
@@ -41,8 +49,7 @@ impl Reported {
 
     /// Takes in the members of a response object.
     pub(super) fn note(&mut self, id: Option<&str>, counted: Option<TokenCounts>) {
-        if let Some(id) = id.filter(|id| !id.is_empty() && self.response_id.as_deref() != Some(*id))
-        {
+        if let Some(id) = usable_id(id).filter(|id| self.response_id.as_deref() != Some(*id)) {
             self.response_id = Some(id.to_owned());
         }
         self.usage = counted.or(self.usage);

@@ -8,12 +8,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::StreamFault;
+use super::bounded_list::BoundedList;
 use super::error_body::ErrorBody;
 use super::event::TerminalStatus;
-use super::hosted_items::{Citation, citations};
+use super::hosted_items::Citation;
 use super::ordered_text::BLANK_LINE;
-use super::output_item::{FunctionCall, OutputItem, Phase};
-use super::reported::Reported;
+use super::output_item::{FunctionCall, Message, OutputItem, Phase};
+use super::reported::{Reported, usable_id};
 use super::token_counts::{TokenCounts, token_counts};
 
 use crate::json::{Object, from_object};
@@ -104,7 +105,7 @@ pub(super) struct ResponseView<'a> {
     id: Option<String>,
     status: Option<String>,
     #[serde(borrow)]
-    output: Option<Vec<&'a RawValue>>,
+    output: Option<BoundedList<&'a RawValue>>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
     incomplete_details: Option<Object<IncompleteDetails>>,
@@ -154,7 +155,7 @@ impl<'a> ResponseView<'a> {
                 },
             }));
         }
-        let items = match self.output {
+        let items = match self.output.map(BoundedList::all).transpose()? {
             Some(output) if !output.is_empty() => {
                 let bytes = output.iter().map(|item| item.get().len()).sum::<usize>();
                 if bytes > output_bytes {
@@ -165,7 +166,8 @@ impl<'a> ResponseView<'a> {
             _ => streamed(),
         };
         let usage = self.usage.and_then(token_counts);
-        let output = ModelOutput { response_id: self.id, usage, ..ModelOutput::read(items)? };
+        let response_id = usable_id(self.id);
+        let output = ModelOutput { response_id, usage, ..ModelOutput::read(items)? };
         // A cut call must never run, so an output that holds one is not complete.
         if status == TerminalStatus::Completed && !output.calls.iter().any(|call| call.cut) {
             return Ok(ResponseEnd::Completed(output));
@@ -182,11 +184,12 @@ impl ModelOutput {
         let mut messages: Vec<(String, bool, Vec<Citation>)> = Vec::new();
         for item in &items {
             match OutputItem::read(item)? {
-                OutputItem::Message(phase, parts) => {
+                OutputItem::Message(Message { phase, parts, annotations }) => {
                     output.refusal |= parts.iter().any(|part| part.refusal);
                     let text: String = parts.into_iter().map(|part| part.text).collect();
                     if !text.is_empty() {
-                        messages.push((text, phase == Some(Phase::Commentary), citations(item)));
+                        let cited = annotations.into_iter().filter_map(Citation::read).collect();
+                        messages.push((text, phase == Some(Phase::Commentary), cited));
                     }
                 }
                 OutputItem::FunctionCall(call) => output.calls.push(call),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::message_content::{Content, PartView};
-use super::output_item::{FunctionCall, OutputItem};
+use super::output_item::{FunctionCall, Message, OutputItem};
 use crate::json::{Object, from_object};
 
 /// What one item says.
@@ -51,7 +51,7 @@ impl Said {
             return Self::Output(view.output.map(parts).unwrap_or_default());
         }
         match OutputItem::read(item) {
-            Ok(OutputItem::Message(_, parts)) => {
+            Ok(OutputItem::Message(Message { parts, .. })) => {
                 Self::Model(parts.into_iter().map(|part| part.text).collect())
             }
             Ok(OutputItem::FunctionCall(FunctionCall { name, arguments, .. })) => {
@@ -88,7 +88,7 @@ fn parts(content: &RawValue) -> Vec<SaidPart> {
         "input_file" => Some(SaidPart::File(text(view.filename).unwrap_or_default())),
         _ => None,
     };
-    views.into_iter().filter_map(part).collect()
+    views.first.into_iter().filter_map(part).collect()
 }
 
 #[cfg(test)]

@@ -16,22 +16,44 @@ use crate::encoding::{SseDecoder, SseFault};
 /// The beginning of one JSON object that is read at once for its id, in bytes.
 const HEAD_BYTES: usize = 4096;
 
-/// The sizes that a stream accepts, in bytes.
+/// What a stream accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamLimits {
-    /// The longest event, and the largest body that is one JSON object. The terminal event
+    /// The longest event, and the largest body that is one JSON object, in bytes. The terminal event
     /// repeats the whole output and the request's instructions and tools.
     pub event_bytes: usize,
-    /// The largest output: text, arguments and items.
+    /// The largest output, in bytes: text, arguments and items.
     pub output_bytes: usize,
+    /// The most white space and comments before the first event or the JSON object, in bytes.
+    pub lead_bytes: usize,
+    /// The largest body, in bytes, whatever it holds.
+    pub body_bytes: usize,
+    /// The most events of a body.
+    pub events: usize,
+}
+
+impl StreamLimits {
+    /// The bounds of a response of a model service (interface §4).
+    pub const RESPONSE: Self = Self {
+        event_bytes: 32 * 1024 * 1024,
+        output_bytes: 16 * 1024 * 1024,
+        lead_bytes: 64 * 1024,
+        body_bytes: 64 * 1024 * 1024,
+        events: 1_000_000,
+    };
 }
 
 /// Reads the body of one successful HTTP response, chunk by chunk.
 #[derive(Debug)]
 pub struct ResponseStream {
     limits: StreamLimits,
+    /// The bytes and the events read so far.
+    bytes: usize,
+    events: usize,
     /// The body so far, while it is blank or one JSON object.
     held: Vec<u8>,
+    /// The white space at its beginning, in bytes.
+    blank: usize,
     /// Absent until the body turns out to be an event stream.
     decoder: Option<SseDecoder>,
     accumulator: ResponseAccumulator,
@@ -43,7 +65,10 @@ impl ResponseStream {
     pub fn new(limits: StreamLimits) -> Self {
         Self {
             limits,
+            bytes: 0,
+            events: 0,
             held: Vec::new(),
+            blank: 0,
             decoder: None,
             accumulator: ResponseAccumulator::new(limits.output_bytes),
             split: SplitCharacter::default(),
@@ -60,15 +85,36 @@ impl ResponseStream {
         if self.is_finished() {
             return Ok(());
         }
+        let room = self.limits.body_bytes.saturating_sub(self.bytes);
+        let (within, beyond) = chunk.split_at_checked(room).unwrap_or((chunk, &[]));
+        self.bytes = self.bytes.saturating_add(within.len());
+        self.take(within, hear)?;
+        // A response that ended within its bound is whole, whatever follows.
+        if beyond.is_empty() || self.is_finished() {
+            return Ok(());
+        }
+        Err(StreamFault::BodyTooLarge(self.limits.body_bytes))
+    }
+
+    fn take(
+        &mut self,
+        chunk: &[u8],
+        hear: &mut dyn FnMut(TextProgress),
+    ) -> Result<(), StreamFault> {
         if self.decoder.is_some() {
             return self.read_events(chunk, hear);
         }
+        if self.blank == self.held.len() {
+            self.blank += chunk.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            check_lead(self.blank, &self.limits)?;
+        }
         self.held.extend_from_slice(chunk);
         let limit = self.limits.event_bytes;
-        match self.held.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        match self.held.get(self.blank) {
+            None => Ok(()),
             // No field of an event stream begins with a brace.
-            None | Some(b'{') if self.held.len() > limit => Err(StreamFault::OutputTooLarge(limit)),
-            None | Some(b'{') => {
+            Some(b'{') if self.held.len() > limit => Err(StreamFault::OutputTooLarge(limit)),
+            Some(b'{') => {
                 // Nobody may be there to end the body.
                 if self.held.len() <= HEAD_BYTES {
                     self.take_in_held();
@@ -142,7 +188,12 @@ impl ResponseStream {
         let Some(decoder) = &mut self.decoder else { return Ok(()) };
         // A fault behind the terminal event does not count, so the events go first.
         let pushed = decoder.push(chunk);
+        check_lead(decoder.lead_bytes(), &self.limits)?;
         while let Some(event) = decoder.next_event() {
+            self.events += 1;
+            if self.events > self.limits.events {
+                return Err(StreamFault::TooManyEvents(self.limits.events));
+            }
             let progress = match ResponseEvent::read(&event) {
                 Ok(event) => {
                     if matches!(&event, ResponseEvent::TextDelta(text) if !text.part.text.is_empty())
@@ -170,4 +221,9 @@ impl ResponseStream {
         }
         Ok(pushed?)
     }
+}
+
+fn check_lead(bytes: usize, limits: &StreamLimits) -> Result<(), StreamFault> {
+    let limit = limits.lead_bytes;
+    if bytes > limit { Err(StreamFault::LeadTooLong(limit)) } else { Ok(()) }
 }

@@ -8,6 +8,7 @@ import os from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Neighbour, addNeighbour } from '../e2e/neighbour.mjs';
 import { COSTLY, KEY, WRONG_CATALOG, addTools } from '../e2e/costly_requests.mjs';
+import { COSTLY_RESPONSES } from '../e2e/costly_responses.mjs';
 import { Rig, apiKeys, userTurn } from '../e2e/harness.mjs';
 import { answer, text } from '../e2e/scripted_model.mjs';
 import { MEASURABLE, cpuMs, forgetMostResident, mostResidentBytes, residentBytes } from './process_cost.mjs';
@@ -27,7 +28,7 @@ if (!MEASURABLE) throw new Error('This system has no /proc: nothing can be measu
 console.error(`load of the machine: ${os.loadavg().map((load) => load.toFixed(1)).join(', ')} on ${os.cpus().length} cores`);
 console.log('| a request at its limits | processor time | `GET /health` waits | memory, at most | … a second later | WebAssembly memory |');
 console.log('|---|---|---|---|---|---|');
-for (const kind of [...COSTLY, WRONG]) if (KINDS?.includes(kind.key) ?? true) console.log(await row(kind));
+for (const kind of [...COSTLY, ...COSTLY_RESPONSES, WRONG]) if (KINDS?.includes(kind.key) ?? true) console.log(await row(kind));
 console.error(`load of the machine: ${os.loadavg().map((load) => load.toFixed(1)).join(', ')}`);
 process.exit();
 

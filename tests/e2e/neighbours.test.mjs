@@ -1,5 +1,6 @@
-// One hostile request harms nobody else: while each kind of request runs at its limits, another tenant's plain turn and
-// `GET /health` stay under twice their quiet time plus 100 ms, or the kind's own bound (an isolate has one thread for all).
+// One hostile request, and one hostile answer of a service, harms nobody else: while each kind runs at its limits, another
+// tenant's plain turn and `GET /health` stay under twice their quiet time plus 100 ms, or the kind's own bound (an isolate
+// has one thread for all).
 //
 // The quiet time is measured right before, in the same process. What else runs on the machine delays a probe now and then;
 // the Worker's own computing does so every time. So the worst probe of a round counts, and of two rounds the better one.
@@ -8,6 +9,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { quantile } from '../bench/figures.mjs';
 import { COSTLY, KEY, WRONG_CATALOG, addTools } from './costly_requests.mjs';
+import { COSTLY_RESPONSES } from './costly_responses.mjs';
 import { Rig, apiKeys } from './harness.mjs';
 import { Neighbour, addNeighbour } from './neighbour.mjs';
 
@@ -31,6 +33,7 @@ const LONGER = {
   body: 200, // the pieces of its admission take 60 ms
   bodies: 300, // two such pieces come between the steps of one turn, 130 ms
   tools: 300, // a result with 16 MB of files is read as JSON three times, each in one piece, 100 ms
+  annotations: 200, // an event of 12 MB is read in one piece, 100 ms
   'huge-delta': 350, // an event of 8 MB is read, and its outcome stored and framed, in one piece, 150 ms
 };
 
@@ -54,7 +57,7 @@ after(async () => {
   await rig?.dispose();
 });
 
-for (const { key, says, prepare, run } of COSTLY) {
+for (const { key, says, prepare, run } of [...COSTLY, ...COSTLY_RESPONSES]) {
   const stored = prepare?.length === 2 ? `, with ${SCALE} of what is stored` : '';
   test(`beside ${says.replace('… ', `${key}: `)}${stored}`, async (t) => {
     const prepared = await prepare?.(rig, SCALE);

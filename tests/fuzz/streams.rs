@@ -8,8 +8,10 @@ use super::campaign::{Random, Verdict};
 use super::json_text::Json;
 use super::mutation::{garbled, spoiled};
 
-const ROOMY: StreamLimits = StreamLimits { event_bytes: 1 << 20, output_bytes: 1 << 20 };
-const TIGHT: StreamLimits = StreamLimits { event_bytes: 300, output_bytes: 60 };
+const ROOMY: StreamLimits =
+    StreamLimits { event_bytes: 1 << 20, output_bytes: 1 << 20, ..StreamLimits::RESPONSE };
+const TIGHT: StreamLimits =
+    StreamLimits { event_bytes: 300, output_bytes: 60, ..StreamLimits::RESPONSE };
 
 pub(crate) const MET: [&str; 6] =
     ["completed", "incomplete", "failed", "ended early", "malformed", "framing"];
@@ -89,7 +91,13 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
             Err(StreamFault::EndedEarly) => "ended early",
             Err(StreamFault::Malformed(_) | StreamFault::Unfinished) => "malformed",
             Err(StreamFault::Framing(_)) => "framing",
-            Err(StreamFault::OutputTooLarge(_) | StreamFault::TooManyItems(_)) => "too large",
+            Err(
+                StreamFault::OutputTooLarge(_)
+                | StreamFault::TooManyItems(_)
+                | StreamFault::LeadTooLong(_)
+                | StreamFault::BodyTooLarge(_)
+                | StreamFault::TooManyEvents(_),
+            ) => "too large",
         }
         .to_owned();
     }

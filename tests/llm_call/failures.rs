@@ -108,6 +108,24 @@ fn a_broken_an_early_and_an_unreadable_end_are_protocol_faults() {
 }
 
 #[test]
+fn a_response_that_never_comes_to_its_point_is_a_protocol_fault_that_is_not_asked_for_again() {
+    let empty = event(r#"{"type":"response.output_text.delta","output_index":0,"delta":""}"#);
+    let comments = format!(":{}\n", "x".repeat(1022));
+    for (begin, piece, count, message) in [
+        ("", " ", 65_537, "more than 65536 bytes of white space or comments before its answer"),
+        ("", ":\n", 32_769, "more than 65536 bytes of white space or comments before its answer"),
+        (&empty, &comments, 65_536, "more than 67108864 bytes for one answer"),
+        (&empty, "data:\n\n", 1_000_000, "more than 1000000 events for one answer"),
+    ] {
+        let body = begin.to_owned() + &piece.repeat(count) + &completed(MESSAGE);
+        let pieces = body.as_bytes().chunks(65_536).map(|bytes| Piece::Bytes(bytes.to_vec()));
+        let message = format!("The model service sent {message}.");
+        let fault = Fault::new(ErrorCode::UpstreamProtocol, message).with("Attempts", 1);
+        assert_eq!(failed(HttpReply::in_pieces(200, pieces)), (false, fault));
+    }
+}
+
+#[test]
 fn a_refusal_carries_what_the_service_names_whatever_its_content_type() {
     let error =
         r#"{"error":{"message":"m","type":"tokens","param":null,"code":"rate_limit_exceeded"}}"#;

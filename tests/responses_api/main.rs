@@ -16,7 +16,8 @@ use bed::own_streams;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const ROOMY: StreamLimits = StreamLimits { event_bytes: 1 << 20, output_bytes: 1 << 20 };
+const ROOMY: StreamLimits =
+    StreamLimits { event_bytes: 1 << 20, output_bytes: 1 << 20, ..StreamLimits::RESPONSE };
 
 /// One reading: the progress in order, without the empty ones, and how it ended.
 type Reading = (Vec<TextProgress>, Result<ResponseEnd, StreamFault>);
@@ -167,11 +168,97 @@ fn a_body_cut_short_anywhere_ended_early() {
 fn a_body_larger_than_its_limit_is_a_fault_and_a_body_of_exactly_its_limit_is_read() {
     let (_, body, expected) =
         own_streams().into_iter().find(|(name, ..)| name == "whole_json").unwrap();
-    let with =
-        |event_bytes| read(StreamLimits { event_bytes, output_bytes: 1 << 20 }, body.chunks(7));
+    let with = |event_bytes| {
+        read(
+            StreamLimits { event_bytes, output_bytes: 1 << 20, ..StreamLimits::RESPONSE },
+            body.chunks(7),
+        )
+    };
     assert_eq!(described(&with(body.len())), expected);
     let limit = body.len() - 1;
     assert_eq!(with(limit).1.unwrap_err(), StreamFault::OutputTooLarge(limit));
+}
+
+/// The faults of a body read whole, bytewise and in pieces of seven, which must be the same.
+fn fault(limits: StreamLimits, body: &[u8]) -> Option<StreamFault> {
+    let mut ends = [1, 7, body.len()].map(|size| read(limits, body.chunks(size)).1.err());
+    assert!(ends.iter().all(|end| *end == ends[0]), "{ends:?}");
+    ends[0].take()
+}
+
+const END: &str = "data: {\"type\":\"response.completed\",\"response\":{\"output\":[]}}\n\n";
+const WHOLE: &str = "{\"status\":\"completed\",\"output\":[]}";
+
+#[test]
+fn what_stands_before_an_answer_may_be_as_long_as_its_limit_and_no_longer() {
+    let limits = StreamLimits { lead_bytes: 1000, ..ROOMY };
+    for (lead, answer) in [
+        (" ", WHOLE),
+        ("\n", WHOLE),
+        ("\n", END),
+        (":\n", END),
+        (": a comment\n\n", END),
+        ("new: field\n", END),
+    ] {
+        let fits = lead.repeat(1000 / lead.len());
+        assert_eq!(fault(limits, (fits.clone() + answer).as_bytes()), None, "{lead:?}");
+        let longer = fits + lead + &END.replace("data", "event: a\nid: b\nretry: 1\ndata");
+        let end = fault(limits, longer.as_bytes());
+        assert_eq!(end, Some(StreamFault::LeadTooLong(1000)), "{lead:?}");
+    }
+    let behind = String::from("event: x\ndata: {}\n\n") + &": comment\n".repeat(1000) + END;
+    assert_eq!(fault(limits, behind.as_bytes()), None);
+}
+
+#[test]
+fn a_body_may_have_as_many_bytes_and_events_as_its_limits_and_no_more() {
+    let empty = "data:\n\n";
+    let body = empty.repeat(9) + END;
+    let of = |body_bytes, events| StreamLimits { body_bytes, events, ..ROOMY };
+    // What follows the terminal event does not count.
+    for body in [body.clone(), body.clone() + &empty.repeat(9)] {
+        let bytes = empty.len() * 9 + END.len();
+        assert_eq!(fault(of(bytes, 10), body.as_bytes()), None);
+        let larger = Some(StreamFault::BodyTooLarge(bytes - 3));
+        assert_eq!(fault(of(bytes - 3, 10), body.as_bytes()), larger);
+        assert_eq!(fault(of(bytes, 9), body.as_bytes()), Some(StreamFault::TooManyEvents(9)));
+    }
+    let larger = Some(StreamFault::BodyTooLarge(WHOLE.len() - 1));
+    assert_eq!(fault(of(WHOLE.len() - 1, 10), WHOLE.as_bytes()), larger);
+}
+
+#[test]
+fn an_answer_of_more_items_or_parts_than_any_real_one_is_a_fault_and_more_annotations_are_left_out()
+{
+    let answer = |items: &str| WHOLE.replace("[]", &format!("[{items}]"));
+    let many = |one: &str, count: usize| vec![one; count].join(",");
+    let message = |parts: &str| format!(r#"{{"type":"message","content":[{parts}]}}"#);
+    let too_many = Some(StreamFault::TooManyItems(1024));
+    for (count, end) in [(1024, None), (1025, too_many)] {
+        assert_eq!(fault(ROOMY, answer(&many(r#"{"type":"x"}"#, count)).as_bytes()), end);
+        let parts = many(r#"{"type":"output_text","text":"a"}"#, count);
+        assert_eq!(fault(ROOMY, answer(&message(&parts)).as_bytes()), end);
+    }
+    let pages = many(r#"{"type":"url_citation","url":"https://a.example"}"#, 700);
+    let part = format!(r#"{{"type":"output_text","text":"a","annotations":[{pages}]}}"#);
+    let body = answer(&message(&many(&part, 2)));
+    let (_, end) = read(ROOMY, [body.as_bytes()]);
+    assert_eq!(end.unwrap().output().unwrap().citations.len(), 1024);
+}
+
+#[test]
+fn an_id_that_no_request_could_carry_is_none() {
+    for (length, told) in [(4096, true), (4097, false)] {
+        let id = "r".repeat(length);
+        for body in [
+            END.replace("{\"output", "{\"id\":\"ID\",\"output"),
+            WHOLE.replace("{", "{\"id\":\"ID\","),
+        ] {
+            let (_, end) = read(ROOMY, [body.replace("ID", &id).as_bytes()]);
+            let output = end.unwrap();
+            assert_eq!(output.output().unwrap().response_id.is_some(), told, "{length}");
+        }
+    }
 }
 
 /// The most bytes of text on the reader's screen at one time, without what stands between messages.
@@ -208,7 +295,7 @@ proptest! {
         event_bytes in 0_usize..2000,
         output_bytes in 0_usize..500,
     ) {
-        let limits = StreamLimits { event_bytes, output_bytes };
+        let limits = StreamLimits { event_bytes, output_bytes, ..StreamLimits::RESPONSE };
         let (told, end) = read(limits, body.chunks(size));
         prop_assert!(largest_shown(&told) <= output_bytes);
         if let Some(output) = end.as_ref().ok().and_then(ResponseEnd::output) {

@@ -44,7 +44,11 @@ fn read_request() -> Option<ExecuteRequest> {
 }
 
 fn read_response() -> Result<ResponseEnd, StreamFault> {
-    let limits = StreamLimits { event_bytes: EVENTS.len(), output_bytes: EVENTS.len() };
+    let limits = StreamLimits {
+        event_bytes: EVENTS.len(),
+        output_bytes: EVENTS.len(),
+        ..StreamLimits::RESPONSE
+    };
     let mut stream = ResponseStream::new(limits);
     stream.push(EVENTS.as_bytes(), &mut |_| ())?;
     stream.finish().map(|(_, end)| end)
