@@ -174,7 +174,9 @@ test('an answer is read whole, whatever its size is to what is read at once', as
   const atOnce = 64 * 1024;
   const said = [...deltas, completed].join('');
   for (const size of [atOnce - 1, atOnce, atOnce + 1, 2 * atOnce]) {
-    const padded = `: ${'.'.repeat(size - said.length - 4)}\n\n${said}`;
+    // Behind the first event: a stream may not begin with so much that says nothing.
+    const [first, ...others] = [...deltas, completed];
+    const padded = [first, `: ${'.'.repeat(size - said.length - 4)}\n\n`, ...others].join('');
     assert.equal(padded.length, size);
     for (const how of [{}, { open: true }, { cut: true }]) {
       for (const pieces of [[padded], [padded.slice(0, -1), padded.slice(-1)]]) {
