@@ -116,7 +116,9 @@ impl<D: Database> SessionStore<D> {
                 return Ok(None);
             }
             Some(ResponseStanding::Refused) => Settled::Refused,
-            Some(_) => Settled::Unreachable,
+            Some(
+                ResponseStanding::Kept | ResponseStanding::Pending | ResponseStanding::Unreachable,
+            ) => Settled::Unreachable,
         };
         self.database.execute("DELETE FROM responses WHERE response_id = ?", &[id.into()])?;
         Ok(Some(settled))

@@ -12,8 +12,9 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::StreamFault;
+use super::bounded_list::MAX_ITEMS;
 use super::event::{ItemEvent, ItemPlace, PartEvent, ResponseEvent};
-use super::ordered_text::{BLANK_LINE, MAX_ITEMS, OrderedText, TextProgress};
+use super::ordered_text::{BLANK_LINE, OrderedText, TextProgress};
 use super::output_item::{ItemHead, ItemKind, Message, MessagePart, OutputItem, Phase};
 use super::reported::Reported;
 use super::response_end::{ResponseEnd, ResponseView};

@@ -8,7 +8,10 @@ use std::marker::PhantomData;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::StreamFault;
-use super::ordered_text::MAX_ITEMS;
+
+/// More items, or more parts in a message, than any real output has. The bound keeps a hostile service
+/// from filling memory with bookkeeping.
+pub(super) const MAX_ITEMS: usize = 1024;
 
 /// The first [`MAX_ITEMS`] elements of a list.
 #[derive(Debug)]

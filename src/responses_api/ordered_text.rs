@@ -7,11 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::StreamFault;
+use super::bounded_list::MAX_ITEMS;
 use super::output_item::MessagePart;
-
-/// More items, or more parts in a message, than any real output has. The bound keeps a hostile service
-/// from filling memory with bookkeeping.
-pub(super) const MAX_ITEMS: usize = 1024;
 
 /// What stands between the texts of two messages.
 pub(super) const BLANK_LINE: &str = "\n\n";

@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::StreamFault;
+use super::bounded_list::MAX_ITEMS;
 use super::message_content::Content;
-use super::ordered_text::MAX_ITEMS;
 use crate::json::{Object, from_object};
 
 /// A function call of the model. Its serialized form is the call's input item, without the type.

@@ -26,10 +26,8 @@ pub(in crate::reasoner) struct Part {
 
 impl From<Entry> for Part {
     fn from(entry: Entry) -> Self {
-        let form = match (entry.kind, entry.withheld) {
-            (EntryKind::ToolOutputs, true) => Form::StandIns,
-            (kind, _) => Form::of(kind),
-        };
+        let is_refused = entry.withheld && entry.kind == EntryKind::ToolOutputs;
+        let form = if is_refused { Form::StandIns } else { Form::of(entry.kind) };
         Self { entry, form }
     }
 }
@@ -118,8 +116,10 @@ impl Input {
 
     /// The entries that stand here as they were said: neither the system message nor a stand-in.
     pub(in crate::reasoner) fn word_for_word(&self) -> Vec<Entry> {
-        let is_said =
-            |entry: &&Entry| !matches!(entry.kind, EntryKind::System | EntryKind::StandIn);
+        let is_said = |entry: &&Entry| match entry.kind {
+            EntryKind::System | EntryKind::StandIn => false,
+            EntryKind::User | EntryKind::ModelOutput | EntryKind::ToolOutputs => true,
+        };
         self.parts.iter().map(|part| &part.entry).filter(is_said).cloned().collect()
     }
 
@@ -162,9 +162,11 @@ impl Input {
         running: &RunningTurn<'_>,
     ) -> (Vec<EntrySeq>, Vec<EntrySeq>) {
         let refusable = |entry: &&Entry| {
-            entry.seq > running.session.acknowledged
-                && !entry.withheld
-                && matches!(entry.kind, EntryKind::User | EntryKind::ToolOutputs)
+            let can_be_refused = match entry.kind {
+                EntryKind::User | EntryKind::ToolOutputs => true,
+                EntryKind::System | EntryKind::ModelOutput | EntryKind::StandIn => false,
+            };
+            entry.seq > running.session.acknowledged && !entry.withheld && can_be_refused
         };
         let entries = self.parts.iter().map(|part| &part.entry);
         let (own, others): (Vec<&Entry>, Vec<&Entry>) =
