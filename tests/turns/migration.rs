@@ -187,7 +187,6 @@ fn is_the_same_session_and_goes_on(pinned: &str) {
 #[test]
 fn a_session_without_call_tables_is_the_same_session_and_goes_on_too() {
     let newest = plain();
-    pin("version_5_without_call_tables", &newest); // TEMPORARY
     replace_storage(&newest, WITHOUT_CALL_TABLES);
     assert_eq!(version(&newest), VERSIONS.len(), "pin the present version's, too");
     let (new, _) = present();
