@@ -188,7 +188,7 @@ pub struct Embeddings {
     /// The name of the secret that holds the agent context's key, where the service is its own. A header
     /// with a key takes its place.
     pub api_key_secret: Option<String>,
-    /// Headers of every request; where the service is the agent context's own, those besides.
+    /// Headers of every request, added to the agent context's headers if `base_url` is absent.
     pub headers: Vec<HeaderTemplate>,
     /// Names and values of every request's query; those of the agent context where the service is its own.
     pub query: Vec<(String, String)>,

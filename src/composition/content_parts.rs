@@ -1,4 +1,4 @@
-//! Tells a tool's result that is content, such as a picture, from one that is data (interface §4). Content
+//! Distinguishes a tool's result that is content, such as a picture, from one that is data (interface §4). Content
 //! reaches the model as it is, data as text.
 
 use std::borrow::Cow;
@@ -19,7 +19,7 @@ pub(super) fn content_parts(result: &str) -> Option<&RawValue> {
     if !result.trim_start().starts_with('[') {
         return None;
     }
-    let parts: Vec<Object<Part<'_>>> = serde_json::from_str(result).ok()?;
+    let parts: Vec<Object<ResultPart<'_>>> = serde_json::from_str(result).ok()?;
     if parts.is_empty() || !parts.iter().all(|Object(part)| part.is_valid()) {
         return None;
     }
@@ -29,49 +29,49 @@ pub(super) fn content_parts(result: &str) -> Option<&RawValue> {
 /// The members of all three types. The text of one that is long is never copied unless it holds escapes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part<'a> {
+struct ResultPart<'a> {
     #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
+    kind: BorrowedText<'a>,
     #[serde(borrow)]
-    text: Option<Text<'a>>,
+    text: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    image_url: Option<Text<'a>>,
+    image_url: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    file_id: Option<Text<'a>>,
+    file_id: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    filename: Option<Text<'a>>,
+    filename: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    file_data: Option<Text<'a>>,
+    file_data: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    file_url: Option<Text<'a>>,
+    file_url: Option<BorrowedText<'a>>,
     #[serde(borrow)]
-    detail: Option<Text<'a>>,
+    detail: Option<BorrowedText<'a>>,
     #[serde(borrow)]
     prompt_cache_breakpoint: Option<Object<Breakpoint<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Marks the place up to which the service keeps a prompt.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Breakpoint<'a> {
     #[serde(borrow)]
-    mode: Text<'a>,
+    mode: BorrowedText<'a>,
 }
 
-impl Part<'_> {
+impl ResultPart<'_> {
     fn is_valid(&self) -> bool {
         let breakpoint = self.prompt_cache_breakpoint.as_ref();
         if breakpoint.is_some_and(|Object(breakpoint)| breakpoint.mode.0 != "explicit") {
             return false;
         }
         let detail = |known: &[&str]| {
-            self.detail.as_ref().is_none_or(|Text(detail)| known.contains(&detail.as_ref()))
+            self.detail.as_ref().is_none_or(|BorrowedText(detail)| known.contains(&detail.as_ref()))
         };
-        let fits = |member: &Option<Text<'_>>, most: usize| {
-            member.as_ref().is_none_or(|Text(text)| text.len() <= most)
+        let fits = |member: &Option<BorrowedText<'_>>, most: usize| {
+            member.as_ref().is_none_or(|BorrowedText(text)| text.len() <= most)
         };
         let (of_text, of_image) = (self.text.is_some(), self.image_url.is_some());
         let of_file = [&self.filename, &self.file_data, &self.file_url];
@@ -85,7 +85,7 @@ impl Part<'_> {
                 let has_one = of_image || self.file_id.is_some();
                 has_one
                     && !(of_text || of_file)
-                    && is_url(&self.image_url, true)
+                    && can_be_fetched(&self.image_url, true)
                     && fits(&self.image_url, MAX_IMAGE_URL)
                     && detail(&["low", "high", "auto", "original"])
             }
@@ -93,7 +93,7 @@ impl Part<'_> {
                 let has_one = [&self.file_id, &self.file_data, &self.file_url];
                 has_one.iter().any(|member| member.is_some())
                     && !(of_text || of_image)
-                    && is_url(&self.file_url, false)
+                    && can_be_fetched(&self.file_url, false)
                     && fits(&self.file_data, MAX_FILE_DATA)
                     && detail(&["auto", "low", "high"])
             }
@@ -103,8 +103,8 @@ impl Part<'_> {
 }
 
 /// Whether an address, where there is one, is such that the service can fetch it.
-fn is_url(address: &Option<Text<'_>>, may_hold_data: bool) -> bool {
-    address.as_ref().is_none_or(|Text(url)| {
+fn can_be_fetched(address: &Option<BorrowedText<'_>>, may_hold_data: bool) -> bool {
+    address.as_ref().is_none_or(|BorrowedText(url)| {
         url.starts_with("https://")
             || url.starts_with("http://")
             || (may_hold_data && url.starts_with("data:"))

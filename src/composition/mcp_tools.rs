@@ -1,17 +1,17 @@
 //! The tools of MCP servers that modes and conversation contexts name as `server/tool` or `server/*`
-//! (interface §11): the names by which the model sees them, and what has to be said of those that are left_out.
+//! (interface §11): the names by which the model sees them, and the warnings about those that are left out.
 
 use super::tool_definition::definition;
-use super::tool_list::{LeftOut, McpTool, OfferedTool};
+use super::tool_list::{McpTool, OfferedTool, ToolWarnings};
 use crate::catalog::McpServer;
 use crate::contract::{Fault, UserWarning};
 use crate::encoding::sha256_hex;
-use crate::mcp::{Reach, ServerTools, ToolLists};
+use crate::mcp::{ListedTool, Reach, ServerTools, ToolLists};
 
 /// The longest name of a function, in bytes.
 const NAME_BYTES: usize = 64;
 
-/// The part of a hash that tells names apart which begin alike.
+/// The part of a hash that makes names differ which begin alike.
 const HASH_DIGITS: usize = 8;
 
 /// The tools that `{key}/{wanted}` means.
@@ -20,17 +20,17 @@ pub(super) fn mcp_tools(
     wanted: &str,
     server: &McpServer,
     lists: &ToolLists,
-    left_out: &mut LeftOut,
+    warnings: &mut ToolWarnings,
 ) -> Result<Vec<OfferedTool>, Fault> {
     let unreachable = ServerTools::default();
     let list = lists.iter().find(|(known, _)| known == key);
     let list = list.map_or(&unreachable, |(_, list)| list.as_ref());
     match list.reach {
         Reach::Unreachable => {
-            left_out.warn_user(UserWarning::McpServerUnreachable { server: key });
+            warnings.warn_user(UserWarning::McpServerUnreachable { server: key });
             return Ok(Vec::new());
         }
-        Reach::Stale => left_out.warn(
+        Reach::Stale => warnings.warn_client(
             "tool_list_stale",
             format!("The tools of {key} are those of before: the server could not be reached."),
         ),
@@ -41,22 +41,22 @@ pub(super) fn mcp_tools(
         let text = format!(
             "The tool {key}/{name} was left out: its server has changed it since it was approved."
         );
-        left_out.warn("tool_changed", text);
+        warnings.warn_client("tool_changed", text);
     }
-    let mut offered = Vec::new();
-    for tool in list.tools.iter().filter(|tool| is_wanted(&tool.name)) {
+    let offer = |tool: &ListedTool| {
         let name = name_of(key, &tool.name);
         let description = tool.description.as_deref();
         let definition = definition(&name, description, &tool.input_schema, false)?;
-        let (server_key, tool_name, era) = (key.to_owned(), tool.name.clone(), list.era.clone());
-        let mcp = McpTool { server: server_key, tool: tool_name, era };
         let approval = server.approval(&tool.name).cloned();
-        let offer = OfferedTool::of_server(definition, approval);
-        offered.push(OfferedTool { mcp: Some(mcp), ..offer });
-    }
+        let mcp =
+            McpTool { server: key.to_owned(), tool: tool.name.clone(), era: list.era.clone() };
+        Ok(OfferedTool { mcp: Some(mcp), ..OfferedTool::of_server(definition, approval) })
+    };
+    let wanted_tools = list.tools.iter().filter(|tool| is_wanted(&tool.name));
+    let offered: Vec<OfferedTool> = wanted_tools.map(offer).collect::<Result<_, Fault>>()?;
     let is_changed = || list.changed.iter().any(|(name, _)| name == wanted);
     if wanted != "*" && offered.is_empty() && !is_changed() {
-        left_out.warn_user(UserWarning::McpToolMissing { server: key, tool: wanted });
+        warnings.warn_user(UserWarning::McpToolMissing { server: key, tool: wanted });
     }
     Ok(offered)
 }

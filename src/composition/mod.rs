@@ -30,12 +30,12 @@ pub use model_request::{ComposedRequest, ModelRequest, compose_request};
 pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub(crate) use shortened_output::shortened_output;
 pub(crate) use summary::{
-    StandIn, SummaryRequest, add_to_record, compose_stand_in, compose_summary_request,
-    shows_solution_context, summary_in, weighed,
+    SummaryMessage, SummaryRequest, add_to_record, compose_summary_message,
+    compose_summary_request, estimated_bytes, shows_solution_context, summary_in,
 };
 pub use tool_list::{McpTool, OfferedTool, ToolList};
 pub use tool_output::tool_outputs;
-pub(crate) use tool_output::{GivenUp, NoResult, refused_output, stand_in};
+pub(crate) use tool_output::{Abandonment, NoResult, missing_outcome, replacement_output};
 pub use trace::Block;
 pub use turn::{ComposedTurn, compose_turn};
 pub use turn_material::TurnMaterial;

@@ -81,19 +81,18 @@ fn trace_of(material: &RetrievedMaterial<'_>) -> Vec<Block> {
         RetrievalSource::None => "AgentContext.Retrieval.None",
     };
     let bytes = chunks.iter().map(|chunk| chunk.text.len()).sum();
-    let mut blocks = vec![Block {
+    let retrieval = Block {
         left_out: failed.then_some("it failed"),
         duration_ms: Some(material.duration_ms),
         ..Block::sent("retrieval", source, bytes)
-    }];
+    };
     let source = |path: &str| format!("retrieval: {path}");
-    blocks.extend(
-        chunks.iter().map(|chunk| Block::sent("chunk", source(&chunk.path), chunk.text.len())),
-    );
-    blocks.extend(omitted.iter().map(|omitted| {
+    let sent =
+        chunks.iter().map(|chunk| Block::sent("chunk", source(&chunk.path), chunk.text.len()));
+    let missing = omitted.iter().map(|omitted| {
         let path = omitted.path.as_deref();
         let source = path.map_or_else(|| "retrieval".to_owned(), source);
         Block::left_out("chunk", source, omitted.reason)
-    }));
-    blocks
+    });
+    std::iter::once(retrieval).chain(sent).chain(missing).collect()
 }

@@ -3,7 +3,7 @@
 
 use super::mcp_tools::mcp_tools;
 use super::tool_definition::{change_mode, definition, list_modes};
-use super::tool_list::{LeftOut, OfferedTool};
+use super::tool_list::{OfferedTool, ToolWarnings};
 use super::turn_material::TurnMaterial;
 use crate::catalog::{BuiltInTool, NamedTool};
 use crate::contract::Fault;
@@ -11,7 +11,7 @@ use crate::contract::Fault;
 /// The tools that the server runs, in the order in which the catalog names them for the turn.
 pub(super) fn server_tools(
     material: &TurnMaterial<'_>,
-    left_out: &mut LeftOut,
+    warnings: &mut ToolWarnings,
 ) -> Result<Vec<OfferedTool>, Fault> {
     let TurnMaterial { catalog, conversation, mode, tool_lists, .. } = material;
     let mut offered = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn server_tools(
                 offered.push(OfferedTool::of_server(definition, tool.approval.clone()));
             }
             NamedTool::Mcp { key, server, tool } => {
-                offered.extend(mcp_tools(key, tool, server, tool_lists, left_out)?);
+                offered.extend(mcp_tools(key, tool, server, tool_lists, warnings)?);
             }
         }
     }

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::tool_output::call_id_of;
 use crate::contract::Fault;
-use crate::responses_api::{Said, SaidPart, ToolOutput, function_call_output};
+use crate::responses_api::{ReadableItem, ReadablePart, ToolOutput, function_call_output};
 
 /// What the note about the missing middle takes at most, in bytes.
 const NOTE_BYTES: usize = 100;
@@ -19,8 +19,8 @@ pub(crate) fn shortened_output(
     if item.get().len() <= bytes.saturating_add(NOTE_BYTES) {
         return Ok(None);
     }
-    let Said::Output(parts) = Said::read(item) else { return Ok(None) };
-    let texts: Vec<String> = parts.into_iter().map(text_of).collect();
+    let ReadableItem::Output(parts) = ReadableItem::read(item) else { return Ok(None) };
+    let texts: Vec<String> = parts.into_iter().map(part_as_text).collect();
     let text = texts.join("\n");
     let call_id = call_id_of(item)?;
     let shortened = function_call_output(&call_id, ToolOutput::Text(&head_and_tail(&text, bytes)))
@@ -46,11 +46,11 @@ pub(super) fn head_and_tail(text: &str, bytes: usize) -> String {
 }
 
 /// A part as text.
-pub(super) fn text_of(part: SaidPart) -> String {
+pub(super) fn part_as_text(part: ReadablePart) -> String {
     match part {
-        SaidPart::Text(text) => text,
-        SaidPart::Image => "[a picture]".to_owned(),
-        SaidPart::File(name) => format!("[the file {name}]"),
+        ReadablePart::Text(text) => text,
+        ReadablePart::Image => "[a picture]".to_owned(),
+        ReadablePart::File(name) => format!("[the file {name}]"),
     }
 }
 

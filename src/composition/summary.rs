@@ -7,12 +7,12 @@ use serde_json::value::RawValue;
 
 use super::call_parameters::CallParameters;
 use super::model_request::ModelRequest;
-use super::shortened_output::{head_and_tail, text_of};
+use super::shortened_output::{head_and_tail, part_as_text};
 use super::user_message::SOLUTION_CONTEXT;
 use crate::contract::Fault;
-use crate::responses_api::{ContentPart, Said, SaidPart, user_message};
+use crate::responses_api::{ContentPart, ReadableItem, ReadablePart, user_message};
 
-/// What the model is told to do with earlier turns, where the catalog has no `Compaction.Prompt`.
+/// The instructions for a summary, where the catalog has no `Compaction.Prompt`.
 const PROMPT: &str = "\
 The user message holds the record of a conversation between a user and an assistant that has become too \
 long to be kept word for word. Write the summary with which the assistant will continue it as if it \
@@ -33,7 +33,7 @@ language of the conversation, in short paragraphs or lists, without an introduct
 /// than what was concluded from them.
 const PART_BYTES: usize = 8 * 1024;
 
-/// What a stand-in says before its summary.
+/// What stands before the summary in its message.
 const SUMMARY_FOLLOWS: &str = "\
 [SUMMARY OF EARLIER TURNS]
 The earlier part of this conversation was too long to be sent again. A model wrote this summary of it; what \
@@ -98,56 +98,60 @@ pub(crate) fn add_to_record(record: &mut String, item: &RawValue) {
         // Writing to a text cannot fail.
         _ = write!(record, "[{title}]\n{}\n\n", head_and_tail(text, PART_BYTES));
     };
-    match Said::read(item) {
-        Said::User(parts) => add_parts(&mut add, "USER", parts),
-        Said::Output(parts) => add_parts(&mut add, "TOOL RESULT", parts),
-        Said::Model(text) => add("ASSISTANT", &text),
-        Said::Call { name, arguments } => add(&format!("TOOL CALL {name}"), &arguments),
-        Said::Nothing => {}
+    match ReadableItem::read(item) {
+        ReadableItem::User(parts) => add_parts(&mut add, "USER", parts),
+        ReadableItem::Output(parts) => add_parts(&mut add, "TOOL RESULT", parts),
+        ReadableItem::Model(text) => add("ASSISTANT", &text),
+        ReadableItem::Call { name, arguments } => add(&format!("TOOL CALL {name}"), &arguments),
+        ReadableItem::Nothing => {}
     }
 }
 
-fn add_parts(add: &mut impl FnMut(&str, &str), title: &str, parts: Vec<SaidPart>) {
+fn add_parts(add: &mut impl FnMut(&str, &str), title: &str, parts: Vec<ReadablePart>) {
     for part in parts {
-        add(title, &text_of(part));
+        add(title, &part_as_text(part));
     }
 }
 
-/// What a picture, and a file, count for where tokens are estimated, in bytes: their own length tells little.
+/// What a picture, and a file, count for where tokens are estimated, in bytes: their length says little.
 const PICTURE_BYTES: usize = 4 * 1024;
 const FILE_BYTES: usize = 32 * 1024;
 
 /// The length of an item for an estimate of its tokens, in bytes.
-pub(crate) fn weighed(item: &RawValue) -> usize {
-    let part = |part: &SaidPart| match part {
-        SaidPart::Text(text) => text.len(),
-        SaidPart::Image => PICTURE_BYTES,
-        SaidPart::File(_) => FILE_BYTES,
+pub(crate) fn estimated_bytes(item: &RawValue) -> usize {
+    let part = |part: &ReadablePart| match part {
+        ReadablePart::Text(text) => text.len(),
+        ReadablePart::Image => PICTURE_BYTES,
+        ReadablePart::File(_) => FILE_BYTES,
     };
-    match Said::read(item) {
-        Said::User(parts) | Said::Output(parts) => parts.iter().map(part).sum(),
-        Said::Model(_) | Said::Call { .. } | Said::Nothing => item.get().len(),
+    match ReadableItem::read(item) {
+        ReadableItem::User(parts) | ReadableItem::Output(parts) => parts.iter().map(part).sum(),
+        ReadableItem::Model(_) | ReadableItem::Call { .. } | ReadableItem::Nothing => {
+            item.get().len()
+        }
     }
 }
 
-/// What stands for the turns that are no longer sent.
+/// What the message in the place of turns that are no longer sent is composed from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StandIn<'a> {
+pub(crate) struct SummaryMessage<'a> {
     /// The summary of those that were summarised.
     pub(crate) summary: Option<&'a str>,
-    /// The number of those that no summary tells of.
+    /// The number of those that no summary covers.
     pub(crate) turns_left_out: u64,
     /// The session's solution context, when no message that is sent shows it.
     pub(crate) solution_context: Option<&'a str>,
 }
 
-/// Composes the message that stands for turns; `None` when there is nothing to say.
-pub(crate) fn compose_stand_in(stand_in: StandIn<'_>) -> Result<Option<Box<RawValue>>, Fault> {
+/// Composes the summary message; `None` when there is nothing to say.
+pub(crate) fn compose_summary_message(
+    material: SummaryMessage<'_>,
+) -> Result<Option<Box<RawValue>>, Fault> {
     let mut parts = Vec::new();
-    if let Some(summary) = stand_in.summary {
+    if let Some(summary) = material.summary {
         parts.push(ContentPart::text(format!("{SUMMARY_FOLLOWS}{summary}")));
     }
-    let what = match stand_in.turns_left_out {
+    let what = match material.turns_left_out {
         0 => None,
         1 => Some("1 earlier turn of this conversation was".to_owned()),
         turns => Some(format!("{turns} earlier turns of this conversation were")),
@@ -157,7 +161,7 @@ pub(crate) fn compose_stand_in(stand_in: StandIn<'_>) -> Result<Option<Box<RawVa
             "[EARLIER TURNS LEFT OUT]\n{what} too long to be sent again, and no summary tells of them."
         )));
     }
-    if let Some(context) = stand_in.solution_context {
+    if let Some(context) = material.solution_context {
         parts.push(ContentPart::text(format!("{SOLUTION_CONTEXT}{context}")));
     }
     if parts.is_empty() {
@@ -166,17 +170,17 @@ pub(crate) fn compose_stand_in(stand_in: StandIn<'_>) -> Result<Option<Box<RawVa
     user_message(&parts).map(Some).map_err(|_| Fault::unwritable("A summary of earlier turns"))
 }
 
-/// The summary in a stand-in.
-pub(crate) fn summary_in(stand_in: &RawValue) -> Option<String> {
-    let Said::User(parts) = Said::read(stand_in) else { return None };
-    let SaidPart::Text(text) = parts.into_iter().next()? else { return None };
+/// The summary in a summary message.
+pub(crate) fn summary_in(message: &RawValue) -> Option<String> {
+    let ReadableItem::User(parts) = ReadableItem::read(message) else { return None };
+    let ReadablePart::Text(text) = parts.into_iter().next()? else { return None };
     text.strip_prefix(SUMMARY_FOLLOWS).map(str::to_owned)
 }
 
 /// Whether a user message shows a solution context.
 pub(crate) fn shows_solution_context(message: &RawValue) -> bool {
-    let Said::User(parts) = Said::read(message) else { return false };
-    let is_context = |part: &SaidPart| matches!(part, SaidPart::Text(text) if text.starts_with(SOLUTION_CONTEXT));
+    let ReadableItem::User(parts) = ReadableItem::read(message) else { return false };
+    let is_context = |part: &ReadablePart| matches!(part, ReadablePart::Text(text) if text.starts_with(SOLUTION_CONTEXT));
     parts.iter().any(is_context)
 }
 
@@ -214,19 +218,21 @@ mod tests {
     }
 
     #[test]
-    fn the_stand_in_says_what_it_is() {
-        let text = |stand_in| {
-            compose_stand_in(stand_in).unwrap().map(|message| match Said::read(&message) {
-                Said::User(parts) => {
-                    parts.into_iter().map(text_of).collect::<Vec<_>>().join("\n---\n")
-                }
-                other => panic!("{other:?}"),
-            })
+    fn a_summary_message_says_what_it_is() {
+        let text = |summary_message| {
+            compose_summary_message(summary_message).unwrap().map(
+                |message| match ReadableItem::read(&message) {
+                    ReadableItem::User(parts) => {
+                        parts.into_iter().map(part_as_text).collect::<Vec<_>>().join("\n---\n")
+                    }
+                    other => panic!("{other:?}"),
+                },
+            )
         };
-        let none = StandIn { summary: None, turns_left_out: 0, solution_context: None };
+        let none = SummaryMessage { summary: None, turns_left_out: 0, solution_context: None };
         assert_eq!(text(none), None);
         assert_eq!(
-            text(StandIn {
+            text(SummaryMessage {
                 summary: Some("They agreed."),
                 turns_left_out: 2,
                 solution_context: Some("net9")
@@ -238,17 +244,18 @@ mod tests {
              to be sent again, and no summary tells of them.\n---\n[SOLUTION CONTEXT]\nnet9"
         );
         assert!(
-            text(StandIn { turns_left_out: 1, ..none })
+            text(SummaryMessage { turns_left_out: 1, ..none })
                 .unwrap()
                 .ends_with("\n1 earlier turn of this conversation was too long to be sent again, and no summary tells of them.")
         );
     }
 
     #[test]
-    fn the_summary_of_a_stand_in_can_be_carried_over() {
+    fn the_summary_of_a_message_can_be_carried_over() {
         for (summary, turns_left_out) in [(Some("They agreed.\n"), 1), (None, 1)] {
-            let stand_in = StandIn { summary, turns_left_out, solution_context: Some("net9") };
-            let message = compose_stand_in(stand_in).unwrap().unwrap();
+            let summary_message =
+                SummaryMessage { summary, turns_left_out, solution_context: Some("net9") };
+            let message = compose_summary_message(summary_message).unwrap().unwrap();
             assert_eq!(summary_in(&message).as_deref(), summary);
         }
     }
@@ -257,9 +264,9 @@ mod tests {
     fn a_picture_weighs_what_pictures_do_and_a_text_its_length() {
         let picture = ContentPart::image("data:".to_owned() + &"A".repeat(900_000));
         let message = user_message(&[ContentPart::text("a".repeat(500)), picture]).unwrap();
-        assert_eq!(weighed(&message), 500 + PICTURE_BYTES);
+        assert_eq!(estimated_bytes(&message), 500 + PICTURE_BYTES);
         let call = raw(r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#);
-        assert_eq!(weighed(&call), call.get().len());
+        assert_eq!(estimated_bytes(&call), call.get().len());
     }
 
     #[test]

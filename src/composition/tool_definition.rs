@@ -40,7 +40,7 @@ pub(super) fn hosted_tools(conversation: &ConversationContext, mode: &Mode) -> V
     own.chain(mode).map(|tool| (tool.kind.clone(), tool.json.clone())).collect()
 }
 
-/// `agent_change_mode`, which tells of every mode.
+/// `agent_change_mode`, which describes every mode.
 pub(super) fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
     let keys: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
     let parameters = json!({

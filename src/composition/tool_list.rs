@@ -43,23 +43,23 @@ pub struct McpTool {
     pub era: String,
 }
 
-/// What is said of tools that a turn does without.
+/// The warnings about tools that a turn does without, or has under a condition.
 #[derive(Debug, Default)]
-pub(super) struct LeftOut {
-    pub(super) warnings: Vec<Warning>,
-    pub(super) user_warnings: Vec<String>,
+pub(super) struct ToolWarnings {
+    pub(super) for_client: Vec<Warning>,
+    pub(super) for_user: Vec<String>,
 }
 
-impl LeftOut {
+impl ToolWarnings {
     pub(super) fn warn_user(&mut self, warning: UserWarning<'_>) {
-        warning.add_once(&mut self.user_warnings);
+        warning.add_once(&mut self.for_user);
     }
 
     /// Warns the client, once.
-    pub(super) fn warn(&mut self, code: &'static str, message: String) {
+    pub(super) fn warn_client(&mut self, code: &'static str, message: String) {
         let warning = Warning::new(code, message);
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
+        if !self.for_client.contains(&warning) {
+            self.for_client.push(warning);
         }
     }
 }
@@ -97,12 +97,12 @@ impl OfferedTool {
 
 /// Client tools in their order, then server tools, then those that the model service runs. When both have a
 /// tool of one name, the server's is offered, because the operator has approved it; an MCP server's tool gives
-/// way to any other that the server runs. What is left out is told.
+/// way to any other that the server runs. A warning says what is left out.
 pub(super) fn merge_tools(
     client: Vec<ToolDefinition>,
     server: Vec<OfferedTool>,
     hosted: Vec<ToolDefinition>,
-    left_out: &mut LeftOut,
+    warnings: &mut ToolWarnings,
 ) -> ToolList {
     let mut list: Vec<OfferedTool> = Vec::with_capacity(client.len() + server.len());
     for tool in client {
@@ -111,12 +111,12 @@ pub(super) fn merge_tools(
             let message = format!(
                 "The client's tool {name} was left out: by this name the service asks for approval."
             );
-            left_out.warn("tool_reserved", message);
+            warnings.warn_client("tool_reserved", message);
         } else if server.iter().any(|taken| taken.name == *name) {
             let message = format!(
                 "The client's tool {name} was replaced by the server's tool of the same name."
             );
-            left_out.warn("tool_replaced", message);
+            warnings.warn_client("tool_replaced", message);
         } else {
             list.push(OfferedTool::of_client(tool));
         }
@@ -134,7 +134,7 @@ pub(super) fn merge_tools(
                 "The tool {}/{} was left out: another tool has the name {}.",
                 mcp.server, mcp.tool, tool.name
             );
-            left_out.warn("tool_left_out", message);
+            warnings.warn_client("tool_left_out", message);
         }
     }
     let mut excess = (list.len() + hosted.len()).saturating_sub(MOST_TOOLS);
@@ -142,7 +142,7 @@ pub(super) fn merge_tools(
         if excess > 0 && list.get(place).is_some_and(|tool| tool.mcp.is_some()) {
             list.remove(place);
             excess -= 1;
-            left_out.warn_user(UserWarning::TooManyTools { most: MOST_TOOLS });
+            warnings.warn_user(UserWarning::TooManyTools { most: MOST_TOOLS });
         }
     }
     let hosted = hosted.into_iter();

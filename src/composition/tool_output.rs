@@ -1,4 +1,4 @@
-//! The outputs of tool calls as the model reads them, and the stand-ins for missing results. The service
+//! The outputs of tool calls as the model reads them, those of calls without a result included: the service
 //! requires an output for every call.
 
 use serde::Deserialize;
@@ -14,9 +14,9 @@ pub(crate) enum NoResult<'a> {
     UnknownTool(&'a str),
     MalformedArguments,
     /// The wait for the result ended. `may_have_run` when a server tool may have worked on the call.
-    GivenUp {
+    Abandoned {
         may_have_run: bool,
-        why: GivenUp,
+        why: Abandonment,
     },
     /// A human refused the call, perhaps with a reason.
     RefusedByUser(&'a str),
@@ -26,7 +26,7 @@ pub(crate) enum NoResult<'a> {
 
 /// What ended the wait for a tool result.
 #[derive(Clone, Copy)]
-pub(crate) enum GivenUp {
+pub(crate) enum Abandonment {
     Cancelled,
     /// The turn ended, and a new one begins.
     Ended,
@@ -35,22 +35,22 @@ pub(crate) enum GivenUp {
 }
 
 /// The outcome of a call that has no result.
-pub(crate) fn stand_in(missing: NoResult<'_>) -> ToolOutcome {
-    ToolOutcome::Error(match missing {
+pub(crate) fn missing_outcome(why: NoResult<'_>) -> ToolOutcome {
+    ToolOutcome::Error(match why {
         NoResult::UnknownTool(name) => format!("There is no tool {name}. Use an offered one."),
         NoResult::MalformedArguments => {
             "The arguments are not valid JSON, name a member twice, or hold a number that a double cannot hold. Write the call again."
                 .to_owned()
         }
-        NoResult::GivenUp { may_have_run, why } => {
+        NoResult::Abandoned { may_have_run, why } => {
             let what = match may_have_run {
                 true => "It is not known whether the tool was executed",
                 false => "The tool was not executed",
             };
             let why = match why {
-                GivenUp::Cancelled => "the turn was cancelled",
-                GivenUp::Ended => "the turn that asked for it has ended",
-                GivenUp::Overtaken => "another turn came in between",
+                Abandonment::Cancelled => "the turn was cancelled",
+                Abandonment::Ended => "the turn that asked for it has ended",
+                Abandonment::Overtaken => "another turn came in between",
             };
             format!("{what}: {why}.")
         }
@@ -76,8 +76,8 @@ pub fn tool_outputs<'a>(
 }
 
 /// The output that replaces one which the model service refused.
-pub(crate) fn refused_output(refused: &RawValue) -> Result<Box<RawValue>, Fault> {
-    output(&call_id_of(refused)?, &stand_in(NoResult::Refused))
+pub(crate) fn replacement_output(refused: &RawValue) -> Result<Box<RawValue>, Fault> {
+    output(&call_id_of(refused)?, &missing_outcome(NoResult::Refused))
 }
 
 /// The model's id of the call that a stored output belongs to.

@@ -2,7 +2,7 @@
 
 use super::server_tools::server_tools;
 use super::tool_definition::{ToolDefinition, client_tool, default_tool, hosted_tools};
-use super::tool_list::{LeftOut, ToolList, merge_tools};
+use super::tool_list::{ToolList, ToolWarnings, merge_tools};
 use super::turn_material::TurnMaterial;
 use super::user_message::{ComposedMessages, compose_messages};
 use crate::contract::{ErrorCode, Fault, UserTurn, Warning};
@@ -35,17 +35,22 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
     let received = turn.tools.as_ref().map(|_| serde_json::to_string(&client_tools));
     let received_tools =
         received.transpose().map_err(|_| Fault::unwritable("A part of the turn"))?;
-    let mut left_out = LeftOut::default();
-    let server = server_tools(material, &mut left_out)?;
+    let mut warnings = ToolWarnings::default();
+    let server = server_tools(material, &mut warnings)?;
     let hosted = hosted_tools(material.conversation, material.mode);
-    let tools = merge_tools(client_tools, server, hosted, &mut left_out);
+    let tools = merge_tools(client_tools, server, hosted, &mut warnings);
     let choice = turn.tool_choice_name.as_deref();
     let unoffered_choice = choice.filter(|name| tools.get(name).is_none()).map(|_| {
         let message = "ToolChoiceName must name an offered tool, and none of that name is offered.";
         Fault::new(ErrorCode::InvalidField, message).at("/ToolChoiceName")
     });
-    let LeftOut { warnings, user_warnings } = left_out;
     let mut messages = compose_messages(turn, material)?;
-    messages.user_warnings.extend(user_warnings);
-    Ok(ComposedTurn { messages, tools, warnings, received_tools, unoffered_choice })
+    messages.user_warnings.extend(warnings.for_user);
+    Ok(ComposedTurn {
+        messages,
+        tools,
+        warnings: warnings.for_client,
+        received_tools,
+        unoffered_choice,
+    })
 }

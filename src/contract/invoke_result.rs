@@ -129,7 +129,7 @@ mod tests {
         let result = InvokeResult::success(&unwritable, Vec::new());
         assert_eq!((result.successful, result.http_status()), (false, 500));
         assert_eq!(InvokeResult::failure(Vec::new()).http_status(), 500);
-        let stand_in: serde_json::Value = serde_json::from_str(UNWRITABLE).unwrap();
-        assert_eq!(stand_in["Errors"][0]["ErrorCode"], "internal");
+        let fallback: serde_json::Value = serde_json::from_str(UNWRITABLE).unwrap();
+        assert_eq!(fallback["Errors"][0]["ErrorCode"], "internal");
     }
 }

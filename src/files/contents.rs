@@ -13,12 +13,12 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Hashes the contents. `after` follows each slice, with its length in bytes.
-    pub(super) async fn of(bytes: Vec<u8>, after: &impl AsyncFn(usize)) -> Self {
+    /// Hashes the contents. `yield_after` follows each slice, with its length in bytes.
+    pub(super) async fn of(bytes: Vec<u8>, yield_after: &impl AsyncFn(usize)) -> Self {
         let mut hash = RunningSha256::default();
         for slice in bytes.chunks(SLICE_BYTES) {
             hash.add(slice);
-            after(slice.len()).await;
+            yield_after(slice.len()).await;
         }
         Self { bytes, sha256: hash.finished() }
     }

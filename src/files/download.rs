@@ -38,7 +38,7 @@ pub struct LinkRefusal {
 
 /// The part of a file that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum RequestedRange {
     Whole,
     /// A range of bytes, not empty.
     Range {
@@ -92,13 +92,18 @@ pub fn is_known(if_none_match: Option<&str>, link: &FileLink) -> bool {
 /// The part of a file of `size` bytes that `Range` asks for. The whole file when `If-Range` names
 /// another version, when `Range` has more than one range, and when it has none of bytes (RFC 9110,
 /// section 14.2).
-pub fn part_of(range: Option<&str>, if_range: Option<&str>, link: &FileLink, size: u64) -> Part {
+pub fn requested_range(
+    range: Option<&str>,
+    if_range: Option<&str>,
+    link: &FileLink,
+    size: u64,
+) -> RequestedRange {
     if if_range.is_some_and(|tag| tag.trim() != entity_tag(link)) {
-        return Part::Whole;
+        return RequestedRange::Whole;
     }
     let spec = range.and_then(|range| range.trim().strip_prefix("bytes="));
     let Some((first, last)) = spec.and_then(|spec| spec.split_once('-')) else {
-        return Part::Whole;
+        return RequestedRange::Whole;
     };
     // A number that overflows lies beyond the end of any file.
     let number = |text: &str| {
@@ -110,16 +115,20 @@ pub fn part_of(range: Option<&str>, if_range: Option<&str>, link: &FileLink, siz
         (Some(first), Some(last)) if first <= last => (first, last.saturating_add(1).min(size)),
         (Some(first), None) if last.trim().is_empty() => (first, size),
         (None, Some(last)) if first.trim().is_empty() => (size.saturating_sub(last), size),
-        _ => return Part::Whole,
+        _ => return RequestedRange::Whole,
     };
     match end.checked_sub(offset) {
-        Some(length) if length > 0 => Part::Range { offset, length },
-        _ => Part::Unsatisfiable,
+        Some(length) if length > 0 => RequestedRange::Range { offset, length },
+        _ => RequestedRange::Unsatisfiable,
     }
 }
 
 /// The headers of a response with a file of `size` bytes, or a part of it.
-pub fn file_headers(link: &FileLink, part: Part, size: u64) -> Vec<(&'static str, String)> {
+pub fn file_headers(
+    link: &FileLink,
+    part: RequestedRange,
+    size: u64,
+) -> Vec<(&'static str, String)> {
     let kind = essence(&link.mime_type).to_ascii_lowercase();
     let shown = HARMLESS.into_iter().find(|harmless| *harmless == kind);
     let content_type = match shown.unwrap_or("application/octet-stream") {
@@ -139,12 +148,12 @@ pub fn file_headers(link: &FileLink, part: Part, size: u64) -> Vec<(&'static str
         ("ETag", entity_tag(link)),
     ];
     match part {
-        Part::Whole => {}
-        Part::Range { offset, length } => {
+        RequestedRange::Whole => {}
+        RequestedRange::Range { offset, length } => {
             let last = offset + length.saturating_sub(1);
             headers.push(("Content-Range", format!("bytes {offset}-{last}/{size}")));
         }
-        Part::Unsatisfiable => headers.push(("Content-Range", format!("bytes */{size}"))),
+        RequestedRange::Unsatisfiable => headers.push(("Content-Range", format!("bytes */{size}"))),
     }
     headers
 }
@@ -175,7 +184,7 @@ mod tests {
         }
     }
 
-    fn header(link: &FileLink, part: Part, name: &str) -> Option<String> {
+    fn header(link: &FileLink, part: RequestedRange, name: &str) -> Option<String> {
         let headers = file_headers(link, part, 10);
         headers.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
@@ -200,8 +209,8 @@ mod tests {
     #[test]
     fn a_range_selects_a_part_and_an_invalid_range_selects_the_whole_file() {
         let link = link("a", "text/plain");
-        let of = |range, size| part_of(Some(range), None, &link, size);
-        let part = |offset, length| Part::Range { offset, length };
+        let of = |range, size| requested_range(Some(range), None, &link, size);
+        let part = |offset, length| RequestedRange::Range { offset, length };
         for (range, expected) in [
             ("bytes=0-0", part(0, 1)),
             ("bytes=0-", part(0, 10)),
@@ -212,27 +221,33 @@ mod tests {
             ("bytes=-40", part(0, 10)),
             ("bytes=0-99999999999999999999999", part(0, 10)),
             (" bytes=2 - 3 ", part(2, 2)),
-            ("bytes=10-", Part::Unsatisfiable),
-            ("bytes=10-12", Part::Unsatisfiable),
-            ("bytes=99999999999999999999999-", Part::Unsatisfiable),
-            ("bytes=-0", Part::Unsatisfiable),
-            ("bytes=5-3", Part::Whole),
-            ("bytes=0-1,3-4", Part::Whole),
-            ("bytes=-", Part::Whole),
-            ("bytes=a-b", Part::Whole),
-            ("bytes=+1-2", Part::Whole),
-            ("lines=0-1", Part::Whole),
-            ("", Part::Whole),
+            ("bytes=10-", RequestedRange::Unsatisfiable),
+            ("bytes=10-12", RequestedRange::Unsatisfiable),
+            ("bytes=99999999999999999999999-", RequestedRange::Unsatisfiable),
+            ("bytes=-0", RequestedRange::Unsatisfiable),
+            ("bytes=5-3", RequestedRange::Whole),
+            ("bytes=0-1,3-4", RequestedRange::Whole),
+            ("bytes=-", RequestedRange::Whole),
+            ("bytes=a-b", RequestedRange::Whole),
+            ("bytes=+1-2", RequestedRange::Whole),
+            ("lines=0-1", RequestedRange::Whole),
+            ("", RequestedRange::Whole),
         ] {
             assert_eq!(of(range, 10), expected, "{range}");
         }
-        assert_eq!(of("bytes=0-", 0), Part::Unsatisfiable);
-        assert_eq!(part_of(None, None, &link, 10), Part::Whole);
+        assert_eq!(of("bytes=0-", 0), RequestedRange::Unsatisfiable);
+        assert_eq!(requested_range(None, None, &link, 10), RequestedRange::Whole);
         let tag = entity_tag(&link);
-        assert_eq!(part_of(Some("bytes=1-1"), Some(&tag), &link, 10), part(1, 1));
-        assert_eq!(part_of(Some("bytes=1-1"), Some("\"old\""), &link, 10), Part::Whole);
+        assert_eq!(requested_range(Some("bytes=1-1"), Some(&tag), &link, 10), part(1, 1));
+        assert_eq!(
+            requested_range(Some("bytes=1-1"), Some("\"old\""), &link, 10),
+            RequestedRange::Whole
+        );
         assert_eq!(header(&link, part(3, 3), "Content-Range").unwrap(), "bytes 3-5/10");
-        assert_eq!(header(&link, Part::Unsatisfiable, "Content-Range").unwrap(), "bytes */10");
+        assert_eq!(
+            header(&link, RequestedRange::Unsatisfiable, "Content-Range").unwrap(),
+            "bytes */10"
+        );
     }
 
     #[test]
@@ -265,8 +280,15 @@ mod tests {
             ("application/x-unknown", "application/octet-stream"),
         ] {
             let link = link("a", mime_type);
-            assert_eq!(header(&link, Part::Whole, "Content-Type").unwrap(), sent, "{mime_type}");
-            assert_eq!(header(&link, Part::Whole, "X-Content-Type-Options").unwrap(), "nosniff");
+            assert_eq!(
+                header(&link, RequestedRange::Whole, "Content-Type").unwrap(),
+                sent,
+                "{mime_type}"
+            );
+            assert_eq!(
+                header(&link, RequestedRange::Whole, "X-Content-Type-Options").unwrap(),
+                "nosniff"
+            );
         }
     }
 

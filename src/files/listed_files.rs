@@ -58,13 +58,13 @@ pub(super) struct ListedFile {
 }
 
 /// Reads the files that a tool's result lists; `None` when it lists none, an error for a malformed list.
-/// `after` follows each step, with the bytes that the step was about.
+/// `yield_after` follows each piece of work, with its bytes.
 pub(super) async fn listed_files(
     result: &str,
-    after: &impl AsyncFn(usize),
+    yield_after: &impl AsyncFn(usize),
 ) -> Result<Option<ListedFiles>, String> {
     let Some(list) = list_of_files(result)? else { return Ok(None) };
-    after(result.len()).await;
+    yield_after(result.len()).await;
     let mut entries = Vec::new();
     let walked = for_each_element(list, |entry| entries.push(entry));
     if walked.is_err() || entries.is_empty() || !entries.iter().all(|json| json.starts_with('{')) {
@@ -73,10 +73,10 @@ pub(super) async fn listed_files(
     if entries.len() > FILES {
         return Err(format!("Files has more than {FILES} entries"));
     }
-    after(list.len()).await;
+    yield_after(list.len()).await;
     let mut files = Vec::with_capacity(entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
-        let read = file(entry, after).await;
+        let read = file(entry, yield_after).await;
         files.push(read.map_err(|problem| format!("Files[{index}]{problem}"))?);
     }
     // The list is a slice of the result.
@@ -97,7 +97,7 @@ fn list_of_files(result: &str) -> Result<Option<&str>, String> {
     }
 }
 
-/// Why the members of an object cannot be told.
+/// Why the members of an object cannot be read.
 enum Unreadable {
     /// A member of interest is there more than once.
     Repeated,
@@ -125,14 +125,14 @@ fn members<'a, const N: usize>(
 }
 
 /// Reads one entry. The text of an error follows `Files[n]`.
-async fn file(entry: &str, after: &impl AsyncFn(usize)) -> Result<ListedFile, String> {
+async fn file(entry: &str, yield_after: &impl AsyncFn(usize)) -> Result<ListedFile, String> {
     let bytes = entry.len();
     let [name, mime_type, description, inline, data_base64, url, size_bytes, content_hash, expires] =
         members(entry, MEMBERS).map_err(|unreadable| match unreadable {
             Unreadable::Repeated => " has a member more than once",
             Unreadable::Malformed => " has a name that is no text",
         })?;
-    after(bytes).await;
+    yield_after(bytes).await;
     let name = line("Name", name, NAME)?;
     let mime_type = line("MimeType", mime_type, MIME_TYPE)?;
     if !is_media_type(&mime_type) {
@@ -155,18 +155,18 @@ async fn file(entry: &str, after: &impl AsyncFn(usize)) -> Result<ListedFile, St
     let contents = match (inline, data_base64, url) {
         (Some(given), None, None) => {
             let text = text(given).ok_or(".Text must be a text")?;
-            after(bytes).await;
-            let TextHashes { content, sha256, .. } = hashes_of(&text, after).await;
+            yield_after(bytes).await;
+            let TextHashes { content, sha256, .. } = hashes_of(&text, yield_after).await;
             reference.content_hash = content;
             Some(Contents { bytes: text.into_bytes(), sha256 })
         }
         (None, Some(given), None) => {
             let encoded = text(given).and_then(canonical_base64);
-            after(bytes).await;
+            yield_after(bytes).await;
             let decoded = encoded
                 .and_then(|text| STANDARD.decode(text).ok())
                 .ok_or(".DataBase64 must be base64 in the standard alphabet (A-Z a-z 0-9 + /)")?;
-            let contents = Contents::of(decoded, after).await;
+            let contents = Contents::of(decoded, yield_after).await;
             reference.content_hash.clone_from(&contents.sha256);
             Some(contents)
         }
@@ -197,7 +197,7 @@ async fn file(entry: &str, after: &impl AsyncFn(usize)) -> Result<ListedFile, St
     Ok(ListedFile { reference, contents })
 }
 
-async fn hashes_of(text: &str, after: &impl AsyncFn(usize)) -> TextHashes {
+async fn hashes_of(text: &str, yield_after: &impl AsyncFn(usize)) -> TextHashes {
     let mut hashing = TextHashing::of(text);
     loop {
         if let Some(hashes) =
@@ -205,7 +205,7 @@ async fn hashes_of(text: &str, after: &impl AsyncFn(usize)) -> TextHashes {
         {
             return hashes;
         }
-        after(SLICE_BYTES).await;
+        yield_after(SLICE_BYTES).await;
     }
 }
 

@@ -12,7 +12,9 @@ mod output_file;
 mod pictures;
 mod tool_files;
 
-pub use download::{LinkRefusal, Part, file_headers, is_known, no_such_file, open_link, part_of};
+pub use download::{
+    LinkRefusal, RequestedRange, file_headers, is_known, no_such_file, open_link, requested_range,
+};
 pub use inline_contents::embeds_contents;
 pub use link::{FileId, FileLink, PresentedLink};
 pub use output_file::OutputFile;

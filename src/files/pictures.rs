@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::contents::Contents;
 use super::listed_files::ListedFile;
-use super::tool_files::{after_long_steps, keep};
+use super::tool_files::{keep, yield_after_long_work};
 use super::{FileFailure, FileLinks, OutputFile};
 use crate::contract::FileRef;
 use crate::ports::Platform;
@@ -26,13 +26,13 @@ pub async fn keep_picture<P: Platform>(
     number: usize,
     base64: &str,
 ) -> Result<OutputFile, FileFailure> {
-    let after = after_long_steps(platform);
-    after(base64.len()).await;
+    let yield_after = yield_after_long_work(platform);
+    yield_after(base64.len()).await;
     let no_picture = || FileFailure::Malformed("picture is none".to_owned());
     let bytes = STANDARD.decode(base64).map_err(|_| no_picture())?;
     let kind = KINDS.iter().find(|(start, ..)| bytes.starts_with(start));
     let (_, mime_type, ending) = kind.ok_or_else(no_picture)?;
-    let contents = Contents::of(bytes, &after).await;
+    let contents = Contents::of(bytes, &yield_after).await;
     let reference = FileRef {
         name: format!("picture_{number}.{ending}"),
         mime_type: (*mime_type).to_owned(),

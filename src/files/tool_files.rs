@@ -45,9 +45,9 @@ pub async fn keep_files<P: Platform>(
     links: FileLinks<'_>,
     result: String,
 ) -> Result<(String, Vec<OutputFile>), FileFailure> {
-    let after = after_long_steps(platform);
-    after(result.len()).await;
-    let listed = listed_files(&result, &after).await.map_err(FileFailure::Malformed)?;
+    let yield_after = yield_after_long_work(platform);
+    yield_after(result.len()).await;
+    let listed = listed_files(&result, &yield_after).await.map_err(FileFailure::Malformed)?;
     let Some(ListedFiles { files, place }) = listed else { return Ok((result, Vec::new())) };
     let kept = join_all(files.into_iter().map(|file| keep(platform, links, file))).await;
     let files: Vec<OutputFile> = kept.into_iter().collect::<Result<_, _>>()?;
@@ -57,8 +57,8 @@ pub async fn keep_files<P: Platform>(
     Ok(([before.unwrap_or_default(), &references, after.unwrap_or_default()].concat(), files))
 }
 
-/// Lets others run after a step, given its bytes, that may have taken long.
-pub(super) fn after_long_steps<P: Platform>(platform: &P) -> impl AsyncFn(usize) {
+/// Yields the thread after work on so many bytes that may have taken long.
+pub(super) fn yield_after_long_work<P: Platform>(platform: &P) -> impl AsyncFn(usize) {
     async |bytes| {
         if bytes > CHUNK_BYTES {
             platform.yield_to_others().await;
@@ -77,7 +77,7 @@ pub(super) async fn keep<P: Platform>(
     let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
     let key = key.ok_or(FileFailure::NoPlace)?;
     let Contents { bytes, sha256 } = contents;
-    after_long_steps(platform)(bytes.len()).await;
+    yield_after_long_work(platform)(bytes.len()).await;
     let id = FileId::of(platform.object_id(), sha256);
     platform.keep_file(&id.key(), bytes).await.map_err(|fault| match fault {
         FileFault::NoBucket => FileFailure::NoPlace,

@@ -60,8 +60,8 @@ impl<P: Platform> EventStream<P> {
             if self.cursor.finished() {
                 return None;
             }
-            let growth = pin!(self.cursor.growth(&self.text));
-            if let Either::Right(_) = select(growth, &mut self.silence).await {
+            let changed = pin!(self.cursor.changed(&self.text));
+            if let Either::Right(_) = select(changed, &mut self.silence).await {
                 let silent_for = self.platform.now_ms().saturating_sub(self.last_write_ms);
                 if silent_for >= self.keep_alive_ms {
                     self.silence = sleep(&self.platform, self.keep_alive_ms);

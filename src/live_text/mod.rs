@@ -11,6 +11,6 @@ mod text_cursor;
 
 pub use event_stream::EventStream;
 pub(crate) use outcome::{Outcome, Timings};
-pub(crate) use submission_text::{CurrentStep, LiveText};
+pub(crate) use submission_text::{Activity, LiveText};
 pub use text_cursor::Position;
 pub(crate) use text_cursor::TextCursor;

@@ -19,11 +19,11 @@ use crate::contract::event_frames;
 const MAX_PROGRESS_BYTES: usize = 64 * 1024;
 
 /// The progress events that one watcher has not read yet, as server-sent events.
-pub(super) type Heard = Rc<RefCell<String>>;
+pub(super) type ProgressBuffer = Rc<RefCell<String>>;
 
 /// What the turn has been at since some moment.
 #[derive(Clone, Debug)]
-pub(crate) struct CurrentStep {
+pub(crate) struct Activity {
     /// The data of its progress event.
     pub(crate) progress: Map<String, Value>,
     /// In milliseconds since the epoch.
@@ -43,33 +43,33 @@ pub(super) struct Segment {
 
 /// The state of a [`LiveText`].
 #[derive(Debug, Default)]
-pub(super) struct Growth {
+pub(super) struct TextState {
     pub(super) segments: Vec<Segment>,
     pub(super) outcome: Option<Outcome>,
     /// Grows with every change.
     pub(super) version: u64,
     /// Tasks that wait for the next change.
-    watching: Vec<Waker>,
+    on_change: Vec<Waker>,
     /// Tasks that wait for the end only.
-    waiting: Vec<Waker>,
+    on_end: Vec<Waker>,
     /// A client watches, or has watched.
     watched: bool,
     /// The writer, while it waits for a watcher.
     writer: Option<Waker>,
-    /// The watchers that asked for progress.
-    pub(super) hearing: Vec<Weak<RefCell<String>>>,
-    current_step: Option<CurrentStep>,
+    /// Those of the watchers that asked for progress.
+    pub(super) progress_buffers: Vec<Weak<RefCell<String>>>,
+    current_activity: Option<Activity>,
 }
 
 /// The growing text of one submission.
 #[derive(Debug, Default)]
 pub(crate) struct LiveText {
-    pub(super) growth: RefCell<Growth>,
+    pub(super) state: RefCell<TextState>,
 }
 
 impl LiveText {
     /// The text of a submission that ended before: the segment that its stored outcome holds.
-    pub(crate) fn ended(kept: Option<(u32, String)>, outcome: Outcome) -> Self {
+    pub(crate) fn finished(kept: Option<(u32, String)>, outcome: Outcome) -> Self {
         let live_text = Self::default();
         if let Some((segment, text)) = kept {
             live_text.append(segment, &text);
@@ -83,12 +83,12 @@ impl LiveText {
         if text.is_empty() {
             return;
         }
-        self.change(|growth| match growth.segments.last_mut() {
+        self.change(|state| match state.segments.last_mut() {
             Some(last) if last.number == segment => {
                 last.text.push_str(text);
                 last.ends.push(last.text.len());
             }
-            _ => growth.segments.push(Segment {
+            _ => state.segments.push(Segment {
                 number: segment,
                 text: text.to_owned(),
                 ends: vec![text.len()],
@@ -99,13 +99,13 @@ impl LiveText {
 
     /// Whether the segment has been opened.
     pub(crate) fn holds(&self, segment: u32) -> bool {
-        self.growth.borrow().segments.iter().any(|known| known.number == segment)
+        self.state.borrow().segments.iter().any(|known| known.number == segment)
     }
 
     /// Discards a segment: its text is not part of the response.
     pub(crate) fn discard(&self, segment: u32) {
-        self.change(|growth| {
-            for known in growth.segments.iter_mut().filter(|known| known.number == segment) {
+        self.change(|state| {
+            for known in state.segments.iter_mut().filter(|known| known.number == segment) {
                 known.discarded = true;
                 // No watcher reads this text any more.
                 (known.text, known.ends) = Default::default();
@@ -116,25 +116,25 @@ impl LiveText {
     /// Forgets a segment and all later ones, as if they had never been. False, and nothing is changed,
     /// when a client watches or has watched: it may have got them.
     pub(crate) fn forget(&self, segment: u32) -> bool {
-        let is_unseen = !self.growth.borrow().watched;
+        let is_unseen = !self.state.borrow().watched;
         if is_unseen {
-            self.change(|growth| growth.segments.retain(|known| known.number < segment));
+            self.change(|state| state.segments.retain(|known| known.number < segment));
         }
         is_unseen
     }
 
     /// Ends the submission. Only the first end counts.
     pub(crate) fn end(&self, outcome: Outcome) {
-        self.change(|growth| {
-            growth.outcome.get_or_insert(outcome);
+        self.change(|state| {
+            state.outcome.get_or_insert(outcome);
         });
     }
 
     /// Notes that a client watches the text from here on: its writer then reads the model's output as it comes
     /// (`llm_call/reading.rs`), and takes back no text.
     pub(crate) fn watch(&self) {
-        self.growth.borrow_mut().watched = true;
-        let writer = self.growth.borrow_mut().writer.take();
+        self.state.borrow_mut().watched = true;
+        let writer = self.state.borrow_mut().writer.take();
         if let Some(writer) = writer {
             writer.wake();
         }
@@ -142,58 +142,58 @@ impl LiveText {
 
     /// Ready when a client watches, or has watched.
     pub(crate) fn poll_watched(&self, context: &mut Context<'_>) -> Poll<()> {
-        let mut growth = self.growth.borrow_mut();
-        if growth.watched {
+        let mut state = self.state.borrow_mut();
+        if state.watched {
             return Poll::Ready(());
         }
-        growth.writer = Some(context.waker().clone());
+        state.writer = Some(context.waker().clone());
         Poll::Pending
     }
 
-    /// Tells the watchers that asked for it what the turn is at. Nobody else pays for it.
+    /// Sends progress to the watchers that asked for it. Without such a watcher it costs nothing.
     pub(crate) fn progress(&self, progress: Progress<'_>) {
-        let mut growth = self.growth.borrow_mut();
-        growth.hearing.retain(|heard| heard.strong_count() > 0);
-        if growth.hearing.is_empty() {
+        let mut state = self.state.borrow_mut();
+        state.progress_buffers.retain(|buffer| buffer.strong_count() > 0);
+        if state.progress_buffers.is_empty() {
             return;
         }
         let frame = event_frames::progress(&progress);
-        for heard in growth.hearing.iter().filter_map(Weak::upgrade) {
-            let mut heard = heard.borrow_mut();
-            if heard.len() + frame.len() <= MAX_PROGRESS_BYTES {
-                heard.push_str(&frame);
+        for buffer in state.progress_buffers.iter().filter_map(Weak::upgrade) {
+            let mut buffer = buffer.borrow_mut();
+            if buffer.len() + frame.len() <= MAX_PROGRESS_BYTES {
+                buffer.push_str(&frame);
             }
         }
-        drop(growth);
+        drop(state);
         self.change(|_| {});
     }
 
-    /// Does the same for a step of the turn, and remembers it as the current one.
-    pub(crate) fn step(&self, progress: Progress<'_>, now_ms: u64) {
+    /// Does the same for what the turn does from here on, and remembers it as the current activity.
+    pub(crate) fn begin_activity(&self, progress: Progress<'_>, now_ms: u64) {
         let data = serde_json::to_value(progress).ok();
         if let Some(Value::Object(members)) = data {
-            let step = CurrentStep { progress: members, since_ms: now_ms };
-            self.growth.borrow_mut().current_step = Some(step);
+            let activity = Activity { progress: members, since_ms: now_ms };
+            self.state.borrow_mut().current_activity = Some(activity);
         }
         self.progress(progress);
     }
 
-    /// The step that began last.
-    pub(crate) fn current_step(&self) -> Option<CurrentStep> {
-        self.growth.borrow().current_step.clone()
+    /// What the turn does now.
+    pub(crate) fn current_activity(&self) -> Option<Activity> {
+        self.state.borrow().current_activity.clone()
     }
 
-    /// A place for the progress from here on.
-    pub(super) fn hear_progress(&self) -> Heard {
-        let heard = Heard::default();
-        self.growth.borrow_mut().hearing.push(Rc::downgrade(&heard));
-        heard
+    /// A buffer for the progress from here on.
+    pub(super) fn subscribe_to_progress(&self) -> ProgressBuffer {
+        let buffer = ProgressBuffer::default();
+        self.state.borrow_mut().progress_buffers.push(Rc::downgrade(&buffer));
+        buffer
     }
 
     /// The text that has not been discarded.
     pub(crate) fn text(&self) -> String {
-        let growth = self.growth.borrow();
-        growth
+        let state = self.state.borrow();
+        state
             .segments
             .iter()
             .filter(|segment| !segment.discarded)
@@ -202,14 +202,14 @@ impl LiveText {
     }
 
     /// Completes when the submission has ended.
-    pub(crate) fn ended_with(&self) -> impl Future<Output = Outcome> + '_ {
+    pub(crate) fn outcome(&self) -> impl Future<Output = Outcome> + '_ {
         std::future::poll_fn(|context| {
-            let mut growth = self.growth.borrow_mut();
-            if let Some(outcome) = &growth.outcome {
+            let mut state = self.state.borrow_mut();
+            if let Some(outcome) = &state.outcome {
                 return Poll::Ready(outcome.clone());
             }
-            if !growth.waiting.iter().any(|known| known.will_wake(context.waker())) {
-                growth.waiting.push(context.waker().clone());
+            if !state.on_end.iter().any(|known| known.will_wake(context.waker())) {
+                state.on_end.push(context.waker().clone());
             }
             Poll::Pending
         })
@@ -218,23 +218,23 @@ impl LiveText {
     /// Completes when the text's version is no longer `seen`, and gives the version.
     pub(crate) fn changed_since(&self, seen: u64) -> impl Future<Output = u64> + '_ {
         std::future::poll_fn(move |context| {
-            let mut growth = self.growth.borrow_mut();
-            if growth.version != seen {
-                return Poll::Ready(growth.version);
+            let mut state = self.state.borrow_mut();
+            if state.version != seen {
+                return Poll::Ready(state.version);
             }
-            growth.watching.push(context.waker().clone());
+            state.on_change.push(context.waker().clone());
             Poll::Pending
         })
     }
 
-    fn change(&self, change: impl FnOnce(&mut Growth)) {
+    fn change(&self, change: impl FnOnce(&mut TextState)) {
         let woken = {
-            let mut growth = self.growth.borrow_mut();
-            change(&mut growth);
-            growth.version += 1;
-            let mut woken = std::mem::take(&mut growth.watching);
-            if growth.outcome.is_some() {
-                woken.append(&mut growth.waiting);
+            let mut state = self.state.borrow_mut();
+            change(&mut state);
+            state.version += 1;
+            let mut woken = std::mem::take(&mut state.on_change);
+            if state.outcome.is_some() {
+                woken.append(&mut state.on_end);
             }
             woken
         };

@@ -5,7 +5,7 @@
 //! a slow watcher delays nobody, and its memory is constant. An event's id is a position in the text,
 //! never a counter.
 
-use super::submission_text::{Heard, LiveText};
+use super::submission_text::{LiveText, ProgressBuffer};
 use crate::contract::event_frames;
 
 /// One watcher's place in a [`LiveText`].
@@ -15,25 +15,25 @@ pub(crate) struct TextCursor {
     seen: u64,
     finished: bool,
     /// Each delta is an event by itself.
-    apart: bool,
+    single_deltas: bool,
     /// The progress since the last [`Self::frames`], if the watcher asked for it.
-    heard: Option<Heard>,
+    progress: Option<ProgressBuffer>,
 }
 
 impl TextCursor {
     /// A watcher that has everything up to `position`, or nothing.
     pub(crate) fn new(position: Option<Position>) -> Self {
-        Self { position, seen: 0, finished: false, apart: false, heard: None }
+        Self { position, seen: 0, finished: false, single_deltas: false, progress: None }
     }
 
     /// The same watcher, for whom deltas are never joined.
-    pub(crate) fn apart(self) -> Self {
-        Self { apart: true, ..self }
+    pub(crate) fn with_single_deltas(self) -> Self {
+        Self { single_deltas: true, ..self }
     }
 
     /// The same watcher, who also gets progress events from here on.
-    pub(crate) fn hearing_progress(self, live_text: &LiveText) -> Self {
-        Self { heard: Some(live_text.hear_progress()), ..self }
+    pub(crate) fn with_progress(self, live_text: &LiveText) -> Self {
+        Self { progress: Some(live_text.subscribe_to_progress()), ..self }
     }
 
     /// Whether [`Self::frames`] has returned the `result` event; nothing follows it.
@@ -42,32 +42,32 @@ impl TextCursor {
     }
 
     /// Completes when the text has changed since the last [`Self::frames`].
-    pub(crate) async fn growth(&self, live_text: &LiveText) {
+    pub(crate) async fn changed(&self, live_text: &LiveText) {
         live_text.changed_since(self.seen).await;
     }
 
     /// Everything that this watcher does not have yet, as server-sent events; empty when it has all.
-    /// All text of a segment since the last call is one delta, unless deltas stay apart.
+    /// All text of a segment since the last call is one delta, unless each delta is an event.
     pub(crate) fn frames(&mut self, live_text: &LiveText) -> String {
-        let growth = live_text.growth.borrow();
-        self.seen = growth.version;
+        let state = live_text.state.borrow();
+        self.seen = state.version;
         let mut frames = String::new();
         if self.finished {
             return frames;
         }
-        if let Some(heard) = &self.heard {
-            frames = heard.take();
+        if let Some(progress) = &self.progress {
+            frames = progress.take();
         }
         if let Some(held) = self.position
-            && !growth
+            && !state
                 .segments
                 .iter()
                 .any(|segment| segment.number == held.segment && !segment.discarded)
         {
             // The watcher has text of a segment that was discarded, or of an attempt or a submission
             // that this instance no longer holds.
-            let passed = growth.segments.iter().any(|segment| segment.number >= held.segment);
-            if passed || growth.outcome.is_some() {
+            let passed = state.segments.iter().any(|segment| segment.number >= held.segment);
+            if passed || state.outcome.is_some() {
                 if held.offset > 0 {
                     frames.push_str(&event_frames::discard(held.segment));
                 }
@@ -75,7 +75,7 @@ impl TextCursor {
                 self.position = passed.then_some(Position { segment: held.segment, offset: 0 });
             }
         }
-        for segment in growth.segments.iter().filter(|segment| !segment.discarded) {
+        for segment in state.segments.iter().filter(|segment| !segment.discarded) {
             let mut held = match self.position {
                 Some(held) if held.segment > segment.number => continue,
                 Some(held) if held.segment == segment.number => held.offset,
@@ -87,7 +87,7 @@ impl TextCursor {
                 frames.push_str(&event_frames::discard(segment.number));
                 held = 0;
             }
-            let ends = if self.apart { segment.ends.as_slice() } else { &[] };
+            let ends = if self.single_deltas { segment.ends.as_slice() } else { &[] };
             for end in ends.iter().copied().chain([segment.text.len()]) {
                 if let Some(piece) = segment.text.get(held..end).filter(|piece| !piece.is_empty()) {
                     frames.push_str(&event_frames::delta(segment.number, end, piece));
@@ -96,7 +96,7 @@ impl TextCursor {
             }
             self.position = Some(Position { segment: segment.number, offset: segment.text.len() });
         }
-        if let Some(outcome) = &growth.outcome {
+        if let Some(outcome) = &state.outcome {
             frames.push_str(&event_frames::result(&outcome.body));
             self.finished = true;
         }
@@ -124,9 +124,9 @@ impl Position {
     /// The place behind a text that has ended, which its `result` event names; `None` while the text
     /// grows, because that event was another submission's.
     pub(crate) fn end_of(live_text: &LiveText) -> Option<Self> {
-        let growth = live_text.growth.borrow();
-        growth.outcome.as_ref()?;
-        let last = growth.segments.iter().rfind(|segment| !segment.discarded)?;
+        let state = live_text.state.borrow();
+        state.outcome.as_ref()?;
+        let last = state.segments.iter().rfind(|segment| !segment.discarded)?;
         Some(Self { segment: last.number, offset: last.text.len() })
     }
 }
@@ -239,7 +239,7 @@ mod tests {
         let text = "a😀é\u{301}𝄞\"\n漢b";
         let running = LiveText::default();
         running.append(3, text);
-        let ended = LiveText::ended(Some((3, text.to_owned())), outcome());
+        let ended = LiveText::finished(Some((3, text.to_owned())), outcome());
         for stream in [&running, &ended] {
             for offset in 0..text.len() + 3 {
                 let held = text.get(..offset);
@@ -249,7 +249,7 @@ mod tests {
                 client.take(&cursor.frames(stream));
                 assert_eq!(client.text(), text, "{offset}");
                 assert_eq!(client.discards, usize::from(held.is_none()), "{offset}");
-                assert_eq!(client.result.is_some(), stream.growth.borrow().outcome.is_some());
+                assert_eq!(client.result.is_some(), stream.state.borrow().outcome.is_some());
                 assert_eq!(cursor.frames(stream), "");
             }
         }
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!((client.text().as_str(), client.discards), ("New", 1));
 
         let mut client = Client::with(0, "Lost");
-        client.take(&at(0, 4).frames(&LiveText::ended(None, outcome())));
+        client.take(&at(0, 4).frames(&LiveText::finished(None, outcome())));
         assert_eq!((client.text().as_str(), client.discards), ("", 1));
         assert_eq!(client.result.as_deref(), Some("{}"));
     }
@@ -317,9 +317,9 @@ mod tests {
             format!("event: progress\ndata: {{\"Kind\":\"retry\",\"AfterMs\":{after_ms}}}\n\n")
         };
         retry(0);
-        assert_eq!(stream.growth.borrow().version, 0);
-        let mut slow = TextCursor::new(None).hearing_progress(&stream);
-        let mut quick = TextCursor::new(None).hearing_progress(&stream);
+        assert_eq!(stream.state.borrow().version, 0);
+        let mut slow = TextCursor::new(None).with_progress(&stream);
+        let mut quick = TextCursor::new(None).with_progress(&stream);
         for after_ms in 1..=5_000 {
             retry(after_ms);
             assert_eq!(quick.frames(&stream), seen(after_ms));
@@ -328,10 +328,10 @@ mod tests {
         assert!(frames.starts_with(&seen(1)) && frames.ends_with("\n\n"));
         assert!((32 * 1024..=64 * 1024).contains(&frames.len()), "{}", frames.len());
         drop((slow, quick));
-        let version = stream.growth.borrow().version;
+        let version = stream.state.borrow().version;
         retry(0);
-        let growth = stream.growth.borrow();
-        assert_eq!((growth.version, growth.hearing.len()), (version, 0));
+        let state = stream.state.borrow();
+        assert_eq!((state.version, state.progress_buffers.len()), (version, 0));
     }
 
     #[test]
@@ -347,13 +347,13 @@ mod tests {
         client.take(&TextCursor::new(Position::end_of(&stream)).frames(&stream));
         assert_eq!((client.text().as_str(), client.discards), ("", 0));
         assert_eq!(client.result.as_deref(), Some("{}"));
-        assert_eq!(Position::end_of(&LiveText::ended(None, outcome())), None);
+        assert_eq!(Position::end_of(&LiveText::finished(None, outcome())), None);
     }
 
     #[test]
     fn a_position_in_a_segment_that_never_was_means_from_the_start() {
         let text = "Hello";
-        let ended = LiveText::ended(Some((0, text.to_owned())), outcome());
+        let ended = LiveText::finished(Some((0, text.to_owned())), outcome());
         for offset in [0, 3] {
             let mut client = Client::default();
             client.take(&at(7, offset).frames(&ended));
@@ -375,19 +375,19 @@ mod tests {
 
         let stream = LiveText::default();
         let mut cursor = TextCursor::new(None);
-        let mut ending = pin!(stream.ended_with());
+        let mut ending = pin!(stream.outcome());
         assert!(ending.as_mut().poll(&mut context).is_pending());
-        assert!(pin!(cursor.growth(&stream)).poll(&mut context).is_pending());
+        assert!(pin!(cursor.changed(&stream)).poll(&mut context).is_pending());
         stream.append(0, "a");
         assert_eq!(woken.0.load(Ordering::Relaxed), 1);
-        assert!(pin!(cursor.growth(&stream)).poll(&mut context).is_ready());
+        assert!(pin!(cursor.changed(&stream)).poll(&mut context).is_ready());
         assert!(ending.as_mut().poll(&mut context).is_pending());
         assert_ne!(cursor.frames(&stream), "");
-        assert!(pin!(cursor.growth(&stream)).poll(&mut context).is_pending());
+        assert!(pin!(cursor.changed(&stream)).poll(&mut context).is_pending());
         stream.end(outcome());
         assert_eq!(woken.0.load(Ordering::Relaxed), 3);
         assert_eq!(ending.as_mut().poll(&mut context), Poll::Ready(outcome()));
-        assert!(pin!(cursor.growth(&stream)).poll(&mut context).is_ready());
+        assert!(pin!(cursor.changed(&stream)).poll(&mut context).is_ready());
     }
 
     #[derive(Clone, Debug)]
@@ -441,7 +441,7 @@ mod tests {
             for (client, cursor) in &mut watchers {
                 client.take(&cursor.frames(&stream));
                 prop_assert_eq!(client.text(), stream.text());
-                prop_assert_eq!(client.result.clone(), stream.growth.borrow().outcome.as_ref().map(|end| end.body.to_string()));
+                prop_assert_eq!(client.result.clone(), stream.state.borrow().outcome.as_ref().map(|end| end.body.to_string()));
             }
         }
     }

@@ -8,7 +8,7 @@ use super::refusal::{Refusal, needs_operator, status_can_pass, with_plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::outbound::as_repeated;
 use crate::responses_api::{
-    ErrorBody, Reported, StreamFault, code_concerns_input, concerns_encrypted_reasoning,
+    ErrorBody, ResponseReport, StreamFault, code_concerns_input, concerns_encrypted_reasoning,
     concerns_input, concerns_previous_response, concerns_storage,
 };
 
@@ -18,8 +18,8 @@ pub struct CallFailure {
     pub cause: Cause,
     /// The service's id for the request, when a response had begun.
     pub request_id: Option<String>,
-    /// What the service had said about the response by then.
-    pub reported: Reported,
+    /// What the service had reported about the response by then.
+    pub reported: ResponseReport,
 }
 
 /// Why a model call gave no usable output.
@@ -57,7 +57,7 @@ impl CallFailure {
         request_id: Option<String>,
         secrets: impl Iterator<Item = &'s str>,
     ) -> Self {
-        let mut failure = Self { cause, request_id, reported: Reported::default() };
+        let mut failure = Self { cause, request_id, reported: ResponseReport::default() };
         let secrets: Vec<&str> = secrets.filter_map(as_repeated).collect();
         let (error, reason) = match &mut failure.cause {
             Cause::Refused(refusal) => (Some(&mut refusal.body), None),
@@ -76,8 +76,8 @@ impl CallFailure {
         failure
     }
 
-    /// Whether the same request can succeed when it is sent again. Text of the failed output may have been
-    /// heard: the caller looks after that.
+    /// Whether the same request can succeed when it is sent again. Whether text of the failed output
+    /// was shown to a client is for the caller to judge.
     pub fn retryable(&self) -> bool {
         let can_pass = match &self.cause {
             Cause::Unreachable | Cause::BrokenOff | Cause::Unreadable(StreamFault::EndedEarly) => {
@@ -251,7 +251,7 @@ mod tests {
 
     impl From<Cause> for CallFailure {
         fn from(cause: Cause) -> Self {
-            Self { cause, request_id: None, reported: Reported::default() }
+            Self { cause, request_id: None, reported: ResponseReport::default() }
         }
     }
 

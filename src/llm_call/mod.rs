@@ -100,10 +100,10 @@ async fn exchange<P: Platform>(
     observer: &mut dyn CallObserver,
 ) -> Result<ResponseEnd, Cause> {
     let Reader { platform, endpoint, last_heard, .. } = reader;
-    let mut headers = endpoint.headers();
     // A compressed body would be as small as a request and as large as its bound.
     let own = [("Accept", "text/event-stream"), ("Accept-Encoding", "identity")];
-    headers.splice(..0, own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let headers = own.into_iter().chain(endpoint.headers()).collect();
     let (method, url) = (HttpMethod::Post, endpoint.url());
     let request = HttpRequest { method, url, headers, body, reads: &[] };
     let response = platform.send(request).await.map_err(|_| Cause::Unreachable)?;

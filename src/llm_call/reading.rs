@@ -13,7 +13,9 @@ use futures_util::future::{Either, select};
 use super::endpoint::Endpoint;
 use super::failure::Cause;
 use crate::ports::{CHUNK_BYTES, Platform, ResponseBody};
-use crate::responses_api::{Reported, ResponseEnd, ResponseStream, StreamLimits, TextProgress};
+use crate::responses_api::{
+    ResponseEnd, ResponseReport, ResponseStream, StreamLimits, TextProgress,
+};
 
 /// The fewest bytes that a read waits for where an event may begin. The runtime's first read of an HTTP
 /// chunk returns a few bytes of it; waiting for 32 spares that read, and every event is longer. With 1 byte in its place a watched
@@ -40,7 +42,7 @@ pub trait CallObserver {
     fn on_text(&mut self, progress: TextProgress);
 
     /// Takes what the service has reported about the response itself, whenever it is more than before.
-    fn on_report(&mut self, reported: &Reported);
+    fn on_report(&mut self, reported: &ResponseReport);
 
     /// Whether a report has to be durable before the response is read on.
     fn stores_reports(&self) -> bool;
@@ -55,8 +57,8 @@ pub(super) struct Reader<'a, P> {
     pub(super) endpoint: &'a Endpoint,
     /// When the last bytes came, in milliseconds.
     pub(super) last_heard: Cell<u64>,
-    /// What the service has said about the response.
-    pub(super) reported: RefCell<Reported>,
+    /// What the service has reported about the response.
+    pub(super) reported: RefCell<ResponseReport>,
 }
 
 impl<P: Platform> Reader<'_, P> {
@@ -67,7 +69,7 @@ impl<P: Platform> Reader<'_, P> {
         observer: &mut dyn CallObserver,
     ) -> Result<ResponseEnd, Cause> {
         let mut stream = ResponseStream::new(StreamLimits::RESPONSE);
-        let mut manner = Manner::AfterPauses;
+        let mut pacing = Pacing::AfterPauses;
         let mut text_has_begun = false;
         let mut more_is_there = false;
         let (mut in_slice, mut is_long) = (0, false);
@@ -75,7 +77,7 @@ impl<P: Platform> Reader<'_, P> {
             // An id that has to be kept is read as soon as it is there.
             let hurries = observer.stores_reports() && self.reported.borrow().response_id.is_none();
             let pauses = !more_is_there && !hurries;
-            let all_is_there = pauses && self.pause(&mut manner, &mut body, observer).await;
+            let all_is_there = pauses && self.pause(&mut pacing, &mut body, observer).await;
             let at_least = if all_is_there {
                 CHUNK_BYTES
             } else if stream.is_between_events() {
@@ -102,7 +104,7 @@ impl<P: Platform> Reader<'_, P> {
                 (in_slice, is_long) = (0, true);
                 self.platform.yield_to_others().await;
             }
-            // What comes with the first text is a new response's beginning and tells nothing of its pace.
+            // What comes with the first text is the response's beginning, which does not show its pace.
             let spoke_before = text_has_begun;
             let mut on_text = |progress| {
                 text_has_begun |=
@@ -112,12 +114,12 @@ impl<P: Platform> Reader<'_, P> {
             let pushed = stream.push(&chunk, &mut on_text);
             self.report(&stream, observer).await;
             pushed.map_err(Cause::Unreadable)?;
-            if manner != Manner::AfterPauses {
+            if pacing != Pacing::AfterPauses {
                 let waited = now.saturating_sub(asked_at);
-                manner = if spoke_before && waited < self.endpoint.delta_interval_ms {
-                    Manner::Joined { last_read: now }
+                pacing = if spoke_before && waited < self.endpoint.delta_interval_ms {
+                    Pacing::Joined { last_read: now }
                 } else {
-                    Manner::AsItComes
+                    Pacing::AsItComes
                 };
             }
         }
@@ -135,7 +137,7 @@ impl<P: Platform> Reader<'_, P> {
         Ok(end)
     }
 
-    /// Passes on what the service has said about the response since the last time.
+    /// Passes on what the service has reported about the response since the last time.
     async fn report(&self, stream: &ResponseStream, observer: &mut dyn CallObserver) {
         if *stream.reported() == *self.reported.borrow() {
             return;
@@ -163,29 +165,29 @@ impl<P: Platform> Reader<'_, P> {
     /// Waits before the next read; true when the whole body has come.
     async fn pause(
         &self,
-        manner: &mut Manner,
+        pacing: &mut Pacing,
         body: &mut P::Body,
         observer: &dyn CallObserver,
     ) -> bool {
         // The silence counts from the last read.
         let longest = self.endpoint.idle_timeout_ms / 2;
-        let pause = match *manner {
-            Manner::AsItComes => return false,
-            Manner::AfterPauses => PAUSE_MS.min(longest),
-            Manner::Joined { last_read } => {
+        let pause = match *pacing {
+            Pacing::AsItComes => return false,
+            Pacing::AfterPauses => PAUSE_MS.min(longest),
+            Pacing::Joined { last_read } => {
                 let next = last_read + self.endpoint.delta_interval_ms.min(longest);
                 next.saturating_sub(self.platform.now_ms())
             }
         };
         body.gather();
-        let watched = poll_fn(|context| match *manner {
-            Manner::AfterPauses => observer.poll_watched(context),
-            Manner::AsItComes | Manner::Joined { .. } => Poll::Pending,
+        let watched = poll_fn(|context| match *pacing {
+            Pacing::AfterPauses => observer.poll_watched(context),
+            Pacing::AsItComes | Pacing::Joined { .. } => Poll::Pending,
         });
         let patience = pin!(self.platform.sleep(pause));
         match select(watched, select(pin!(body.gathered()), patience)).await {
             Either::Left(_) => {
-                *manner = Manner::AsItComes;
+                *pacing = Pacing::AsItComes;
                 false
             }
             Either::Right((Either::Left((all_is_there, _)), _)) => all_is_there,
@@ -202,7 +204,7 @@ impl<P: Platform> Reader<'_, P> {
 
 /// How the next read of a response is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum Pacing {
     /// Nobody listens: it takes what came in a pause.
     AfterPauses,
     /// Somebody listens: it waits for the next bytes.

@@ -104,7 +104,7 @@ pub(super) fn with_plain(fault: Fault, key: &str, name: Option<String>) -> Fault
     }
 }
 
-/// Whether a text is a name as services spell them. Other text could be a sentence that holds part of
+/// Whether a text is a name as services write names. Other text could be a sentence that holds part of
 /// a prompt, or a key.
 pub(super) fn is_plain(text: &str) -> bool {
     let is_of_names = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');

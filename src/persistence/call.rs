@@ -1,4 +1,4 @@
-//! A call that the model made, and the approval that it may need: the question to a human, and the answer
+//! A call that the model made, and the approval that it may need: the question to a human, and the decision
 //! (interface §12).
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ closed_list! {
     pub enum RunsOn {
         Server = "server",
         Client = "client",
-        /// Nobody: the call cannot be run, and its result tells the model why.
+        /// Nobody: the call cannot be run, and its result says why.
         Nobody = "nobody",
     }
 }
@@ -46,7 +46,7 @@ pub struct Call {
 }
 
 closed_list! {
-    /// What a human said to a call.
+    /// A human's decision about a call.
     pub enum Decision {
         /// The call runs.
         Approved = "approved",
@@ -55,7 +55,16 @@ closed_list! {
     }
 }
 
-/// The question whether a call may run, as it was put when the model made the call, and its answer.
+/// A call that a human refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedCall {
+    /// Tool name.
+    pub name: String,
+    /// JSON text as the model wrote it.
+    pub arguments: String,
+}
+
+/// The question whether a call may run, as it was put when the model made the call, and the decision.
 /// Its JSON is that of the column and of the export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -65,13 +74,13 @@ pub struct CallApproval {
     /// What the human reads beside the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// `None` until the answer is stored.
+    /// `None` until a human has decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
-    /// The `Id` of the key that sent the answer.
+    /// The `Id` of the key that sent the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
-    /// Milliseconds from the pause to the answer.
+    /// Milliseconds from the pause to the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited_ms: Option<u64>,
     /// The human's arguments in place of the model's: JSON text.
@@ -97,7 +106,7 @@ impl Call {
     }
 
     /// The id under which the client is or was asked for it; `None` where it never was.
-    pub fn asked_id(&self) -> Option<String> {
+    pub fn client_id(&self) -> Option<String> {
         match &self.approval {
             Some(_) => Some(question_id(&self.tool_call_id)),
             None => (self.runs_on == RunsOn::Client).then(|| self.tool_call_id.clone()),

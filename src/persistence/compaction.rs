@@ -1,5 +1,5 @@
 //! Compaction (interface §10) changes what calls send of a conversation. Entries are never changed, so
-//! storage, export and replays keep everything that was said.
+//! storage, export and replays keep the whole conversation.
 
 use super::conversation::array_of;
 use super::records::{CompactionRecord, Entry, EntryKind, EntrySeq, Session, Turn, Window};
@@ -12,8 +12,8 @@ use crate::ports::Database;
 pub(crate) struct CompactedConversation {
     pub(crate) record: CompactionRecord,
     pub(crate) window: Window,
-    /// The message that stands for turns, one item, JSON; `None` when it stays as it was.
-    pub(crate) stand_in: Option<String>,
+    /// The summary message, one item, JSON; `None` when it stays as it was.
+    pub(crate) summary_message: Option<String>,
 }
 
 /// Notes the window by which the conversation is sent from here on.
@@ -32,7 +32,7 @@ pub(super) fn note_window(
 }
 
 impl<D: Database> SessionStore<D> {
-    /// Records that the conversation is sent by another window, with the message that stands for turns. The
+    /// Records that the conversation is sent by another window, with its summary message. The
     /// turn keeps the window that it began with.
     pub(crate) fn record_compaction(
         &self,
@@ -41,13 +41,14 @@ impl<D: Database> SessionStore<D> {
         compacted: CompactedConversation,
         now_ms: u64,
     ) -> Result<(), Fault> {
-        let CompactedConversation { record, mut window, stand_in } = compacted;
+        let CompactedConversation { record, mut window, summary_message } = compacted;
         turn.updated_at = now_ms;
         session.updated_at = now_ms;
-        self.step(|| {
-            if let Some(message) = stand_in {
+        self.durable_step(|| {
+            if let Some(message) = summary_message {
                 let items = array_of(message);
-                window.stand_in = Some(self.append(turn.ordinal, EntryKind::StandIn, &items)?);
+                window.summary_message =
+                    Some(self.append(turn.ordinal, EntryKind::SummaryMessage, &items)?);
             }
             note_window(session, turn, record, window);
             // The chain holds all that was too long.
@@ -71,7 +72,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Takes a turn out of the conversation, which was too long even with nothing but this turn. What its
     /// compactions left out comes back. A chain that holds an output of the turn ends.
-    pub fn take_out(&self, session: &mut Session, turn: &mut Turn) -> Result<(), Fault> {
+    pub fn leave_out_turn(&self, session: &mut Session, turn: &mut Turn) -> Result<(), Fault> {
         if let Some(before) = turn.progress.window_before.take() {
             session.state.window = before;
         }
@@ -86,8 +87,8 @@ impl<D: Database> SessionStore<D> {
         }
         // The solution context may be in its message, so the next turn shows it again.
         session.solution_context_sent = None;
-        self.memory.borrow_mut().owed = None;
-        self.step(|| {
+        self.memory.borrow_mut().unsent = None;
+        self.durable_step(|| {
             for entry in &its_own {
                 let seq: EntrySeq = entry.get("seq")?;
                 let forget = "UPDATE conversation SET standing = 'forgotten' WHERE seq = ?";

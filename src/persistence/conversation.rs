@@ -13,7 +13,8 @@ impl<D: Database> SessionStore<D> {
     /// The entries of the conversation after `seq`, oldest first. Entries that the model service refused
     /// are left out, except tool outputs.
     pub fn entries_after(&self, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
-        if let Some(known) = self.memory.borrow().owed.as_ref().filter(|known| known.after == seq) {
+        if let Some(known) = self.memory.borrow().unsent.as_ref().filter(|known| known.after == seq)
+        {
             return Ok(known.entries.iter().map(|(entry, _)| entry.clone()).collect());
         }
         self.list(
@@ -46,7 +47,7 @@ impl<D: Database> SessionStore<D> {
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
             return Ok(Vec::new());
         };
-        if let Some(known) = &self.memory.borrow().owed
+        if let Some(known) = &self.memory.borrow().unsent
             && known.after < first.seq
         {
             let items = |entry: &&Entry| {
@@ -88,7 +89,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The items of the latest message of a user turn, withheld or not: a JSON array.
-    pub fn said_by(&self, turn: u64) -> Result<Option<String>, Fault> {
+    pub fn message_of(&self, turn: u64) -> Result<Option<String>, Fault> {
         let statement = "SELECT items FROM conversation
              WHERE turn = ? AND kind = 'user' ORDER BY seq DESC LIMIT 1";
         let Some(row) = self.database.first(statement, &[turn.into()])? else { return Ok(None) };

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::SessionStore;
 use super::records::{Session, from_json, to_json};
-use super::responses::{ResponseStanding, Settled};
+use super::responses::{DeletionEnd, ResponseStanding};
 use super::schema::{RECEIPT, session_tables};
 use crate::contract::{Fault, SessionId};
 use crate::encoding::timestamp;
@@ -58,9 +58,8 @@ pub(crate) enum StoredAtService {
     Left,
     /// All that it may have stored.
     Deleted {
-        /// What to think of calls whose transcript does not say whether their responses were stored:
-        /// those of earlier versions of the product.
-        unless_told: bool,
+        /// Assumed for transcripts of older versions, which do not say whether responses were stored.
+        assume_stored: bool,
     },
 }
 
@@ -95,16 +94,18 @@ impl<D: Database> SessionStore<D> {
                 StoredAtService::Deleted { .. } => Some(StoredResponses::default()),
             },
         };
-        let told = match at_service {
+        let ids = match at_service {
             StoredAtService::Left => BTreeSet::new(),
-            StoredAtService::Deleted { unless_told } => self.told_responses(unless_told)?,
+            StoredAtService::Deleted { assume_stored } => {
+                self.responses_in_transcripts(assume_stored)?
+            }
         };
-        self.step(|| {
+        self.durable_step(|| {
             for table in session_tables() {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
             self.memory.take();
-            for id in &told {
+            for id in &ids {
                 let agent_context = &session.agent_context;
                 self.add_response(id, agent_context, ResponseStanding::Pending)?;
             }
@@ -116,7 +117,7 @@ impl<D: Database> SessionStore<D> {
     /// The receipt of the erasure that is under way.
     pub(crate) fn receipt(&self) -> Result<Option<ErasureReceipt>, Fault> {
         let Some(receipt) = self.stored_receipt()? else { return Ok(None) };
-        self.shown(receipt).map(Some)
+        self.with_open_responses(receipt).map(Some)
     }
 
     /// Records what became of requests to delete responses: `None` where the model service no longer
@@ -127,13 +128,13 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<Option<ErasureReceipt>, Fault> {
         // Another erasure may have added to the list while the service was asked.
         let Some(mut receipt) = self.stored_receipt()? else { return Ok(None) };
-        self.step(|| {
+        self.durable_step(|| {
             let counts = receipt.stored_responses.get_or_insert_default();
             for (id, standing) in asked {
                 match self.settle_response(id, *standing)? {
-                    Some(Settled::Deleted) => counts.deleted += 1,
-                    Some(Settled::Refused) => counts.refused += 1,
-                    Some(Settled::Unreachable) => counts.unreachable += 1,
+                    Some(DeletionEnd::Deleted) => counts.deleted += 1,
+                    Some(DeletionEnd::Refused) => counts.refused += 1,
+                    Some(DeletionEnd::Unreachable) => counts.unreachable += 1,
                     None => {}
                 }
             }
@@ -142,13 +143,13 @@ impl<D: Database> SessionStore<D> {
         .map(Some)
     }
 
-    /// The ids of responses that the transcripts of the session's model calls tell of.
-    fn told_responses(&self, unless_told: bool) -> Result<BTreeSet<String>, Fault> {
+    /// The ids of responses in the transcripts of the session's model calls.
+    fn responses_in_transcripts(&self, assume_stored: bool) -> Result<BTreeSet<String>, Fault> {
         let id = |of: &Value| of.get("ResponseId")?.as_str().map(str::to_owned);
         let mut ids = BTreeSet::new();
         for ordinal in 1..=self.newest_ordinal()? {
             for call in self.model_calls(ordinal)? {
-                if !call.get("Stored").and_then(Value::as_bool).unwrap_or(unless_told) {
+                if !call.get("Stored").and_then(Value::as_bool).unwrap_or(assume_stored) {
                     continue;
                 }
                 let retries = call.get("Retries").and_then(Value::as_array);
@@ -171,7 +172,7 @@ impl<D: Database> SessionStore<D> {
     /// Stores a receipt while responses are to be deleted, and returns it as clients see it.
     fn save_receipt(&self, receipt: ErasureReceipt) -> Result<ErasureReceipt, Fault> {
         let text = to_json("text", &receipt)?;
-        let shown = self.shown(receipt)?;
+        let shown = self.with_open_responses(receipt)?;
         if self.count_responses()?.0 == 0 {
             self.drop_receipt()?;
             return Ok(shown);
@@ -182,7 +183,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The receipt as clients see it: with the responses that are not settled.
-    fn shown(&self, mut receipt: ErasureReceipt) -> Result<ErasureReceipt, Fault> {
+    fn with_open_responses(&self, mut receipt: ErasureReceipt) -> Result<ErasureReceipt, Fault> {
         let (open, unreachable) = self.count_responses()?;
         if open > 0 {
             receipt.stored_responses.get_or_insert_default();

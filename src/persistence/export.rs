@@ -186,7 +186,7 @@ impl<D: Database> SessionStore<D> {
             tools: from_json("tools", &self.text(&turn.tools)?)?,
             composition: self.composition(turn.ordinal)?,
             tool_choice_name: progress.tool_choice,
-            said_with_calls: progress.said_with_calls.map(|(_, text)| text),
+            said_with_calls: progress.text_with_calls.map(|(_, text)| text),
             text_so_far: progress.text_so_far,
             usage: progress.usage,
             user_warnings: progress.user_warnings,

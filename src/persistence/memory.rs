@@ -24,7 +24,7 @@ pub(super) struct Memory {
     /// Whether [`super::schema::RESPONSES`] is known to be there.
     pub(super) has_responses: bool,
     /// The entries after the newest model output.
-    pub(super) owed: Option<OwedEntries>,
+    pub(super) unsent: Option<UnsentEntries>,
 }
 
 /// Which tables the database has.
@@ -41,14 +41,14 @@ pub(super) enum Tables {
 
 /// The end of the conversation that the model service has not received. None of it is withheld.
 #[derive(Debug)]
-pub(super) struct OwedEntries {
+pub(super) struct UnsentEntries {
     /// The place of the entry before them.
     pub(super) after: EntrySeq,
     /// With their items, of each a JSON array.
     pub(super) entries: Vec<(Entry, String)>,
 }
 
-impl OwedEntries {
+impl UnsentEntries {
     /// Nothing is owed after this entry.
     pub(super) fn none_after(after: EntrySeq) -> Self {
         Self { after, entries: Vec::new() }
@@ -66,9 +66,9 @@ impl Memory {
     /// Remembers an entry that was added to the conversation, `items` being a JSON array.
     pub(super) fn add_entry(&mut self, seq: EntrySeq, turn: u64, kind: EntryKind, items: &str) {
         self.newest_entry = Some(seq);
-        self.owed = match self.owed.take() {
-            _ if kind == EntryKind::ModelOutput => Some(OwedEntries::none_after(seq)),
-            known if kind == EntryKind::StandIn => known,
+        self.unsent = match self.unsent.take() {
+            _ if kind == EntryKind::ModelOutput => Some(UnsentEntries::none_after(seq)),
+            known if kind == EntryKind::SummaryMessage => known,
             Some(mut known) if known.bytes() + items.len() <= OWED_BYTES => {
                 let bytes = items.len();
                 let entry = Entry { seq, turn, kind, withheld: false, bytes, kept_parts: 0 };

@@ -1,6 +1,6 @@
 //! Layer 5, Persistence: a session's storage, and the turn's life cycle (AGN-027 §4, layer 5).
 //!
-//! Every public write of [`SessionStore`] is one durable step, and [`SessionStore::step`] makes one
+//! Every public write of [`SessionStore`] is one durable step, and [`SessionStore::durable_step`] makes one
 //! step of several writes. After each step the turn can continue from its rows, so a failure fails
 //! the turn, never the session.
 //!
@@ -22,13 +22,13 @@ mod session_store;
 mod texts;
 mod turn_life_cycle;
 
-pub use call::{Call, CallApproval, Decision, RunsOn, question_id};
+pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::CompactedConversation;
 pub(crate) use erasure::{ErasureReceipt, StoredAtService};
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
-    OpenCalls, OwedRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn, TurnProgress,
-    Window,
+    OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn,
+    TurnProgress, Window,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;

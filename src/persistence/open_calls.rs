@@ -1,14 +1,14 @@
 //! The calls that the model made: their rows, their results, and their settlement.
 //!
 //! A call without a result is *open*. The model's chain continues only after every call has one, so
-//! [`SessionStore::hand_back`] adds the outputs of all calls to the conversation at once. The words of
+//! [`SessionStore::add_tool_outputs`] adds the outputs of all calls to the conversation at once. The words of
 //! results and outputs come from the caller.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::call::{Call, question_id};
+use super::call::{Call, RefusedCall, question_id};
 use super::records::{EntryKind, OpenCalls, Session};
 use super::session_store::SessionStore;
 use crate::contract::{Fault, ToolResult};
@@ -27,13 +27,16 @@ impl<D: Database> SessionStore<D> {
         self.calls_by(statement, &[turn.into()])
     }
 
-    /// Names and arguments of the calls of a turn that a human refused: only a refusal gives a call with a
-    /// question to nobody. No result is read, since every model step may ask.
-    pub fn refused_calls(&self, turn: u64) -> Result<Vec<(String, String)>, Fault> {
+    /// The calls of a turn that a human refused: only a refusal gives a call with a question to nobody. No
+    /// result is read, since every model step may ask.
+    pub fn refused_calls(&self, turn: u64) -> Result<Vec<RefusedCall>, Fault> {
         let statement = "SELECT name, arguments FROM calls
             WHERE turn = ? AND runs_on = 'nobody' AND approval IS NOT NULL";
         let rows = self.rows_of_calls(statement, &[turn.into()])?;
-        rows.iter().map(|row| Ok((row.get("name")?, self.json(row, "arguments")?))).collect()
+        let call = |row: &Row| {
+            Ok(RefusedCall { name: row.get("name")?, arguments: self.json(row, "arguments")? })
+        };
+        rows.iter().map(call).collect()
     }
 
     /// The ids by which clients and tools know the calls of a turn, and the questions about calls.
@@ -62,21 +65,21 @@ impl<D: Database> SessionStore<D> {
 
     /// Adds the outputs of all open calls, a JSON array of items, to the conversation, from which the
     /// next model call sends them.
-    pub fn hand_back(
+    pub fn add_tool_outputs(
         &self,
         session: &mut Session,
         open: OpenCalls,
         outputs: &str,
     ) -> Result<(), Fault> {
-        self.step(|| {
+        self.durable_step(|| {
             self.append(open.turn, EntryKind::ToolOutputs, outputs)?;
             session.open_calls = None;
             self.save_session(session)
         })
     }
 
-    /// Closes the calls that nobody will run any more with the results of `result_of`, and hands the
-    /// outputs of all calls back. Does nothing when no call is open. A fault of
+    /// Closes the calls that nobody will run any more with the results of `result_of`, and adds the
+    /// outputs of all calls to the conversation. Does nothing when no call is open. A fault of
     /// `outputs_of` is passed on.
     pub fn settle_open_calls(
         &self,
@@ -86,12 +89,12 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<(), Fault> {
         let Some(open) = session.open_calls else { return Ok(()) };
         let mut calls = self.calls(open)?;
-        self.step(|| {
+        self.durable_step(|| {
             for call in calls.iter_mut().filter(|call| call.result.is_none()) {
                 call.result = Some(result_of(call));
                 self.save_call(open.turn, call)?;
             }
-            self.hand_back(session, open, &outputs_of(&calls)?)
+            self.add_tool_outputs(session, open, &outputs_of(&calls)?)
         })
     }
 

@@ -164,7 +164,8 @@ pub struct TurnProgress {
     /// Sent on the turn's first model call only.
     pub tool_choice: Option<String>,
     /// The text beside the calls that the model made last, with its segment.
-    pub said_with_calls: Option<(u32, String)>,
+    #[serde(rename = "said_with_calls")]
+    pub text_with_calls: Option<(u32, String)>,
     /// Key of the mode whose welcome message stands before the final text.
     pub welcome: Option<String>,
     /// The model has changed the mode in this turn.
@@ -184,7 +185,7 @@ pub struct TurnProgress {
     pub text_so_far: Option<String>,
     /// The retrieval that the turn's message still waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub retrieval: Option<OwedRetrieval>,
+    pub retrieval: Option<PendingRetrieval>,
     /// The compactions of this turn, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compactions: Vec<CompactionRecord>,
@@ -200,7 +201,7 @@ pub struct TurnProgress {
 /// message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OwedRetrieval {
+pub struct PendingRetrieval {
     /// The workspace that is searched.
     pub workspace_id: String,
     /// The user's own words.
@@ -255,7 +256,7 @@ closed_list! {
         /// Outputs of tool calls, in the model's order.
         ToolOutputs = "tool_outputs",
         /// What stands for turns that are no longer sent. A [`Window`] refers to it.
-        StandIn = "stand_in",
+        SummaryMessage = "stand_in",
     }
 }
 
@@ -293,7 +294,7 @@ impl EntrySeq {
 }
 
 /// The part of the conversation that a call sends when it continues no response: the system message, the
-/// stand-in, and all from `from` on.
+/// summary message, and all from `from` on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Window {
@@ -301,10 +302,11 @@ pub struct Window {
     /// left out.
     pub from: EntrySeq,
     /// The entry that stands for the turns before.
-    pub stand_in: Option<EntrySeq>,
-    /// The number of turns that the stand-in summarises.
+    #[serde(rename = "stand_in")]
+    pub summary_message: Option<EntrySeq>,
+    /// The number of turns that the summary message summarises.
     pub turns_summarised: u64,
-    /// The number of turns before that no summary tells of.
+    /// The number of turns before that no summary covers.
     pub turns_left_out: u64,
     /// Tool outputs that are sent in part.
     pub shortened: Option<Shortening>,
@@ -348,7 +350,7 @@ pub struct CompactionRecord {
     pub items_before: usize,
     /// Items of it that are sent from here on.
     pub items_after: usize,
-    /// Turns that no summary tells of.
+    /// Turns that no summary covers.
     pub turns_left_out: u64,
     /// Length of the summary.
     pub summary_bytes: usize,
@@ -365,8 +367,8 @@ pub struct Entry {
     pub turn: u64,
     /// Why it is there.
     pub kind: EntryKind,
-    /// The model service refused it as input. A user's message is then not sent any more; stand-ins
-    /// replace tool outputs, because the calls before them need some.
+    /// The model service refused it as input. A user's message is then not sent any more; tool
+    /// outputs are replaced, because the calls before them need some.
     pub withheld: bool,
     /// Length of its items, a JSON array of Responses API items, in bytes.
     pub bytes: usize,

@@ -34,7 +34,7 @@ pub(crate) struct StoredResponse {
 
 /// What became of a response that the model service was asked to delete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Settled {
+pub(super) enum DeletionEnd {
     Deleted,
     /// It was refused too often.
     Refused,
@@ -45,7 +45,7 @@ pub(super) enum Settled {
 impl<D: Database> SessionStore<D> {
     /// Keeps the id of a response that the model service stores. Keeping it again writes nothing.
     pub(crate) fn keep_response(&self, id: &str, agent_context: &str) -> Result<(), Fault> {
-        self.step(|| self.add_response(id, agent_context, ResponseStanding::Kept))
+        self.durable_step(|| self.add_response(id, agent_context, ResponseStanding::Kept))
     }
 
     /// Responses to delete, those first that were asked for the fewest times.
@@ -103,22 +103,22 @@ impl<D: Database> SessionStore<D> {
         &self,
         id: &str,
         standing: Option<ResponseStanding>,
-    ) -> Result<Option<Settled>, Fault> {
+    ) -> Result<Option<DeletionEnd>, Fault> {
         let known = "SELECT attempts FROM responses WHERE response_id = ? AND standing <> 'kept'";
         let Some(row) = self.database.first(known, &[id.into()])? else { return Ok(None) };
         let attempts = row.get::<u64>("attempts")? + 1;
         let settled = match standing {
-            None => Settled::Deleted,
+            None => DeletionEnd::Deleted,
             Some(standing) if attempts < MAX_ATTEMPTS => {
                 let asked = "UPDATE responses SET standing = ?, attempts = ? WHERE response_id = ?";
                 let standing = standing.as_str().into();
                 self.database.execute(asked, &[standing, attempts.into(), id.into()])?;
                 return Ok(None);
             }
-            Some(ResponseStanding::Refused) => Settled::Refused,
+            Some(ResponseStanding::Refused) => DeletionEnd::Refused,
             Some(
                 ResponseStanding::Kept | ResponseStanding::Pending | ResponseStanding::Unreachable,
-            ) => Settled::Unreachable,
+            ) => DeletionEnd::Unreachable,
         };
         self.database.execute("DELETE FROM responses WHERE response_id = ?", &[id.into()])?;
         Ok(Some(settled))
@@ -142,7 +142,7 @@ impl<D: Database> SessionStore<D> {
         let rows = self.database.query(tables, &[])?;
         let Some(row) = rows.first() else { return Ok(false) };
         if row.get::<String>("name")? == "erasure" {
-            self.step(|| {
+            self.durable_step(|| {
                 self.ensure_responses()?;
                 self.database.execute(RECEIPT, &[])?;
                 self.database.execute_all(EARLIER_ERASURE)

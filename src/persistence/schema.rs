@@ -107,7 +107,7 @@ pub(super) const TABLES: &[&str] = &[
     )",
     // The conversation, sent to the model service or still to be sent: one row for each addition,
     // `items` being a JSON array of Responses API items. `standing` is `kept`, `withheld` (refused by
-    // the model service: not sent any more, tool outputs as a stand-in) or `forgotten` (calls whose
+    // the model service: not sent any more, tool outputs replaced) or `forgotten` (calls whose
     // outputs the model service never accepted, with those outputs).
     "CREATE TABLE conversation (
         seq INTEGER PRIMARY KEY,
@@ -130,7 +130,7 @@ pub(super) const TABLES: &[&str] = &[
 /// every table when it opens a database, and many sessions need none of these.
 pub(super) const CALL_TABLES: &[&str] = &[
     // The calls that the model made. `answer` holds the result, NULL while the call is open; `approval`
-    // the question to a human and its answer, NULL where nobody is asked.
+    // the question to a human and the decision, NULL where nobody is asked.
     // `call_id` is the model's, `tool_call_id` the one that clients and tools know: some services
     // number the calls of each response anew.
     "CREATE TABLE calls (

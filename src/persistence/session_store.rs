@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
-use super::memory::{Memory, OwedEntries, Tables};
+use super::memory::{Memory, Tables, UnsentEntries};
 use super::records::{
     EntrySeq, ModeChange, Session, StoredOutcome, Submission, Turn, from_json, to_json,
 };
@@ -41,7 +41,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Makes everything that `writes` does one durable step: all of it is kept or, when it fails,
     /// nothing. A step within a step is part of it, so its failure has to fail the whole.
-    pub fn step<T>(&self, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub fn durable_step<T>(&self, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         if self.in_step.replace(true) {
             return writes();
         }
@@ -179,7 +179,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Keeps a long text and returns its hash.
     pub fn keep_text(&self, text: &str) -> Result<String, Fault> {
-        self.step(|| {
+        self.durable_step(|| {
             self.ensure_tables()?;
             texts::keep(&self.database, text)
         })
@@ -200,12 +200,12 @@ impl<D: Database> SessionStore<D> {
     /// Creates the tables of a new session.
     pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
         if self.find_tables()? == Tables::Absent {
-            self.step(|| self.database.execute_all(schema::TABLES))?;
+            self.durable_step(|| self.database.execute_all(schema::TABLES))?;
             self.memory.replace(Memory {
                 tables: Tables::Present { calls: false },
                 newest_turn: Some(0),
                 newest_entry: Some(EntrySeq::START),
-                owed: Some(OwedEntries::none_after(EntrySeq::START)),
+                unsent: Some(UnsentEntries::none_after(EntrySeq::START)),
                 ..Memory::default()
             });
         }
@@ -215,7 +215,7 @@ impl<D: Database> SessionStore<D> {
     /// Creates [`schema::CALL_TABLES`] when they are not there.
     pub(super) fn ensure_call_tables(&self) -> Result<(), Fault> {
         if !self.has_call_tables()? {
-            self.step(|| self.database.execute_all(schema::CALL_TABLES))?;
+            self.durable_step(|| self.database.execute_all(schema::CALL_TABLES))?;
             self.memory.borrow_mut().tables = Tables::Present { calls: true };
         }
         Ok(())
@@ -268,7 +268,7 @@ impl<D: Database> SessionStore<D> {
             return Err(Fault::internal(message));
         }
         if version < schema::VERSION {
-            self.step(|| {
+            self.durable_step(|| {
                 for statement in schema::migration(version, has_call_tables) {
                     self.database.execute(statement, &[])?;
                 }

@@ -1,7 +1,7 @@
 //! The turn's life cycle: every function is one durable step, all of it kept or nothing.
 //!
 //! ```text
-//! begin_turn -> record_retrieval? -> record_output -> record_tool_result* -> hand_back -> record_output … -> end
+//! begin_turn -> record_retrieval? -> record_output -> record_tool_result* -> add_tool_outputs -> record_output … -> end
 //!                                                           end (awaiting tools) -> begin_continuation -^
 //! ```
 
@@ -74,7 +74,7 @@ impl<D: Database> SessionStore<D> {
         session: &mut Session,
         new: NewTurn<'_>,
     ) -> Result<Turn, Fault> {
-        self.step(|| {
+        self.durable_step(|| {
             self.ensure_tables()?;
             let ordinal = new.ordinal;
             let turn = Turn {
@@ -138,7 +138,7 @@ impl<D: Database> SessionStore<D> {
         turn.accepted_at = now_ms;
         session.live_turn = Some(turn.ordinal);
         session.updated_at = now_ms;
-        self.step(|| {
+        self.durable_step(|| {
             self.database.execute(
                 "INSERT INTO submissions (turn, number, fingerprint, accepted_at, http_status, outcome,
                     kept_segment)
@@ -157,12 +157,12 @@ impl<D: Database> SessionStore<D> {
     /// Starts another attempt at a turn that failed or lost its instance. `segments` is the most
     /// segments that the lost attempt can have shown since its last durable step. The new attempt
     /// skips their numbers, so that no watcher takes its text for more of the lost text.
-    pub fn take_up(
+    pub fn begin_attempt(
         &self,
         session: &mut Session,
         turn: &mut Turn,
         segments: u32,
-        said_again: Option<&str>,
+        repeated_message: Option<&str>,
         now_ms: u64,
     ) -> Result<(), Fault> {
         // A repeat after a failure counts anew.
@@ -177,8 +177,8 @@ impl<D: Database> SessionStore<D> {
         turn.progress.next_segment += segments;
         session.live_turn = Some(turn.ordinal);
         session.updated_at = now_ms;
-        self.step(|| {
-            if let Some(items) = said_again {
+        self.durable_step(|| {
+            if let Some(items) = repeated_message {
                 self.append(turn.ordinal, EntryKind::User, items)?;
             }
             self.save_turn(turn, None, None)?;
@@ -197,14 +197,14 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<(), Fault> {
         turn.progress.retrieval = None;
         turn.updated_at = now_ms;
-        self.step(|| {
+        self.durable_step(|| {
             if let Some((seq, item)) = message {
                 let column = texts::to_entry_column(&self.database, seq.0, &array_of(item))?;
                 self.database.execute(
                     "UPDATE conversation SET items = ? WHERE seq = ?",
                     &[column.into(), seq.0.into()],
                 )?;
-                self.memory.borrow_mut().owed = None;
+                self.memory.borrow_mut().unsent = None;
             }
             self.database.execute(
                 "UPDATE turns SET composition = ?, progress = ?, updated_at = ? WHERE ordinal = ?",
@@ -228,7 +228,7 @@ impl<D: Database> SessionStore<D> {
         output: &ModelOutputRecord<'_>,
         now_ms: u64,
     ) -> Result<(), Fault> {
-        self.step(|| {
+        self.durable_step(|| {
             self.write_output(session, turn, output)?;
             turn.updated_at = now_ms;
             self.save_turn(turn, None, Some(output.record))?;
@@ -243,7 +243,7 @@ impl<D: Database> SessionStore<D> {
         turn: &mut Turn,
         record: &str,
     ) -> Result<(), Fault> {
-        self.step(|| {
+        self.durable_step(|| {
             self.save_turn(turn, None, Some(record))?;
             self.save_session(session)
         })
@@ -263,7 +263,7 @@ impl<D: Database> SessionStore<D> {
         for file in files {
             file.collect(&mut turn.progress.files);
         }
-        self.step(|| {
+        self.durable_step(|| {
             self.save_call(turn.ordinal, call)?;
             if let Some(new_mode) = new_mode {
                 self.change_mode(session, turn.ordinal, new_mode, now_ms)?;
@@ -314,7 +314,7 @@ impl<D: Database> SessionStore<D> {
         }
         session.updated_at = now_ms;
         turn.updated_at = now_ms;
-        self.step(|| {
+        self.durable_step(|| {
             if let Some(last) = last {
                 self.write_output(session, turn, last)?;
             }
@@ -330,8 +330,8 @@ impl<D: Database> SessionStore<D> {
         }
         // The solution context may be among them, so the next turn sends it again.
         session.solution_context_sent = None;
-        self.memory.borrow_mut().owed = None;
-        self.step(|| {
+        self.memory.borrow_mut().unsent = None;
+        self.durable_step(|| {
             for seq in entries {
                 self.database.execute(
                     "UPDATE conversation SET standing = 'withheld' WHERE seq = ?",
@@ -342,12 +342,12 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// Gives up the chain after the model service refused even the stand-ins for tool outputs. The
+    /// Gives up the chain after the model service refused even the replacements of tool outputs. The
     /// calls leave the conversation with their outputs, and the next model call sends all that remains.
     pub fn forget_refused_calls(&self, session: &mut Session) -> Result<(), Fault> {
         session.chain_head = None;
-        self.memory.borrow_mut().owed = None;
-        self.step(|| {
+        self.memory.borrow_mut().unsent = None;
+        self.durable_step(|| {
             self.database.execute(
                 "UPDATE conversation SET standing = 'forgotten' WHERE seq IN (
                     SELECT MAX(answers.seq) FROM conversation AS answers, conversation AS outputs

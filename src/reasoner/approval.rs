@@ -1,30 +1,30 @@
 //! Approvals: a human is asked before a call runs, through the client (interface §12).
 //!
-//! The question is a client tool call beside the client's own. Its answer is checked before anything is
-//! stored, and then kept with the call, so that what runs is what was approved.
+//! The question is a client tool call beside the client's own. The decision is its result: it is checked before
+//! anything is stored, and then kept with the call, so that what runs is what was approved.
 
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::running_turn::{Reasoner, RunningTurn, tools_of};
-use super::settlement::no_result;
+use super::settlement::missing_result;
 use crate::catalog::{APPROVE_TOOL, Approval};
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};
 use crate::json::{for_each_member, is_ambiguous, violation};
-use crate::persistence::{Call, CallApproval, Decision, RunsOn, SessionStore, Turn};
+use crate::persistence::{Call, CallApproval, Decision, RefusedCall, RunsOn, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::responses_api::FunctionCall;
 
-const ANSWERS: &str = "must hold {\"Approved\":true}, with Arguments at most where AllowEdit is true, or {\"Approved\":false,\"Reason\":\"…\"}, and nothing else";
+const DECISIONS: &str = "must hold {\"Approved\":true}, with Arguments at most where AllowEdit is true, or {\"Approved\":false,\"Reason\":\"…\"}, and nothing else";
 const NO_EDIT: &str =
     "must leave Arguments out: this call runs as it is, or not at all; approve or refuse it";
 
 /// The arguments of `agent_approve_tool`.
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-struct Question<'a> {
+struct ApprovalRequest<'a> {
     tool_call_id: &'a str,
     name: &'a str,
     arguments: &'a RawValue,
@@ -33,16 +33,16 @@ struct Question<'a> {
     allow_edit: bool,
 }
 
-/// What a client answered to a question.
-enum Answer<'a> {
+/// A decision, as the client's result for the question holds it.
+enum DecisionBody<'a> {
     /// The call runs, with these arguments or else its own.
     Approved(Option<&'a str>),
     /// The call does not run, for this reason, which may be empty.
     Refused(String),
 }
 
-/// Takes the results that a client sends for the calls of a turn.
-pub(crate) struct Answering<'a> {
+/// Puts the results that a client sends into the calls of a turn.
+pub(super) struct ResultIntake<'a> {
     /// Those of the turn, where a decision is waited for.
     tools: ToolList,
     /// The `Id` of the client's key.
@@ -51,11 +51,11 @@ pub(crate) struct Answering<'a> {
 }
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// Names and arguments of the calls that a human refused; none where the turn asks about no tool.
+    /// The calls that a human refused; none where the turn asks about no tool.
     pub(super) fn refused_calls(
         &self,
         running: &RunningTurn<'_>,
-    ) -> Result<Vec<(String, String)>, Fault> {
+    ) -> Result<Vec<RefusedCall>, Fault> {
         if running.tools.0.iter().all(|tool| tool.approval.is_none()) {
             return Ok(Vec::new());
         }
@@ -76,23 +76,23 @@ pub(super) fn question(approval: &Approval) -> CallApproval {
     }
 }
 
-/// Whether the model makes a call again: the same tool, and equal arguments as JSON.
-pub(super) fn is_the_same((name, known): &(String, String), made: &FunctionCall) -> bool {
-    let read = |arguments| serde_json::from_str::<Value>(stated(arguments)).ok();
-    let again = &made.arguments;
-    *name == made.name
+/// Whether the model makes a refused call again: the same tool, and equal arguments as JSON.
+pub(super) fn is_made_again(refused: &RefusedCall, made: &FunctionCall) -> bool {
+    let read = |arguments| serde_json::from_str::<Value>(or_empty_object(arguments)).ok();
+    let (known, again) = (&refused.arguments, &made.arguments);
+    refused.name == made.name
         && (known == again || read(known).is_some_and(|known| Some(known) == read(again)))
 }
 
 /// A pending call as the client sees it: its own one, or the question about one of the server's.
-pub(crate) fn tool_call(call: &Call) -> ToolCall {
-    let tool_call_id = call.asked_id().unwrap_or_default();
-    let arguments = stated(&call.arguments);
+pub(super) fn tool_call(call: &Call) -> ToolCall {
+    let tool_call_id = call.client_id().unwrap_or_default();
+    let arguments = or_empty_object(&call.arguments);
     let Some(approval) = &call.approval else {
         let arguments_json = arguments.to_owned();
         return ToolCall { tool_call_id, name: call.name.clone(), arguments_json };
     };
-    let question = Question {
+    let request = ApprovalRequest {
         tool_call_id: &call.tool_call_id,
         name: &call.name,
         // Nobody is asked about a call whose arguments are no JSON.
@@ -101,18 +101,18 @@ pub(crate) fn tool_call(call: &Call) -> ToolCall {
         allow_edit: approval.allow_edit,
     };
     // JSON text and plain members can always be written.
-    let arguments_json = serde_json::to_string(&question).unwrap_or_default();
+    let arguments_json = serde_json::to_string(&request).unwrap_or_default();
     ToolCall { tool_call_id, name: APPROVE_TOOL.to_owned(), arguments_json }
 }
 
 /// The arguments of a call. Some services write no text for a call without any.
-fn stated(arguments: &str) -> &str {
+fn or_empty_object(arguments: &str) -> &str {
     if arguments.trim().is_empty() { "{}" } else { arguments }
 }
 
-impl<'a> Answering<'a> {
-    /// For the calls of a paused turn; `now` is the time of the answers.
-    pub(crate) fn new<D: Database>(
+impl<'a> ResultIntake<'a> {
+    /// For the calls of a paused turn; `now` is the time at which the results came.
+    pub(super) fn new<D: Database>(
         store: &SessionStore<D>,
         turn: &Turn,
         calls: &[Call],
@@ -127,9 +127,9 @@ impl<'a> Answering<'a> {
         Ok(Self { tools, decided_by, waited_ms })
     }
 
-    /// Takes the result of a pending call: the client's own result, or the decision of a human. The
+    /// Puts a result into its pending call: the client's own result, or the decision of a human. The
     /// error is what is wrong with a decision; the call is then as before.
-    pub(crate) fn take(&self, call: &mut Call, given: &ToolResult) -> Result<(), String> {
+    pub(super) fn accept(&self, call: &mut Call, given: &ToolResult) -> Result<(), String> {
         let Some(approval) = &mut call.approval else {
             call.result = Some(given.clone());
             return Ok(());
@@ -138,16 +138,16 @@ impl<'a> Answering<'a> {
             let parameters = self.tools.get(tool)?.parameters().ok()?;
             serde_json::from_str(parameters.get()).ok()
         };
-        match answer(&given.outcome, approval.allow_edit, || schema(&call.name))? {
-            Answer::Approved(arguments) => {
+        match read_decision(&given.outcome, approval.allow_edit, || schema(&call.name))? {
+            DecisionBody::Approved(arguments) => {
                 approval.arguments_json = arguments.map(str::to_owned);
                 approval.decision = Some(Decision::Approved);
             }
-            Answer::Refused(reason) => {
+            DecisionBody::Refused(reason) => {
                 approval.decision = Some(Decision::Refused);
                 call.runs_on = RunsOn::Nobody;
                 let why = NoResult::RefusedByUser(&reason);
-                call.result = Some(no_result(&call.tool_call_id, why));
+                call.result = Some(missing_result(&call.tool_call_id, why));
             }
         }
         approval.decided_by = self.decided_by.map(str::to_owned);
@@ -156,14 +156,14 @@ impl<'a> Answering<'a> {
     }
 }
 
-/// Reads an answer. A client that has no such tool says so in an error, and has thereby refused.
-fn answer(
+/// Reads a decision. An error is a refusal: a client that lacks the tool for questions sends one.
+fn read_decision(
     outcome: &ToolOutcome,
     allow_edit: bool,
     schema: impl FnOnce() -> Option<Value>,
-) -> Result<Answer<'_>, String> {
+) -> Result<DecisionBody<'_>, String> {
     let json = match outcome {
-        ToolOutcome::Error(message) => return Ok(Answer::Refused(message.clone())),
+        ToolOutcome::Error(message) => return Ok(DecisionBody::Refused(message.clone())),
         ToolOutcome::Result(json) => json,
     };
     let (mut approved, mut reason, mut arguments) = (None, None, None);
@@ -178,7 +178,7 @@ fn answer(
         is_plain &= place.replace(value).is_none();
     });
     if walked.is_err() || !is_plain {
-        return Err(ANSWERS.to_owned());
+        return Err(DECISIONS.to_owned());
     }
     // Serialisers write null for a member that is not set.
     let reason = reason.filter(|json| *json != "null");
@@ -187,13 +187,13 @@ fn answer(
         (Some("true"), None, Some(_)) if !allow_edit => Err(NO_EDIT.to_owned()),
         (Some("true"), None, arguments) => {
             arguments.map_or(Ok(()), |arguments| check(arguments, schema()))?;
-            Ok(Answer::Approved(arguments))
+            Ok(DecisionBody::Approved(arguments))
         }
         (Some("false"), reason, None) => {
             let reason = reason.map_or(Ok(String::new()), serde_json::from_str);
-            reason.map(Answer::Refused).map_err(|_| ANSWERS.to_owned())
+            reason.map(DecisionBody::Refused).map_err(|_| DECISIONS.to_owned())
         }
-        _ => Err(ANSWERS.to_owned()),
+        _ => Err(DECISIONS.to_owned()),
     }
 }
 
@@ -214,17 +214,17 @@ mod tests {
 
     use super::*;
 
-    /// `approved`, the arguments, or the reason; `None` for what is no answer.
-    fn heard(json: &str, allow_edit: bool) -> Option<String> {
+    /// `approved`, the arguments, or the reason; `None` for what is no decision.
+    fn decided(json: &str, allow_edit: bool) -> Option<String> {
         let schema = || Some(json!({ "properties": { "n": { "type": "integer" } } }));
-        match answer(&ToolOutcome::Result(json.to_owned()), allow_edit, schema).ok()? {
-            Answer::Approved(arguments) => Some(arguments.unwrap_or("approved").to_owned()),
-            Answer::Refused(reason) => Some(format!("refused {reason}")),
+        match read_decision(&ToolOutcome::Result(json.to_owned()), allow_edit, schema).ok()? {
+            DecisionBody::Approved(arguments) => Some(arguments.unwrap_or("approved").to_owned()),
+            DecisionBody::Refused(reason) => Some(format!("refused {reason}")),
         }
     }
 
     #[test]
-    fn only_the_documented_answers_are_answers() {
+    fn only_the_documented_decisions_are_decisions() {
         for (json, meaning) in [
             (r#"{"Approved":true}"#, Some("approved")),
             (r#" { "Approved" : true , "Reason" : null } "#, Some("approved")),
@@ -243,12 +243,12 @@ mod tests {
             (r#"[{"Approved":true}]"#, None),
         ] {
             for allow_edit in [false, true] {
-                assert_eq!(heard(json, allow_edit).as_deref(), meaning, "{json}");
+                assert_eq!(decided(json, allow_edit).as_deref(), meaning, "{json}");
             }
         }
         let edited = r#"{"Approved":true,"Arguments":{"n": 1e0, "m": 0.10}}"#;
-        assert_eq!(heard(edited, true).as_deref(), Some(r#"{"n": 1e0, "m": 0.10}"#));
-        assert_eq!(heard(edited, false), None);
+        assert_eq!(decided(edited, true).as_deref(), Some(r#"{"n": 1e0, "m": 0.10}"#));
+        assert_eq!(decided(edited, false), None);
         for arguments in [
             r#"{"n":"1"}"#,
             "[]",
@@ -260,7 +260,7 @@ mod tests {
             r#"{"m":[{"o":1,"o":1}]}"#,
         ] {
             let json = format!(r#"{{"Approved":true,"Arguments":{arguments}}}"#);
-            assert_eq!(heard(&json, true), None, "{arguments}");
+            assert_eq!(decided(&json, true), None, "{arguments}");
         }
     }
 }

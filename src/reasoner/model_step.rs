@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::approval::{is_the_same, question};
+use super::approval::{is_made_again, question};
 use super::model_call::{Exchange, Input, Transcript};
 use super::running_turn::{Reasoner, RunningTurn};
-use super::settlement::no_result;
+use super::settlement::missing_result;
 use super::sources::sources;
 use super::tool_step::warn_of_mode_changes;
 use crate::catalog::BuiltInTool;
@@ -33,8 +33,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             return Err(Fault::new(ErrorCode::IterationLimitExceeded, message));
         }
         let iteration = running.turn.progress.iterations + 1;
-        self.step(running, Progress::ModelCall { iteration });
-        let input = Input::owed(&self.store, running)?;
+        self.show_activity(running, Progress::ModelCall { iteration });
+        let input = Input::unsent(&self.store, running)?;
         let input = self.within_threshold(running, input).await?;
         let exchange = self.call_for_output(running, &input).await?;
         let exchange = self.remedied(running, input, exchange).await?;
@@ -97,7 +97,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             return self.complete(running, segment, text, &record).map(Some);
         }
         let waits = calls.iter().any(Call::is_pending);
-        progress.said_with_calls = None;
+        progress.text_with_calls = None;
         let is_shown = waits && !output.text.is_empty();
         // The welcome belongs to the final text, and the segment lacks the commentary.
         let differs = welcomed || output.text_with_commentary.is_some();
@@ -105,21 +105,21 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             running.live_text.discard(segment);
         }
         if is_shown {
-            let said = output.text_with_commentary.unwrap_or(output.text);
+            let text = output.text_with_commentary.unwrap_or(output.text);
             let mut segment = segment;
             if differs {
                 segment += 1;
-                running.live_text.append(segment, &said);
+                running.live_text.append(segment, &text);
                 progress.next_segment = segment + 1;
             }
-            progress.said_with_calls = Some((segment, said));
+            progress.text_with_calls = Some((segment, text));
         }
         let now = self.platform.now_ms();
         self.store.record_output(&mut running.session, &mut running.turn, &record, now)?;
         Ok(None)
     }
 
-    /// The calls of an output, and who runs each. A call that nobody can run gets a stand-in result.
+    /// The calls of an output, and who runs each. A call that nobody can run gets a result that says why.
     fn calls_of(
         &self,
         running: &RunningTurn<'_>,
@@ -140,7 +140,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 Some(_) if !are_readable(&made.arguments, asked.is_some()) => {
                     (RunsOn::Nobody, Some(NoResult::MalformedArguments))
                 }
-                Some(_) if refused.iter().any(|call| is_the_same(call, made)) => {
+                Some(_) if refused.iter().any(|call| is_made_again(call, made)) => {
                     (RunsOn::Nobody, Some(NoResult::RefusedByUser("")))
                 }
                 Some(tool) if tool.on_server => (RunsOn::Server, None),
@@ -160,7 +160,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 result: None,
             };
             taken.extend(call.ids());
-            call.result = why.map(|why| no_result(&call.tool_call_id, why));
+            call.result = why.map(|why| missing_result(&call.tool_call_id, why));
             call
         });
         Ok(calls.collect())

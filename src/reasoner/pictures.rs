@@ -1,5 +1,5 @@
 //! Pictures in a model output become files of the turn (interface §4, §8), stored in the step that stores
-//! the output. One that cannot be kept costs a user warning, not the answer.
+//! the output. One that cannot be kept costs a user warning, not the turn.
 
 use super::model_call::Transcript;
 use super::running_turn::{Reasoner, RunningTurn};
@@ -12,7 +12,7 @@ use crate::responses_api::{ModelOutput, picture};
 pub(super) const MAX_FILES: usize = 1_000;
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// Adds the pictures of an output to the files of the turn, and hands the transcript of its call back.
+    /// Adds the pictures of an output to the files of the turn, and returns the transcript of its call.
     pub(super) async fn keep_pictures(
         &self,
         running: &mut RunningTurn<'_>,

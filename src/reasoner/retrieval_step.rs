@@ -7,20 +7,20 @@ use super::running_turn::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, RetrievalSource};
 use crate::composition::{ChunksEnd, RecomposedMessage, RetrievedMaterial, add_retrieved};
 use crate::contract::{Fault, UserTurn};
-use crate::persistence::{EntryKind, OwedRetrieval};
+use crate::persistence::{EntryKind, PendingRetrieval};
 use crate::ports::{Database, Platform};
 use crate::retrieval::{RetrievalQuery, RetrievalTarget, query_of, retrieve};
 
-/// The retrieval that a new turn owes its message; `None` without a workspace or an instruction, and
+/// The retrieval that a new turn's message waits for; `None` without a workspace or an instruction, and
 /// where the agent context retrieves from nowhere.
-pub(super) fn owed_retrieval(
+pub(super) fn pending_retrieval(
     agent: Option<&AgentContext>,
     request: &UserTurn,
     chunks_end: ChunksEnd,
-) -> Option<OwedRetrieval> {
+) -> Option<PendingRetrieval> {
     agent.filter(|agent| agent.retrieval.source != RetrievalSource::None)?;
     let (workspace, query) = query_of(request)?;
-    Some(OwedRetrieval {
+    Some(PendingRetrieval {
         workspace_id: workspace.to_owned(),
         query: query.query.to_owned(),
         rag_scope: query.rag_scope.cloned(),
@@ -36,20 +36,20 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     pub(super) async fn retrieve(
         &self,
         running: &mut RunningTurn<'_>,
-        owed: &OwedRetrieval,
+        pending: &PendingRetrieval,
     ) -> Result<(), Fault> {
         let since = self.platform.now_ms();
         let query = RetrievalQuery {
-            query: &owed.query,
-            rag_scope: owed.rag_scope.as_ref(),
-            repo: owed.repo.as_deref(),
-            language: owed.language.as_deref(),
+            query: &pending.query,
+            rag_scope: pending.rag_scope.as_ref(),
+            repo: pending.repo.as_deref(),
+            language: pending.language.as_deref(),
             ..RetrievalQuery::default()
         };
         let retrieval = &running.agent.retrieval;
         let platform = self.platform.as_ref();
         let target = RetrievalTarget {
-            workspace: &owed.workspace_id,
+            workspace: &pending.workspace_id,
             agent_context: &running.session.agent_context,
         };
         let retrieved = retrieve(platform, retrieval, target, query).await;
@@ -71,7 +71,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let RecomposedMessage { user, trace, user_warning } = add_retrieved(&RetrievedMaterial {
             user,
             trace: &composition,
-            chunks_end: ChunksEnd { chunks: owed.chunks, blocks: owed.blocks },
+            chunks_end: ChunksEnd { chunks: pending.chunks, blocks: pending.blocks },
             source: &retrieval.source,
             retrieved: &retrieved,
             duration_ms,

@@ -90,8 +90,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// Shows what the turn is at from here on: to the watchers that asked for it, and in its trace.
-    pub(super) fn step(&self, running: &RunningTurn<'_>, progress: Progress<'_>) {
-        running.live_text.step(progress, self.platform.now_ms());
+    pub(super) fn show_activity(&self, running: &RunningTurn<'_>, progress: Progress<'_>) {
+        running.live_text.begin_activity(progress, self.platform.now_ms());
     }
 
     /// Milliseconds since `earlier`.

@@ -1,7 +1,7 @@
 //! Closes the open calls that will never get a result, because the model's chain goes on only after
 //! every call has an output.
 
-use crate::composition::{GivenUp, NoResult, stand_in, tool_outputs};
+use crate::composition::{Abandonment, NoResult, missing_outcome, tool_outputs};
 use crate::contract::{ErrorCode, Fault, ToolResult, TurnStatus};
 use crate::persistence::{Call, RunsOn, Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::Database;
@@ -16,8 +16,8 @@ pub(crate) fn abort<D: Database>(
     now: u64,
 ) -> Result<(), Fault> {
     turn.status = TurnStatus::Aborted;
-    store.step(|| {
-        settle_open_calls(store, session, GivenUp::Cancelled)?;
+    store.durable_step(|| {
+        settle_open_calls(store, session, Abandonment::Cancelled)?;
         store.end(session, turn, None, outcome, now)
     })
 }
@@ -27,12 +27,12 @@ pub(crate) fn turn_aborted() -> Fault {
     Fault::new(ErrorCode::TurnAborted, "The turn was cancelled. Start another one.")
 }
 
-/// Gives each open call a stand-in for its result, and hands the outputs of all calls back to the
+/// Gives each open call a result that says why it has none, and adds the outputs of all calls to the
 /// conversation. Does nothing when no call is open.
 pub(super) fn settle_open_calls<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
-    why: GivenUp,
+    why: Abandonment,
 ) -> Result<(), Fault> {
     // Server tools run one after the other, so only the first that has no result can have begun.
     let mut has_begun = false;
@@ -40,7 +40,7 @@ pub(super) fn settle_open_calls<D: Database>(
         let may_have_run = call.runs_on == RunsOn::Server
             && !call.is_undecided()
             && !std::mem::replace(&mut has_begun, true);
-        no_result(&call.tool_call_id, NoResult::GivenUp { may_have_run, why })
+        missing_result(&call.tool_call_id, NoResult::Abandoned { may_have_run, why })
     };
     store.settle_open_calls(session, result_of, outputs_of)
 }
@@ -51,13 +51,17 @@ pub(super) fn outputs_of(calls: &[Call]) -> Result<String, Fault> {
         .iter()
         .map(|call| Some((call.call_id.as_str(), &call.result.as_ref()?.outcome)))
         .collect();
-    let missing = || Fault::internal("A call was handed back without an answer.");
+    let missing = || Fault::internal("A call has no result.");
     tool_outputs(outcomes.ok_or_else(missing)?)
 }
 
-/// A stand-in for the result of a call that has none.
-pub(super) fn no_result(tool_call_id: &str, why: NoResult<'_>) -> ToolResult {
-    ToolResult { tool_call_id: tool_call_id.to_owned(), execution_ms: 0, outcome: stand_in(why) }
+/// The result of a call that has none of its tool.
+pub(super) fn missing_result(tool_call_id: &str, why: NoResult<'_>) -> ToolResult {
+    ToolResult {
+        tool_call_id: tool_call_id.to_owned(),
+        execution_ms: 0,
+        outcome: missing_outcome(why),
+    }
 }
 
 #[cfg(test)]
@@ -77,9 +81,6 @@ mod tests {
             approval: None,
             result: None,
         };
-        assert_eq!(
-            outputs_of(&[open]).unwrap_err().message,
-            "A call was handed back without an answer."
-        );
+        assert_eq!(outputs_of(&[open]).unwrap_err().message, "A call has no result.");
     }
 }

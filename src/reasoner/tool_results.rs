@@ -1,6 +1,8 @@
 //! Tool results: the calls that a turn waits for, and the check of the results that a client sends.
 
-use super::approval::{Answering, tool_call};
+use serde_json::{Value, json};
+
+use super::approval::{ResultIntake, tool_call};
 use crate::contract::{ErrorCode, Fault, ToolCall, ToolContinuation, ToolResult, TurnStatus};
 use crate::persistence::{Call, Session, SessionStore, Turn};
 use crate::ports::Database;
@@ -24,22 +26,20 @@ pub(crate) fn pending_calls<D: Database>(
 pub(super) fn match_results(
     calls: &mut [Call],
     results: &[ToolResult],
-    answering: &Answering<'_>,
+    intake: &ResultIntake<'_>,
 ) -> Result<Vec<Call>, Vec<Fault>> {
     let mut pending: Vec<&mut Call> = calls.iter_mut().filter(|call| call.is_pending()).collect();
-    let expected: Vec<String> = pending.iter().filter_map(|call| call.asked_id()).collect();
+    let expected: Vec<String> = pending.iter().filter_map(|call| call.client_id()).collect();
     let given: Vec<&str> = results.iter().map(|result| result.tool_call_id.as_str()).collect();
     if !expected.iter().map(String::as_str).eq(given.iter().copied()) {
-        let mut differences = Vec::new();
-        for position in 0..expected.len().max(given.len()) {
+        let difference = |position: usize| {
             let expected = expected.get(position).map(String::as_str);
             let given = given.get(position).copied();
-            if expected != given {
-                differences.push(serde_json::json!({
-                    "Position": position, "Expected": expected, "Given": given,
-                }));
-            }
-        }
+            let difference = json!({ "Position": position, "Expected": expected, "Given": given });
+            (expected != given).then_some(difference)
+        };
+        let most = expected.len().max(given.len());
+        let differences: Vec<Value> = (0..most).filter_map(difference).collect();
         let message = "The tool results must match the pending calls in count, ids and order. Nothing was accepted.";
         return Err(Fault::new(ErrorCode::ToolResultsMismatch, message)
             .at("/ToolResults")
@@ -49,7 +49,7 @@ pub(super) fn match_results(
     }
     let mut faults = Vec::new();
     for (place, (call, result)) in pending.iter_mut().zip(results).enumerate() {
-        if let Err(problem) = answering.take(call, result) {
+        if let Err(problem) = intake.accept(call, result) {
             let message = format!("ToolResults[{place}].ResultJson {problem}.");
             let fault = Fault::new(ErrorCode::InvalidField, message);
             faults.push(fault.at(format!("/ToolResults/{place}/ResultJson")));
@@ -68,13 +68,13 @@ pub(crate) fn not_awaiting<D: Database>(
     request: &ToolContinuation,
 ) -> Result<Fault, Fault> {
     let calls = store.turn_calls(turn.ordinal)?;
-    let asked_id = |call: &Call| Some((call.model_call, call.asked_id()?));
-    let asked: Vec<(u32, String)> = calls.iter().filter_map(asked_id).collect();
+    let client_id = |call: &Call| Some((call.model_call, call.client_id()?));
+    let asked: Vec<(u32, String)> = calls.iter().filter_map(client_id).collect();
     let pauses = asked.chunk_by(|(call, _), (next, _)| call == next);
-    // Each continuation has answered one.
-    let mut answered = pauses.take(turn.progress.submission as usize);
+    // Each continuation has ended one.
+    let mut ended = pauses.take(turn.progress.submission as usize);
     let given = || request.tool_results.iter().map(|result| result.tool_call_id.as_str());
-    if answered.any(|asked| asked.iter().map(|(_, id)| id.as_str()).eq(given())) {
+    if ended.any(|asked| asked.iter().map(|(_, id)| id.as_str()).eq(given())) {
         return Ok(conflict(turn.turn_id.as_str()));
     }
     let message = format!("The turn is {} and waits for no tool results.", turn.status.as_str());

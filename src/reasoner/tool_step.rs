@@ -12,9 +12,16 @@ use crate::persistence::{Call, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnPr
 use crate::ports::{Database, Platform};
 use crate::server_tools::{self, McpCall, RequestedMode, ToolInvocation, ToolRun};
 
+/// How the run of a tool ended.
+#[derive(Clone, Copy)]
+struct ToolEnd {
+    successful: bool,
+    duration_ms: u64,
+}
+
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Runs the server's open calls in the model's order, and stores each result before the next call
-    /// runs. `None` when the outputs are handed back, so that the model is called next.
+    /// runs. `None` when the outputs are in the conversation, so that the model is called next.
     pub(super) async fn run_calls(
         &self,
         running: &mut RunningTurn<'_>,
@@ -37,7 +44,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 name: &call.name,
                 arguments: call.arguments_to_run(),
             };
-            self.tool_step(running, call, None);
+            self.show_tool_run(running, call, None);
             let given = match running.result_bytes {
                 Some(bytes) => bytes,
                 None => self.store.result_bytes(open.turn)?,
@@ -46,7 +53,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let duration_ms = self.since(started_at);
             self.report.borrow_mut().timings.tools += duration_ms;
             let successful = run.as_ref().is_ok_and(|run| run.result.outcome.is_result());
-            self.tool_step(running, call, Some((successful, duration_ms)));
+            self.show_tool_run(running, call, Some(ToolEnd { successful, duration_ms }));
             let run = run?;
             if running.turn.progress.files.len() + run.files.len() > MAX_FILES {
                 let message = format!("The turn's tools have made more than {MAX_FILES} files.");
@@ -63,13 +70,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             self.store.record_tool_result(session, turn, call, run.files, new_mode, now)?;
             if changes_mode {
                 let mode_display_name = self.catalog.display_name(&running.session.mode);
-                self.step(running, Progress::Mode { mode_display_name });
+                self.show_activity(running, Progress::Mode { mode_display_name });
             }
         }
         if calls.iter().any(|call| call.result.is_none()) {
             return self.pause(running, &calls).map(Some);
         }
-        self.store.hand_back(&mut running.session, open, &outputs_of(&calls)?)?;
+        self.store.add_tool_outputs(&mut running.session, open, &outputs_of(&calls)?)?;
         Ok(None)
     }
 
@@ -106,20 +113,20 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         connection.unwrap_or_else(|| Connection::read(era))
     }
 
-    /// Shows that a server tool begins or, with success and milliseconds, has ended. Clients see of the
-    /// product's own tools only what they change.
-    fn tool_step(&self, running: &RunningTurn<'_>, call: &Call, ended: Option<(bool, u64)>) {
+    /// Shows that a server tool begins, or how it has ended. Clients see of the product's own tools only what
+    /// they change.
+    fn show_tool_run(&self, running: &RunningTurn<'_>, call: &Call, end: Option<ToolEnd>) {
         if BuiltInTool::parse(&call.name).is_some() {
             return;
         }
         let progress = Progress::ServerTool {
             tool_call_id: &call.tool_call_id,
             name: &call.name,
-            state: if ended.is_some() { ToolState::Finished } else { ToolState::Started },
-            successful: ended.map(|(successful, _)| successful),
-            execution_ms: ended.map(|(_, duration_ms)| duration_ms),
+            state: if end.is_some() { ToolState::Finished } else { ToolState::Started },
+            successful: end.map(|end| end.successful),
+            execution_ms: end.map(|end| end.duration_ms),
         };
-        self.step(running, progress);
+        self.show_activity(running, progress);
     }
 
     /// Applies a mode change (AGN-011 §5.3): the last successful one wins.
@@ -141,7 +148,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 }
 
-/// Tells once that the model asked for more than one mode change in the turn.
+/// Warns once that the model asked for more than one mode change in the turn.
 pub(super) fn warn_of_mode_changes(progress: &mut TurnProgress) {
     const CODE: &str = "several_mode_changes";
     if !progress.warnings.iter().any(|warning| warning.code == CODE) {

@@ -8,13 +8,13 @@
 
 use serde::Serialize;
 
-use super::approval::Answering;
-use super::retrieval_step::owed_retrieval;
+use super::approval::ResultIntake;
+use super::retrieval_step::pending_retrieval;
 use super::running_turn::StartedTurn;
 use super::settlement::{outputs_of, settle_open_calls};
 use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext};
-use crate::composition::{ComposedTurn, GivenUp, TurnMaterial, compose_turn};
+use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
 use crate::contract::{Fault, ToolResult, UserTurn, UserWarning};
 use crate::encoding::sha256_hex;
 use crate::mcp::ToolLists;
@@ -112,8 +112,8 @@ fn store_turn<D: Database>(
     let mut session = new.session;
     let messages = composed.messages;
     let agent = new.catalog.agent_context(&session.agent_context);
-    let retrieval = owed_retrieval(agent, new.request, messages.chunks_end);
-    let turn = store.step(|| {
+    let retrieval = pending_retrieval(agent, new.request, messages.chunks_end);
+    let turn = store.durable_step(|| {
         if let Some(received) = &composed.received_tools {
             session.client_tools = Some(store.keep_text(received)?);
         }
@@ -124,7 +124,7 @@ fn store_turn<D: Database>(
             };
         }
         session.solution_context_sent.clone_from(&session.solution_context);
-        settle_open_calls(store, &mut session, GivenUp::Ended)?;
+        settle_open_calls(store, &mut session, Abandonment::Ended)?;
         if let Some(new_mode) = new_mode {
             store.change_mode(&mut session, new.ordinal, new_mode, new.now_ms)?;
         }
@@ -159,7 +159,7 @@ fn store_turn<D: Database>(
 }
 
 /// Takes a client's tool results and stores them; `before_writing` comes between the two. When every call has
-/// its result, the outputs join the conversation. Returns the calls that the client has answered, too.
+/// its result, the outputs join the conversation. Returns the calls that have got a result or a decision, too.
 pub(crate) fn continue_turn<D: Database>(
     store: &SessionStore<D>,
     new: NewContinuation<'_>,
@@ -167,19 +167,19 @@ pub(crate) fn continue_turn<D: Database>(
 ) -> Result<(StartedTurn, Vec<Call>), Vec<Fault>> {
     let NewContinuation { mut session, mut turn, open, now_ms, .. } = new;
     let mut calls = store.calls(open)?;
-    let answering = Answering::new(store, &turn, &calls, new.key_id, now_ms)?;
-    let answered = match_results(&mut calls, new.results, &answering)?;
+    let intake = ResultIntake::new(store, &turn, &calls, new.key_id, now_ms)?;
+    let given = match_results(&mut calls, new.results, &intake)?;
     before_writing()?;
-    store.step(|| {
-        store.begin_continuation(&mut session, &mut turn, new.fingerprint, &answered, now_ms)?;
+    store.durable_step(|| {
+        store.begin_continuation(&mut session, &mut turn, new.fingerprint, &given, now_ms)?;
         match session.open_calls {
             Some(open) if calls.iter().all(|call| call.result.is_some()) => {
-                store.hand_back(&mut session, open, &outputs_of(&calls)?)
+                store.add_tool_outputs(&mut session, open, &outputs_of(&calls)?)
             }
             _ => Ok(()),
         }
     })?;
-    Ok((StartedTurn { turn, tools: None }, answered))
+    Ok((StartedTurn { turn, tools: None }, given))
 }
 
 /// Continues a turn from its last durable step. If a later turn's call has already sent this turn's
@@ -190,18 +190,24 @@ pub(crate) fn resume_turn<D: Database>(
     mut turn: Turn,
     now_ms: u64,
 ) -> Result<StartedTurn, Fault> {
-    store.step(|| {
+    store.durable_step(|| {
         let own_calls = session.open_calls_of(turn.ordinal).is_some();
         if !own_calls {
-            settle_open_calls(store, &mut session, GivenUp::Overtaken)?;
+            settle_open_calls(store, &mut session, Abandonment::Overtaken)?;
         }
         let owed = store.entries_after(session.acknowledged)?;
         let owes_its_own =
             owed.iter().any(|entry| entry.turn == turn.ordinal && entry.kind != EntryKind::System);
-        let said_again =
-            if own_calls || owes_its_own { None } else { store.said_by(turn.ordinal)? };
-        let said_again = said_again.as_deref();
-        store.take_up(&mut session, &mut turn, SEGMENTS_OF_AN_ATTEMPT, said_again, now_ms)
+        let repeated_message =
+            if own_calls || owes_its_own { None } else { store.message_of(turn.ordinal)? };
+        let repeated_message = repeated_message.as_deref();
+        store.begin_attempt(
+            &mut session,
+            &mut turn,
+            SEGMENTS_OF_AN_ATTEMPT,
+            repeated_message,
+            now_ms,
+        )
     })?;
     Ok(StartedTurn { turn, tools: None })
 }

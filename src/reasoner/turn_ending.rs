@@ -58,8 +58,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let waiting = calls.iter().filter(|call| call.is_pending());
         let tool_calls = ToolCalls::new(waiting.map(tool_call).collect())
             .ok_or_else(|| Fault::internal("There is no call to wait for."))?;
-        let said = running.turn.progress.said_with_calls.clone();
-        if let Some((segment, text)) = &said
+        let text_with_calls = running.turn.progress.text_with_calls.clone();
+        if let Some((segment, text)) = &text_with_calls
             && !running.live_text.holds(*segment)
         {
             // The text comes from an earlier attempt, whose watchers are gone.
@@ -70,9 +70,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             turn_id: running.turn.turn_id.clone(),
             mode_display_name: self.catalog.display_name(&running.session.mode).to_owned(),
             tool_calls,
-            tool_continuation_message: said.as_ref().map(|(_, text)| text.clone()),
+            tool_continuation_message: text_with_calls.as_ref().map(|(_, text)| text.clone()),
         });
-        let kept_segment = said.map(|(segment, _)| segment);
+        let kept_segment = text_with_calls.map(|(segment, _)| segment);
         self.succeed(running, TurnStatus::AwaitingTools, &response, kept_segment, None)
     }
 
@@ -101,10 +101,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let kept = self.stored_session().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
             let now = self.platform.now_ms();
-            self.store.step(|| {
-                if let Some(cut) = self.cut_off(Some(fault)) {
-                    cut.count(&mut session, &mut turn);
-                    self.store.record_attempt(&session, &mut turn, &cut.to_json()?)?;
+            self.store.durable_step(|| {
+                if let Some(transcript) = self.take_transcript(Some(fault)) {
+                    transcript.count(&mut session, &mut turn);
+                    self.store.record_attempt(&session, &mut turn, &transcript.to_json()?)?;
                 }
                 if aborted {
                     let text = live_text.text();

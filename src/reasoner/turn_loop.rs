@@ -1,5 +1,4 @@
-//! The loop: after the retrieval that the turn may owe, while calls are open it runs them, otherwise it calls the model, until the turn ends or
-//! waits for its client.
+//! The turn loop: the pending retrieval, then the open calls, else a model call, until the turn ends or pauses.
 
 use std::pin::pin;
 
@@ -56,8 +55,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         live_text: &LiveText,
     ) -> Result<StoredOutcome, Fault> {
         let mut running = self.load(started, live_text)?;
-        if let Some(owed) = running.turn.progress.retrieval.take() {
-            self.retrieve(&mut running, &owed).await?;
+        if let Some(pending) = running.turn.progress.retrieval.take() {
+            self.retrieve(&mut running, &pending).await?;
         }
         loop {
             if let Some(open) = running.session.open_calls_of(running.turn.ordinal) {

@@ -16,14 +16,14 @@ use super::bounded_list::MAX_ITEMS;
 use super::event::{ItemEvent, ItemPlace, PartEvent, ResponseEvent};
 use super::ordered_text::{BLANK_LINE, OrderedText, TextProgress};
 use super::output_item::{ItemHead, ItemKind, Message, MessagePart, OutputItem, Phase};
-use super::reported::Reported;
 use super::response_end::{ResponseEnd, ResponseView};
+use super::response_report::ResponseReport;
 
 /// Collects the events of one response.
 ///
 /// It holds at most `output_bytes` of streamed text and arguments and the same again of whole
 /// items. The text progress that it gave, replacements included, adds up to exactly the text of
-/// the output, unless the response failed. Commentary and reasoning are told beside it.
+/// the output, unless the response failed. Commentary and reasoning are passed on beside it.
 #[derive(Debug, Default)]
 pub(super) struct ResponseAccumulator {
     output_bytes: usize,
@@ -35,8 +35,8 @@ pub(super) struct ResponseAccumulator {
     commented: Option<u64>,
     reasoned: Option<(u64, u64)>,
     end: Option<ResponseEnd>,
-    /// What the service has said about the response.
-    pub(super) reported: Reported,
+    /// What the service has reported about the response.
+    pub(super) reported: ResponseReport,
 }
 
 #[derive(Debug, Default)]
@@ -108,7 +108,7 @@ impl ResponseAccumulator {
                 }
                 self.count_streamed(bytes)?;
             }
-            ResponseEvent::Progress(response) => self.reported.take_in(response.get()),
+            ResponseEvent::Progress(response) => self.reported.read_object(response.get()),
             ResponseEvent::Terminal(status, response) => {
                 let response = ResponseView::read(response, &mut self.reported)?;
                 let end = response.conclude(status, self.output_bytes, || self.streamed_items())?;
@@ -132,11 +132,11 @@ impl ResponseAccumulator {
         self.end.take().ok_or(StreamFault::EndedEarly)
     }
 
-    /// Takes an event behind the one that ended the response: a `response.failed` behind an `error` tells
+    /// Takes an event behind the one that ended the response: a `response.failed` behind an `error` says
     /// what the response has cost.
     pub(super) fn overhear(&mut self, event: &ResponseEvent<'_>) {
         if let ResponseEvent::Terminal(_, response) = event {
-            self.reported.take_in(response.get());
+            self.reported.read_object(response.get());
         }
     }
 
@@ -297,7 +297,7 @@ impl ResponseAccumulator {
     }
 }
 
-/// A piece of text that is told beside the answer, with a blank line before it where another place
+/// A piece of text that is passed on beside the output's text, with a blank line before it where another place
 /// than the last one begins; `None` when it is empty.
 fn apart<P: PartialEq>(last: &mut Option<P>, place: P, piece: &str) -> Option<String> {
     let is_new = last.as_ref().is_some_and(|last| *last != place);
@@ -341,15 +341,15 @@ mod tests {
 
     fn run(limit: usize, events: &[&str]) -> Result<(Vec<TextProgress>, ResponseEnd), StreamFault> {
         let mut accumulator = ResponseAccumulator::new(limit);
-        let mut told = Vec::new();
+        let mut progresses = Vec::new();
         for data in events {
             let event = SseEvent { event: None, data: (*data).to_owned() };
             let progress = accumulator.apply(ResponseEvent::read(&event)?)?;
             if progress != TextProgress::Nothing {
-                told.push(progress);
+                progresses.push(progress);
             }
         }
-        Ok((told, accumulator.take_end()?))
+        Ok((progresses, accumulator.take_end()?))
     }
 
     /// Output items have no equality of their own; their whole text is in the debug form.
@@ -379,7 +379,7 @@ mod tests {
                 r#"{{"type":"response.output_item.done","item":{{"type":"message","id":"{id}","content":"{text}"}}}}"#
             )
         };
-        let (told, end) = run(
+        let (progresses, end) = run(
             10_000,
             &[
                 &added("a"),
@@ -393,7 +393,7 @@ mod tests {
             ],
         )
         .unwrap();
-        assert_eq!(told, [text("on"), text("e\n\ntwo"), text("!"), text("\n\nthree")]);
+        assert_eq!(progresses, [text("on"), text("e\n\ntwo"), text("!"), text("\n\nthree")]);
         match end {
             ResponseEnd::Completed(output) => assert_eq!(output.text, "one\n\ntwo!\n\nthree"),
             other => panic!("{other:?}"),

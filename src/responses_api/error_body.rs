@@ -1,6 +1,6 @@
 //! The error that the model service reports, and the part of the request that it concerns.
 //!
-//! It reads every JSON shape that services use, whatever the content type says, and tells two cases
+//! It reads every JSON shape that services use, whatever the content type says, and distinguishes two cases
 //! that decide how a turn goes on: the continued response is gone, or the input itself is to blame.
 //! It decides nothing about retries: the HTTP status does that.
 //! Source: the Responses API's error envelope, measured and recorded refusals of it and of

@@ -1,7 +1,7 @@
 //! Output items of tools that the model service runs by itself, and what such tools leave in messages:
 //! who was asked, citations of web pages, pictures.
 //!
-//! Nothing depends on these items, so one that cannot be read tells nothing.
+//! Nothing depends on these items, so one that cannot be read is left out.
 //! Source: the Responses API's output items, by recordings of several services.
 
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ pub struct HostedCall {
 }
 
 impl HostedCall {
-    /// The call that an output item tells of, if it is one.
+    /// The call in an output item, if it is one.
     pub fn read(item: &RawValue) -> Option<Self> {
         if !ItemKind::of(item).is_hosted() {
             return None;
@@ -35,13 +35,13 @@ impl HostedCall {
     }
 }
 
-/// The longest type that is told, in bytes.
+/// The longest type of a call that is shown, in bytes.
 const MAX_NAME: usize = 64;
 
 /// A web page that the model cites.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Citation {
-    /// As the service spells it.
+    /// As the service writes it.
     pub url: String,
     /// May be empty.
     pub title: String,
@@ -92,19 +92,19 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_a_hosted_tool_is_told_by_type_and_status_alone() {
-        let told = |item: &str| {
+    fn a_call_of_a_hosted_tool_is_shown_by_type_and_status_alone() {
+        let shown = |item: &str| {
             HostedCall::read(&raw(item)).map(|call| serde_json::to_string(&call).unwrap())
         };
         let search =
             r#"{"id":"ws_1","type":"web_search_call","status":"completed","action":{"query":"q"}}"#;
         assert_eq!(
-            told(search).as_deref(),
+            shown(search).as_deref(),
             Some(r#"{"Type":"web_search_call","Status":"completed"}"#)
         );
-        assert_eq!(told(r#"{"type":"new_call"}"#).as_deref(), Some(r#"{"Type":"new_call"}"#));
+        assert_eq!(shown(r#"{"type":"new_call"}"#).as_deref(), Some(r#"{"Type":"new_call"}"#));
         for other in ["message", "function_call", "reasoning", "compaction"] {
-            assert_eq!(told(&format!(r#"{{"type":"{other}"}}"#)), None);
+            assert_eq!(shown(&format!(r#"{{"type":"{other}"}}"#)), None);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The model service's wire format: the request, the stream, the model output, the refusal.
 //!
 //! Source: interface §4, and the facts gathered on the live Responses API;
-//! where AGN-003 spells a member differently, the live API wins.
+//! where AGN-003 writes a member differently, the live API wins.
 //!
 //! Everything here is pure: bytes and text in, values out. There is no I/O, no clock and no
 //! random number, and nothing here decides what a turn does with a model output.
@@ -17,11 +17,11 @@ mod hosted_items;
 mod message_content;
 mod ordered_text;
 mod output_item;
+mod readable_item;
 mod replay_item;
-mod reported;
 mod request;
 mod response_end;
-mod said;
+mod response_report;
 mod split_character;
 mod stream;
 mod token_counts;
@@ -34,8 +34,8 @@ pub use error_body::{
 pub use hosted_items::{Citation, HostedCall, picture};
 pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
+pub use readable_item::{ReadableItem, ReadablePart};
 pub use replay_item::{for_replay, is_compaction};
-pub use reported::Reported;
 pub use request::{
     CallMembers, ContextManagement, ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice,
 };
@@ -44,7 +44,7 @@ pub(crate) use request::{
     with_text,
 };
 pub use response_end::{ModelOutput, ResponseEnd, end_of_json};
-pub use said::{Said, SaidPart};
+pub use response_report::ResponseReport;
 pub use stream::{ResponseStream, StreamLimits};
 pub use token_counts::TokenCounts;
 

@@ -31,7 +31,7 @@ pub enum TextProgress {
 /// The messages of an output, and how much of their text the reader has.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrderedText {
-    messages: BTreeMap<u64, Message>,
+    messages: BTreeMap<u64, OrderedMessage>,
     /// The first message that may still have text to give. The reader has all messages before it.
     open_message: u64,
     /// The last message of which the reader has any text.
@@ -48,8 +48,8 @@ pub(super) struct OrderedText {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Message {
-    parts: BTreeMap<u64, Part>,
+struct OrderedMessage {
+    parts: BTreeMap<u64, OrderedPart>,
     /// The first part that may still have text to give.
     open_part: u64,
     closed: bool,
@@ -57,7 +57,7 @@ struct Message {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Part {
+struct OrderedPart {
     text: String,
     refusal: bool,
     /// Bytes of `text` that the reader has.
@@ -74,8 +74,8 @@ impl OrderedText {
         }
     }
 
-    /// Says whether a message is commentary. Services tell that when the message begins; where it comes
-    /// later, text that has been given can turn out to be none of the answer.
+    /// Says whether a message is commentary. Services say it when the message begins; where it comes
+    /// later, text that has been given can turn out to be commentary.
     pub(super) fn set_commentary(&mut self, index: u64, commentary: bool) {
         let message = self.messages.entry(index).or_default();
         if std::mem::replace(&mut message.commentary, commentary) != commentary {
@@ -92,7 +92,7 @@ impl OrderedText {
     }
 
     /// A part, made when it is new, and whether text in it comes too late to be given in order.
-    fn part(&mut self, index: u64, number: u64) -> Result<(&mut Part, bool), StreamFault> {
+    fn part(&mut self, index: u64, number: u64) -> Result<(&mut OrderedPart, bool), StreamFault> {
         self.open(index);
         let message = self.messages.entry(index).or_default();
         if message.parts.len() >= MAX_ITEMS && !message.parts.contains_key(&number) {

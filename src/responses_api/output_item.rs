@@ -90,7 +90,7 @@ pub(super) struct ItemHead {
     pub(super) phase: Option<Phase>,
 }
 
-/// The item types that the product tells apart.
+/// The item types that the product distinguishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ItemKind {

@@ -14,7 +14,7 @@ use super::event::TerminalStatus;
 use super::hosted_items::Citation;
 use super::ordered_text::BLANK_LINE;
 use super::output_item::{FunctionCall, Message, OutputItem, Phase};
-use super::reported::{Reported, usable_id};
+use super::response_report::{ResponseReport, usable_id};
 use super::token_counts::{TokenCounts, token_counts};
 
 use crate::json::{Object, from_object};
@@ -41,7 +41,7 @@ pub enum ResponseEnd {
 pub struct ModelOutput {
     /// Names the response in a later `previous_response_id`.
     pub response_id: Option<String>,
-    /// The answer: the text and refusals of the messages in order, joined by a blank line. Commentary is
+    /// The text and refusals of the messages in order, joined by a blank line. Commentary is
     /// left out unless there is no other text.
     pub text: String,
     /// The text of all messages, commentary included; absent when it is the same.
@@ -80,7 +80,7 @@ pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, Stre
     };
     let body = std::str::from_utf8(body).map_err(|error| fault(error.error_len().is_none()))?;
     let body: &RawValue = serde_json::from_str(body).map_err(|error| fault(error.is_eof()))?;
-    let response = ResponseView::read(body, &mut Reported::default())?;
+    let response = ResponseView::read(body, &mut ResponseReport::default())?;
     let named = response.status.as_deref();
     let status = match (named, named.and_then(TerminalStatus::parse)) {
         (_, Some(status)) => status,
@@ -120,12 +120,15 @@ struct IncompleteDetails {
 
 impl<'a> ResponseView<'a> {
     /// Reads a response object, and notes what it says about itself.
-    pub(super) fn read(raw: &'a RawValue, reported: &mut Reported) -> Result<Self, StreamFault> {
+    pub(super) fn read(
+        raw: &'a RawValue,
+        reported: &mut ResponseReport,
+    ) -> Result<Self, StreamFault> {
         let Ok(view) = from_object::<Self>(raw.get()) else {
-            reported.take_in(raw.get());
+            reported.read_object(raw.get());
             return Err(StreamFault::Malformed("a response object"));
         };
-        reported.note(view.id.as_deref(), view.usage.and_then(token_counts));
+        reported.add(view.id.as_deref(), view.usage.and_then(token_counts));
         Ok(view)
     }
 

@@ -1,15 +1,15 @@
 //! One model output from its bytes: framing, events and accumulation in a row.
 //!
 //! Two decisions need the whole body and stand here: whether the body is an event stream or one JSON
-//! object (the first character tells reliably, the content type does not), and whether a body that
+//! object (the first character shows it reliably, the content type does not), and whether a body that
 //! stops inside an event ended early. It does no I/O and keeps no clock.
 
 use super::StreamFault;
 use super::accumulator::ResponseAccumulator;
 use super::event::ResponseEvent;
 use super::ordered_text::TextProgress;
-use super::reported::Reported;
 use super::response_end::{ResponseEnd, end_of_json};
+use super::response_report::ResponseReport;
 use super::split_character::SplitCharacter;
 use crate::encoding::{SseDecoder, SseFault};
 
@@ -134,8 +134,8 @@ impl ResponseStream {
         self.accumulator.is_finished()
     }
 
-    /// What the service has said about the response so far, whatever becomes of it.
-    pub fn reported(&self) -> &Reported {
+    /// What the service has reported about the response so far, whatever becomes of it.
+    pub fn reported(&self) -> &ResponseReport {
         &self.accumulator.reported
     }
 
@@ -171,13 +171,13 @@ impl ResponseStream {
         Ok((progress, self.accumulator.take_end()?))
     }
 
-    /// Takes what the service has said so far from a body that broke off.
+    /// Takes what the service has reported so far from a body that broke off.
     pub fn break_off(&mut self) {
         self.take_in_held();
     }
 
     fn take_in_held(&mut self) {
-        self.accumulator.reported.take_in(&String::from_utf8_lossy(&self.held));
+        self.accumulator.reported.read_object(&String::from_utf8_lossy(&self.held));
     }
 
     fn read_events(

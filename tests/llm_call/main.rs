@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 
 use aptix_edge::contract::Fault;
 use aptix_edge::llm_call::{CallFailure, CallObserver, Endpoint, UsableOutput, call};
-use aptix_edge::responses_api::{Reported, TextProgress};
+use aptix_edge::responses_api::{ResponseReport, TextProgress};
 use bed::{HttpReply, LoneStep};
 use serde_json::json;
 
@@ -55,7 +55,7 @@ struct Ear<'a> {
     step: &'a LoneStep,
     from_ms: u64,
     heard: Vec<(u64, TextProgress)>,
-    learned: Vec<Reported>,
+    learned: Vec<ResponseReport>,
 }
 
 impl<'a> Ear<'a> {
@@ -69,7 +69,7 @@ impl CallObserver for Ear<'_> {
         self.heard.push((self.step.now_ms(), progress));
     }
 
-    fn on_report(&mut self, reported: &Reported) {
+    fn on_report(&mut self, reported: &ResponseReport) {
         self.learned.push(reported.clone());
     }
 

@@ -2,7 +2,7 @@
 
 use aptix_edge::contract::{ErrorCode, Fault};
 use aptix_edge::llm_call::{UsableOutput, call};
-use aptix_edge::responses_api::{FunctionCall, Reported, TextProgress, TokenCounts};
+use aptix_edge::responses_api::{FunctionCall, ResponseReport, TextProgress, TokenCounts};
 use bed::{HttpReply, LoneStep, Piece};
 
 use super::{
@@ -128,6 +128,6 @@ fn an_audience_learns_of_a_response_once_for_each_thing_that_is_said() {
     let mut ear = Ear::listening_from(&step, 0);
     step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut ear)).unwrap();
     let usage = TokenCounts { input: 3, output: 4, total: 7, ..TokenCounts::default() };
-    let whole = Reported { response_id: Some("resp_1".to_owned()), usage: Some(usage) };
+    let whole = ResponseReport { response_id: Some("resp_1".to_owned()), usage: Some(usage) };
     assert_eq!(ear.learned, [whole]);
 }

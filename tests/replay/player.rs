@@ -311,8 +311,8 @@ fn summary(bundle: &Bundle, turn: &BundledTurn, place: usize) -> String {
         calls[*place].summary && calls[*place].fault.is_none() && !follows
     };
     let before = (0..place).filter(ends).count();
-    let stand_ins = turn.conversation.iter().filter(|entry| entry.kind == EntryKind::StandIn);
-    let mut summaries = stand_ins.filter_map(|entry| {
+    let messages = turn.conversation.iter().filter(|entry| entry.kind == EntryKind::SummaryMessage);
+    let mut summaries = messages.filter_map(|entry| {
         let items: Vec<&RawValue> = serde_json::from_str(entry.items.get()).ok()?;
         let text = text_of(items.first()?);
         let told = text.strip_prefix("[SUMMARY OF EARLIER TURNS]\n")?;

@@ -4,8 +4,8 @@ use crate::contract::{ErrorCode, Fault, InvokeResult};
 use crate::entry::request::RequestHead;
 use crate::entry::response::{Body, Response};
 use crate::files::{
-    FileLink, LinkRefusal, Part, PresentedLink, file_headers, is_known, no_such_file, open_link,
-    part_of,
+    FileLink, LinkRefusal, PresentedLink, RequestedRange, file_headers, is_known, no_such_file,
+    open_link, requested_range,
 };
 use crate::ports::{FileFault, Gateway};
 
@@ -37,15 +37,15 @@ async fn file<G: Gateway>(
     let part = match head.method {
         "GET" if !is_known => {
             let (range, if_range) = (head.header("Range"), head.header("If-Range"));
-            part_of(range.as_deref(), if_range.as_deref(), link, size)
+            requested_range(range.as_deref(), if_range.as_deref(), link, size)
         }
-        _ => Part::Whole,
+        _ => RequestedRange::Whole,
     };
     let (status, offset, length) = match part {
         _ if is_known => (304, 0, 0),
-        Part::Unsatisfiable => (416, 0, 0),
-        Part::Range { offset, length } => (206, offset, length),
-        Part::Whole => (200, 0, size),
+        RequestedRange::Unsatisfiable => (416, 0, 0),
+        RequestedRange::Range { offset, length } => (206, offset, length),
+        RequestedRange::Whole => (200, 0, size),
     };
     let mut headers = file_headers(link, part, size);
     if head.method == "HEAD" && status == 200 {

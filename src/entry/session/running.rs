@@ -37,7 +37,7 @@ impl LiveTurn {
     /// Aborts the turn. Completes when its outcome is durable.
     pub(super) async fn cancel(&self) {
         self.cancellation.abort();
-        self.text.ended_with().await;
+        self.text.outcome().await;
     }
 }
 

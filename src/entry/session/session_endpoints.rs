@@ -186,7 +186,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             SessionRoute::Trace(turn) => {
                 let (session, turn) = (recovered()?, find_turn(store, &turn)?);
                 let live = self.running.turn(&turn);
-                let step = live.and_then(|live| live.text().current_step());
+                let step = live.and_then(|live| live.text().current_activity());
                 view(views.trace(session, turn, step))
             }
             SessionRoute::Stream(turn) => {
@@ -231,7 +231,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let events = EventStream::new(platform, text, cursor, deployment.keep_alive_ms);
             Response::stream("text/event-stream; charset=utf-8", SessionStream::Events(events))
         } else {
-            let outcome = delivery.text.ended_with().await;
+            let outcome = delivery.text.outcome().await;
             durations.run = outcome.timings;
             Response::outcome(outcome.http_status, outcome.body)
         };

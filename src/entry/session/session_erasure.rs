@@ -38,12 +38,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let at_service = match agent {
                     Some(agent) if !agent.delete_stored => StoredAtService::Left,
                     Some(agent) => StoredAtService::Deleted {
-                        unless_told: match agent.continuation {
+                        assume_stored: match agent.continuation {
                             Continuation::Stored => true,
                             Continuation::Replay => false,
                         },
                     },
-                    None => StoredAtService::Deleted { unless_told: true },
+                    None => StoredAtService::Deleted { assume_stored: true },
                 };
                 let now = self.platform.now_ms();
                 // The alarm brings the deletions at the model service to their end.

@@ -59,9 +59,9 @@ impl Delivery {
         };
         let mut cursor = TextCursor::new(position.filter(|_| !self.is_first_run));
         if self.progress {
-            cursor = cursor.hearing_progress(&self.text);
+            cursor = cursor.with_progress(&self.text);
         }
-        if deployment.delta_interval_ms == 0 { cursor.apart() } else { cursor }
+        if deployment.delta_interval_ms == 0 { cursor.with_single_deltas() } else { cursor }
     }
 }
 
@@ -187,7 +187,7 @@ fn ended_text(outcome: StoredOutcome) -> Result<LiveText, Fault> {
     };
     let StoredOutcome { http_status, body, .. } = outcome;
     let timings = Timings::default();
-    Ok(LiveText::ended(kept, Outcome { http_status, body: body.into(), timings }))
+    Ok(LiveText::finished(kept, Outcome { http_status, body: body.into(), timings }))
 }
 
 pub(super) fn unreadable_outcome() -> Fault {

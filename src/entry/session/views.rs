@@ -10,7 +10,7 @@ use crate::contract::{Fault, SessionId, ToolCall, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
 use crate::entry::context::AdmissionContext;
 use crate::entry::route::TurnPage;
-use crate::live_text::CurrentStep;
+use crate::live_text::Activity;
 use crate::persistence::{
     Call, CompactionRecord, Decision, ModeChange, Session, SessionStore, Turn,
 };
@@ -262,11 +262,11 @@ impl<D: Database> Views<'_, D> {
         &self,
         session: Session,
         turn: Turn,
-        running: Option<CurrentStep>,
+        running: Option<Activity>,
     ) -> Result<TraceView, Fault> {
         let mut mode_changes = self.store.mode_history()?;
         mode_changes.retain(|change| change.turn_id == turn.turn_id);
-        let running = running.map(|CurrentStep { progress, since_ms }| RunningStep {
+        let running = running.map(|Activity { progress, since_ms }| RunningStep {
             progress,
             since: timestamp(since_ms),
         });

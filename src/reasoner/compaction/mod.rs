@@ -1,23 +1,24 @@
 //! A conversation that is too long for the model is compacted, and the call is made again (interface §10).
 //!
 //! A compaction is one durable step: it adds the message that stands for older turns, and moves the window by
-//! which the conversation is sent. No entry is changed. Each step of the ladder (`plan.rs`) makes the input
-//! strictly smaller, and the ladder has an end, so a turn ends with an answer, or because it does not fit even
-//! alone.
+//! which the conversation is sent. No entry is changed. Each reduction (`plan.rs`) makes the input strictly
+//! smaller, and their number is fixed, so a turn ends with an output, or because it does not fit even alone.
 
 mod plan;
 mod summary;
 
-pub(super) use plan::LADDER;
-use plan::{Layout, Rung, next_window};
-use summary::Summary;
+pub(super) use plan::REDUCTIONS;
+use plan::{Layout, Reduction, next_window};
+use summary::{Summary, SummaryLengths};
 
 use serde_json::value::RawValue;
 
 use super::model_call::Input;
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::catalog::CompactionBy;
-use crate::composition::{StandIn, compose_stand_in, shows_solution_context, weighed};
+use crate::composition::{
+    SummaryMessage, compose_summary_message, estimated_bytes, shows_solution_context,
+};
 use crate::contract::{Fault, Progress, UserWarning};
 use crate::persistence::{
     CompactedConversation, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq,
@@ -62,7 +63,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
         let whole = Input::whole(&self.store, &state.window)?.stored_bytes();
         let most = usize::try_from(u64::from(threshold) * BYTES_PER_TOKEN).unwrap_or(usize::MAX);
-        let half = Rung::Turns { divisor: 2 };
+        let half = Reduction::Turns { divisor: 2 };
         let reason = CompactionReason::Threshold;
         match self.compact(running, half, whole.min(most), reason).await? {
             true => Input::whole(&self.store, &running.session.state.window),
@@ -84,48 +85,51 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             return Ok(false);
         }
         let mut weight = 0;
-        for part in input.parts.iter().filter(|part| part.entry.seq > seq) {
-            self.each_item(&part.entry, &mut |item| weight += weighed(item))?;
+        for sent in input.entries.iter().filter(|sent| sent.entry.seq > seq) {
+            self.each_item(&sent.entry, &mut |item| weight += estimated_bytes(item))?;
         }
         Ok(reaches(weight))
     }
 
-    /// Takes one step of the ladder; false when it would not make the input smaller. `bytes` is the length of
-    /// the conversation that was too long.
+    /// Makes one reduction; false when it would not make the input smaller. `bytes` is the length of the
+    /// conversation that was too long.
     pub(super) async fn compact(
         &self,
         running: &mut RunningTurn<'_>,
-        rung: Rung,
+        reduction: Reduction,
         bytes: usize,
         reason: CompactionReason,
     ) -> Result<bool, Fault> {
         let window = running.session.state.window.clone();
         let before = Input::whole(&self.store, &window)?;
-        let sent = before.word_for_word();
+        let sent = before.verbatim_entries();
         let layout = Layout {
             entries: &sent,
             acknowledged: running.session.acknowledged,
             turn: running.turn.ordinal,
         };
-        let Some(mut next) = next_window(rung, layout, &window, bytes) else { return Ok(false) };
+        let Some(mut next) = next_window(reduction, layout, &window, bytes) else {
+            return Ok(false);
+        };
         let before = before.extent(&self.store)?;
-        let rest = Input::whole(&self.store, &Window { stand_in: None, ..next.clone() })?;
+        let rest = Input::whole(&self.store, &Window { summary_message: None, ..next.clone() })?;
         let rest_extent = rest.extent(&self.store)?;
-        let keeps_stand_in = next.from == window.from
-            && next.stand_in == window.stand_in
+        let keeps_message = next.from == window.from
+            && next.summary_message == window.summary_message
             && next.turns_summarised == window.turns_summarised;
 
-        self.step(running, Progress::Compaction);
+        self.show_activity(running, Progress::Compaction);
         let mut summary = Summary::default();
         let mut message = None;
-        if !keeps_stand_in && rung != Rung::NoStandIn {
-            let context = self.unshown_solution_context(running, &rest.word_for_word())?;
+        if !keeps_message && reduction != Reduction::NoMessage {
+            let context = self.unshown_solution_context(running, &rest.verbatim_entries())?;
             let room = before.bytes.saturating_sub(rest_extent.bytes);
             let room = room.saturating_sub(context.as_ref().map_or(0, |text| 2 * text.len()));
             let leaving = self.leaving(&window, &next)?;
             let turns = leaving.iter().filter(|entry| entry.kind == EntryKind::User).count() as u64;
-            if rung != Rung::NoSummary && room > WORTH_A_SUMMARY {
-                summary = self.summarise(running, &window, &leaving, bytes / 2, room / 2).await?;
+            if reduction != Reduction::NoSummary && room > WORTH_A_SUMMARY {
+                let lengths = SummaryLengths { piece: bytes / 2, most: room / 2 };
+                summary = self.summarise(running, &window, &leaving, lengths).await?;
             }
             match &summary.text {
                 Some(_) => {
@@ -138,31 +142,31 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 None if next.turns_summarised > 0 => self.summary_of(&window)?,
                 Some(_) | None => None,
             };
-            message = compose_stand_in(StandIn {
+            message = compose_summary_message(SummaryMessage {
                 summary: summary.text.as_deref().or(earlier.as_deref()),
                 turns_left_out: next.turns_left_out,
                 solution_context: context.as_deref(),
             })?;
-            next.stand_in = None;
+            next.summary_message = None;
         }
-        let stand_in_bytes = match (&message, keeps_stand_in) {
+        let summary_message_bytes = match (&message, keeps_message) {
             (Some(message), _) => message.get().len(),
-            (None, true) => before.stand_in_bytes,
+            (None, true) => before.summary_message_bytes,
             (None, false) => 0,
         };
-        if rest_extent.bytes + stand_in_bytes >= before.bytes {
+        if rest_extent.bytes + summary_message_bytes >= before.bytes {
             return Ok(false);
         }
         let record = CompactionRecord {
             reason,
             items_before: before.items,
-            items_after: rest_extent.items + usize::from(stand_in_bytes > 0),
+            items_after: rest_extent.items + usize::from(summary_message_bytes > 0),
             turns_left_out: next.turns_left_out,
             summary_bytes: summary.text.as_deref().map_or(0, str::len),
             usage: summary.usage,
         };
-        let stand_in = message.map(|message| Box::<str>::from(message).into());
-        let compacted = CompactedConversation { record, window: next, stand_in };
+        let summary_message = message.map(|message| Box::<str>::from(message).into());
+        let compacted = CompactedConversation { record, window: next, summary_message };
         let now = self.platform.now_ms();
         let RunningTurn { session, turn, .. } = running;
         self.store.record_compaction(session, turn, compacted, now)?;
@@ -191,13 +195,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// The entries that one window sends and the next does not. What only the model service remembers is
-    /// among them, since nothing here tells of it yet.
+    /// among them, since no summary here covers it yet.
     fn leaving(&self, window: &Window, next: &Window) -> Result<Vec<Entry>, Fault> {
         let from = match window.is_of_the_service() {
             true => Window::default(),
             false => window.clone(),
         };
-        let mut entries = Input::whole(&self.store, &from)?.word_for_word();
+        let mut entries = Input::whole(&self.store, &from)?.verbatim_entries();
         entries.retain(|entry| entry.seq < next.from);
         Ok(entries)
     }
@@ -224,7 +228,7 @@ fn tokens(bytes: usize) -> u64 {
     bytes as u64 / BYTES_PER_TOKEN
 }
 
-/// The warning of the turn's compactions, of which the last may still be to be recorded; `None` without one.
+/// The warning about the turn's compactions; `None` without one. `last` is not recorded yet.
 pub(super) fn user_warning(
     progress: &TurnProgress,
     window: &Window,

@@ -1,39 +1,39 @@
-//! Where a conversation that is too long is cut: each step of the ladder leaves less of it, and the last one
-//! only the turn itself.
+//! Where a conversation that is too long is cut: each reduction leaves less of it, and the last one only the
+//! turn itself.
 
 use crate::persistence::{Entry, EntryKind, EntrySeq, Shortening, Window};
 
-/// What a step of the ladder does with the conversation that the last one left.
+/// A way to send less of a conversation. Each applies to what the one before it has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::reasoner) enum Rung {
-    /// Of the turns to which the model has responded, the newest stay that fit into this part of the refused
-    /// conversation's bytes; none when it is 0.
+pub(in crate::reasoner) enum Reduction {
+    /// Keeps the newest of the turns to which the model has responded, within the refused conversation's bytes
+    /// divided by this; keeps none when it is 0.
     Turns { divisor: usize },
-    /// The tool outputs are shortened to this many bytes each.
+    /// Shortens tool outputs to so many bytes each.
     Outputs { bytes: u32 },
-    /// Messages of earlier turns to which the model has not responded become history, too.
+    /// Keeps the running turn alone: messages of earlier turns to which the model has not responded go, too.
     ThisTurnOnly,
-    /// The summary gives way to a note.
+    /// Replaces the summary by a note.
     NoSummary,
-    /// Nothing stands for what is not sent.
-    NoStandIn,
+    /// Sends no summary message.
+    NoMessage,
 }
 
-/// The steps after a refusal, in order. Those that would not make the input smaller are skipped.
-pub(in crate::reasoner) const LADDER: [Rung; 10] = [
-    Rung::Turns { divisor: 2 },
-    Rung::Turns { divisor: 4 },
-    Rung::Turns { divisor: 8 },
-    Rung::Turns { divisor: 0 },
-    Rung::Outputs { bytes: 16 * 1024 },
-    Rung::Outputs { bytes: 4 * 1024 },
-    Rung::Outputs { bytes: 1024 },
-    Rung::ThisTurnOnly,
-    Rung::NoSummary,
-    Rung::NoStandIn,
+/// The reductions after a refusal, in order. Those that would not make the input smaller are skipped.
+pub(in crate::reasoner) const REDUCTIONS: [Reduction; 10] = [
+    Reduction::Turns { divisor: 2 },
+    Reduction::Turns { divisor: 4 },
+    Reduction::Turns { divisor: 8 },
+    Reduction::Turns { divisor: 0 },
+    Reduction::Outputs { bytes: 16 * 1024 },
+    Reduction::Outputs { bytes: 4 * 1024 },
+    Reduction::Outputs { bytes: 1024 },
+    Reduction::ThisTurnOnly,
+    Reduction::NoSummary,
+    Reduction::NoMessage,
 ];
 
-/// The conversation as it is sent word for word: what the window leaves of it.
+/// The entries of turns that a window sends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout<'a> {
     /// Oldest first; the system message is not among them.
@@ -47,7 +47,7 @@ pub(super) struct Layout<'a> {
 impl Layout<'_> {
     /// The first entry that stays when at most `bytes` of responded turns do; `None` when nothing can go.
     pub(super) fn cut_for(&self, bytes: usize) -> Option<EntrySeq> {
-        self.cut(bytes, self.first_owed_turn()?)
+        self.cut(bytes, self.first_unsent_turn()?)
     }
 
     /// The first entry of the running turn's message; `None` when nothing stands before it.
@@ -70,48 +70,49 @@ impl Layout<'_> {
         self.entries.first().filter(|first| first.seq < cut).map(|_| cut)
     }
 
-    /// The beginning of the first turn that owes something to the model.
-    fn first_owed_turn(&self) -> Option<EntrySeq> {
+    /// The beginning of the first turn of which the model has not got everything.
+    fn first_unsent_turn(&self) -> Option<EntrySeq> {
         let own = self.own_message()?;
-        let owed = self.entries.iter().find(|entry| entry.seq > self.acknowledged)?;
+        let unsent = self.entries.iter().find(|entry| entry.seq > self.acknowledged)?;
         let begins = self
             .entries
             .iter()
-            .rfind(|entry| entry.kind == EntryKind::User && entry.seq <= owed.seq.min(own));
+            .rfind(|entry| entry.kind == EntryKind::User && entry.seq <= unsent.seq.min(own));
         begins.map(|entry| entry.seq)
     }
 
-    /// The running turn's message; it can stand there twice when the turn was taken up again.
+    /// The running turn's message; it can stand there twice when the turn was run again after others.
     fn own_message(&self) -> Option<EntrySeq> {
         let is_own = |entry: &&Entry| entry.kind == EntryKind::User && entry.turn == self.turn;
         self.entries.iter().rfind(is_own).map(|entry| entry.seq)
     }
 }
 
-/// The window that a rung leaves, with the stand-in of the one before; `None` when the rung changes nothing.
+/// The window that a reduction leaves, with the summary message of the one before; `None` when the reduction
+/// changes nothing.
 /// `bytes` is the length of the conversation that was refused.
 pub(super) fn next_window(
-    rung: Rung,
+    reduction: Reduction,
     layout: Layout<'_>,
     window: &Window,
     bytes: usize,
 ) -> Option<Window> {
     let mut next = window.clone();
-    match rung {
-        Rung::Turns { divisor } => {
+    match reduction {
+        Reduction::Turns { divisor } => {
             next.from = layout.cut_for(bytes.checked_div(divisor).unwrap_or(0))?;
         }
-        Rung::ThisTurnOnly => next.from = layout.cut_to_this_turn()?,
-        Rung::Outputs { bytes } => {
+        Reduction::ThisTurnOnly => next.from = layout.cut_to_this_turn()?,
+        Reduction::Outputs { bytes } => {
             let outputs = |entry: &&Entry| entry.kind == EntryKind::ToolOutputs;
             let through = layout.entries.iter().rfind(outputs)?.seq;
             next.shortened = Some(Shortening { through, bytes });
         }
-        Rung::NoSummary if window.turns_summarised > 0 => {
+        Reduction::NoSummary if window.turns_summarised > 0 => {
             next.turns_left_out += std::mem::take(&mut next.turns_summarised);
         }
-        Rung::NoStandIn if window.stand_in.is_some() => next.stand_in = None,
-        Rung::NoSummary | Rung::NoStandIn => return None,
+        Reduction::NoMessage if window.summary_message.is_some() => next.summary_message = None,
+        Reduction::NoSummary | Reduction::NoMessage => return None,
     }
     Some(next)
 }
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
 
     /// Entries of 100 bytes each, by kind and turn: `u` a message, `a` a model output, `o` tool outputs.
-    fn entries(spelled: &str) -> Vec<Entry> {
+    fn entries(words: &str) -> Vec<Entry> {
         let entry = |(seq, word): (u64, &str)| {
             let (kind, turn) = word.split_at(1);
             let kind = match kind {
@@ -131,12 +132,12 @@ mod tests {
             };
             Entry::listed(EntrySeq::at(seq), turn.parse().unwrap(), kind, 100)
         };
-        (2..).zip(spelled.split_whitespace()).map(entry).collect()
+        (2..).zip(words.split_whitespace()).map(entry).collect()
     }
 
     /// The first word that stays.
-    fn stays(spelled: &str, acknowledged: u64, bytes: usize) -> Option<usize> {
-        let entries = entries(spelled);
+    fn stays(words: &str, acknowledged: u64, bytes: usize) -> Option<usize> {
+        let entries = entries(words);
         let turn = entries.last().unwrap().turn;
         let layout =
             Layout { entries: &entries, acknowledged: EntrySeq::at(acknowledged + 1), turn };
@@ -147,7 +148,7 @@ mod tests {
     #[test]
     fn the_newest_turns_that_fit_stay_and_the_words_that_the_model_has_not_got_always_do() {
         // Words are counted from 0; the model has received so many of them.
-        for (spelled, received, bytes, expected) in [
+        for (words, received, bytes, expected) in [
             ("u1 a1 u2 a2 u3 a3 u4", 6, 700, None),
             ("u1 a1 u2 a2 u3 a3 u4", 6, 699, Some(2)),
             ("u1 a1 u2 a2 u3 a3 u4", 6, 300, Some(4)),
@@ -155,22 +156,22 @@ mod tests {
             // In the middle of a turn its message and its calls stay.
             ("u1 a1 u2 a2 o2 a2 o2", 6, 0, Some(2)),
             ("u1 a1 o1 a1 o1", 4, 0, None),
-            // Messages of turns that failed are owed.
+            // Messages of turns that failed are unsent.
             ("u1 a1 u2 u3 u4", 2, 0, Some(2)),
             ("u1 u2 u3", 0, 0, None),
-            // Outputs of a turn that has ended are owed, so their calls stay.
+            // Outputs of a turn that has ended are unsent, so their calls stay.
             ("u1 a1 u2 a2 o2 u3", 4, 0, Some(2)),
         ] {
-            assert_eq!(stays(spelled, received, bytes), expected, "{spelled}, {bytes}");
+            assert_eq!(stays(words, received, bytes), expected, "{words}, {bytes}");
         }
     }
 
     #[test]
-    fn at_last_only_the_turn_itself_stays_with_the_message_that_was_said_again() {
-        for (spelled, expected) in
+    fn at_last_only_the_turn_itself_stays_with_its_repeated_message() {
+        for (words, expected) in
             [("u1 u2 u3", Some(2)), ("u1 u2 a2 u1", Some(3)), ("u1 a1 o1", None)]
         {
-            let entries = entries(spelled);
+            let entries = entries(words);
             let turn = entries.last().unwrap().turn;
             let layout = Layout { entries: &entries, acknowledged: EntrySeq::START, turn };
             let cut = layout.cut_to_this_turn();

@@ -28,36 +28,44 @@ const MAX_BYTES: usize = 16 * 1024;
 pub(super) struct Summary {
     /// `None` when it could not be had.
     pub(super) text: Option<String>,
-    /// Turns that it does not tell of.
+    /// Turns that it does not cover.
     pub(super) turns_left_out: u64,
     /// Of all its calls, which are recorded already.
     pub(super) usage: Option<Usage>,
 }
 
-/// Why a call gave no summary.
-enum NoSummary {
+/// How long a summary and its calls may be, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SummaryLengths {
+    /// What one call may read of the record.
+    pub(super) piece: usize,
+    /// The longest summary that is of use.
+    pub(super) most: usize,
+}
+
+/// What a call for a summary gave.
+enum SummaryReply {
+    Text(String),
     /// The record does not fit into the model's context window.
     TooLong,
     Failed,
 }
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// Has the model summarise these entries together with the summary of the window. `piece` is what one call
-    /// may read of them, `most` the longest summary that is of use, both in bytes.
+    /// Has the model summarise these entries together with the summary of the window.
     pub(super) async fn summarise(
         &self,
         running: &mut RunningTurn<'_>,
         window: &Window,
         entries: &[Entry],
-        piece: usize,
-        most: usize,
+        SummaryLengths { piece, most }: SummaryLengths,
     ) -> Result<Summary, Fault> {
         let mut summary = Summary::default();
         let mut piece = piece.clamp(*PIECE_BYTES.start(), *PIECE_BYTES.end());
-        let (skipped, told) = newest_within(entries, MAX_CALLS.saturating_mul(piece));
+        let (skipped, covered) = newest_within(entries, MAX_CALLS.saturating_mul(piece));
         let is_message = |entry: &&Entry| entry.kind == EntryKind::User;
         summary.turns_left_out = skipped.iter().filter(is_message).count() as u64;
-        let mut entries = told.iter();
+        let mut entries = covered.iter();
         let mut text = self.summary_of(window)?;
         let mut record = String::new();
         for calls_made in 0..=MAX_CALLS {
@@ -77,26 +85,26 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             let prompt = running.agent.compaction.prompt.as_deref();
             let request = compose_summary_request(prompt, text.as_deref(), read)?;
             match self.call_for_summary(running, &request, &mut summary).await? {
-                Ok(said) => {
-                    text = Some(begin_of(said, most.min(MAX_BYTES)));
+                SummaryReply::Text(reply) => {
+                    text = Some(begin_of(reply, most.min(MAX_BYTES)));
                     record.drain(..end);
                 }
-                Err(NoSummary::TooLong) if piece > *PIECE_BYTES.start() => {
+                SummaryReply::TooLong if piece > *PIECE_BYTES.start() => {
                     piece = (piece / 2).max(*PIECE_BYTES.start());
                 }
-                Err(_) => return Ok(summary),
+                SummaryReply::TooLong | SummaryReply::Failed => return Ok(summary),
             }
         }
         Ok(summary)
     }
 
-    /// Makes one of the calls, and records it; its text, or why there is none.
+    /// Makes one of the calls, and records it.
     async fn call_for_summary(
         &self,
         running: &mut RunningTurn<'_>,
         request: &SummaryRequest,
         summary: &mut Summary,
-    ) -> Result<Result<String, NoSummary>, Fault> {
+    ) -> Result<SummaryReply, Fault> {
         let (request, input) = (request.to_model(self.model(running)), Input::default());
         let call = ModelCall { request, input: &input, live: None };
         let exchange = self.exchange(running, call).await?;
@@ -109,21 +117,21 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             Ok(UsableOutput { output, .. }) => {
                 self.record_attempt(running, &transcript)?;
                 let is_one = !output.text.trim().is_empty() && !output.refusal;
-                Ok(if is_one { Ok(output.text) } else { Err(NoSummary::Failed) })
+                Ok(if is_one { SummaryReply::Text(output.text) } else { SummaryReply::Failed })
             }
             Err(failure) => {
                 let too_long = failure.too_long();
                 self.record_failure(running, transcript, failure)?;
-                Ok(Err(if too_long { NoSummary::TooLong } else { NoSummary::Failed }))
+                Ok(if too_long { SummaryReply::TooLong } else { SummaryReply::Failed })
             }
         }
     }
 
-    /// The summary that a window's stand-in holds.
+    /// The summary in a window's summary message.
     pub(super) fn summary_of(&self, window: &Window) -> Result<Option<String>, Fault> {
         let mut summary = None;
-        if let Some(stand_in) = window.stand_in
-            && let Some(entry) = self.store.entry(stand_in)?
+        if let Some(summary_message) = window.summary_message
+            && let Some(entry) = self.store.entry(summary_message)?
         {
             self.each_item(&entry, &mut |item| summary = summary_in(item))?;
         }
@@ -153,8 +161,8 @@ fn newest_within(entries: &[Entry], bytes: usize) -> (&[Entry], &[Entry]) {
         }
         None => false,
     };
-    let told = entries.iter().rev().take_while(fits).count();
-    entries.split_at(entries.len() - told)
+    let newest = entries.iter().rev().take_while(fits).count();
+    entries.split_at(entries.len() - newest)
 }
 
 /// The longest beginning of a text whose JSON has at most so many bytes.

@@ -9,7 +9,7 @@ use crate::contract::Fault;
 use crate::llm_call::CallObserver;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
-use crate::responses_api::{Reported, TextProgress};
+use crate::responses_api::{ResponseReport, TextProgress};
 
 /// The observer of one call and its repetitions.
 pub(super) struct CallRecorder<'a, P, D> {
@@ -42,10 +42,10 @@ impl<P: Platform, D: Database> CallObserver for CallRecorder<'_, P, D> {
         }
     }
 
-    fn on_report(&mut self, reported: &Reported) {
+    fn on_report(&mut self, reported: &ResponseReport) {
         let mut under_way = self.reasoner.under_way.borrow_mut();
         let Some(transcript) = under_way.as_mut() else { return };
-        transcript.note(reported);
+        transcript.set_report(reported);
         if let Some(id) = reported.response_id.as_ref().filter(|_| self.stores_ids) {
             let kept = self.reasoner.store.keep_response(id, &self.running.session.agent_context);
             transcript.fault = kept.err().or(transcript.fault.take());

@@ -9,44 +9,44 @@ use crate::reasoner::running_turn::RunningTurn;
 /// What a call sends.
 #[derive(Default)]
 pub(in crate::reasoner) struct Input {
-    pub(in crate::reasoner) parts: Vec<Part>,
+    pub(in crate::reasoner) entries: Vec<InputEntry>,
     /// The response that it continues; `None` when it is the whole conversation.
     pub(in crate::reasoner) previous_response_id: Option<String>,
-    /// A remedy replaced the owed entries by the whole conversation.
+    /// A remedy replaced the unsent entries by the whole conversation.
     pub(in crate::reasoner) rebuilt: bool,
     /// Entries that this call leaves out because the service may have refused them.
     pub(in crate::reasoner) withheld: Vec<EntrySeq>,
 }
 
 /// An entry of the conversation, and how it is sent.
-pub(in crate::reasoner) struct Part {
+pub(in crate::reasoner) struct InputEntry {
     pub(in crate::reasoner) entry: Entry,
     pub(in crate::reasoner) form: Form,
 }
 
-impl From<Entry> for Part {
+impl From<Entry> for InputEntry {
     fn from(entry: Entry) -> Self {
         let is_refused = entry.withheld && entry.kind == EntryKind::ToolOutputs;
-        let form = if is_refused { Form::StandIns } else { Form::of(entry.kind) };
+        let form = if is_refused { Form::Replacements } else { Form::of(entry.kind) };
         Self { entry, form }
     }
 }
 
-impl Part {
+impl InputEntry {
     /// An entry as a window sends it.
     fn within(window: &Window, entry: Entry) -> Self {
-        let mut part = Self::from(entry);
-        let (seq, kind) = (part.entry.seq, part.entry.kind);
+        let mut sent = Self::from(entry);
+        let (seq, kind) = (sent.entry.seq, sent.entry.kind);
         if kind == EntryKind::ModelOutput && seq == window.from {
-            part.form = Form::SinceCompaction;
+            sent.form = Form::SinceCompaction;
         }
         if let Some(shortened) = window.shortened.filter(|shortened| seq <= shortened.through)
             && kind == EntryKind::ToolOutputs
-            && part.form == Form::AsStored
+            && sent.form == Form::AsStored
         {
-            part.form = Form::Shortened(shortened.bytes);
+            sent.form = Form::Shortened(shortened.bytes);
         }
-        part
+        sent
     }
 }
 
@@ -55,29 +55,29 @@ impl Part {
 pub(in crate::reasoner) struct Extent {
     pub(in crate::reasoner) items: usize,
     pub(in crate::reasoner) bytes: usize,
-    /// Those of the message that stands for turns.
-    pub(in crate::reasoner) stand_in_bytes: usize,
+    /// Those of the summary message.
+    pub(in crate::reasoner) summary_message_bytes: usize,
 }
 
 impl Input {
     /// The entries that the model service has not got yet; the whole conversation when there is no
     /// chain to continue.
-    pub(in crate::reasoner) fn owed<D: Database>(
+    pub(in crate::reasoner) fn unsent<D: Database>(
         store: &SessionStore<D>,
         running: &RunningTurn<'_>,
     ) -> Result<Self, Fault> {
         match running.session.chain_head.clone().filter(|_| running.is_chained()) {
             Some(head) => {
-                let parts = store.entries_after(running.session.acknowledged)?;
-                let parts = parts.into_iter().map(Part::from).collect();
-                Ok(Self { previous_response_id: Some(head), ..Self::of(parts) })
+                let entries = store.entries_after(running.session.acknowledged)?;
+                let entries = entries.into_iter().map(InputEntry::from).collect();
+                Ok(Self { previous_response_id: Some(head), ..Self::of(entries) })
             }
             None => Self::whole(store, &running.session.state.window),
         }
     }
 
     /// The whole conversation, which continues no response, because a remedy needs it.
-    pub(in crate::reasoner) fn rebuilt<D: Database>(
+    pub(in crate::reasoner) fn rebuild<D: Database>(
         store: &SessionStore<D>,
         window: &Window,
     ) -> Result<Self, Fault> {
@@ -91,36 +91,41 @@ impl Input {
     ) -> Result<Self, Fault> {
         if *window == Window::default() {
             let entries = store.entries_after(EntrySeq::START)?;
-            return Ok(Self::of(entries.into_iter().map(Part::from).collect()));
+            return Ok(Self::of(entries.into_iter().map(InputEntry::from).collect()));
         }
-        let stand_in = window.stand_in.map(|seq| store.entry(seq)).transpose()?.flatten();
-        let mut parts: Vec<Part> =
-            store.boot_message()?.into_iter().chain(stand_in).map(Part::from).collect();
+        let summary_message =
+            window.summary_message.map(|seq| store.entry(seq)).transpose()?.flatten();
+        let mut sent: Vec<InputEntry> = store
+            .boot_message()?
+            .into_iter()
+            .chain(summary_message)
+            .map(InputEntry::from)
+            .collect();
         let entries = store.entries_in(window)?;
-        parts.extend(entries.into_iter().map(|entry| Part::within(window, entry)));
-        Ok(Self::of(parts))
+        sent.extend(entries.into_iter().map(|entry| InputEntry::within(window, entry)));
+        Ok(Self::of(sent))
     }
 
-    fn of(parts: Vec<Part>) -> Self {
-        Self { parts, ..Self::default() }
+    fn of(entries: Vec<InputEntry>) -> Self {
+        Self { entries, ..Self::default() }
     }
 
-    /// What its call sends, as the transcript tells it.
+    /// What its call sends, in the transcript's form.
     pub(in crate::reasoner) fn sent(&self) -> Vec<SentEntries> {
         let mut sent = Vec::new();
-        for Part { entry, form } in &self.parts {
+        for InputEntry { entry, form } in &self.entries {
             SentEntries::add(&mut sent, entry.seq, entry.kind, *form);
         }
         sent
     }
 
-    /// The entries that stand here as they were said: neither the system message nor a stand-in.
-    pub(in crate::reasoner) fn word_for_word(&self) -> Vec<Entry> {
-        let is_said = |entry: &&Entry| match entry.kind {
-            EntryKind::System | EntryKind::StandIn => false,
+    /// The entries of turns: neither the system message nor a summary message.
+    pub(in crate::reasoner) fn verbatim_entries(&self) -> Vec<Entry> {
+        let is_of_a_turn = |entry: &&Entry| match entry.kind {
+            EntryKind::System | EntryKind::SummaryMessage => false,
             EntryKind::User | EntryKind::ModelOutput | EntryKind::ToolOutputs => true,
         };
-        self.parts.iter().map(|part| &part.entry).filter(is_said).cloned().collect()
+        self.entries.iter().map(|sent| &sent.entry).filter(is_of_a_turn).cloned().collect()
     }
 
     /// The length of its entries as they are stored, in bytes.
@@ -130,7 +135,7 @@ impl Input {
 
     /// The length of its entries after `seq` as they are stored, in bytes.
     pub(in crate::reasoner) fn stored_bytes_after(&self, seq: EntrySeq) -> usize {
-        let entries = self.parts.iter().map(|part| &part.entry);
+        let entries = self.entries.iter().map(|sent| &sent.entry);
         entries.filter(|entry| entry.seq > seq).map(|entry| entry.bytes).sum()
     }
 
@@ -140,16 +145,16 @@ impl Input {
         store: &SessionStore<D>,
     ) -> Result<Extent, Fault> {
         let mut extent = Extent::default();
-        for part in &self.parts {
+        for sent in &self.entries {
             let before = extent.bytes;
-            for items in store.items(&[&part.entry])? {
-                part.form.each_item(&items, &mut |item| {
+            for items in store.items(&[&sent.entry])? {
+                sent.form.each_item(&items, &mut |item| {
                     extent.items += 1;
                     extent.bytes += item.get().len();
                 })?;
             }
-            if part.entry.kind == EntryKind::StandIn {
-                extent.stand_in_bytes += extent.bytes - before;
+            if sent.entry.kind == EntryKind::SummaryMessage {
+                extent.summary_message_bytes += extent.bytes - before;
             }
         }
         Ok(extent)
@@ -164,31 +169,30 @@ impl Input {
         let refusable = |entry: &&Entry| {
             let can_be_refused = match entry.kind {
                 EntryKind::User | EntryKind::ToolOutputs => true,
-                EntryKind::System | EntryKind::ModelOutput | EntryKind::StandIn => false,
+                EntryKind::System | EntryKind::ModelOutput | EntryKind::SummaryMessage => false,
             };
             entry.seq > running.session.acknowledged && !entry.withheld && can_be_refused
         };
-        let entries = self.parts.iter().map(|part| &part.entry);
+        let entries = self.entries.iter().map(|sent| &sent.entry);
         let (own, others): (Vec<&Entry>, Vec<&Entry>) =
             entries.filter(refusable).partition(|entry| entry.turn == running.turn.ordinal);
         let seqs = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.seq).collect();
         (seqs(own), seqs(others))
     }
 
-    /// Whether it holds stand-ins for tool outputs that the service refused before.
-    pub(in crate::reasoner) fn holds_stand_ins(&self) -> bool {
-        self.parts.iter().any(|part| part.form == Form::StandIns)
+    /// Whether it holds replacements of tool outputs that the service refused before.
+    pub(in crate::reasoner) fn holds_replacements(&self) -> bool {
+        self.entries.iter().any(|sent| sent.form == Form::Replacements)
     }
 
-    /// The same input without these entries: the calls before tool outputs need some, so stand-ins
-    /// replace them.
+    /// The same input without these entries. Tool outputs are replaced, since the calls before them need some.
     pub(in crate::reasoner) fn without(mut self, entries: &[EntrySeq]) -> Self {
-        self.parts.retain_mut(|part| {
-            if !entries.contains(&part.entry.seq) {
+        self.entries.retain_mut(|sent| {
+            if !entries.contains(&sent.entry.seq) {
                 return true;
             }
-            part.form = Form::StandIns;
-            part.entry.kind == EntryKind::ToolOutputs
+            sent.form = Form::Replacements;
+            sent.entry.kind == EntryKind::ToolOutputs
         });
         self.withheld = entries.to_vec();
         self

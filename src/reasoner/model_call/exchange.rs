@@ -74,13 +74,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
                 transcript.repeat(failure.http_status(), waited_ms);
             }
-            self.step(running, Progress::Retry { after_ms: waited_ms });
+            self.show_activity(running, Progress::Retry { after_ms: waited_ms });
             platform.sleep(waited_ms).await;
             body = self.compose(&request, input).await?.body;
         };
         recorder.storage_fault()?;
         let lost = || Fault::internal("The transcript of a model call was lost.");
-        let mut transcript = self.cut_off(None).ok_or_else(lost)?;
+        let mut transcript = self.take_transcript(None).ok_or_else(lost)?;
         let (mut shown, mut welcomed) = (false, false);
         if let Some(live) = recorder.live {
             transcript.segment = live.number;
@@ -118,7 +118,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     }
 
     /// Takes the transcript of the call that is under way, as far as it has come.
-    pub(in crate::reasoner) fn cut_off(&self, fault: Option<Fault>) -> Option<Transcript> {
+    pub(in crate::reasoner) fn take_transcript(&self, fault: Option<Fault>) -> Option<Transcript> {
         let mut transcript = self.under_way.take()?;
         transcript.duration_ms = self.since(transcript.started_at);
         transcript.fault = fault;
@@ -133,7 +133,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let since = self.platform.now_ms();
         let composed = compose_request(request)?;
         let platform = self.platform.as_ref();
-        let composed = StreamedRequest::read(platform, &self.store, composed, &input.parts).await;
+        let composed = StreamedRequest::read(platform, &self.store, composed, &input.entries).await;
         self.report.borrow_mut().timings.compose += self.since(since);
         composed
     }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::composition::{refused_output, shortened_output};
+use crate::composition::{replacement_output, shortened_output};
 use crate::contract::Fault;
 use crate::persistence::{EntryKind, EntrySeq};
 use crate::responses_api::{for_replay, is_compaction};
@@ -28,7 +28,7 @@ impl SentEntries {
         let concerned = match self.form {
             None | Some(Form::AsStored | Form::ForReplay) => None,
             Some(form @ Form::SinceCompaction) => Some((EntryKind::ModelOutput, form)),
-            Some(form @ (Form::StandIns | Form::Shortened(_))) => {
+            Some(form @ (Form::Replacements | Form::Shortened(_))) => {
                 Some((EntryKind::ToolOutputs, form))
             }
         };
@@ -61,8 +61,9 @@ pub enum Form {
     AsStored,
     /// Model outputs as the service takes them back.
     ForReplay,
-    /// Stand-ins for tool outputs that the service refused.
-    StandIns,
+    /// Replacements of tool outputs that the service refused.
+    #[serde(rename = "stand_ins")]
+    Replacements,
     /// Tool outputs of which so many bytes stay.
     Shortened(u32),
     /// Like [`Self::ForReplay`], from the newest compaction item on.
@@ -74,9 +75,10 @@ impl Form {
     pub fn of(kind: EntryKind) -> Self {
         match kind {
             EntryKind::ModelOutput => Self::ForReplay,
-            EntryKind::System | EntryKind::User | EntryKind::ToolOutputs | EntryKind::StandIn => {
-                Self::AsStored
-            }
+            EntryKind::System
+            | EntryKind::User
+            | EntryKind::ToolOutputs
+            | EntryKind::SummaryMessage => Self::AsStored,
         }
     }
 
@@ -86,7 +88,7 @@ impl Form {
             .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
         let begin = match self {
             Self::SinceCompaction => items.iter().rposition(|item| is_compaction(item)),
-            Self::AsStored | Self::ForReplay | Self::StandIns | Self::Shortened(_) => None,
+            Self::AsStored | Self::ForReplay | Self::Replacements | Self::Shortened(_) => None,
         };
         for item in items.into_iter().skip(begin.unwrap_or(0)) {
             match self {
@@ -94,7 +96,7 @@ impl Form {
                 Self::ForReplay | Self::SinceCompaction => {
                     for_replay(item).iter().for_each(|item| write(item));
                 }
-                Self::StandIns => write(&refused_output(item)?),
+                Self::Replacements => write(&replacement_output(item)?),
                 Self::Shortened(bytes) => match shortened_output(item, bytes as usize)? {
                     Some(shortened) => write(&shortened),
                     None => write(item),
@@ -113,7 +115,7 @@ mod tests {
     fn a_long_conversation_takes_few_bytes_and_each_entry_keeps_its_form() {
         use EntryKind::{ModelOutput, System, ToolOutputs, User};
         let mut entries =
-            vec![(1, System, Form::AsStored), (90, EntryKind::StandIn, Form::AsStored)];
+            vec![(1, System, Form::AsStored), (90, EntryKind::SummaryMessage, Form::AsStored)];
         entries.push((40, ModelOutput, Form::SinceCompaction));
         for turn in 0..10 {
             let seq = 41 + 4 * turn;
@@ -124,7 +126,7 @@ mod tests {
             entries.push((seq + 3, ModelOutput, Form::ForReplay));
         }
         // The message at 81 was withheld.
-        entries.push((82, ToolOutputs, Form::StandIns));
+        entries.push((82, ToolOutputs, Form::Replacements));
         entries.push((83, User, Form::AsStored));
         let mut sent = Vec::new();
         for (seq, kind, form) in &entries {

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::conversation_input::Part;
+use super::conversation_input::InputEntry;
 use super::sent_entries::Form;
 use crate::composition::{Block, ComposedRequest};
 use crate::contract::Fault;
@@ -22,13 +22,13 @@ const PAGE_BYTES: usize = 256 * 1024;
 pub(super) struct StreamedRequest<'a, D> {
     store: &'a SessionStore<D>,
     composed: ComposedRequest,
-    parts: &'a [Part],
+    entries: &'a [InputEntry],
     pages: Vec<Page>,
     /// The text of one page, by its number, as long as more of it is to be sent.
     held: RefCell<Option<(usize, String)>>,
 }
 
-/// A body that was read once, and what was found.
+/// A body that was read once, and what that showed.
 pub(super) struct ReadRequest<'a, D> {
     pub(super) body: StreamedRequest<'a, D>,
     /// In lower-case hex.
@@ -38,9 +38,9 @@ pub(super) struct ReadRequest<'a, D> {
 
 /// Some of the input, with the head before the first page and the tail behind the last.
 struct Page {
-    parts: Range<usize>,
-    /// The only part of the input is one of several parts of a stored text.
-    piece: Option<usize>,
+    entries: Range<usize>,
+    /// The page is one of several parts of its only entry.
+    part: Option<usize>,
     /// Items stand before it.
     follows: bool,
     /// Its place in the body.
@@ -53,19 +53,19 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         platform: &impl Platform,
         store: &'a SessionStore<D>,
         composed: ComposedRequest,
-        parts: &'a [Part],
+        entries: &'a [InputEntry],
     ) -> Result<ReadRequest<'a, D>, Fault> {
         let around = composed.head().len() + composed.tail().len();
-        let pages = pages_of(parts);
-        let mut body = Self { store, composed, parts, pages, held: RefCell::default() };
+        let pages = pages_of(entries);
+        let mut body = Self { store, composed, entries, pages, held: RefCell::default() };
         let (mut hash, mut at) = (RunningSha256::default(), 0);
-        let mut written = Written::default();
+        let mut writer = ItemWriter::default();
         for number in 0..body.pages.len() {
             if number > 0 {
                 platform.yield_to_others().await;
             }
-            let follows = written.items > 0;
-            let text = body.text(number, &mut written)?;
+            let follows = writer.items > 0;
+            let text = body.text(number, &mut writer)?;
             hash.add(text.as_bytes());
             let end = at + text.len();
             if let Some(page) = body.pages.get_mut(number) {
@@ -76,8 +76,8 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
                 body.held.replace(Some((number, text)));
             }
         }
-        let commas = written.items.saturating_sub(1);
-        let trace = body.composed.trace(written.items, at.saturating_sub(around + commas));
+        let commas = writer.items.saturating_sub(1);
+        let trace = body.composed.trace(writer.items, at.saturating_sub(around + commas));
         Ok(ReadRequest { body, sha256: hash.finished(), trace })
     }
 
@@ -86,30 +86,34 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         self.composed.template()
     }
 
-    /// The text of a page, whose items come after those that are written.
-    fn text(&self, number: usize, written: &mut Written) -> Result<String, Fault> {
-        let page = self.pages.get(number).ok_or_else(unreadable)?;
-        let parts = self.parts.get(page.parts.clone()).ok_or_else(unreadable)?;
+    /// The text of a page, whose items come after those of `writer`.
+    fn text(&self, number: usize, writer: &mut ItemWriter) -> Result<String, Fault> {
+        let page = self.pages.get(number).ok_or_else(unreadable_entry)?;
+        let entries = self.entries.get(page.entries.clone()).ok_or_else(unreadable_entry)?;
         let head = if number == 0 { self.composed.head() } else { "" };
         let tail = if number + 1 == self.pages.len() { self.composed.tail() } else { "" };
-        let items: usize = match page.piece {
-            None => parts.iter().map(|part| part.entry.bytes).sum(),
+        let items: usize = match page.part {
+            None => entries.iter().map(|sent| sent.entry.bytes).sum(),
             Some(_) => 0,
         };
         let mut text = String::with_capacity(head.len() + items + tail.len());
         text.push_str(head);
-        if let (Some(piece), [part]) = (page.piece, parts) {
-            let stored = self.store.items_part(&part.entry, piece)?;
-            let ends = (piece == 0, piece + 1 == part.entry.parts());
-            written.add_stored(&mut text, &stored, part.entry.kind, ends)?;
+        if let (Some(part), [InputEntry { entry, .. }]) = (page.part, entries) {
+            let array = self.store.items_part(entry, part)?;
+            let (begins, ends) = (part == 0, part + 1 == entry.parts());
+            let stored = StoredItems { array: &array, kind: entry.kind, begins, ends };
+            writer.add_stored(&mut text, stored)?;
         } else {
-            let entries: Vec<&Entry> = parts.iter().map(|part| &part.entry).collect();
-            for (part, stored) in parts.iter().zip(self.store.items(&entries)?) {
-                let kind = part.entry.kind;
-                match part.form {
-                    Form::AsStored => written.add_stored(&mut text, &stored, kind, (true, true))?,
+            let listed: Vec<&Entry> = entries.iter().map(|sent| &sent.entry).collect();
+            for (sent, stored) in entries.iter().zip(self.store.items(&listed)?) {
+                let kind = sent.entry.kind;
+                match sent.form {
+                    Form::AsStored => {
+                        let stored = StoredItems { array: &stored, kind, begins: true, ends: true };
+                        writer.add_stored(&mut text, stored)?;
+                    }
                     form => {
-                        form.each_item(&stored, &mut |item| written.add(&mut text, item.get()))?;
+                        form.each_item(&stored, &mut |item| writer.add(&mut text, item.get()))?;
                     }
                 }
             }
@@ -134,7 +138,7 @@ impl<D: Database> RequestBody for StreamedRequest<'_, D> {
             Some((known, text)) if known == number => text,
             _ => {
                 let items = usize::from(page.follows);
-                self.text(number, &mut Written { items, ..Written::default() }).ok()?
+                self.text(number, &mut ItemWriter { items, ..ItemWriter::default() }).ok()?
             }
         };
         if text.len() != page.bytes.len() {
@@ -153,15 +157,26 @@ impl<D: Database> RequestBody for StreamedRequest<'_, D> {
     }
 }
 
-/// The items that are written, joined by commas.
-#[derive(Default)]
-struct Written {
-    items: usize,
-    /// The place within an item of which only a part is written.
-    within: Place,
+/// The stored array of an entry's items, or a part of it.
+struct StoredItems<'a> {
+    array: &'a str,
+    kind: EntryKind,
+    /// The array begins here.
+    begins: bool,
+    /// The array ends here.
+    ends: bool,
 }
 
-impl Written {
+/// Writes items, joined by commas.
+#[derive(Default)]
+struct ItemWriter {
+    /// The items so far.
+    items: usize,
+    /// The position within an item of which only a part is writer.
+    within: JsonPosition,
+}
+
+impl ItemWriter {
     fn add(&mut self, text: &mut String, item: &str) {
         if self.items > 0 {
             text.push(',');
@@ -170,25 +185,19 @@ impl Written {
         self.items += 1;
     }
 
-    /// Adds a stored array's items as they are: all of them, or a piece that the array begins or ends with,
-    /// or neither.
-    fn add_stored(
-        &mut self,
-        text: &mut String,
-        array: &str,
-        kind: EntryKind,
-        (begins, ends): (bool, bool),
-    ) -> Result<(), Fault> {
+    /// Adds stored items as they are.
+    fn add_stored(&mut self, text: &mut String, stored: StoredItems<'_>) -> Result<(), Fault> {
+        let StoredItems { array, kind, begins, ends } = stored;
         let items = if begins { array.strip_prefix('[') } else { Some(array) };
         let items = items.and_then(|rest| if ends { rest.strip_suffix(']') } else { Some(rest) });
-        let items = items.ok_or_else(unreadable)?;
+        let items = items.ok_or_else(unreadable_entry)?;
         if begins && self.items > 0 && !items.is_empty() {
             text.push(',');
         }
         text.push_str(items);
         self.items += match kind {
             // One message.
-            EntryKind::System | EntryKind::User | EntryKind::StandIn => {
+            EntryKind::System | EntryKind::User | EntryKind::SummaryMessage => {
                 usize::from(begins && !items.is_empty())
             }
             EntryKind::ModelOutput | EntryKind::ToolOutputs => self.within.objects_begun(items),
@@ -197,15 +206,15 @@ impl Written {
     }
 }
 
-/// A place in a JSON text.
+/// A position in a JSON text.
 #[derive(Default)]
-struct Place {
+struct JsonPosition {
     depth: usize,
     in_text: bool,
     escaped: bool,
 }
 
-impl Place {
+impl JsonPosition {
     /// The number of objects outside of others that begin in the text that follows.
     fn objects_begun(&mut self, json: &str) -> usize {
         let mut begun = 0;
@@ -227,33 +236,33 @@ impl Place {
 }
 
 /// Divides the input into pages; at least one.
-fn pages_of(parts: &[Part]) -> Vec<Page> {
+fn pages_of(entries: &[InputEntry]) -> Vec<Page> {
     let mut pages = Vec::new();
-    let mut page = |parts: Range<usize>, piece: Option<usize>| {
-        pages.push(Page { parts, piece, follows: false, bytes: 0..0 });
+    let mut page = |entries: Range<usize>, part: Option<usize>| {
+        pages.push(Page { entries, part, follows: false, bytes: 0..0 });
     };
     let (mut begin, mut bytes) = (0, 0);
     let mut last: Option<EntrySeq> = None;
-    for (number, part) in parts.iter().enumerate() {
+    for (number, InputEntry { entry, form }) in entries.iter().enumerate() {
         // What lies between two entries of a page is read with them.
-        let apart = last.replace(part.entry.seq).is_some_and(|last| !part.entry.seq.follows(last));
-        let pieces = if part.form == Form::AsStored { part.entry.parts() } else { 1 };
-        if begin < number && (apart || pieces > 1 || bytes + part.entry.bytes > PAGE_BYTES) {
+        let apart = last.replace(entry.seq).is_some_and(|last| !entry.seq.follows(last));
+        let parts = if *form == Form::AsStored { entry.parts() } else { 1 };
+        if begin < number && (apart || parts > 1 || bytes + entry.bytes > PAGE_BYTES) {
             page(begin..number, None);
             (begin, bytes) = (number, 0);
         }
-        bytes += part.entry.bytes;
-        if pieces > 1 {
-            (0..pieces).for_each(|piece| page(number..number + 1, Some(piece)));
+        bytes += entry.bytes;
+        if parts > 1 {
+            (0..parts).for_each(|part| page(number..number + 1, Some(part)));
             (begin, bytes) = (number + 1, 0);
         }
     }
-    if begin < parts.len() || parts.is_empty() {
-        page(begin..parts.len(), None);
+    if begin < entries.len() || entries.is_empty() {
+        page(begin..entries.len(), None);
     }
     pages
 }
 
-fn unreadable() -> Fault {
+fn unreadable_entry() -> Fault {
     Fault::internal("A stored part of the conversation is unreadable.")
 }

@@ -10,7 +10,7 @@ use super::sent_entries::SentEntries;
 use crate::composition::Block;
 use crate::contract::{Fault, Usage};
 use crate::persistence::{ChainEnd, EntrySeq, Session, Turn};
-use crate::responses_api::{HostedCall, Reported, TokenCounts};
+use crate::responses_api::{HostedCall, ResponseReport, TokenCounts};
 
 /// The transcript of one model call.
 #[derive(Clone, Debug, Serialize)]
@@ -73,7 +73,7 @@ pub(in crate::reasoner) struct Retry {
 
 impl Transcript {
     /// Notes what the service has reported about the attempt's response.
-    pub(in crate::reasoner) fn note(&mut self, reported: &Reported) {
+    pub(in crate::reasoner) fn set_report(&mut self, reported: &ResponseReport) {
         self.response_id.clone_from(&reported.response_id);
         self.usage = reported.usage.map(usage);
     }

@@ -245,7 +245,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/reasoner/settlement.rs", "fn abort"),
             ("src/reasoner/settlement.rs", "fn settle_open_calls"),
-            ("src/composition/tool_output.rs", "GivenUp::Cancelled =>"),
+            ("src/composition/tool_output.rs", "Abandonment::Cancelled =>"),
             ("tests/turns/life_cycle.rs", "fn a_cancelled_turn_takes_no_results"),
         ],
     ),

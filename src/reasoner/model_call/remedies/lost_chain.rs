@@ -1,6 +1,7 @@
-//! The service does not know, or does not support, the response that the call continues. The session
-//! itself holds the whole conversation, so the call sends all of it and begins a new chain; none, once
-//! chains were lost in a row that had hardly grown. A chain that expired says nothing of the next one.
+//! The service does not know, or does not support, the response that the call continues. The session itself
+//! holds the whole conversation, so the call sends all of it and begins a new chain. After two chains in a row
+//! that were lost within minutes, the session begins no new one: the service keeps none. A chain that is lost
+//! later has expired, which says nothing about the next one.
 
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
@@ -8,8 +9,8 @@ use crate::persistence::{ChainEnd, Session, SessionStore};
 use crate::ports::Database;
 use crate::reasoner::model_call::conversation_input::Input;
 
-/// The chains lost early in a row after which a service counts as one that keeps none. One can be lost to a
-/// restart.
+/// The number of chains in a row that must be lost early before a service counts as keeping none. A single one
+/// can be lost to a restart.
 const LOST_IN_A_ROW: u32 = 2;
 
 /// The age up to which a chain is lost early, in milliseconds.
@@ -33,5 +34,5 @@ pub(super) fn new_input<D: Database>(
             session.end_chain(ChainEnd::ChainsLost);
         }
     }
-    Input::rebuilt(store, &session.state.window).map(Some)
+    Input::rebuild(store, &session.state.window).map(Some)
 }

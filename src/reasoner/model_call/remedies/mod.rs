@@ -7,7 +7,7 @@
 //! | [`lost_chain`] | a chain that the service does not know | sends the whole conversation | that input continues no chain |
 //! | [`no_reasoning`] | a service that gives no reasoning to send back | asks for none | that call asks for none |
 //! | [`too_long`] | an input that does not fit into the context window | compacts the conversation step by step | each step sends less, and the steps have an end |
-//! | [`refused_outputs`] | refused stand-ins for tool outputs | their calls leave the conversation | no stand-in is left |
+//! | [`refused_outputs`] | refused replacements of tool outputs | their calls leave the conversation | no replacement is left |
 //! | [`refused_input`] | any other refused input | the refused entries leave the conversation | withheld entries are never sent again |
 //!
 //! A new remedy is a file here, a variant of [`Remedy`], and a place in [`IN_ORDER`].
@@ -63,7 +63,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                     lost_chain::new_input(&self.store, session, failure, &input, now)?
                 }
                 Remedy::NoReasoning => {
-                    if no_reasoning::is_meant(running, failure) {
+                    if no_reasoning::applies(running, failure) {
                         exchange = self.call_again(running, exchange, &input).await?;
                     }
                     None

@@ -17,5 +17,5 @@ pub(super) fn new_input<D: Database>(
         return Ok(None);
     }
     running.session.end_chain(ChainEnd::StoreRefused);
-    Input::rebuilt(store, &running.session.state.window).map(Some)
+    Input::rebuild(store, &running.session.state.window).map(Some)
 }

@@ -1,4 +1,4 @@
-//! The service refuses an input that holds stand-ins for tool outputs that it refused before. The calls
+//! The service refuses an input that holds replacements of tool outputs that it refused before. The calls
 //! leave the conversation together with their outputs, the chain that waits for the outputs ends, and
 //! the call sends the rest of the conversation.
 
@@ -14,9 +14,9 @@ pub(super) fn new_input<D: Database>(
     failure: &CallFailure,
     input: &Input,
 ) -> Result<Option<Input>, Fault> {
-    if !failure.refused_input() || !input.holds_stand_ins() {
+    if !failure.refused_input() || !input.holds_replacements() {
         return Ok(None);
     }
     store.forget_refused_calls(session)?;
-    Input::rebuilt(store, &session.state.window).map(Some)
+    Input::rebuild(store, &session.state.window).map(Some)
 }

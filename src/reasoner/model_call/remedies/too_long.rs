@@ -7,7 +7,7 @@ use crate::contract::Fault;
 use crate::llm_call::CallFailure;
 use crate::persistence::CompactionReason;
 use crate::ports::{Database, Platform};
-use crate::reasoner::compaction::LADDER;
+use crate::reasoner::compaction::REDUCTIONS;
 use crate::reasoner::model_call::conversation_input::Input;
 use crate::reasoner::model_call::exchange::Exchange;
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
@@ -25,18 +25,18 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         if running.agent.compaction.by != CompactionBy::None {
             let bytes = Input::whole(&self.store, &running.session.state.window)?.stored_bytes();
             let reason = CompactionReason::Refused;
-            for rung in LADDER {
+            for reduction in REDUCTIONS {
                 if !too_long(&exchange) {
                     break;
                 }
-                if self.compact(running, rung, bytes, reason).await? {
+                if self.compact(running, reduction, bytes, reason).await? {
                     input = Input::whole(&self.store, &running.session.state.window)?;
                     exchange = self.call_again(running, exchange, &input).await?;
                 }
             }
         }
         if too_long(&exchange) {
-            self.store.take_out(&mut running.session, &mut running.turn)?;
+            self.store.leave_out_turn(&mut running.session, &mut running.turn)?;
         }
         Ok((input, exchange))
     }

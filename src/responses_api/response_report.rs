@@ -1,7 +1,7 @@
-//! What a service says about a response while it lasts: the response's name and its cost. Both count
+//! What a service reports about a response while it lasts: the response's id and its cost. Both count
 //! whatever becomes of the response.
 //!
-//! Nothing here is a fault: what cannot be read says nothing.
+//! Nothing here is a fault: what cannot be read is no report.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use serde_json::value::RawValue;
 
 use super::token_counts::{TokenCounts, token_counts};
 
-/// What a service has said about a response so far.
+/// What a service has reported about a response so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reported {
-    /// The response's id, the one that was told last.
+pub struct ResponseReport {
+    /// The response's id, the newest one.
     pub response_id: Option<String>,
-    /// The token counts that were told last.
+    /// The newest token counts.
     pub usage: Option<TokenCounts>,
 }
 
@@ -35,10 +35,10 @@ const NO_USAGE: [&str; 2] = ["\"usage\":null", "\"usage\": null"];
 /// and `metadata` come after it.
 const END_BYTES: usize = 256;
 
-impl Reported {
-    /// Takes in a response object that may go on, or may be cut. It holds the request's instructions and
+impl ResponseReport {
+    /// Reads a response object that may go on, or may be cut. It holds the request's instructions and
     /// tools and can be long, so it is read to the id when it says at its end that there is no usage.
-    pub(super) fn take_in(&mut self, response: &str) {
+    pub(super) fn read_object(&mut self, response: &str) {
         let end = response.ceil_char_boundary(response.len().saturating_sub(END_BYTES));
         let end = response.get(end..).unwrap_or_default();
         let only_id = NO_USAGE.iter().any(|none| end.contains(none));
@@ -47,8 +47,8 @@ impl Reported {
         let _ = reader.deserialize_map(Members { reported: self, only_id });
     }
 
-    /// Takes in the members of a response object.
-    pub(super) fn note(&mut self, id: Option<&str>, counted: Option<TokenCounts>) {
+    /// Adds the members of a response object.
+    pub(super) fn add(&mut self, id: Option<&str>, counted: Option<TokenCounts>) {
         if let Some(id) = usable_id(id).filter(|id| self.response_id.as_deref() != Some(*id)) {
             self.response_id = Some(id.to_owned());
         }
@@ -57,7 +57,7 @@ impl Reported {
 }
 
 struct Members<'a> {
-    reported: &'a mut Reported,
+    reported: &'a mut ResponseReport,
     only_id: bool,
 }
 
@@ -74,12 +74,12 @@ impl<'de> Visitor<'de> for Members<'_> {
                 "id" => {
                     let id: &RawValue = members.next_value()?;
                     let id: Option<String> = serde_json::from_str(id.get()).ok();
-                    self.reported.note(id.as_deref(), None);
+                    self.reported.add(id.as_deref(), None);
                     if self.only_id {
                         return Err(A::Error::custom("the rest says nothing"));
                     }
                 }
-                "usage" => self.reported.note(None, token_counts(members.next_value()?)),
+                "usage" => self.reported.add(None, token_counts(members.next_value()?)),
                 _ => _ = members.next_value::<IgnoredAny>()?,
             }
         }
@@ -91,9 +91,9 @@ impl<'de> Visitor<'de> for Members<'_> {
 mod tests {
     use super::*;
 
-    fn told(response: &str) -> (Option<String>, Option<u64>) {
-        let mut reported = Reported::default();
-        reported.take_in(response);
+    fn report_of(response: &str) -> (Option<String>, Option<u64>) {
+        let mut reported = ResponseReport::default();
+        reported.read_object(response);
         (reported.response_id, reported.usage.map(|usage| usage.total))
     }
 
@@ -113,15 +113,15 @@ mod tests {
             ("[]", (None, None)),
             ("", (None, None)),
         ] {
-            assert_eq!(told(response), expected, "{response}");
+            assert_eq!(report_of(response), expected, "{response}");
         }
     }
 
     #[test]
-    fn what_is_told_last_counts_and_silence_takes_nothing_back() {
-        let mut reported = Reported::default();
+    fn the_newest_report_counts_and_silence_takes_nothing_back() {
+        let mut reported = ResponseReport::default();
         for response in [r#"{"id":"a","usage":{"total_tokens":1}}"#, r#"{"id":"b"}"#, "{}"] {
-            reported.take_in(response);
+            reported.read_object(response);
         }
         assert_eq!(reported.response_id.as_deref(), Some("b"));
         assert_eq!(reported.usage.map(|usage| usage.total), Some(1));

@@ -1,4 +1,4 @@
-//! What an item of a conversation says, as far as text can tell it.
+//! The items of a conversation as text can show them.
 //!
 //! Source: the published request schema for input items, recordings of several services for output
 //! items.
@@ -14,9 +14,9 @@ use crate::json::{Object, from_object};
 
 /// What one item says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ReadableItem {
     /// A message of the user or of the system, by its parts.
-    User(Vec<SaidPart>),
+    User(Vec<ReadablePart>),
     /// A message of the model, refusals included.
     Model(String),
     /// A call of a tool, with its arguments as the model wrote them.
@@ -26,21 +26,21 @@ pub enum Said {
         arguments: String,
     },
     /// The output of a call, by its parts.
-    Output(Vec<SaidPart>),
-    /// Nothing that text could tell: reasoning, a compaction, an item of an unknown type.
+    Output(Vec<ReadablePart>),
+    /// Nothing that text could show: reasoning, a compaction, an item of an unknown type.
     Nothing,
 }
 
 /// A part of a message or of a tool's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SaidPart {
+pub enum ReadablePart {
     Text(String),
     Image,
     /// A file, by its name.
     File(String),
 }
 
-impl Said {
+impl ReadableItem {
     /// Reads an item; what is not readable says nothing.
     pub fn read(item: &RawValue) -> Self {
         let Ok(view) = from_object::<View<'_>>(item.get()) else { return Self::Nothing };
@@ -74,18 +74,18 @@ struct View<'a> {
     output: Option<&'a RawValue>,
 }
 
-/// The parts of a content or an output that text can tell.
-fn parts(content: &RawValue) -> Vec<SaidPart> {
+/// The parts of a content or an output that text can show.
+fn parts(content: &RawValue) -> Vec<ReadablePart> {
     let views = match Content::read(content) {
-        Ok(Content::Text(text)) => return vec![SaidPart::Text(text)],
+        Ok(Content::Text(text)) => return vec![ReadablePart::Text(text)],
         Ok(Content::Parts(views)) => views,
         Err(_) => return Vec::new(),
     };
     let text = |member: Option<&RawValue>| serde_json::from_str::<String>(member?.get()).ok();
     let part = |Object(view): Object<PartView<'_>>| match view.kind.as_ref() {
-        "input_text" => text(view.text).map(SaidPart::Text),
-        "input_image" => Some(SaidPart::Image),
-        "input_file" => Some(SaidPart::File(text(view.filename).unwrap_or_default())),
+        "input_text" => text(view.text).map(ReadablePart::Text),
+        "input_image" => Some(ReadablePart::Image),
+        "input_file" => Some(ReadablePart::File(text(view.filename).unwrap_or_default())),
         _ => None,
     };
     views.first.into_iter().filter_map(part).collect()
@@ -95,12 +95,12 @@ fn parts(content: &RawValue) -> Vec<SaidPart> {
 mod tests {
     use super::*;
 
-    fn said(item: &str) -> Said {
-        Said::read(serde_json::from_str(item).unwrap())
+    fn read(item: &str) -> ReadableItem {
+        ReadableItem::read(serde_json::from_str(item).unwrap())
     }
 
-    fn text(text: &str) -> SaidPart {
-        SaidPart::Text(text.to_owned())
+    fn text(text: &str) -> ReadablePart {
+        ReadablePart::Text(text.to_owned())
     }
 
     #[test]
@@ -111,30 +111,34 @@ mod tests {
                 {"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"},
                 {"type":"input_file","filename":"b.pdf","file_data":"data:application/pdf;base64,AA=="},
                 {"type":"new","text":"c"}]}"#,
-                Said::User(vec![text("a"), SaidPart::Image, SaidPart::File("b.pdf".to_owned())]),
+                ReadableItem::User(vec![
+                    text("a"),
+                    ReadablePart::Image,
+                    ReadablePart::File("b.pdf".to_owned()),
+                ]),
             ),
             (
                 r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"d"},
                 {"type":"refusal","refusal":"e"}]}"#,
-                Said::Model("de".to_owned()),
+                ReadableItem::Model("de".to_owned()),
             ),
             (
                 r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#,
-                Said::Call { name: "f".to_owned(), arguments: "{}".to_owned() },
+                ReadableItem::Call { name: "f".to_owned(), arguments: "{}".to_owned() },
             ),
             (
                 r#"{"type":"function_call_output","call_id":"c","output":"{\"a\":1}"}"#,
-                Said::Output(vec![text(r#"{"a":1}"#)]),
+                ReadableItem::Output(vec![text(r#"{"a":1}"#)]),
             ),
             (
                 r#"{"type":"function_call_output","call_id":"c","output":[{"type":"input_text","text":"g"}]}"#,
-                Said::Output(vec![text("g")]),
+                ReadableItem::Output(vec![text("g")]),
             ),
-            (r#"{"type":"reasoning","id":"r","summary":[]}"#, Said::Nothing),
-            (r#"{"type":"compaction","encrypted_content":"x"}"#, Said::Nothing),
-            ("7", Said::Nothing),
+            (r#"{"type":"reasoning","id":"r","summary":[]}"#, ReadableItem::Nothing),
+            (r#"{"type":"compaction","encrypted_content":"x"}"#, ReadableItem::Nothing),
+            ("7", ReadableItem::Nothing),
         ] {
-            assert_eq!(said(item), expected, "{item}");
+            assert_eq!(read(item), expected, "{item}");
         }
     }
 }
