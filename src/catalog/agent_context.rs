@@ -4,12 +4,12 @@
 use std::ops::RangeInclusive;
 
 use super::definitions::{
-    AgentContext, Budget, Compaction, CompactionBy, Continuation, HttpService, ModelParameters,
-    Retrieval, RetrievalSource,
+    AgentContext, Budget, Compaction, CompactionBy, Continuation, HeaderTemplate, HttpService,
+    ModelParameters, Retrieval, RetrievalSource,
 };
 use super::embeddings::embeddings;
 use super::findings::{Findings, Recipient};
-use super::http_endpoint::{base_url, model_service_headers, query};
+use super::http_endpoint::{base_url, model_service_headers, query, refuse_open_secret};
 use super::model_parameters::model_parameters;
 use super::names::is_secret_name;
 use super::values::{choice, flag, integer, model, named, stated_prose};
@@ -99,6 +99,16 @@ pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Findings) -> AgentCo
         "MaxIterations" => context.max_iterations = Some(integer(node, ITERATIONS, found)),
         _ => context.retention_days = Some(integer(node, DAYS, found)),
     });
+    let sends_secret =
+        context.api_key_secret.is_some() || context.headers.iter().any(HeaderTemplate::is_secret);
+    let lends = context.retrieval.embeddings.as_ref().is_some_and(|embeddings| {
+        embeddings.base_url.is_none() && embeddings.headers.iter().any(HeaderTemplate::is_secret)
+    });
+    if (sends_secret || lends)
+        && let Some(url) = node.find("BaseUrl")
+    {
+        refuse_open_secret(url, found);
+    }
     context.lend_to_embeddings();
     context
 }
@@ -158,6 +168,7 @@ fn retrieval(node: Node<'_, '_>, found: &mut Findings) -> Retrieval {
                 "Limit" | "MaxBytes" => retrieval.take(name, node, found),
                 _ => service.take(name, node, found),
             });
+            service.check(http, found);
             retrieval.source = RetrievalSource::Http(service);
         }
         _ if node.is_object() => found.fault(node, SHAPES),

@@ -309,6 +309,8 @@ pub struct ServerTool {
     pub approval: Option<Approval>,
     /// The service that runs it.
     pub http: HttpService,
+    /// The hosts whose addresses its result may hand to the model, as a URL writes them, in any case. Default: none.
+    pub file_hosts: Vec<String>,
 }
 
 /// A server of tools that is asked by the Model Context Protocol (interface §11).

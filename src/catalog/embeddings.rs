@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::definitions::{AgentContext, Catalog, DEFAULT_CONTEXT, Embeddings, HeaderTemplate};
 use super::findings::Findings;
-use super::http_endpoint::{TIMEOUT_MS, base_url, model_service_headers};
+use super::http_endpoint::{TIMEOUT_MS, base_url, model_service_headers, refuse_open_secret};
 use super::values::{integer, model};
 use crate::json::{Node, ObjectShape};
 
@@ -28,6 +28,11 @@ pub(super) fn embeddings(node: Node<'_, '_>, found: &mut Findings) -> Embeddings
         "Headers" => embeddings.headers = model_service_headers(node, found),
         _ => embeddings.timeout_ms = integer(node, TIMEOUT_MS, found).into(),
     });
+    if embeddings.headers.iter().any(HeaderTemplate::is_secret)
+        && let Some(url) = node.find("BaseUrl")
+    {
+        refuse_open_secret(url, found);
+    }
     embeddings
 }
 

@@ -11,6 +11,7 @@ use super::findings::{Findings, Recipient};
 use super::names::{is_header_name, is_header_value_character, quoted};
 use super::secret_template::SecretTemplate;
 use super::values::{entries, fitting_text, integer, named};
+use crate::encoding::is_sent_openly;
 use crate::json::Node;
 
 /// The most is the longest turn.
@@ -43,6 +44,30 @@ impl HttpService {
             _ => self.timeout_ms = integer(node, TIMEOUT_MS, found).into(),
         }
     }
+
+    /// Checks the members together, once they have been read from `node`.
+    pub(super) fn check(&self, node: Node<'_, '_>, found: &mut Findings) {
+        if self.headers.iter().any(HeaderTemplate::is_secret)
+            && let Some(url) = node.find("Url")
+        {
+            refuse_open_secret(url, found);
+        }
+    }
+}
+
+impl HeaderTemplate {
+    /// Whether its value holds a secret.
+    pub(super) fn is_secret(&self) -> bool {
+        self.value.secrets().next().is_some()
+    }
+}
+
+/// Refuses a service that gets a secret and is called by http on another machine. `url` is the member with its address.
+pub(super) fn refuse_open_secret(url: Node<'_, '_>, found: &mut Findings) {
+    if url.as_text().is_some_and(|url| is_sent_openly(&url)) {
+        let problem = "must begin with https://, unless the service is on this machine: a secret is sent there";
+        found.fault(url, problem);
+    }
 }
 
 /// A URL that `path` is appended to.
@@ -62,14 +87,12 @@ fn url(node: Node<'_, '_>, found: &mut Findings) -> String {
 fn url_fault(url: &str) -> Option<&'static str> {
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    let (host_fits, after_host) =
-        match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((address, after)) => (address.parse::<Ipv6Addr>().is_ok(), after),
-            None => {
-                let host = authority.split(':').next().unwrap_or_default();
-                (is_host_name(host), authority.strip_prefix(host).unwrap_or_default())
-            }
-        };
+    let (host, after_host) = match authority.find(']') {
+        Some(end) => authority.split_at_checked(end + 1).unwrap_or_default(),
+        None => authority
+            .split_at_checked(authority.find(':').unwrap_or(authority.len()))
+            .unwrap_or_default(),
+    };
     let rules = [
         (url.len() <= URL_BYTES, "must be at most 2048 bytes long"),
         (!url.contains("${"), NO_PLACEHOLDER),
@@ -87,13 +110,21 @@ fn url_fault(url: &str) -> Option<&'static str> {
             !authority.contains('@'),
             "must hold no credentials before the host; send them in Headers",
         ),
-        (host_fits, "must have a host name or address after ://"),
+        (is_host(host), "must have a host name or address after ://"),
         (
             after_host.is_empty() || after_host.strip_prefix(':').is_some_and(is_port),
             "must have a port from 1 to 65535, or none",
         ),
     ];
     rules.into_iter().find_map(|(holds, problem)| (!holds).then_some(problem))
+}
+
+/// Whether a text is the host of a URL: a name, an IPv4 address, or an IPv6 address in brackets.
+pub(super) fn is_host(host: &str) -> bool {
+    match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => is_host_name(host),
+    }
 }
 
 /// Labels of letters, digits, `-` and `_`; a dot may end the name. URL parsers take a name that ends

@@ -6,7 +6,7 @@ use super::findings::{Findings, Seen};
 use super::names::is_mcp_server_key;
 use super::tools::is_mcp_tool_name;
 use super::values::{choice, entries, named};
-use crate::encoding::{authority_of, is_loopback, is_sha256, sha256_hex};
+use crate::encoding::{is_sent_openly, is_sha256, sha256_hex};
 use crate::json::{Node, ObjectShape};
 
 const MCP_SERVER: ObjectShape = ObjectShape::new(
@@ -96,14 +96,6 @@ fn matches(pattern: &str, name: &str) -> bool {
         name = behind;
     }
     name.ends_with(tail)
-}
-
-/// Whether calls of this URL cross a network without encryption.
-fn is_sent_openly(url: &str) -> bool {
-    let origin = url.find("://").and_then(|at| url.get(..at + 3));
-    let is_http = origin.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
-    let authority = authority_of(url).and_then(|rest| rest.split(['/', '?']).next());
-    is_http && !authority.is_some_and(is_loopback)
 }
 
 fn patterns(node: Node<'_, '_>, found: &mut Findings) -> Vec<String> {

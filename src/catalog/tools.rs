@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use super::approval::{APPROVE_TOOL, approval};
 use super::definitions::{BuiltInTool, ClientToolDefinition, OnError, ServerTool};
 use super::findings::{Findings, Seen};
+use super::http_endpoint::is_host;
 use super::names::{is_tool_name, quoted};
 use super::tool_parameters::tool_parameters;
 use super::values::{
@@ -18,7 +19,7 @@ use super::values::{
 use crate::json::{Kind, Node, ObjectShape};
 
 const SERVER_TOOL: ObjectShape = ObjectShape::new(
-    &["Name", "Description", "Parameters", "Strict", "OnError", "Approval", "Http"],
+    &["Name", "Description", "Parameters", "Strict", "OnError", "Approval", "Http", "FileHosts"],
     &["Name", "Description", "Http"],
 );
 
@@ -101,12 +102,27 @@ fn server_tool<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, found: &mut Finding
             tool.on_error = choice(node, choices, found);
         }
         "Approval" => tool.approval = approval(node, found),
-        "Http" => HTTP.read(node, found, |name, node, found| tool.http.take(name, node, found)),
+        "Http" => {
+            HTTP.read(node, found, |name, node, found| tool.http.take(name, node, found));
+            tool.http.check(node, found);
+        }
+        "FileHosts" => tool.file_hosts = file_hosts(node, found),
         // `Parameters` is read below: its rules depend on `Strict`, which may follow it.
         _ => {}
     });
     tool.parameters = tool_parameters(node, "Parameters", tool.strict, found);
     tool
+}
+
+fn file_hosts(node: Node<'_, '_>, found: &mut Findings) -> Vec<String> {
+    let (mut hosts, mut seen) = (Vec::new(), Seen::new());
+    node.elements(found, |node, found| {
+        found.unique(node, "host", &mut seen);
+        let remedy =
+            "must be a host alone, without scheme, port and path, such as files.example.com";
+        hosts.push(named(node, is_host, remedy, found));
+    });
+    hosts
 }
 
 fn client_tool<'d>(

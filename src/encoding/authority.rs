@@ -27,9 +27,35 @@ pub fn is_loopback(authority: &str) -> bool {
         || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// Whether what is sent to a URL crosses a network unencrypted: by http, and to another machine.
+pub fn is_sent_openly(url: &str) -> bool {
+    let is_http =
+        url.split_once("://").is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http"));
+    let authority = authority_of(url).and_then(|rest| rest.split(['/', '?', '#', '\\']).next());
+    is_http && !authority.is_some_and(is_loopback)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn http_to_another_machine_is_sent_openly() {
+        for open in [
+            "http://a.example",
+            "HTTP://crm.example/localhost",
+            "http://10.0.0.5:8000/v1",
+            "http://localhost@a.example/",
+            "http://a.example?localhost",
+        ] {
+            assert!(is_sent_openly(open), "{open}");
+        }
+        for not in
+            ["https://a.example", "http://localhost:1/v1?a=b", "HTTP://[::1]", "", "a.example"]
+        {
+            assert!(!is_sent_openly(not), "{not}");
+        }
+    }
 
     #[test]
     fn a_loopback_authority_is_told_from_its_imitations() {

@@ -13,7 +13,7 @@ mod media_type;
 mod sse;
 mod time;
 
-pub use authority::{authority_of, is_loopback};
+pub use authority::{authority_of, is_loopback, is_sent_openly};
 pub use base64_text::{base64_of, canonical_base64};
 pub use content_hash::{TextHashes, TextHashing, content_hash_of_bytes, content_hash_of_text};
 pub use hex::{RunningSha256, hex, is_sha256, sha256_from_hex, sha256_hex};

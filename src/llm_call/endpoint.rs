@@ -26,7 +26,7 @@ impl Endpoint {
     /// The model service of an agent context: the catalog's, or else the deployment's.
     ///
     /// # Errors
-    /// `internal` when a header names a secret that cannot be used.
+    /// `internal` when a header names a secret that cannot be used, or when a secret would be sent unencrypted.
     pub fn of<P: Platform>(
         platform: &P,
         deployment: &Deployment,
@@ -35,11 +35,14 @@ impl Endpoint {
         let unusable = |problem| {
             Fault::internal(format!("A header of the model service cannot be sent: {problem}."))
         };
+        let base_url = agent.base_url.clone().unwrap_or_else(|| deployment.base_url.clone());
+        // The catalog's own URL has been checked when it was read; this is about the deployment's.
         let SecretHeaders { headers, secrets } = SecretHeaders::expand(platform, &agent.headers)
-            .map_err(unusable)?
-            .with_key(platform, agent.api_key_secret.as_deref());
+            .map(|filled| filled.with_key(platform, agent.api_key_secret.as_deref()))
+            .and_then(|filled| filled.sent_to(&base_url))
+            .map_err(unusable)?;
         Ok(Self {
-            base_url: agent.base_url.clone().unwrap_or_else(|| deployment.base_url.clone()),
+            base_url,
             idle_timeout_ms: deployment.upstream_idle_timeout_ms,
             delta_interval_ms: deployment.delta_interval_ms,
             headers,

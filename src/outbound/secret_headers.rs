@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use crate::catalog::HeaderTemplate;
+use crate::encoding::is_sent_openly;
 use crate::ports::Platform;
 
 /// The headers that name the caller to a service.
@@ -46,5 +47,16 @@ impl SecretHeaders {
             self.secrets.push(key);
         }
         self
+    }
+
+    /// The same for requests to a URL: a secret crosses no network unencrypted.
+    ///
+    /// # Errors
+    /// The problem, without the URL.
+    pub fn sent_to(self, url: &str) -> Result<Self, String> {
+        if !self.secrets.is_empty() && is_sent_openly(url) {
+            return Err("it holds a secret, and the URL does not begin with https://".to_owned());
+        }
+        Ok(self)
     }
 }

@@ -43,6 +43,10 @@ pub(crate) enum ToolFailure {
     Files(#[from] FileFailure),
     #[error(transparent)]
     Mcp(#[from] McpFailure),
+    #[error(
+        "its result hands the model a picture or a file at a host that FileHosts of its entry does not list"
+    )]
+    FileHost,
     /// The limit, in bytes.
     #[error("The turn's tools have given more than {0} bytes.")]
     TurnTooLarge(usize),

@@ -4,6 +4,7 @@
 //! Architecture Invariant: it knows neither the model service nor the store. It requests a mode change;
 //! the reasoner applies it.
 
+mod file_hosts;
 mod http_tool;
 mod mode_tools;
 
@@ -13,6 +14,7 @@ use crate::files::{FileLinks, OutputFile, keep_files};
 use crate::mcp::{Connection, ToolRef, call_tool};
 use crate::outbound::ServiceFailure;
 use crate::ports::Platform;
+use file_hosts::names_another_host;
 use http_tool::ToolFailure;
 
 pub use http_tool::ToolInvocation;
@@ -123,6 +125,9 @@ async fn call_http_tool<P: Platform>(
     let (result, files) = keep_files(platform, links, response).await?;
     if result.len() > MAX_RESULT_BYTES {
         return Err(ServiceFailure::TooLarge(MAX_RESULT_BYTES).into());
+    }
+    if names_another_host(&result, &tool.file_hosts) {
+        return Err(ToolFailure::FileHost);
     }
     Ok((result, files))
 }

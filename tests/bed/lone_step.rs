@@ -58,6 +58,11 @@ impl LoneStep {
         self.world.scripted_service.as_ref().expect("the step is alone").sent()
     }
 
+    /// How often the step has let the other requests of its isolate run.
+    pub fn yields(&self) -> u32 {
+        self.world.yields.get()
+    }
+
     pub fn now_ms(&self) -> u64 {
         self.platform.now_ms()
     }

@@ -335,7 +335,9 @@ impl Platform for TestPlatform {
         self.pause().await;
     }
 
-    async fn yield_to_others(&self) {}
+    async fn yield_to_others(&self) {
+        self.world.yields.set(self.world.yields.get() + 1);
+    }
 
     fn log(&self, mut line: serde_json::Value) {
         self.world.beside_a_step("logs");

@@ -71,6 +71,8 @@ pub struct World {
     pub piece_bytes: Cell<usize>,
     /// The pieces of bodies that services have taken.
     pub pieces: Cell<usize>,
+    /// How often an object has let the other requests of its isolate run.
+    pub yields: Cell<u32>,
     pub(crate) random: RefCell<Random>,
     /// Set to delay every response by a time that the seed determines.
     slow: Cell<bool>,
@@ -130,6 +132,7 @@ impl World {
             alarm_fails: Cell::new(false),
             piece_bytes: Cell::new(256 * 1024),
             pieces: Cell::new(0),
+            yields: Cell::new(0),
             random: RefCell::new(Random(1)),
             slow: Cell::new(false),
             late_bodies: Cell::new(false),

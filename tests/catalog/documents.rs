@@ -86,7 +86,8 @@ pub(crate) fn full() -> Value {
                 "Url": "https://tools.example.com/lookup?v=1",
                 "Headers": { "X-Org": "acme", "Authorization": "Bearer ${LOOKUP_KEY}" },
                 "TimeoutMs": 900_000
-            }
+            },
+            "FileHosts": ["files.example.com", "[2001:db8::1]"]
         } ],
         "McpServers": {
             "docs": {

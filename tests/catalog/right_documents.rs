@@ -174,6 +174,7 @@ fn a_full_document_is_read_member_by_member() {
                 ],
                 timeout_ms: 900_000,
             },
+            file_hosts: vec!["files.example.com".into(), "[2001:db8::1]".into()],
         })
     );
     assert_eq!(catalog.server_tool(BuiltInTool::ChangeMode.as_str()), None);
@@ -357,6 +358,7 @@ fn absent_members_have_the_documented_defaults() {
                 headers: vec![],
                 timeout_ms: 30_000
             },
+            file_hosts: vec![],
         })
     );
 }

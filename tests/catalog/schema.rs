@@ -39,6 +39,9 @@ fn the_schema_and_the_checker_accept_the_same_right_documents() {
         with("/Modes/0/Key", json!("A-z_0.9")),
         with("/AgentContexts/team:a.b-c_1", json!({})),
         with("/ServerTools/0/Http/Url", json!("http://[::1]:8787/x")),
+        // Without a secret http may go anywhere.
+        with("/AgentContexts/plain/BaseUrl", json!("http://10.0.0.5:8000/v1")),
+        with("/ServerTools/0/FileHosts", json!([])),
         with("/ServerTools/0/Http/TimeoutMs", json!(1)),
         with("/ServerTools/0/Http/Headers/Content-Type", json!("application/json")),
     ]);

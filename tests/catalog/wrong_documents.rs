@@ -291,6 +291,42 @@ pub(crate) fn all() -> Vec<Wrong> {
         ]),
         hidden("/ServerTools/0/Http/Headers/X-Org", json!("${}"), "the placeholder at byte 0 does not hold a secret's name (letters, digits and _, not starting with a digit); write it as ${SECRET_NAME}"),
     ];
+    let host = "must be a host alone, without scheme, port and path, such as files.example.com";
+    let open =
+        "must begin with https://, unless the service is on this machine: a secret is sent there";
+    let far = "http://10.0.0.5:8000/v1";
+    all.extend([
+        replaced("/ServerTools/0/FileHosts", json!("a.example"), "must be an array, not a string"),
+        replaced("/ServerTools/0/FileHosts/0", json!("https://a.example"), host),
+        replaced("/ServerTools/0/FileHosts/0", json!("a.example:443"), host),
+        replaced("/ServerTools/0/FileHosts/0", json!("*.a.example"), host),
+        replaced("/ServerTools/0/FileHosts/0", json!(""), host),
+        hidden("/ServerTools/0/FileHosts/0", json!("10.0.0.256"), host),
+        replaced(
+            "/ServerTools/0/FileHosts/1",
+            json!("files.example.com"),
+            "the host \"files.example.com\" is already taken above",
+        ),
+        // Wherever a secret goes, as with MCP servers.
+        hidden("/ServerTools/0/Http/Url", json!("http://tools.example.com"), open),
+        hidden(&at(agent, "BaseUrl"), json!(far), open),
+        hidden(&at(agent, "Retrieval/Http/Url"), json!(far), open),
+        hidden(&at(embeddings, "BaseUrl"), json!(far), open),
+        meaning(
+            with("/AgentContexts/plain", json!({ "BaseUrl": far, "ApiKeySecret": "KEY" })),
+            "/AgentContexts/plain/BaseUrl",
+            open,
+        ),
+        meaning(
+            with(
+                "/AgentContexts/plain",
+                json!({ "BaseUrl": far, "Retrieval": { "Index": { "Embeddings": {
+                "Model": "m", "Dimensions": 1, "Headers": { "api-key": "${KEY}" } } } } }),
+            ),
+            "/AgentContexts/plain/BaseUrl",
+            open,
+        ),
+    ]);
     let tool = "must be a tool's name: 1 to 256 bytes without control characters";
     all.extend([
         missing("/McpServers/crm/Url"),

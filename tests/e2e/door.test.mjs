@@ -65,6 +65,16 @@ test('a page of another origin may not, and without the variable no page may', a
   assert.deepEqual(refusalOf(await rig.request('OPTIONS', '/execute')), [405, 'method_not_allowed']);
 });
 
+test('with AUTH=none the header Host counts, whatever else says where a request went', async () => {
+  const headers = { Connection: 'close', 'MF-Original-URL': 'http://localhost/sessions/nobody' };
+  const ask = (Host) => {
+    const lines = Object.entries({ Host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+    return exchange(rig.url, Buffer.from(`GET / HTTP/1.1\r\n${lines.join('')}\r\n`));
+  };
+  assert.deepEqual(refusalOf(await ask('evil.example')), [403, 'forbidden']);
+  assert.deepEqual(refusalOf(await ask('localhost')), [404, 'session_not_found']);
+});
+
 test('a variable may be a number or a list', async () => {
   assert.equal((await preflight(typed, '/execute', PAGE, 'POST')).status, 204);
   typed.model.script(answer(text('Hello.')));

@@ -122,6 +122,35 @@ data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}
 }
 
 #[test]
+fn a_call_may_come_with_ten_thousand_messages_and_no_more_and_others_run_between_them() {
+    let notes = |count: usize| "data:{}\n\n".repeat(count);
+    let answer = format!("data: {RESULT}\n\n");
+    let mut server = Server::known("modern", [stream(&(notes(9_999) + &answer))]);
+    assert_eq!(server.call("{}"), text("ä€😀"));
+    let whole = stream(&(notes(10_000) + &answer));
+    let parts = [
+        stream(&(String::from("id: 1\nretry: 1\ndata:\n\n") + &notes(5_000))),
+        stream(&(notes(5_000) + &answer)),
+    ];
+    for replies in [vec![whole], parts.to_vec()] {
+        let mut server = Server::known("legacy 2025-11-25 s", replies);
+        assert_eq!(server.call("{}"), Err(McpFailure::TooManyMessages(10_000)));
+        assert_eq!(server.replies_left(), 0);
+    }
+
+    // Comments are no messages; a slice is as long as that of a model's response.
+    let chatter = |bytes: usize| ":\n".repeat(bytes / 2);
+    for (body, slices) in
+        [(notes(9_999) + &answer, 10), (chatter(4 << 20) + &answer, 8), (answer.clone(), 0)]
+    {
+        let pieces = body.as_bytes().chunks(1 << 16).map(|bytes| Piece::Bytes(bytes.to_vec()));
+        let mut server = Server::known("modern", [HttpReply::in_pieces(200, pieces)]);
+        assert_eq!(server.call("{}"), text("ä€😀"));
+        assert_eq!(server.step.yields(), slices);
+    }
+}
+
+#[test]
 fn a_legacy_stream_that_was_closed_after_an_event_with_an_id_is_gone_on_with() {
     let replies = [
         stream("id: e-1\nretry: 500\ndata: \n\n"),

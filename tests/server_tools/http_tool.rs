@@ -37,7 +37,7 @@ fn called_with(step: &LoneStep, arguments: &str) -> Result<String, Failure> {
             "Modes": [ { "Key": "m", "DisplayName": "M" } ],
             "ServerTools": [ {
                 "Name": "lookup", "Description": "Looks up.", "Parameters": {},
-                "OnError": "FailTurn",
+                "OnError": "FailTurn", "FileHosts": ["files.example"],
                 "Http": {
                     "Url": ADDRESS, "TimeoutMs": 500,
                     "Headers": { "Authorization": "Bearer ${LOOKUP_KEY}" }
@@ -102,6 +102,26 @@ fn a_call_is_posted_with_its_arguments_as_written_and_its_secrets_filled_in() {
         assert_eq!(called_with(&step, arguments).unwrap(), r#"{ "b":1, "a":2.0 }"#);
         assert_eq!(step.sent(), [request_to(ADDRESS, sent)]);
     }
+}
+
+#[test]
+fn a_result_hands_the_model_data_and_listed_hosts_and_nothing_that_it_would_fetch_elsewhere() {
+    let picture = |address: &str| format!(r#"[{{"type":"input_image","image_url":"{address}"}}]"#);
+    for address in ["data:image/png;base64,AA==", "https://files.example/a.png"] {
+        let result = picture(address);
+        assert_eq!(result_from(HttpReply::new(200, &result)), Ok(result));
+    }
+    let inside = "http://169.254.169.254/latest/meta-data";
+    let why = of_the_tool(
+        "its result hands the model a picture or a file at a host that FileHosts of its entry does not list",
+    );
+    let file = format!(r#"[{{"type":"input_file","file_url":"{inside}"}}]"#);
+    for result in [picture(inside), file] {
+        assert_eq!(result_from(HttpReply::new(200, &result)).unwrap_err(), why);
+    }
+    // As data the model reads the address, and nobody fetches it.
+    let data = format!(r#"{{"found":{}}}"#, picture(inside));
+    assert_eq!(result_from(HttpReply::new(200, &data)), Ok(data));
 }
 
 #[test]

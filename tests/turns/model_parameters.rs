@@ -58,6 +58,24 @@ fn a_header_whose_secret_is_missing_fails_the_turn_before_any_call_and_names_the
 }
 
 #[test]
+fn a_key_goes_over_no_network_unencrypted_and_the_operator_is_told_the_remedy() {
+    let bed = Bed::new();
+    for url in ["http://model.example/v1", "http://10.0.0.5:8000/v1"] {
+        bed.deploy("OPENAI_BASE_URL", url);
+        let heard = bed.post(&turn("t1", "Hello"));
+        assert_eq!(heard.failure(), (500, "internal"));
+        let said = heard.body["Errors"][0]["Message"].as_str().unwrap().to_owned();
+        assert!(said.contains("https://") && !said.contains(url), "{said}");
+        assert_eq!(bed.world.model.requests(), 0);
+    }
+    // Without a key there is nothing to overhear but what the operator sends anyway.
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"].as_object_mut().unwrap().remove("ApiKeySecret");
+    });
+    assert_eq!(bed.post(&turn("t1", "Hello")).final_text(), "Answer to Hello.");
+}
+
+#[test]
 fn a_later_parameter_goes_before_an_earlier_one_and_those_of_a_mode_follow_its_change_at_once() {
     let bed = Bed::new();
     bed.configure(|catalog| {

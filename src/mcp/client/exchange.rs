@@ -26,6 +26,15 @@ const SHORTEST_RETRY_MS: u64 = 100;
 /// of a stream that was cut.
 const MOST_ASIDES: usize = 64;
 
+/// The most messages that a call may cause its server to send, over all its requests. A tool that reports its
+/// progress every second for the longest time of a call sends 900.
+const MOST_MESSAGES: usize = 10_000;
+
+/// The bytes and the messages that are read in one slice, after which others run: all tenants of an isolate share
+/// one thread, and a server may send faster than it is read.
+const SLICE_BYTES: usize = 512 * 1024;
+const SLICE_MESSAGES: usize = 1_000;
+
 pub(super) struct Client<'a, P> {
     platform: &'a P,
     service: Service<'a, P>,
@@ -34,6 +43,8 @@ pub(super) struct Client<'a, P> {
     id: u32,
     /// The session that the last response gave; it counts for a handshake.
     given_session: Option<String>,
+    /// The messages so far.
+    messages: usize,
 }
 
 impl<'a, P: Platform> Client<'a, P> {
@@ -45,7 +56,8 @@ impl<'a, P: Platform> Client<'a, P> {
         let service = Service::of(platform, http)?;
         // No two requests of a session may have the same id, and a session has many clients one after the other.
         let id = (platform.random() * f64::from(1 << 30)) as u32;
-        Ok(Self { platform, service, connection, id, given_session: None })
+        let (given_session, messages) = (None, 0);
+        Ok(Self { platform, service, connection, id, given_session, messages })
     }
 
     /// The result of a request, as JSON of at most `longest` bytes.
@@ -98,11 +110,17 @@ impl<'a, P: Platform> Client<'a, P> {
         let succeeds = is_success(&response);
         let longest = if succeeds { longest } else { REFUSAL_BYTES };
         let mut body = AnswerBody::new(longest);
-        let mut asides = 0;
+        let (mut asides, mut in_slice) = (0, 0);
         loop {
-            let chunk = response.body.chunk(1).await;
-            let has_ended = !matches!(chunk, Ok(Some(_)));
-            let fits = chunk.ok().flatten().map_or(Ok(()), |chunk| body.push(&chunk));
+            let chunk = response.body.chunk(1).await.ok().flatten();
+            let has_ended = chunk.is_none();
+            let chunk = chunk.unwrap_or_default();
+            in_slice += chunk.len();
+            if in_slice >= SLICE_BYTES {
+                in_slice = 0;
+                self.platform.yield_to_others().await;
+            }
+            let fits = body.push(&chunk);
             if succeeds {
                 fits?;
             } else if fits.is_err() {
@@ -111,6 +129,7 @@ impl<'a, P: Platform> Client<'a, P> {
             // The end of a body may look like an event's end.
             let cut = if has_ended { body.cut().map(|(at, ms)| (at.to_owned(), ms)) } else { None };
             while let Some(message) = body.next_message(has_ended) {
+                self.count_message().await?;
                 let message = self.service.without_secrets(message).await;
                 match Message::read(&message, id, !succeeds || !body.is_stream()) {
                     Message::Result(result) if succeeds => {
@@ -142,6 +161,17 @@ impl<'a, P: Platform> Client<'a, P> {
             response = self.resumed(last_id).await?;
             body = body.resumed();
         }
+    }
+
+    async fn count_message(&mut self) -> Result<(), McpFailure> {
+        self.messages += 1;
+        if self.messages > MOST_MESSAGES {
+            return Err(McpFailure::TooManyMessages(MOST_MESSAGES));
+        }
+        if self.messages.is_multiple_of(SLICE_MESSAGES) {
+            self.platform.yield_to_others().await;
+        }
+        Ok(())
     }
 
     /// The rest of a stream that was cut after the event `last_id`.

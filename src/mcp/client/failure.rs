@@ -23,6 +23,9 @@ pub enum McpFailure {
     /// The answer ended without a result, or it is not written as the protocol demands.
     #[error("its answer broke off, or was no answer to the request")]
     NoAnswer,
+    /// The limit.
+    #[error("it sent more than {0} messages for one call")]
+    TooManyMessages(usize),
     /// The server wants to ask a person or a model in the middle of the call.
     #[error("it asks for input in the middle of a call, which is not supported")]
     NeedsInput,

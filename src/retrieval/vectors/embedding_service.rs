@@ -203,9 +203,11 @@ impl EmbeddingService<'_> {
 
     fn service<'p, P: Platform>(&self, platform: &'p P) -> Result<Service<'p, P>, ServiceFailure> {
         let Embeddings { base_url, api_key_secret, headers, query, .. } = self.embeddings;
-        let filled = SecretHeaders::expand(platform, headers).map_err(ServiceFailure::Secret)?;
-        let filled = filled.with_key(platform, api_key_secret.as_deref());
         let url = address(base_url.as_deref().unwrap_or(self.base_url), &["embeddings"], query);
+        let filled = SecretHeaders::expand(platform, headers)
+            .map(|filled| filled.with_key(platform, api_key_secret.as_deref()))
+            .and_then(|filled| filled.sent_to(&url))
+            .map_err(ServiceFailure::Secret)?;
         Ok(Service::new(platform, url, filled))
     }
 }
@@ -217,22 +219,33 @@ async fn read_vectors<F: AsyncFn()>(
     dimensions: usize,
     count: usize,
 ) -> Result<Vec<QuantizedVector>, EmbeddingFailure> {
-    let mut items = Vec::new();
+    let (mut items, mut listed) = (Vec::new(), 0);
     let data = first_member(response, "data").unwrap_or_default();
-    let walked = for_each_element(data, |item| items.push(item));
-    if walked.is_err() || items.len() != count {
+    let walked = for_each_element(data, |item| {
+        listed += 1;
+        if listed <= count {
+            items.push(item);
+        }
+    });
+    if walked.is_err() || listed != count {
         return Err(EmbeddingFailure::NoVectors);
     }
+    let is_numbered = items.iter().any(|item| first_member(item, "index").is_some());
     let mut vectors: Vec<Option<QuantizedVector>> = vec![None; count];
     for (place, item) in items.into_iter().enumerate() {
         budget.spend(NUMBER_WORK.times(dimensions)).await;
-        let index = first_member(item, "index").and_then(|index| index.parse().ok());
+        // A vector of another text would be found for the wrong words, and nobody would see why.
+        let index = match is_numbered {
+            true => first_member(item, "index").and_then(|index| index.parse().ok()),
+            false => Some(place),
+        };
+        let slot = index.and_then(|index: usize| vectors.get_mut(index));
+        let slot = slot.filter(|slot| slot.is_none()).ok_or(EmbeddingFailure::NoVectors)?;
         let numbers = first_member(item, "embedding").and_then(numbers);
         let numbers = numbers.ok_or(EmbeddingFailure::NoVectors)?;
         if numbers.len() != dimensions {
             return Err(EmbeddingFailure::OtherLength(numbers.len(), dimensions));
         }
-        let slot = vectors.get_mut(index.unwrap_or(place)).ok_or(EmbeddingFailure::NoVectors)?;
         // The numbers of a faulty service may have no direction.
         *slot = Some(QuantizedVector::of(&numbers)).filter(|vector| !vector.bytes().is_empty());
     }

@@ -14,7 +14,7 @@ const FAILED: &str = "embeddings_failed";
 type Kind = (&'static str, fn() -> EmbeddingsFault);
 
 /// Every way to fail.
-const FAULTS: [Kind; 14] = [
+const FAULTS: [Kind; 18] = [
     ("status 500", || EmbeddingsFault::status(500)),
     ("status 401", || EmbeddingsFault::status(401)),
     ("status 429", || EmbeddingsFault::status(429)),
@@ -34,6 +34,18 @@ const FAULTS: [Kind; 14] = [
     ("no vector for each text", || EmbeddingsFault::Spoilt(|answer| answer["data"] = json!([]))),
     ("no vector for each text", || {
         EmbeddingsFault::Spoilt(|answer| answer["data"][0]["index"] = json!(9_999_999))
+    }),
+    ("no vector for each text", || {
+        EmbeddingsFault::Spoilt(|answer| answer["data"][0]["index"] = json!("0"))
+    }),
+    ("no vector for each text", || {
+        EmbeddingsFault::Spoilt(|answer| answer["data"][0]["index"] = json!(-1))
+    }),
+    ("no vector for each text", || {
+        EmbeddingsFault::Spoilt(|answer| answer["data"][0]["index"] = json!(0.5))
+    }),
+    ("no vector for each text", || {
+        EmbeddingsFault::Spoilt(|answer| answer["data"][0]["index"] = json!(null))
     }),
 ];
 
@@ -116,18 +128,27 @@ fn an_answer_that_is_odd_and_right_is_taken() {
         bed.ring_all("w");
         assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
     }
-    // An index that comes twice leaves a text without its vector: they are asked for one by one.
-    let bed = Bed::new();
-    configure(&bed, by("m"));
-    let twice = |answer: &mut Value| {
-        for item in answer["data"].as_array_mut().unwrap() {
-            item["index"] = json!(0);
-        }
-    };
-    bed.world.embeddings.think(move |_| Some(EmbeddingsFault::Spoilt(twice)));
-    put(&bed, &DOCUMENTS);
-    bed.ring_all("w");
-    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+    // An index that comes twice, or that one item lacks, tells no text's vector: they are asked for one by one.
+    let ambiguities: [fn(&mut Value); 2] = [
+        |answer| {
+            for item in answer["data"].as_array_mut().unwrap() {
+                item["index"] = json!(0);
+            }
+        },
+        |answer| {
+            let items = answer["data"].as_array_mut().unwrap();
+            items.reverse();
+            items[0].as_object_mut().unwrap().remove("index");
+        },
+    ];
+    for ambiguity in ambiguities {
+        let bed = Bed::new();
+        configure(&bed, by("m"));
+        bed.world.embeddings.think(move |_| Some(EmbeddingsFault::Spoilt(ambiguity)));
+        put(&bed, &DOCUMENTS);
+        bed.ring_all("w");
+        assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+    }
 }
 
 #[test]
