@@ -184,7 +184,7 @@ async fn hashes_of(text: &str, after: &impl AsyncFn(usize)) -> TextHashes {
     let mut hashing = TextHashing::of(text);
     loop {
         if let Some(hashes) =
-            (0..SLICE_BYTES / TextHashing::STEP_BYTES).find_map(|_| hashing.go_on())
+            (0..SLICE_BYTES / TextHashing::STEP_BYTES).find_map(|_| hashing.advance())
         {
             return hashes;
         }

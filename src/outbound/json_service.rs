@@ -41,7 +41,7 @@ pub async fn post_to<P: Platform>(
     };
     let read = in_time(platform, timeout_ms, exchange).await?;
     if read.len() > CHUNK_BYTES {
-        platform.breathe().await;
+        platform.yield_now().await;
     }
     json_of(read)
 }

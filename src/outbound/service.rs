@@ -109,10 +109,10 @@ impl<'a, P: Platform> Service<'a, P> {
     /// The service's JSON with `***` for each secret that was sent.
     pub async fn without_secrets(&self, json: String) -> String {
         if json.len() > CHUNK_BYTES {
-            self.platform.breathe().await;
+            self.platform.yield_now().await;
         }
         let secrets = SentSecrets::of(&self.filled.secrets);
-        secrets.removed_from(json, async || self.platform.breathe().await).await
+        secrets.removed_from(json, async || self.platform.yield_now().await).await
     }
 }
 

@@ -15,13 +15,13 @@ const LONGEST_TIMER_MS: u64 = i32::MAX as u64;
 /// The longest timer that is not worth cancelling when nobody waits for it any more, in milliseconds.
 const SHORT_TIMER_MS: u32 = 50;
 
-/// A pause between two slices of long work, in milliseconds. A short turn has several steps, most of which wait
+/// The pause between two slices of long work, in milliseconds. A short turn has several steps, most of which wait
 /// for the network, and each step that becomes ready during a slice waits for the slice's end: the pause is long
-/// enough for several of them.
-const BREATH_MS: u32 = 3;
+/// enough for several steps.
+const PAUSE_MS: u32 = 3;
 
-/// The most breaths that a slice waits for because slices of other requests came before it.
-const MOST_BREATHS: usize = 16;
+/// The most pauses that a slice waits for because slices of other requests came before it.
+const MOST_PAUSES: usize = 16;
 
 thread_local! {
     /// The slices that this isolate has begun. A number alone, since no request may wake a task of another one.
@@ -34,22 +34,22 @@ pub(super) fn now_ms() -> u64 {
 }
 
 /// Completes when the runtime has no work left that is ready.
-pub(super) async fn idle() {
+pub(super) async fn yield_until_idle() {
     let _ = settled(&scheduler_wait(0)).await;
 }
 
-/// Completes when the runtime has no work left that is ready, and has had a breath since the last slice of any
-/// request. Of several that wait, the one that has waited longest comes first.
-pub(super) async fn breathe() {
-    let mut breath = BREATH_MS;
-    for _ in 0..MOST_BREATHS {
+/// Completes when the runtime has no work left that is ready, and a pause has passed since the last slice of any
+/// request. Of several requests that wait, the one that has waited longest comes first.
+pub(super) async fn yield_now() {
+    let mut pause = PAUSE_MS;
+    for _ in 0..MOST_PAUSES {
         let begun = SLICES.get();
-        let _ = settled(&scheduler_wait(breath)).await;
+        let _ = settled(&scheduler_wait(pause)).await;
         if SLICES.get() == begun {
             break;
         }
-        // Before the one whose slice it was.
-        breath = BREATH_MS - 1;
+        // This slice comes before the next one of that other request.
+        pause = PAUSE_MS - 1;
     }
     SLICES.set(SLICES.get().wrapping_add(1));
 }

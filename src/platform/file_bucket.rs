@@ -42,7 +42,7 @@ struct Range {
 #[derive(Default)]
 pub(super) struct FileBucket {
     /// The writes that are under way. A write goes on when its wait is dropped.
-    keeping: RefCell<Vec<Promise>>,
+    puts: RefCell<Vec<Promise>>,
 }
 
 impl FileBucket {
@@ -52,21 +52,21 @@ impl FileBucket {
         key: &str,
         contents: &[u8],
     ) -> Result<(), FileFault> {
-        let kept = bucket(env)?
+        let put = bucket(env)?
             .put(key.to_owned(), Uint8Array::from(contents).into(), JsValue::UNDEFINED)
             .map_err(failed)?;
-        self.keeping.borrow_mut().push(kept.clone());
-        let ended = settled(&kept).await;
-        self.keeping.borrow_mut().retain(|other| !Object::is(other, &kept));
+        self.puts.borrow_mut().push(put.clone());
+        let ended = settled(&put).await;
+        self.puts.borrow_mut().retain(|other| !Object::is(other, &put));
         ended.map(|_| ()).map_err(failed)
     }
 
     /// Deletes every file in a folder, and returns their number.
     pub(super) async fn erase(&self, env: &Env, folder: &str) -> Result<u64, FileFault> {
         let bucket = bucket(env)?;
-        for kept in self.keeping.take() {
+        for put in self.puts.take() {
             // The listing shows whether the write succeeded.
-            let _ = settled(&kept).await;
+            let _ = settled(&put).await;
         }
         let options = to_js(&ListOptions { prefix: folder, limit: 1000 }).map_err(failed)?;
         let mut erased = 0;
@@ -87,11 +87,11 @@ impl FileBucket {
 
 /// The size of a file in bytes, `None` where there is no such file.
 pub(super) async fn size_of(env: &Env, key: &str) -> Result<Option<u64>, FileFault> {
-    let found = fulfilled(bucket(env)?.head(key.to_owned())).await?;
-    if found.is_null() {
+    let object = fulfilled(bucket(env)?.head(key.to_owned())).await?;
+    if object.is_null() {
         return Ok(None);
     }
-    let size = found.unchecked_into::<R2Object>().size().map_err(failed)?;
+    let size = object.unchecked_into::<R2Object>().size().map_err(failed)?;
     Ok(Some(size as u64))
 }
 
@@ -103,11 +103,11 @@ pub(super) async fn contents_of(
     length: u64,
 ) -> Result<Option<ReadableStream>, FileFault> {
     let options = to_js(&GetOptions { range: Range { offset, length } }).map_err(failed)?;
-    let found = fulfilled(bucket(env)?.get(key.to_owned(), options)).await?;
-    if found.is_null() {
+    let object = fulfilled(bucket(env)?.get(key.to_owned(), options)).await?;
+    if object.is_null() {
         return Ok(None);
     }
-    found.unchecked_into::<R2ObjectBody>().body().map(Some).map_err(failed)
+    object.unchecked_into::<R2ObjectBody>().body().map(Some).map_err(failed)
 }
 
 fn bucket(env: &Env) -> Result<R2Bucket, FileFault> {

@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use serde_json::json;
 use wasm_bindgen::{JsCast, JsValue};
+use worker::State;
 use worker::js_sys::{Array, JSON, Reflect, Uint8Array};
-use worker::{State, console_error};
 
 use super::bindings::storage::{Cursor, RuntimeStorage, Sql};
+use super::console::write_line;
 use crate::contract::Fault;
-use crate::ports::{Database, Row, Value, storage_failed, unreadable};
+use crate::ports::{Database, Row, Value, storage_failed, unreadable_column};
 
 /// Rows that the object's statements touched since the last line of the log: what storage costs.
 #[derive(Default)]
@@ -52,7 +53,8 @@ impl Database for ObjectStorage {
         // The rows cross from JavaScript as one text.
         let rows = cursor.to_array().and_then(|rows| JSON::stringify(&rows)).map_err(failed);
         self.rows.count(&cursor);
-        serde_json::from_str(&String::from(rows?)).map_err(|fault| logged(&fault.to_string()))
+        serde_json::from_str(&String::from(rows?))
+            .map_err(|fault| storage_failure(&fault.to_string()))
     }
 
     fn text(
@@ -69,7 +71,7 @@ impl Database for ObjectStorage {
             return Ok(None);
         }
         let text = Reflect::get(&row, &JsValue::from_str(column)).map_err(failed)?;
-        text.as_string().map(Some).ok_or_else(|| unreadable(column))
+        text.as_string().map(Some).ok_or_else(|| unreadable_column(column))
     }
 
     fn each_bytes(
@@ -81,7 +83,7 @@ impl Database for ObjectStorage {
         let cursor = self.exec(statement, parameters)?;
         let rows = cursor.raw().map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)?.value() {
-            let id = row.get(0).as_f64().ok_or_else(|| unreadable("id"))?;
+            let id = row.get(0).as_f64().ok_or_else(|| unreadable_column("id"))?;
             each(id as u64, &Uint8Array::new(&row.get(1)).to_vec());
         }
         self.rows.count(&cursor);
@@ -125,11 +127,11 @@ fn binding(value: &Value) -> JsValue {
 }
 
 fn failed(fault: JsValue) -> Fault {
-    logged(&format!("{fault:?}"))
+    storage_failure(&format!("{fault:?}"))
 }
 
 /// Logs the database's message, which holds no content, because values are bound.
-fn logged(text: &str) -> Fault {
-    console_error!("{}", json!({ "event": "storage_failed", "fault": text }));
+fn storage_failure(text: &str) -> Fault {
+    write_line(&json!({ "event": "storage_failed", "level": "error", "fault": text }));
     storage_failed()
 }

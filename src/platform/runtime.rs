@@ -9,7 +9,7 @@ use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State};
 
 use super::bindings::storage::RuntimeStorage;
-use super::clock::{breathe, idle, now_ms, sleep};
+use super::clock::{now_ms, sleep, yield_now, yield_until_idle};
 use super::console::write_line;
 use super::durable_object::ask;
 use super::fetch::{FetchBody, fetch};
@@ -19,8 +19,8 @@ use super::promise::settled;
 use super::variables::variable;
 use crate::contract::Fault;
 use crate::ports::{
-    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectClass, ObjectIdentity,
-    ObjectQuestion, ObjectRequest, Platform, RequestBody, storage_failed,
+    FileFault, HttpFault, HttpRequest, HttpResponse, ObjectClass, ObjectIdentity, ObjectQuestion,
+    ObjectRequest, OperatorCatalog, Platform, RequestBody, storage_failed,
 };
 
 pub(super) struct Runtime {
@@ -111,15 +111,15 @@ impl Platform for Runtime {
     }
 
     async fn durable(&self) {
-        // A failure resets the object, so that no client hears of what was lost.
+        // A failure resets the object, so that no client gets what was lost.
         let _ = settled(&RuntimeStorage::of(&self.state).sync()).await;
     }
 
-    async fn kept_catalog(&self) -> Result<KeptCatalog, HttpFault> {
-        let Ok(namespace) = self.env.kv("CATALOG") else { return Ok(KeptCatalog::NoPlace) };
+    async fn operator_catalog(&self) -> Result<OperatorCatalog, HttpFault> {
+        let Ok(namespace) = self.env.kv("CATALOG") else { return Ok(OperatorCatalog::NoNamespace) };
         let text = namespace.get("catalog").text().await;
         let text = text.map_err(|fault| HttpFault(fault.to_string()))?;
-        Ok(text.map_or(KeptCatalog::Absent, KeptCatalog::Document))
+        Ok(text.map_or(OperatorCatalog::Absent, OperatorCatalog::Document))
     }
 
     fn set_alarm(&self, at_ms: u64) -> Result<(), Fault> {
@@ -133,12 +133,12 @@ impl Platform for Runtime {
         freed.map_err(|_| storage_failed())
     }
 
-    async fn idle(&self) {
-        idle().await;
+    async fn yield_until_idle(&self) {
+        yield_until_idle().await;
     }
 
-    async fn breathe(&self) {
-        breathe().await;
+    async fn yield_now(&self) {
+        yield_now().await;
     }
 
     fn log(&self, mut line: Value) {

@@ -65,8 +65,8 @@ pub trait Platform: 'static {
     /// Completes when everything that was written to storage is durable.
     fn durable(&self) -> impl Future<Output = ()>;
 
-    /// The catalog that the operator keeps instead of the built-in one.
-    fn kept_catalog(&self) -> impl Future<Output = Result<KeptCatalog, HttpFault>>;
+    /// The catalog that the operator keeps in place of the built-in one.
+    fn operator_catalog(&self) -> impl Future<Output = Result<OperatorCatalog, HttpFault>>;
 
     /// Sets the object's only alarm. It is kept together with whatever is written to storage before
     /// or after it without an await in between.
@@ -75,23 +75,23 @@ pub trait Platform: 'static {
     /// Frees the object's storage: every row, and the alarm.
     fn free_storage(&self) -> impl Future<Output = Result<(), Fault>>;
 
-    /// Completes when no other task of the object is ready to run.
-    fn idle(&self) -> impl Future<Output = ()>;
+    /// Yields the thread: completes when no other task of the object is ready to run.
+    fn yield_until_idle(&self) -> impl Future<Output = ()>;
 
-    /// Stands between the pieces of work that may each take tens of milliseconds: completes when others have
-    /// had time for several steps, and when no other request has begun a piece meanwhile.
-    fn breathe(&self) -> impl Future<Output = ()>;
+    /// Yields the thread between slices of work that each take up to tens of milliseconds: completes when other
+    /// requests have had time for several steps, and none of them has begun a slice meanwhile.
+    fn yield_now(&self) -> impl Future<Output = ()>;
 
     /// Writes one structured line to the operator's log. Never content, never a secret.
     fn log(&self, line: serde_json::Value);
 }
 
-/// The operator's own catalog.
+/// The catalog that the operator keeps in KV.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeptCatalog {
-    /// The deployment binds no namespace for one.
-    NoPlace,
-    /// The namespace holds none.
+pub enum OperatorCatalog {
+    /// The deployment binds no KV namespace for a catalog.
+    NoNamespace,
+    /// The namespace holds no catalog.
     Absent,
     Document(String),
 }

@@ -18,7 +18,7 @@ pub struct Pace<F> {
 
 /// The pace of an object's work: one type for all, so that the work is compiled once.
 pub fn pace_of<P: Platform>(platform: &P) -> Pace<impl AsyncFn()> {
-    Pace::new(async || platform.idle().await)
+    Pace::new(async || platform.yield_until_idle().await)
 }
 
 impl<F: AsyncFn()> Pace<F> {

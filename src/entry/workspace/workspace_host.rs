@@ -92,7 +92,7 @@ impl<D: Database> WorkspaceHost<D> {
         };
         let pace = &mut pace_of(platform);
         if body.len() > CHUNK_BYTES {
-            platform.breathe().await;
+            platform.yield_now().await;
         }
         match route {
             WorkspaceRoute::Upsert => {
@@ -145,7 +145,7 @@ impl<D: Database> WorkspaceHost<D> {
         let mut reading = ComparisonReading::of(body)?;
         let listed = loop {
             pace.before(READING_WORK).await;
-            if let Some(read) = reading.go_on() {
+            if let Some(read) = reading.advance() {
                 break read?;
             }
         };

@@ -62,7 +62,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         let mut written = Written::default();
         for number in 0..body.pages.len() {
             if number > 0 {
-                platform.breathe().await;
+                platform.yield_now().await;
             }
             let follows = written.items > 0;
             let text = body.text(number, &mut written)?;
@@ -78,7 +78,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         }
         let commas = written.items.saturating_sub(1);
         let trace = body.composed.trace(written.items, at.saturating_sub(around + commas));
-        Ok(ReadRequest { body, sha256: hash.finished(), trace })
+        Ok(ReadRequest { body, sha256: hash.finish(), trace })
     }
 
     /// What the body has in common with those of other calls.

@@ -173,7 +173,7 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
         let mut hashing = TextHashing::of(&document.contents);
         let hashes = loop {
             self.pace.before(work_of_bytes(document.contents.len())).await;
-            if let Some(done) = hashing.go_on() {
+            if let Some(done) = hashing.advance() {
                 break done;
             }
         };
