@@ -12,7 +12,7 @@ use super::findings::{Findings, Recipient};
 use super::http_endpoint::{base_url, model_service_headers, query, refuse_open_secret};
 use super::model_parameters::model_parameters;
 use super::names::is_secret_name;
-use super::values::{choice, flag, integer, model, named, stated_prose};
+use super::values::{choice, filled_prose, flag, integer, matching_text, model};
 use crate::json::{Node, ObjectShape};
 
 const AGENT_CONTEXT: ObjectShape = ObjectShape::new(
@@ -44,11 +44,11 @@ const INDEX: ObjectShape = ObjectShape::new(&["Limit", "MaxBytes", "Embeddings"]
 const HTTP: ObjectShape =
     ObjectShape::new(&["Url", "Headers", "TimeoutMs", "Limit", "MaxBytes"], &["Url"]);
 
-/// Chunks given to a turn.
+/// Chunks of a turn.
 const LIMIT: RangeInclusive<u32> = 1..=100;
-/// Bytes of chunk text given to a turn.
+/// Bytes of a turn's chunks.
 const MAX_BYTES: RangeInclusive<u32> = 1..=1_048_576;
-/// Tokens of a call's input. The model service takes no lower one.
+/// Tokens of a call's input. The model service takes no lower threshold.
 const THRESHOLD: RangeInclusive<u32> = 1_000..=100_000_000;
 /// Tokens of a turn or a session.
 const BUDGET_TOKENS: RangeInclusive<u32> = 1..=u32::MAX;
@@ -59,7 +59,7 @@ const DAYS: RangeInclusive<u32> = 1..=36_500;
 const COMPACTION_PROMPT_BYTES: usize = 64 * 1024;
 
 /// Reads an agent context.
-pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Findings) -> AgentContext {
+pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> AgentContext {
     let mut context = AgentContext {
         base_url: None,
         api_key_secret: None,
@@ -77,27 +77,28 @@ pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Findings) -> AgentCo
         max_iterations: None,
         retention_days: None,
     };
-    AGENT_CONTEXT.read(node, found, |name, node, found| match name {
-        "BaseUrl" => context.base_url = Some(base_url(node, "responses", found)),
-        "ApiKeySecret" => context.api_key_secret = Some(secret_name(node, found)),
-        "Model" => context.model = Some(model(node, found)),
+    AGENT_CONTEXT.read(node, findings, |name, node, findings| match name {
+        "BaseUrl" => context.base_url = Some(base_url(node, "responses", findings)),
+        "ApiKeySecret" => context.api_key_secret = Some(secret_name(node, findings)),
+        "Model" => context.model = Some(model(node, findings)),
         "Continuation" => {
             let choices = [("stored", Continuation::Stored), ("replay", Continuation::Replay)];
-            context.continuation = choice(node, choices, found);
+            context.continuation = choice(node, choices, findings);
         }
-        "ResendTools" => context.resend_tools = flag(node, found),
-        "DeleteStored" => context.delete_stored = flag(node, found),
-        "Retrieval" => context.retrieval = retrieval(node, found),
-        "Headers" => context.headers = model_service_headers(node, found),
-        "Query" => context.query = query(node, found),
+        "ResendTools" => context.resend_tools = flag(node, findings),
+        "DeleteStored" => context.delete_stored = flag(node, findings),
+        "Retrieval" => context.retrieval = retrieval(node, findings),
+        "Headers" => context.headers = model_service_headers(node, findings),
+        "Query" => context.query = query(node, findings),
         "PromptCacheKey" => {
-            context.prompt_cache_key = choice(node, [("Session", true), ("None", false)], found);
+            context.prompt_cache_key = choice(node, [("Session", true), ("None", false)], findings);
         }
-        "ModelParameters" => context.model_parameters = model_parameters(node, found),
-        "Compaction" => context.compaction = compaction(node, found),
-        "Budget" => context.budget = budget(node, found),
-        "MaxIterations" => context.max_iterations = Some(integer(node, ITERATIONS, found)),
-        _ => context.retention_days = Some(integer(node, DAYS, found)),
+        "ModelParameters" => context.model_parameters = model_parameters(node, findings),
+        "Compaction" => context.compaction = compaction(node, findings),
+        "Budget" => context.budget = budget(node, findings),
+        "MaxIterations" => context.max_iterations = Some(integer(node, ITERATIONS, findings)),
+        "RetentionDays" => context.retention_days = Some(integer(node, DAYS, findings)),
+        _ => {}
     });
     let sends_secret =
         context.api_key_secret.is_some() || context.headers.iter().any(HeaderTemplate::is_secret);
@@ -107,71 +108,75 @@ pub(super) fn agent_context(node: Node<'_, '_>, found: &mut Findings) -> AgentCo
     if (sends_secret || lends)
         && let Some(url) = node.find("BaseUrl")
     {
-        refuse_open_secret(url, found);
+        refuse_open_secret(url, findings);
     }
     context.lend_to_embeddings();
     context
 }
 
-fn compaction(node: Node<'_, '_>, found: &mut Findings) -> Compaction {
+fn compaction(node: Node<'_, '_>, findings: &mut Findings) -> Compaction {
     let mut compaction = Compaction::default();
-    COMPACTION.read(node, found, |name, node, found| match name {
+    COMPACTION.read(node, findings, |name, node, findings| match name {
         "By" => {
             let choices = [
                 ("Own", CompactionBy::Own),
                 ("Service", CompactionBy::Service),
                 ("None", CompactionBy::None),
             ];
-            compaction.by = choice(node, choices, found);
+            compaction.by = choice(node, choices, findings);
         }
-        "Threshold" => compaction.threshold = Some(integer(node, THRESHOLD, found)),
-        _ => compaction.prompt = Some(stated_prose(node, COMPACTION_PROMPT_BYTES, found)),
+        "Threshold" => compaction.threshold = Some(integer(node, THRESHOLD, findings)),
+        "Prompt" => compaction.prompt = Some(filled_prose(node, COMPACTION_PROMPT_BYTES, findings)),
+        _ => {}
     });
     if compaction.by == CompactionBy::Service && compaction.threshold.is_none() {
         let problem = "\"By\": \"Service\" needs a \"Threshold\", the tokens of input from which the \
                        model service compacts; add it";
-        found.fault(node.member("Threshold", node.json), problem);
+        findings.fault(node.member("Threshold", node.json), problem);
     }
     compaction
 }
 
-fn budget(node: Node<'_, '_>, found: &mut Findings) -> Budget {
+fn budget(node: Node<'_, '_>, findings: &mut Findings) -> Budget {
     let mut budget = Budget::default();
-    BUDGET.read(node, found, |name, node, found| {
-        let tokens = Some(integer(node, BUDGET_TOKENS, found).into());
+    BUDGET.read(node, findings, |name, node, findings| {
+        let tokens = Some(integer(node, BUDGET_TOKENS, findings).into());
         match name {
             "TurnTokens" => budget.turn_tokens = tokens,
-            _ => budget.session_tokens = tokens,
+            "SessionTokens" => budget.session_tokens = tokens,
+            _ => {}
         }
     });
     budget
 }
 
-fn retrieval(node: Node<'_, '_>, found: &mut Findings) -> Retrieval {
+fn retrieval(node: Node<'_, '_>, findings: &mut Findings) -> Retrieval {
     const SHAPES: &str = "must be {\"Index\": {}}, {\"Http\": {…}} or \"None\"";
     let mut retrieval = Retrieval::default();
     if let Some(word) = node.as_text() {
         if word != "None" {
-            found.fault(node, SHAPES);
+            findings.fault(node, SHAPES);
         }
         return Retrieval { source: RetrievalSource::None, ..retrieval };
     }
     // Reports unknown members only; the match below reads the known ones.
-    RETRIEVAL.read(node, found, |_, _, _| {});
+    RETRIEVAL.read(node, findings, |_, _, _| {});
     match (node.find("Index"), node.find("Http")) {
         (Some(index), None) => {
-            INDEX.read(index, found, |name, node, found| retrieval.take(name, node, found));
+            INDEX
+                .read(index, findings, |name, node, findings| retrieval.take(name, node, findings));
         }
         (None, Some(http)) => {
             let mut service = HttpService::default();
-            HTTP.read(http, found, |name, node, found| match name {
-                "Limit" | "MaxBytes" => retrieval.take(name, node, found),
-                _ => service.take(name, node, found),
+            HTTP.read(http, findings, |name, node, findings| match name {
+                "Limit" | "MaxBytes" => retrieval.take(name, node, findings),
+                "Url" | "Headers" | "TimeoutMs" => service.take(name, node, findings),
+                _ => {}
             });
-            service.check(http, found);
+            service.check(http, findings);
             retrieval.source = RetrievalSource::Http(service);
         }
-        _ if node.is_object() => found.fault(node, SHAPES),
+        _ if node.is_object() => findings.fault(node, SHAPES),
         _ => {}
     }
     retrieval
@@ -179,21 +184,22 @@ fn retrieval(node: Node<'_, '_>, found: &mut Findings) -> Retrieval {
 
 impl Retrieval {
     /// Reads one of the members `Limit`, `MaxBytes` and `Embeddings`.
-    fn take(&mut self, member: &str, node: Node<'_, '_>, found: &mut Findings) {
+    fn take(&mut self, member: &str, node: Node<'_, '_>, findings: &mut Findings) {
         match member {
-            "Limit" => self.limit = integer(node, LIMIT, found),
-            "Embeddings" => self.embeddings = Some(embeddings(node, found)),
-            _ => self.max_bytes = integer(node, MAX_BYTES, found),
+            "Limit" => self.limit = integer(node, LIMIT, findings),
+            "Embeddings" => self.embeddings = Some(embeddings(node, findings)),
+            "MaxBytes" => self.max_bytes = integer(node, MAX_BYTES, findings),
+            _ => {}
         }
     }
 }
 
-fn secret_name(node: Node<'_, '_>, found: &mut Findings) -> String {
+fn secret_name(node: Node<'_, '_>, findings: &mut Findings) -> String {
     let remedy = "must be the name of a secret (letters, digits and _, not starting with a digit), \
                   never the key itself";
-    let name = named(node, is_secret_name, remedy, found);
+    let name = matching_text(node, is_secret_name, remedy, findings);
     if !name.is_empty() {
-        found.secret(node, &name, Recipient::ModelService);
+        findings.secret(node, &name, Recipient::ModelService);
     }
     name
 }

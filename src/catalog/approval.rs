@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::findings::Findings;
-use super::values::{CHOICE_BYTES, choice, flag, stated_prose};
+use super::values::{CHOICE_BYTES, choice, filled_prose, flag};
 use crate::json::{Node, ObjectShape};
 
 const APPROVAL: ObjectShape = ObjectShape::new(&["When", "AllowEdit", "Message"], &["When"]);
@@ -26,20 +26,21 @@ pub struct Approval {
 }
 
 /// Reads `"Always"`, `"Never"` or `{When, AllowEdit, Message}`. `Never` gives `None`.
-pub(super) fn approval(node: Node<'_, '_>, found: &mut Findings) -> Option<Approval> {
+pub(super) fn approval(node: Node<'_, '_>, findings: &mut Findings) -> Option<Approval> {
     let (mut asked, mut approval) = (false, Approval::default());
     if node.is_object() {
-        APPROVAL.read(node, found, |member, node, found| match member {
-            "When" => asked = is_asked(node, found),
-            "AllowEdit" => approval.allow_edit = flag(node, found),
-            _ => approval.message = Some(stated_prose(node, CHOICE_BYTES, found)),
+        APPROVAL.read(node, findings, |member, node, findings| match member {
+            "When" => asked = is_asked(node, findings),
+            "AllowEdit" => approval.allow_edit = flag(node, findings),
+            "Message" => approval.message = Some(filled_prose(node, CHOICE_BYTES, findings)),
+            _ => {}
         });
     } else {
-        asked = is_asked(node, found);
+        asked = is_asked(node, findings);
     }
     asked.then_some(approval)
 }
 
-fn is_asked(node: Node<'_, '_>, found: &mut Findings) -> bool {
-    choice(node, [("Never", false), ("Always", true)], found)
+fn is_asked(node: Node<'_, '_>, findings: &mut Findings) -> bool {
+    choice(node, [("Never", false), ("Always", true)], findings)
 }

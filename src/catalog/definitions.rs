@@ -84,7 +84,7 @@ pub struct AgentContext {
     pub budget: Budget,
     /// Model calls that one submission may make, 1 to 1000. Absent: the deployment's `MAX_ITERATIONS`.
     pub max_iterations: Option<u32>,
-    /// Days after which a session that nobody touched erases itself, 1 to 36500. Absent: never.
+    /// Days without activity after which a session erases itself, 1 to 36500. Absent: never.
     pub retention_days: Option<u32>,
 }
 
@@ -121,8 +121,9 @@ impl Eq for ModelParameter {}
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Compaction {
     pub by: CompactionBy,
-    /// The tokens of a call's input from which it is shortened, 1000 to 100000000; always there when the
-    /// service does it. Absent: it is shortened when the service refuses its length.
+    /// The tokens of a call's input from which the conversation is shortened, 1000 to 100000000; always
+    /// present when the service shortens it. Absent: the conversation is shortened when the service refuses
+    /// its length.
     pub threshold: Option<u32>,
     /// The instructions for the summary, never blank. Absent: the product's own.
     pub prompt: Option<String>,
@@ -134,7 +135,7 @@ pub enum CompactionBy {
     /// This product, by a summary.
     #[default]
     Own,
-    /// The model service, which is told the threshold.
+    /// The model service; each call carries the threshold.
     Service,
     None,
 }
@@ -158,13 +159,13 @@ pub enum Continuation {
     Replay,
 }
 
-/// Where a user turn's chunks come from, and how many it is given (interface §7).
+/// Where a user turn's chunks come from, and how many it gets (interface §7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retrieval {
     pub source: RetrievalSource,
-    /// Most chunks given to a turn, 1 to 100. Default 8.
+    /// The most chunks of a turn, 1 to 100. Default 8.
     pub limit: u32,
-    /// Most bytes of chunk text given to a turn, 1 to 1048576. Default 24576.
+    /// The most bytes of chunk text of a turn, 1 to 1048576. Default 24576.
     pub max_bytes: u32,
     /// The service that embeds the index's chunks and the questions. Absent: words alone rank.
     pub embeddings: Option<Embeddings>,
@@ -185,12 +186,13 @@ pub struct Embeddings {
     pub dimensions: usize,
     /// Where requests go. Absent: the deployment's `OPENAI_BASE_URL`.
     pub base_url: Option<String>,
-    /// The name of the secret that holds the agent context's key, where the service is its own. A header
+    /// The name of the secret that holds the agent context's key, if the document has no `BaseUrl`. A header
     /// with a key takes its place.
     pub api_key_secret: Option<String>,
     /// Headers of every request, added to the agent context's headers if `base_url` is absent.
     pub headers: Vec<HeaderTemplate>,
-    /// Names and values of every request's query; those of the agent context where the service is its own.
+    /// Names and values of every request's query: the agent context's if the document has no `BaseUrl`, else
+    /// none.
     pub query: Vec<(String, String)>,
     /// For one request, in milliseconds, 1 to 900000. Default 10000.
     pub timeout_ms: u64,
@@ -218,13 +220,13 @@ pub struct ConversationContext {
     pub model: Option<String>,
     /// The key of the mode its sessions start in. Absent: [`Catalog::default_mode`].
     pub mode: Option<String>,
-    /// The client tools of sessions whose requests never brought any.
+    /// The client tools of sessions none of whose requests had any.
     pub tools: Vec<ClientToolDefinition>,
     /// Tools of MCP servers that every turn offers, written as in [`Mode::tools`].
     pub mcp_tools: Vec<String>,
     /// Tools of every turn that the model service runs by itself.
     pub hosted_tools: Vec<HostedTool>,
-    /// Parameters of every call; each goes before the agent context's.
+    /// Parameters of every call; each overrides the agent context's.
     pub model_parameters: ModelParameters,
 }
 
@@ -244,16 +246,16 @@ pub struct ClientToolDefinition {
 /// A tool that the model service runs by itself.
 #[derive(Debug, Clone)]
 pub struct HostedTool {
-    /// Its `type`, as `web_search`.
+    /// Its `type`, such as `web_search`.
     pub kind: String,
-    /// Of an MCP server: tells it from others.
+    /// Its `server_label`: a list may hold several MCP servers.
     pub server_label: Option<String>,
     /// As the document writes it, `type` included.
     pub json: Box<RawValue>,
 }
 
 impl HostedTool {
-    /// Whether a call can hold only one of the two.
+    /// Whether both have the same type and label: a call can hold only one of them.
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.kind, &self.server_label) == (&other.kind, &other.server_label)
     }
@@ -283,10 +285,10 @@ pub struct Mode {
     /// Names of server tools and built-in tools, and tools of MCP servers as `server/tool` or `server/*`, each once.
     /// `agent_change_mode` need not be named.
     pub tools: Vec<String>,
-    /// Tools that the model service runs by itself. Each goes before one of the same kind of the conversation
+    /// Tools that the model service runs by itself. Each overrides one of the same type of the conversation
     /// context.
     pub hosted_tools: Vec<HostedTool>,
-    /// Parameters of the calls made while the mode is on; each goes before the conversation context's.
+    /// Parameters of the calls made while the mode is on; each overrides the conversation context's.
     pub model_parameters: ModelParameters,
     /// Whether the document marks it as the default. See [`Catalog::default_mode`].
     pub is_default: bool,
@@ -313,7 +315,7 @@ pub struct ServerTool {
     pub file_hosts: Vec<String>,
 }
 
-/// A server of tools that is asked by the Model Context Protocol (interface §11).
+/// A server of tools that speaks the Model Context Protocol (interface §11).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct McpServer {
     /// https, or http to this machine. Its time limit holds for each call. Default 60000.
@@ -326,8 +328,8 @@ pub struct McpServer {
     pub pins: Vec<(String, String)>,
     /// How a fault of the server affects the turn. Default `ReportToModel`.
     pub on_error: OnError,
-    /// SHA-256 of its definition as the document writes it: what was learnt of the server under another one does
-    /// not count.
+    /// SHA-256 of its definition as the document writes it. What was learnt of a server holds only as long as
+    /// this fingerprint stays.
     pub fingerprint: String,
 }
 

@@ -14,7 +14,7 @@ use super::model_parameters::model_parameters;
 use super::modes::modes;
 use super::names::is_context_id;
 use super::tools::{ServerSide, context_tools, server_tools};
-use super::values::{entries, model, reference, stated_prose};
+use super::values::{entries, filled_prose, model, reference};
 use crate::json::{
     DEPTH_LIMIT, Malformed, Node, ObjectShape, check, for_each_element, for_each_member,
 };
@@ -68,14 +68,14 @@ fn read(text: &str) -> (Result<Catalog, Vec<CatalogFault>>, Vec<NeededSecret>) {
         return (Err(vec![CatalogFault { path: String::new(), message }]), Vec::new());
     }
     let document = Node::root(text);
-    let mut found = Findings::of(document);
-    let catalog = catalog(document, &mut found);
-    let (faults, secrets) = found.in_document_order();
+    let mut findings = Findings::of(document);
+    let catalog = catalog(document, &mut findings);
+    let (faults, secrets) = findings.in_document_order();
     (if faults.is_empty() { Ok(catalog) } else { Err(faults) }, secrets)
 }
 
 /// The document's members, which are a catalog if no fault is found.
-fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Catalog {
+fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
     let declared = Declared::of(document);
     let mut catalog = Catalog {
         agent_contexts: BTreeMap::new(),
@@ -85,22 +85,23 @@ fn catalog(document: Node<'_, '_>, found: &mut Findings) -> Catalog {
         server_tools: Vec::new(),
         mcp_servers: Vec::new(),
     };
-    CATALOG.read(document, found, |name, node, found| match name {
-        "$schema" => drop(node.text(found)),
+    CATALOG.read(document, findings, |name, node, findings| match name {
+        "$schema" => drop(node.text(findings)),
         "AgentContexts" => {
-            catalog.agent_contexts = contexts_by_id(node, "agent", found, agent_context);
+            catalog.agent_contexts = contexts_by_id(node, "agent", findings, agent_context);
         }
         "ConversationContexts" => {
-            let read = |node: Node<'_, '_>, found: &mut Findings| {
-                conversation_context(node, &declared, found)
+            let read = |node: Node<'_, '_>, findings: &mut Findings| {
+                conversation_context(node, &declared, findings)
             };
-            catalog.conversation_contexts = contexts_by_id(node, "conversation", found, read);
+            catalog.conversation_contexts = contexts_by_id(node, "conversation", findings, read);
         }
         "Modes" => {
-            (catalog.default_mode, catalog.modes) = modes(node, &declared.server_side, found);
+            (catalog.default_mode, catalog.modes) = modes(node, &declared.server_side, findings);
         }
-        "ServerTools" => catalog.server_tools = server_tools(node, found),
-        _ => catalog.mcp_servers = mcp_servers(node, found),
+        "ServerTools" => catalog.server_tools = server_tools(node, findings),
+        "McpServers" => catalog.mcp_servers = mcp_servers(node, findings),
+        _ => {}
     });
     catalog
 }
@@ -142,18 +143,18 @@ impl<'d> Declared<'d> {
 fn contexts_by_id<T>(
     node: Node<'_, '_>,
     kind: &str,
-    found: &mut Findings,
+    findings: &mut Findings,
     read: impl Fn(Node<'_, '_>, &mut Findings) -> T,
 ) -> BTreeMap<String, T> {
     let mut contexts = BTreeMap::new();
-    let count = entries(node, found, |id, node, found| {
+    let count = entries(node, findings, |id, node, findings| {
         if !is_context_id(id) {
-            found.fault(node, "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -");
+            findings.fault(node, "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -");
         }
-        contexts.insert(id.to_owned(), read(node, found));
+        contexts.insert(id.to_owned(), read(node, findings));
     });
     if count == Some(0) {
-        found.fault(node, format!("must hold at least one {kind} context"));
+        findings.fault(node, format!("must hold at least one {kind} context"));
     }
     contexts
 }
@@ -161,22 +162,24 @@ fn contexts_by_id<T>(
 fn conversation_context(
     node: Node<'_, '_>,
     declared: &Declared<'_>,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> ConversationContext {
     let (mut context, mut mode) = (ConversationContext::default(), None);
-    CONVERSATION_CONTEXT.read(node, found, |name, node, found| match name {
+    CONVERSATION_CONTEXT.read(node, findings, |name, node, findings| match name {
         "AgentContextId" => {
             let contexts = &declared.agent_contexts;
-            context.agent_context_id = reference(node, "agent context", contexts, found);
+            context.agent_context_id = reference(node, "agent context", contexts, findings);
         }
-        "BootPrompt" => context.boot_prompt = stated_prose(node, BOOT_PROMPT_BYTES, found),
-        "Model" => context.model = Some(model(node, found)),
-        "Mode" => mode = Some(reference(node, "mode", &declared.modes, found)),
+        "BootPrompt" => context.boot_prompt = filled_prose(node, BOOT_PROMPT_BYTES, findings),
+        "Model" => context.model = Some(model(node, findings)),
+        "Mode" => mode = Some(reference(node, "mode", &declared.modes, findings)),
         "Tools" => {
-            (context.tools, context.mcp_tools) = context_tools(node, &declared.server_side, found);
+            (context.tools, context.mcp_tools) =
+                context_tools(node, &declared.server_side, findings);
         }
-        "HostedTools" => context.hosted_tools = hosted_tools(node, found),
-        _ => context.model_parameters = model_parameters(node, found),
+        "HostedTools" => context.hosted_tools = hosted_tools(node, findings),
+        "ModelParameters" => context.model_parameters = model_parameters(node, findings),
+        _ => {}
     });
     ConversationContext { mode, ..context }
 }

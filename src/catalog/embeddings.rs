@@ -16,29 +16,30 @@ const EMBEDDINGS: ObjectShape = ObjectShape::new(
 /// The numbers of a vector.
 const DIMENSIONS: RangeInclusive<u32> = 1..=4_096;
 
-/// For one request, in milliseconds: a turn waits for its question's.
+/// For one request, in milliseconds: a turn waits for the vector of its question.
 const DEFAULT_TIMEOUT_MS: u64 = 10_000;
 
-pub(super) fn embeddings(node: Node<'_, '_>, found: &mut Findings) -> Embeddings {
+pub(super) fn embeddings(node: Node<'_, '_>, findings: &mut Findings) -> Embeddings {
     let mut embeddings = Embeddings { timeout_ms: DEFAULT_TIMEOUT_MS, ..Embeddings::default() };
-    EMBEDDINGS.read(node, found, |name, node, found| match name {
-        "Model" => embeddings.model = model(node, found),
-        "Dimensions" => embeddings.dimensions = integer(node, DIMENSIONS, found) as usize,
-        "BaseUrl" => embeddings.base_url = Some(base_url(node, "embeddings", found)),
-        "Headers" => embeddings.headers = model_service_headers(node, found),
-        _ => embeddings.timeout_ms = integer(node, TIMEOUT_MS, found).into(),
+    EMBEDDINGS.read(node, findings, |name, node, findings| match name {
+        "Model" => embeddings.model = model(node, findings),
+        "Dimensions" => embeddings.dimensions = integer(node, DIMENSIONS, findings) as usize,
+        "BaseUrl" => embeddings.base_url = Some(base_url(node, "embeddings", findings)),
+        "Headers" => embeddings.headers = model_service_headers(node, findings),
+        "TimeoutMs" => embeddings.timeout_ms = integer(node, TIMEOUT_MS, findings).into(),
+        _ => {}
     });
     if embeddings.headers.iter().any(HeaderTemplate::is_secret)
         && let Some(url) = node.find("BaseUrl")
     {
-        refuse_open_secret(url, found);
+        refuse_open_secret(url, findings);
     }
     embeddings
 }
 
 impl AgentContext {
-    /// Without a `BaseUrl` of their own, embeddings come from the context's model service: they take its
-    /// address, and its key and headers besides theirs.
+    /// Without a `BaseUrl` in `Embeddings`, vectors come from the context's model service, by its address, its
+    /// key and its headers, to which those of `Embeddings` are added.
     pub(super) fn lend_to_embeddings(&mut self) {
         let Some(embeddings) = &mut self.retrieval.embeddings else { return };
         if embeddings.base_url.is_some() {

@@ -164,7 +164,7 @@ impl Findings {
                 });
             }
             Kind::Array => {
-                node.elements(self, |node, found| found.refuse_repeated_members(node));
+                node.elements(self, |node, findings| findings.refuse_repeated_members(node));
             }
             _ => {}
         }
@@ -208,7 +208,7 @@ fn position(node: Node<'_, '_>) -> usize {
 
 /// A place as a JSON Pointer, with whole names; the nearest place above it where that is too long.
 fn pointer(node: Node<'_, '_>) -> String {
-    let mut pointer = node.place.written(usize::MAX).pointer;
+    let mut pointer = node.place.location(usize::MAX).pointer;
     if pointer.len() > LONGEST_PATH {
         pointer.truncate(pointer.floor_char_boundary(LONGEST_PATH));
         pointer.truncate(pointer.rfind('/').unwrap_or_default());

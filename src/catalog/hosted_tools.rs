@@ -1,8 +1,8 @@
 //! Reading `HostedTools`: tools that the model service runs by itself (interface §4, §6).
 //!
-//! A tool is sent as the document writes it: the service knows which members it takes. Refused are tools
-//! whose calls somebody else would have to run or to approve, since nobody here could, and members that
-//! hold secrets, since a session keeps and exports its tools.
+//! A tool is sent as the document writes it: the service knows which members it takes. Tools whose calls a
+//! client would have to run or approve are refused, because no client can; so are members that hold secrets,
+//! because a session stores and exports its tools.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -34,54 +34,55 @@ const NOBODY: &str = "its calls would wait for a client that runs them";
 /// The members that hold secrets.
 const SECRETS: [&str; 2] = ["authorization", "headers"];
 
-pub(super) fn hosted_tools(node: Node<'_, '_>, found: &mut Findings) -> Vec<HostedTool> {
+pub(super) fn hosted_tools(node: Node<'_, '_>, findings: &mut Findings) -> Vec<HostedTool> {
     let mut tools: Vec<HostedTool> = Vec::new();
-    tool_list(node, found, |node, found| {
-        let Some(tool) = hosted_tool(node, found) else { return };
+    tool_list(node, findings, |node, findings| {
+        let Some(tool) = hosted_tool(node, findings) else { return };
         match tools.iter().any(|known| known.is_same(&tool)) {
-            true => found.fault(node, "this tool already stands above"),
+            true => findings.fault(node, "this tool already stands above"),
             false => tools.push(tool),
         }
     });
     tools
 }
 
-fn hosted_tool(node: Node<'_, '_>, found: &mut Findings) -> Option<HostedTool> {
+fn hosted_tool(node: Node<'_, '_>, findings: &mut Findings) -> Option<HostedTool> {
     if !node.is_object() {
-        found.add(node, Problem::WrongKind("an object"));
+        findings.add(node, Problem::WrongKind("an object"));
         return None;
     }
     if node.json.len() > TOOL_BYTES {
         let length = node.json.len();
-        found.fault(node, format!("is {length} bytes long; the most is {TOOL_BYTES}"));
+        findings.fault(node, format!("is {length} bytes long; the most is {TOOL_BYTES}"));
         return None;
     }
-    let tool: Value = readable(node, found)?;
+    let tool: Value = readable(node, findings)?;
     let text = |member: &str| tool.get(member).and_then(Value::as_str);
     let Some(kind) = text("type").filter(|kind| !kind.is_empty()) else {
-        found.fault(node, "needs a \"type\", the service's name for the tool");
+        findings.fault(node, "needs a \"type\", the service's name for the tool");
         return None;
     };
     if let Some((_, remedy)) = REFUSED.iter().find(|(refused, _)| *refused == kind) {
         let kind = quoted(kind);
-        found.fault(node, format!("{kind} is no tool that the service runs by itself: {remedy}"));
+        findings
+            .fault(node, format!("{kind} is no tool that the service runs by itself: {remedy}"));
     }
     let environment = tool.get("environment").filter(|environment| environment.is_object());
     let runs_here = environment
         .is_none_or(|environment| environment.get("type").and_then(Value::as_str) == Some("local"));
     if kind == "shell" && runs_here {
-        found.fault(node, format!("needs a container as its \"environment\": {NOBODY}"));
+        findings.fault(node, format!("needs a container as its \"environment\": {NOBODY}"));
     }
     if kind == "mcp" && text("require_approval") != Some("never") {
-        found.fault(node, "needs \"require_approval\": \"never\", because nobody could approve");
+        findings.fault(node, "needs \"require_approval\": \"never\", because nobody could approve");
     }
     for secret in SECRETS {
         if let Some(member) = node.find(secret) {
-            found.fault(member, "could hold a secret, which sessions would keep and export");
+            findings.fault(member, "could hold a secret, which sessions would keep and export");
         }
     }
     let server_label = text("server_label").map(str::to_owned);
-    // The document is JSON, so this is, too.
+    // A part of a JSON document is JSON.
     let json = RawValue::from_string(node.json.to_owned()).ok()?;
     Some(HostedTool { kind: kind.to_owned(), server_label, json })
 }

@@ -10,7 +10,7 @@ use super::definitions::{HeaderTemplate, HttpService};
 use super::findings::{Findings, Recipient};
 use super::names::{is_header_name, is_header_value_character, quoted};
 use super::secret_template::SecretTemplate;
-use super::values::{entries, fitting_text, integer, named};
+use super::values::{checked_text, entries, integer, matching_text};
 use crate::encoding::is_sent_openly;
 use crate::json::Node;
 
@@ -37,20 +37,21 @@ const NO_PLACEHOLDER: &str = "must hold no placeholder: secrets are filled into 
 
 impl HttpService {
     /// Reads one of the members `Url`, `Headers` and `TimeoutMs`.
-    pub(super) fn take(&mut self, member: &str, node: Node<'_, '_>, found: &mut Findings) {
+    pub(super) fn take(&mut self, member: &str, node: Node<'_, '_>, findings: &mut Findings) {
         match member {
-            "Url" => self.url = url(node, found),
-            "Headers" => self.headers = headers(node, Recipient::OtherService, found),
-            _ => self.timeout_ms = integer(node, TIMEOUT_MS, found).into(),
+            "Url" => self.url = url(node, findings),
+            "Headers" => self.headers = headers(node, Recipient::OtherService, findings),
+            "TimeoutMs" => self.timeout_ms = integer(node, TIMEOUT_MS, findings).into(),
+            _ => {}
         }
     }
 
     /// Checks the members together, once they have been read from `node`.
-    pub(super) fn check(&self, node: Node<'_, '_>, found: &mut Findings) {
+    pub(super) fn check(&self, node: Node<'_, '_>, findings: &mut Findings) {
         if self.headers.iter().any(HeaderTemplate::is_secret)
             && let Some(url) = node.find("Url")
         {
-            refuse_open_secret(url, found);
+            refuse_open_secret(url, findings);
         }
     }
 }
@@ -63,28 +64,28 @@ impl HeaderTemplate {
 }
 
 /// Refuses a service that gets a secret and is called by http on another machine. `url` is the member with its address.
-pub(super) fn refuse_open_secret(url: Node<'_, '_>, found: &mut Findings) {
+pub(super) fn refuse_open_secret(url: Node<'_, '_>, findings: &mut Findings) {
     if url.as_text().is_some_and(|url| is_sent_openly(&url)) {
         let problem = "must begin with https://, unless the service is on this machine: a secret is sent there";
-        found.fault(url, problem);
+        findings.fault(url, problem);
     }
 }
 
 /// A URL that `path` is appended to.
-pub(super) fn base_url(node: Node<'_, '_>, path: &str, found: &mut Findings) -> String {
-    let url = url(node, found);
+pub(super) fn base_url(node: Node<'_, '_>, path: &str, findings: &mut Findings) -> String {
+    let url = url(node, findings);
     if url.contains('?') {
-        found.fault(node, format!("must have no query: /{path} is appended to it"));
+        findings.fault(node, format!("must have no query: /{path} is appended to it"));
     }
     url
 }
 
-fn url(node: Node<'_, '_>, found: &mut Findings) -> String {
-    fitting_text(node, found, |url| url_fault(url).map(str::to_owned))
+fn url(node: Node<'_, '_>, findings: &mut Findings) -> String {
+    checked_text(node, findings, |url| url_problem(url).map(str::to_owned))
 }
 
 /// The first rule for absolute http and https URLs that a text breaks.
-fn url_fault(url: &str) -> Option<&'static str> {
+fn url_problem(url: &str) -> Option<&'static str> {
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     let (host, after_host) = match authority.find(']') {
@@ -151,19 +152,19 @@ fn is_port(port: &str) -> bool {
 /// The headers of a model service, whose keys may stand in them.
 pub(super) fn model_service_headers(
     node: Node<'_, '_>,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Vec<HeaderTemplate> {
-    headers(node, Recipient::ModelService, found)
+    headers(node, Recipient::ModelService, findings)
 }
 
 /// Names and values of a URL's query. Secrets are no part of URLs, which end up in logs.
-pub(super) fn query(node: Node<'_, '_>, found: &mut Findings) -> Vec<(String, String)> {
+pub(super) fn query(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, String)> {
     let mut query = Vec::new();
-    entries(node, found, |name, node, found| {
+    entries(node, findings, |name, node, findings| {
         if !(1..=QUERY_NAME_BYTES).contains(&name.len()) {
-            found.fault(node, "the name must be 1 to 128 bytes long");
+            findings.fault(node, "the name must be 1 to 128 bytes long");
         }
-        let value = fitting_text(node, found, |text| match text.len() > QUERY_VALUE_BYTES {
+        let value = checked_text(node, findings, |text| match text.len() > QUERY_VALUE_BYTES {
             true => Some(format!("must be at most {QUERY_VALUE_BYTES} bytes long")),
             false => text.contains("${").then(|| NO_PLACEHOLDER.to_owned()),
         });
@@ -172,39 +173,49 @@ pub(super) fn query(node: Node<'_, '_>, found: &mut Findings) -> Vec<(String, St
     query
 }
 
-fn headers(node: Node<'_, '_>, recipient: Recipient, found: &mut Findings) -> Vec<HeaderTemplate> {
+fn headers(
+    node: Node<'_, '_>,
+    recipient: Recipient,
+    findings: &mut Findings,
+) -> Vec<HeaderTemplate> {
     let mut seen: Vec<String> = Vec::new();
     let mut headers = Vec::new();
-    entries(node, found, |name, node, found| {
+    entries(node, findings, |name, node, findings| {
         let folded = name.to_ascii_lowercase();
         let is_own = recipient == Recipient::ModelService && OWN_HEADERS.contains(&folded.as_str());
         if !is_header_name(name) {
-            found.fault(node, format!("{} is not a header's name", quoted(name)));
+            findings.fault(node, format!("{} is not a header's name", quoted(name)));
         } else if CONNECTION_HEADERS.contains(&folded.as_str()) {
-            found.fault(node, format!("{} is set by the connection; remove it", quoted(name)));
+            findings.fault(node, format!("{} is set by the connection; remove it", quoted(name)));
         } else if is_own {
-            found.fault(node, format!("{} is set by the product itself; remove it", quoted(name)));
+            findings
+                .fault(node, format!("{} is set by the product itself; remove it", quoted(name)));
         } else if seen.contains(&folded) {
-            found.fault(node, format!("the header {} is repeated in another case", quoted(name)));
+            findings
+                .fault(node, format!("the header {} is repeated in another case", quoted(name)));
         }
         seen.push(folded);
-        let value = header_value(node, recipient, found);
+        let value = header_value(node, recipient, findings);
         headers.push(HeaderTemplate { name: name.to_owned(), value });
     });
     headers
 }
 
-fn header_value(node: Node<'_, '_>, recipient: Recipient, found: &mut Findings) -> SecretTemplate {
+fn header_value(
+    node: Node<'_, '_>,
+    recipient: Recipient,
+    findings: &mut Findings,
+) -> SecretTemplate {
     let fits = |text: &str| {
         text.len() <= HEADER_VALUE_BYTES && text.chars().all(is_header_value_character)
     };
     let remedy = "must be at most 8192 visible ASCII characters, spaces and tabs";
-    let text = named(node, fits, remedy, found);
+    let text = matching_text(node, fits, remedy, findings);
     let template = SecretTemplate::parse(&text).unwrap_or_else(|problem| {
-        found.fault(node, problem);
+        findings.fault(node, problem);
         SecretTemplate::default()
     });
-    template.secrets().for_each(|name| found.secret(node, name, recipient));
+    template.secrets().for_each(|name| findings.secret(node, name, recipient));
     template
 }
 
@@ -225,7 +236,7 @@ mod tests {
             "https://example.com?x=1",
             "https://example.com:/",
         ] {
-            assert_eq!(url_fault(url), None, "{url}");
+            assert_eq!(url_problem(url), None, "{url}");
         }
     }
 
@@ -269,9 +280,9 @@ mod tests {
                 "must hold no placeholder: secrets are filled into Headers only",
             ),
         ] {
-            assert_eq!(url_fault(url), Some(fault), "{url}");
+            assert_eq!(url_problem(url), Some(fault), "{url}");
         }
         let long = format!("https://example.com/{}", "a".repeat(URL_BYTES));
-        assert_eq!(url_fault(&long), Some("must be at most 2048 bytes long"));
+        assert_eq!(url_problem(&long), Some("must be at most 2048 bytes long"));
     }
 }

@@ -5,7 +5,7 @@ use super::definitions::{HttpService, McpServer, OnError};
 use super::findings::{Findings, Seen};
 use super::names::is_mcp_server_key;
 use super::tools::is_mcp_tool_name;
-use super::values::{choice, entries, named};
+use super::values::{choice, entries, matching_text};
 use crate::encoding::{is_sent_openly, is_sha256, sha256_hex};
 use crate::json::{Node, ObjectShape};
 
@@ -20,18 +20,18 @@ const TIMEOUT_MS: u64 = 60_000;
 const NAME: &str = "must be a tool's name: 1 to 256 bytes without control characters";
 
 /// `McpServers`, by their keys.
-pub(super) fn mcp_servers(node: Node<'_, '_>, found: &mut Findings) -> Vec<(String, McpServer)> {
+pub(super) fn mcp_servers(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, McpServer)> {
     let mut servers = Vec::new();
-    entries(node, found, |key, node, found| {
+    entries(node, findings, |key, node, findings| {
         if !is_mcp_server_key(key) {
-            found.fault(node, "the key must be 1 to 32 of A-Z a-z 0-9 _ -");
+            findings.fault(node, "the key must be 1 to 32 of A-Z a-z 0-9 _ -");
         }
-        servers.push((key.to_owned(), mcp_server(node, found)));
+        servers.push((key.to_owned(), mcp_server(node, findings)));
     });
     servers
 }
 
-fn mcp_server(node: Node<'_, '_>, found: &mut Findings) -> McpServer {
+fn mcp_server(node: Node<'_, '_>, findings: &mut Findings) -> McpServer {
     let http = HttpService { timeout_ms: TIMEOUT_MS, ..HttpService::default() };
     let mut server = McpServer {
         http,
@@ -39,27 +39,29 @@ fn mcp_server(node: Node<'_, '_>, found: &mut Findings) -> McpServer {
         fingerprint: sha256_hex(node.json.as_bytes()),
         ..McpServer::default()
     };
-    MCP_SERVER.read(node, found, |member, node, found| match member {
-        "Allow" => server.allow = Some(patterns(node, found)),
+    MCP_SERVER.read(node, findings, |member, node, findings| match member {
+        "Allow" => server.allow = Some(patterns(node, findings)),
         "Approval" => {
-            entries(node, found, |pattern, node, found| {
-                check_name(pattern, node, found);
-                server.approvals.push((pattern.to_owned(), approval(node, found)));
+            entries(node, findings, |pattern, node, findings| {
+                check_name(pattern, node, findings);
+                server.approvals.push((pattern.to_owned(), approval(node, findings)));
             });
         }
-        "Pins" => server.pins = pins(node, found),
+        "Pins" => server.pins = pins(node, findings),
         "OnError" => {
             let choices =
                 [("FailTurn", OnError::FailTurn), ("ReportToModel", OnError::ReportToModel)];
-            server.on_error = choice(node, choices, found);
+            server.on_error = choice(node, choices, findings);
         }
         "Url" => {
-            server.http.take(member, node, found);
+            server.http.take(member, node, findings);
             if is_sent_openly(&server.http.url) {
-                found.fault(node, "must begin with https://, unless the server is on this machine");
+                findings
+                    .fault(node, "must begin with https://, unless the server is on this machine");
             }
         }
-        _ => server.http.take(member, node, found),
+        "Headers" | "TimeoutMs" => server.http.take(member, node, findings),
+        _ => {}
     });
     server
 }
@@ -90,7 +92,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     let Some(mut name) = name.strip_prefix(head) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();
     let tail = parts.pop().unwrap_or_default();
-    // Each part where it stands first leaves the most room for those behind it.
+    // The first occurrence of a part leaves the most room for the parts behind it.
     for part in parts {
         let Some((_, behind)) = name.split_once(part) else { return false };
         name = behind;
@@ -98,30 +100,30 @@ fn matches(pattern: &str, name: &str) -> bool {
     name.ends_with(tail)
 }
 
-fn patterns(node: Node<'_, '_>, found: &mut Findings) -> Vec<String> {
+fn patterns(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
     let (mut patterns, mut seen) = (Vec::new(), Seen::new());
-    let count = node.elements(found, |node, found| {
-        found.unique(node, "pattern", &mut seen);
-        patterns.push(named(node, is_mcp_tool_name, NAME, found));
+    let count = node.elements(findings, |node, findings| {
+        findings.unique(node, "pattern", &mut seen);
+        patterns.push(matching_text(node, is_mcp_tool_name, NAME, findings));
     });
     if count == Some(0) {
-        found.fault(node, "would leave no tool; name one, or leave \"Allow\" out to offer all");
+        findings.fault(node, "would leave no tool; name one, or leave \"Allow\" out to offer all");
     }
     patterns
 }
 
-fn check_name(name: &str, node: Node<'_, '_>, found: &mut Findings) {
+fn check_name(name: &str, node: Node<'_, '_>, findings: &mut Findings) {
     if !is_mcp_tool_name(name) {
-        found.fault(node, NAME);
+        findings.fault(node, NAME);
     }
 }
 
-fn pins(node: Node<'_, '_>, found: &mut Findings) -> Vec<(String, String)> {
+fn pins(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, String)> {
     let mut pins = Vec::new();
-    entries(node, found, |tool, node, found| {
-        check_name(tool, node, found);
+    entries(node, findings, |tool, node, findings| {
+        check_name(tool, node, findings);
         let remedy = "must be a SHA-256: 64 digits of lower-case hex";
-        pins.push((tool.to_owned(), named(node, is_sha256, remedy, found)));
+        pins.push((tool.to_owned(), matching_text(node, is_sha256, remedy, findings)));
     });
     pins
 }

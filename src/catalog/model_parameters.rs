@@ -1,8 +1,8 @@
 //! Reading `ModelParameters`: members that an operator adds to the requests to the model service
 //! (interface §6).
 //!
-//! It owns the list of members that the product writes itself. Any other name is taken, since gateways
-//! have members of their own, and a value as it is: the service knows which it takes.
+//! It owns the list of members that the product writes itself. Any other name is accepted, because gateways
+//! have members of their own, and any value: the service knows which values it takes.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -38,43 +38,43 @@ const REFUSED: [(&str, &str); 13] = [
 /// The formats of `text` that are JSON.
 const JSON_FORMATS: [&str; 2] = ["json_schema", "json_object"];
 
-pub(super) fn model_parameters(node: Node<'_, '_>, found: &mut Findings) -> ModelParameters {
+pub(super) fn model_parameters(node: Node<'_, '_>, findings: &mut Findings) -> ModelParameters {
     let mut parameters = ModelParameters::default();
     if node.json.len() > PARAMETERS_BYTES {
         let length = node.json.len();
-        found.fault(node, format!("is {length} bytes long; the most is {PARAMETERS_BYTES}"));
+        findings.fault(node, format!("is {length} bytes long; the most is {PARAMETERS_BYTES}"));
         return parameters;
     }
-    let count = entries(node, found, |name, node, found| {
+    let count = entries(node, findings, |name, node, findings| {
         if let Some((_, remedy)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
-            found.fault(node, format!("is written by the product itself; {remedy}"));
+            findings.fault(node, format!("is written by the product itself; {remedy}"));
         } else if name == "include" {
-            parameters.include = Some(include(node, found));
-        } else if let Some(value) = readable::<Value>(node, found) {
+            parameters.include = Some(include(node, findings));
+        } else if let Some(value) = readable::<Value>(node, findings) {
             if name == "text" {
                 let format = value.pointer("/format/type").and_then(Value::as_str);
                 parameters.text_is_json =
                     Some(format.is_some_and(|format| JSON_FORMATS.contains(&format)));
             }
-            // The document is JSON, so this is, too.
+            // A part of a JSON document is JSON.
             if let Ok(json) = RawValue::from_string(node.json.to_owned()) {
                 parameters.members.push(ModelParameter { name: name.to_owned(), json });
             }
         }
     });
     if let Some(count) = count.filter(|count| *count > MOST_PARAMETERS) {
-        found.fault(node, format!("holds {count} parameters; the most is {MOST_PARAMETERS}"));
+        findings.fault(node, format!("holds {count} parameters; the most is {MOST_PARAMETERS}"));
     }
     parameters
 }
 
-/// A list of texts, each of which stands there once.
-fn include(node: Node<'_, '_>, found: &mut Findings) -> Vec<String> {
+/// A list of texts, each of them once.
+fn include(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
     let mut names = Seen::new();
     let mut include = Vec::new();
-    node.elements(found, |node, found| {
-        found.unique(node, "name", &mut names);
-        include.extend(node.text(found).map(Into::into));
+    node.elements(findings, |node, findings| {
+        findings.unique(node, "name", &mut names);
+        include.extend(node.text(findings).map(Into::into));
     });
     include
 }

@@ -6,7 +6,7 @@ use super::hosted_tools::hosted_tools;
 use super::model_parameters::model_parameters;
 use super::names::is_mode_key;
 use super::tools::ServerSide;
-use super::values::{CHOICE_BYTES, flag, is_blank, named, prose, tool_list};
+use super::values::{CHOICE_BYTES, flag, is_blank, matching_text, prose, tool_list};
 use crate::json::{Node, ObjectShape};
 
 const MODE: ObjectShape = ObjectShape::new(
@@ -34,16 +34,16 @@ const DISPLAY_NAME_CHARACTERS: usize = 128;
 pub(super) fn modes(
     node: Node<'_, '_>,
     declared: &ServerSide<'_>,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> (Mode, Vec<Mode>) {
     let mut modes = Vec::new();
     let mut keys = Seen::new();
-    let count = node.elements(found, |node, found| {
-        let mode = mode(node, declared, &mut keys, &modes, found);
+    let count = node.elements(findings, |node, findings| {
+        let mode = mode(node, declared, &mut keys, &modes, findings);
         modes.push(mode);
     });
     if count == Some(0) {
-        found.fault(node, "must hold at least one mode");
+        findings.fault(node, "must hold at least one mode");
     }
     let marked = modes.iter().find(|mode| mode.is_default);
     let general = || modes.iter().find(|mode| mode.key == GENERAL_MODE);
@@ -56,36 +56,38 @@ fn mode<'d>(
     declared: &ServerSide<'_>,
     keys: &mut Seen<'d>,
     above: &[Mode],
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Mode {
     let mut mode = Mode::default();
-    MODE.read(node, found, |member, node, found| match member {
+    MODE.read(node, findings, |member, node, findings| match member {
         "Key" => {
-            mode.key = named(node, is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -", found);
-            found.unique(node, "key", keys);
+            mode.key =
+                matching_text(node, is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -", findings);
+            findings.unique(node, "key", keys);
         }
         "DisplayName" => {
             let remedy = "must be one line of 1 to 128 characters, not blank";
-            mode.display_name = named(node, is_display_name, remedy, found);
+            mode.display_name = matching_text(node, is_display_name, remedy, findings);
         }
-        "WhenToUse" => mode.when_to_use = prose(node, CHOICE_BYTES, found),
-        "WelcomeMessage" => mode.welcome_message = prose(node, WELCOME_MESSAGE_BYTES, found),
-        "Instructions" => mode.instructions = prose(node, INSTRUCTIONS_BYTES, found),
+        "WhenToUse" => mode.when_to_use = prose(node, CHOICE_BYTES, findings),
+        "WelcomeMessage" => mode.welcome_message = prose(node, WELCOME_MESSAGE_BYTES, findings),
+        "Instructions" => mode.instructions = prose(node, INSTRUCTIONS_BYTES, findings),
         "Tools" => {
             let mut names = Seen::new();
-            tool_list(node, found, |node, found| {
-                found.unique(node, "tool", &mut names);
-                mode.tools.push(declared.reference(node, found));
+            tool_list(node, findings, |node, findings| {
+                findings.unique(node, "tool", &mut names);
+                mode.tools.push(declared.reference(node, findings));
             });
         }
-        "HostedTools" => mode.hosted_tools = hosted_tools(node, found),
-        "ModelParameters" => mode.model_parameters = model_parameters(node, found),
-        _ => {
-            mode.is_default = flag(node, found);
+        "HostedTools" => mode.hosted_tools = hosted_tools(node, findings),
+        "ModelParameters" => mode.model_parameters = model_parameters(node, findings),
+        "IsDefault" => {
+            mode.is_default = flag(node, findings);
             if mode.is_default && above.iter().any(|mode| mode.is_default) {
-                found.fault(node, "another mode above is the default already; mark one");
+                findings.fault(node, "another mode above is the default already; mark one");
             }
         }
+        _ => {}
     });
     mode
 }

@@ -29,11 +29,11 @@ pub(super) fn tool_parameters(
     tool: Node<'_, '_>,
     member: &str,
     strict: bool,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Map<String, Value> {
     let mut schema = Map::new();
     match tool.find(member) {
-        Some(node) => schema = read(node, strict, found),
+        Some(node) => schema = read(node, strict, findings),
         None => drop(schema.insert("additionalProperties".to_owned(), json!(false))),
     }
     schema.entry("type").or_insert_with(|| json!("object"));
@@ -41,38 +41,38 @@ pub(super) fn tool_parameters(
     schema
 }
 
-fn read(node: Node<'_, '_>, strict: bool, found: &mut Findings) -> Map<String, Value> {
+fn read(node: Node<'_, '_>, strict: bool, findings: &mut Findings) -> Map<String, Value> {
     if !node.is_object() {
-        found.add(node, Problem::WrongKind("a JSON Schema object"));
+        findings.add(node, Problem::WrongKind("a JSON Schema object"));
         return Map::new();
     }
     let root = Schema::of(node);
     if let Some(kind) = root.find("type") {
-        choice(kind, [("object", ())], found);
+        choice(kind, [("object", ())], findings);
     }
     if let Some(properties) = root.find("properties") {
-        entries(properties, found, |_, property, found| {
+        entries(properties, findings, |_, property, findings| {
             if !matches!(property.kind(), Kind::Object | Kind::Boolean) {
-                found.add(property, Problem::WrongKind("a JSON Schema"));
+                findings.add(property, Problem::WrongKind("a JSON Schema"));
             }
         });
     }
     if let Some(required) = root.find("required") {
         let mut names = Seen::new();
-        required.elements(found, |name, found| {
-            found.unique(name, "name", &mut names);
-            name.text(found);
+        required.elements(findings, |name, findings| {
+            findings.unique(name, "name", &mut names);
+            name.text(findings);
         });
     }
     for name in NOT_AT_THE_ROOT {
         if let Some(member) = root.find(name) {
             let problem = "must not stand at the root of a tool's schema; \
                            describe the alternatives in a property";
-            found.fault(member, problem);
+            findings.fault(member, problem);
         }
     }
-    check_schema(&root, strict, true, found);
-    readable(node, found).unwrap_or_default()
+    check_schema(&root, strict, true, findings);
+    readable(node, findings).unwrap_or_default()
 }
 
 /// A schema with its members. A value other than an object has none.
@@ -89,8 +89,8 @@ impl<'d, 'p> Schema<'d, 'p> {
     }
 
     fn find<'n>(&'n self, name: &'n str) -> Option<Node<'d, 'n>> {
-        let found = self.members.iter().find(|(member, _)| member == name);
-        found.map(|(_, json)| self.node.member(name, json))
+        let member = self.members.iter().find(|(member, _)| member == name);
+        member.map(|(_, json)| self.node.member(name, json))
     }
 
     /// Whether its `type` is this one, or a list with it.
@@ -103,48 +103,48 @@ impl<'d, 'p> Schema<'d, 'p> {
 }
 
 /// Checks a schema and all schemas inside it.
-fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, found: &mut Findings) {
+fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, findings: &mut Findings) {
     if !is_root && schema.is_of_type("array") && schema.find("items").is_none() {
-        found.fault(schema.node, "an array schema needs \"items\", the schema of its elements");
+        findings.fault(schema.node, "an array schema needs \"items\", the schema of its elements");
     }
     if strict {
         if is_root || schema.is_of_type("object") || schema.find("properties").is_some() {
-            check_closed(schema, found);
+            check_closed(schema, findings);
         }
         // The root's reader has refused some of them already.
         let refused = |name: &&&str| is_root && NOT_AT_THE_ROOT.contains(*name);
         for name in NOT_WHEN_STRICT.iter().filter(|name| !refused(name)) {
             if let Some(member) = schema.find(name) {
-                found.fault(member, "is not taken in a strict tool's schema; anyOf is");
+                findings.fault(member, "is not taken in a strict tool's schema; anyOf is");
             }
         }
     }
-    let below = |held: Node<'_, '_>, found: &mut Findings| {
-        check_schema(&Schema::of(held), strict, false, found);
+    let below = |held: Node<'_, '_>, findings: &mut Findings| {
+        check_schema(&Schema::of(held), strict, false, findings);
     };
     for held in HOLD_SCHEMAS.iter().filter_map(|name| schema.find(name)) {
         if held.kind() == Kind::Array {
-            held.elements(found, below);
+            held.elements(findings, below);
         } else {
-            below(held, found);
+            below(held, findings);
         }
     }
     for held in HOLD_NAMED_SCHEMAS.iter().filter_map(|name| schema.find(name)) {
         if held.is_object() {
-            entries(held, found, |_, held, found| below(held, found));
+            entries(held, findings, |_, held, findings| below(held, findings));
         }
     }
 }
 
 /// A strict tool's object schema allows no other properties and requires all of its own.
-fn check_closed(schema: &Schema<'_, '_>, found: &mut Findings) {
+fn check_closed(schema: &Schema<'_, '_>, findings: &mut Findings) {
     match schema.find("additionalProperties") {
         None => {
             let problem = "a strict tool's object schema needs \"additionalProperties\": false";
-            found.fault(schema.node, problem);
+            findings.fault(schema.node, problem);
         }
         Some(member) if member.json != "false" => {
-            found.fault(member, "must be false in a strict tool");
+            findings.fault(member, "must be false in a strict tool");
         }
         Some(_) => {}
     }
@@ -157,12 +157,12 @@ fn check_closed(schema: &Schema<'_, '_>, found: &mut Findings) {
              (an optional one may allow null)",
             quoted(property)
         );
-        found.fault(schema.node, problem);
+        findings.fault(schema.node, problem);
     }
     for name in required.iter().filter(|name| !properties.contains(name)) {
         let name = quoted(name);
         let problem = format!("\"required\" names {name}, which is not among \"properties\"");
-        found.fault(schema.node, problem);
+        findings.fault(schema.node, problem);
     }
 }
 

@@ -13,8 +13,8 @@ use super::http_endpoint::is_host;
 use super::names::{is_tool_name, quoted};
 use super::tool_parameters::tool_parameters;
 use super::values::{
-    CHOICE_BYTES, choice, fitting_text, flag, named, prose, reference, stated_prose, tool_list,
-    undeclared,
+    CHOICE_BYTES, checked_text, choice, filled_prose, flag, matching_text, prose, reference,
+    tool_list, undeclared_problem,
 };
 use crate::json::{Kind, Node, ObjectShape};
 
@@ -29,10 +29,10 @@ const CLIENT_TOOL: ObjectShape =
     ObjectShape::new(&["type", "name", "description", "parameters", "strict"], &["type", "name"]);
 
 /// `ServerTools`: names are unique and not built-in.
-pub(super) fn server_tools(node: Node<'_, '_>, found: &mut Findings) -> Vec<ServerTool> {
+pub(super) fn server_tools(node: Node<'_, '_>, findings: &mut Findings) -> Vec<ServerTool> {
     let mut tools = Vec::new();
     let mut names = Seen::new();
-    node.elements(found, |node, found| tools.push(server_tool(node, &mut names, found)));
+    node.elements(findings, |node, findings| tools.push(server_tool(node, &mut names, findings)));
     tools
 }
 
@@ -47,13 +47,13 @@ pub(super) struct ServerSide<'d> {
 
 impl ServerSide<'_> {
     /// The name of a tool, or `server/tool` or `server/*`. Only the server itself knows its tools.
-    pub(super) fn reference(&self, node: Node<'_, '_>, found: &mut Findings) -> String {
+    pub(super) fn reference(&self, node: Node<'_, '_>, findings: &mut Findings) -> String {
         let text = node.as_text();
         let Some((server, tool)) = text.as_deref().and_then(|text| text.split_once('/')) else {
-            return reference(node, "server tool", &self.tools, found);
+            return reference(node, "server tool", &self.tools, findings);
         };
-        fitting_text(node, found, |_| match is_mcp_tool_name(tool) {
-            true => undeclared("MCP server", server, &self.mcp_servers),
+        checked_text(node, findings, |_| match is_mcp_tool_name(tool) {
+            true => undeclared_problem("MCP server", server, &self.mcp_servers),
             false => Some("must have * behind its /, or the tool's name".to_owned()),
         })
     }
@@ -70,57 +70,61 @@ pub(super) fn is_mcp_tool_name(name: &str) -> bool {
 pub(super) fn context_tools(
     node: Node<'_, '_>,
     declared: &ServerSide<'_>,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> (Vec<ClientToolDefinition>, Vec<String>) {
     let (mut client, mut of_servers) = (Vec::new(), Vec::new());
     let (mut names, mut references) = (Seen::new(), Seen::new());
-    tool_list(node, found, |node, found| {
+    tool_list(node, findings, |node, findings| {
         if node.kind() != Kind::String {
-            return client.push(client_tool(node, &mut names, found));
+            return client.push(client_tool(node, &mut names, findings));
         }
-        found.unique(node, "tool", &mut references);
+        findings.unique(node, "tool", &mut references);
         if node.as_text().is_none_or(|text| text.contains('/')) {
-            of_servers.push(declared.reference(node, found));
+            of_servers.push(declared.reference(node, findings));
         } else {
             let problem = "must be a client tool, or \"server/tool\" or \"server/*\" of an MCP server; server \
                            tools are named by modes";
-            found.fault(node, problem);
+            findings.fault(node, problem);
         }
     });
     (client, of_servers)
 }
 
-fn server_tool<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, found: &mut Findings) -> ServerTool {
+fn server_tool<'d>(
+    node: Node<'d, '_>,
+    names: &mut Seen<'d>,
+    findings: &mut Findings,
+) -> ServerTool {
     let mut tool = ServerTool::default();
-    SERVER_TOOL.read(node, found, |member, node, found| match member {
-        "Name" => tool.name = tool_name(node, names, found),
-        "Description" => tool.description = stated_prose(node, CHOICE_BYTES, found),
-        "Strict" => tool.strict = flag(node, found),
+    SERVER_TOOL.read(node, findings, |member, node, findings| match member {
+        "Name" => tool.name = tool_name(node, names, findings),
+        "Description" => tool.description = filled_prose(node, CHOICE_BYTES, findings),
+        "Strict" => tool.strict = flag(node, findings),
         "OnError" => {
             let choices =
                 [("FailTurn", OnError::FailTurn), ("ReportToModel", OnError::ReportToModel)];
-            tool.on_error = choice(node, choices, found);
+            tool.on_error = choice(node, choices, findings);
         }
-        "Approval" => tool.approval = approval(node, found),
+        "Approval" => tool.approval = approval(node, findings),
         "Http" => {
-            HTTP.read(node, found, |name, node, found| tool.http.take(name, node, found));
-            tool.http.check(node, found);
+            HTTP.read(node, findings, |name, node, findings| tool.http.take(name, node, findings));
+            tool.http.check(node, findings);
         }
-        "FileHosts" => tool.file_hosts = file_hosts(node, found),
+        "FileHosts" => tool.file_hosts = file_hosts(node, findings),
         // `Parameters` is read below: its rules depend on `Strict`, which may follow it.
         _ => {}
     });
-    tool.parameters = tool_parameters(node, "Parameters", tool.strict, found);
+    tool.parameters = tool_parameters(node, "Parameters", tool.strict, findings);
     tool
 }
 
-fn file_hosts(node: Node<'_, '_>, found: &mut Findings) -> Vec<String> {
+fn file_hosts(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
     let (mut hosts, mut seen) = (Vec::new(), Seen::new());
-    node.elements(found, |node, found| {
-        found.unique(node, "host", &mut seen);
+    node.elements(findings, |node, findings| {
+        findings.unique(node, "host", &mut seen);
         let remedy =
             "must be a host alone, without scheme, port and path, such as files.example.com";
-        hosts.push(named(node, is_host, remedy, found));
+        hosts.push(matching_text(node, is_host, remedy, findings));
     });
     hosts
 }
@@ -128,27 +132,28 @@ fn file_hosts(node: Node<'_, '_>, found: &mut Findings) -> Vec<String> {
 fn client_tool<'d>(
     node: Node<'d, '_>,
     names: &mut Seen<'d>,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> ClientToolDefinition {
     let mut tool = ClientToolDefinition::default();
-    CLIENT_TOOL.read(node, found, |member, node, found| match member {
-        "type" => choice(node, [("function", ())], found),
-        "name" => tool.name = tool_name(node, names, found),
-        "description" => tool.description = Some(prose(node, CHOICE_BYTES, found)),
-        "strict" => tool.strict = flag(node, found),
+    CLIENT_TOOL.read(node, findings, |member, node, findings| match member {
+        "type" => choice(node, [("function", ())], findings),
+        "name" => tool.name = tool_name(node, names, findings),
+        "description" => tool.description = Some(prose(node, CHOICE_BYTES, findings)),
+        "strict" => tool.strict = flag(node, findings),
         // `parameters` is read below: its rules depend on `strict`, which may follow it.
         _ => {}
     });
-    tool.parameters = tool_parameters(node, "parameters", tool.strict, found);
+    tool.parameters = tool_parameters(node, "parameters", tool.strict, findings);
     tool
 }
 
-fn tool_name<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, found: &mut Findings) -> String {
-    found.unique(node, "name", names);
-    let name = named(node, is_tool_name, "must be 1 to 64 of A-Z a-z 0-9 _ -", found);
+fn tool_name<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, findings: &mut Findings) -> String {
+    findings.unique(node, "name", names);
+    let name = matching_text(node, is_tool_name, "must be 1 to 64 of A-Z a-z 0-9 _ -", findings);
     if BuiltInTool::parse(&name).is_some() || name == APPROVE_TOOL {
         let name = quoted(&name);
-        found.fault(node, format!("{name} is a tool of the product itself; choose another name"));
+        findings
+            .fault(node, format!("{name} is a tool of the product itself; choose another name"));
     }
     name
 }

@@ -1,8 +1,8 @@
 //! Reading one value of the catalog as the kind that its member must have: prose, a name, a number, a
 //! word.
 //!
-//! Each reader records what is wrong with its value. A document with a fault gives no catalog, so it
-//! does not matter what a reader returns for a wrong value.
+//! Each reader records what is wrong with its value. What a reader returns for a wrong value does not matter,
+//! because a document with a fault gives no catalog.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -26,27 +26,27 @@ const MOST_TOOLS: usize = 127;
 
 /// A text in which `problem` finds nothing wrong. A message never repeats the text itself, which may
 /// be a misplaced secret.
-pub(super) fn fitting_text(
+pub(super) fn checked_text(
     node: Node<'_, '_>,
-    found: &mut Findings,
+    findings: &mut Findings,
     problem: impl FnOnce(&str) -> Option<String>,
 ) -> String {
-    let Some(text) = node.text(found) else { return String::new() };
+    let Some(text) = node.text(findings) else { return String::new() };
     if let Some(problem) = problem(&text) {
-        found.fault(node, problem);
+        findings.fault(node, problem);
         return String::new();
     }
     text.into_owned()
 }
 
 /// Prose of at most `most` bytes; it may be empty.
-pub(super) fn prose(node: Node<'_, '_>, most: usize, found: &mut Findings) -> String {
-    fitting_text(node, found, |text| too_long(text, most))
+pub(super) fn prose(node: Node<'_, '_>, most: usize, findings: &mut Findings) -> String {
+    checked_text(node, findings, |text| too_long(text, most))
 }
 
 /// Prose of at most `most` bytes that is not blank.
-pub(super) fn stated_prose(node: Node<'_, '_>, most: usize, found: &mut Findings) -> String {
-    fitting_text(node, found, |text| {
+pub(super) fn filled_prose(node: Node<'_, '_>, most: usize, findings: &mut Findings) -> String {
+    checked_text(node, findings, |text| {
         let blank = || is_blank(text).then(|| "must not be blank".to_owned());
         too_long(text, most).or_else(blank)
     })
@@ -62,32 +62,35 @@ pub(super) fn is_blank(text: &str) -> bool {
 }
 
 /// A text that a grammar accepts.
-pub(super) fn named(
+pub(super) fn matching_text(
     node: Node<'_, '_>,
     grammar: fn(&str) -> bool,
     remedy: &str,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> String {
-    fitting_text(node, found, |text| (!grammar(text)).then(|| remedy.to_owned()))
+    checked_text(node, findings, |text| (!grammar(text)).then(|| remedy.to_owned()))
 }
 
 /// A value of any shape that other readers of JSON can read, too.
-pub(super) fn readable<T: DeserializeOwned>(node: Node<'_, '_>, found: &mut Findings) -> Option<T> {
+pub(super) fn readable<T: DeserializeOwned>(
+    node: Node<'_, '_>,
+    findings: &mut Findings,
+) -> Option<T> {
     let read = serde_json::from_str(node.json).ok();
     if read.is_none() {
-        // The document is JSON, so there is no other reason.
-        found.fault(node, "holds a number out of range, or text that is not valid Unicode");
+        // A part of a JSON document is unreadable for no other reason.
+        findings.fault(node, "holds a number out of range, or text that is not valid Unicode");
     }
     read
 }
 
 /// The name of a model, as its service spells it.
-pub(super) fn model(node: Node<'_, '_>, found: &mut Findings) -> String {
+pub(super) fn model(node: Node<'_, '_>, findings: &mut Findings) -> String {
     let fits = |text: &str| {
         (1..=256).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
     };
     let remedy = "must be a model's name: 1 to 256 visible ASCII characters, no spaces";
-    named(node, fits, remedy, found)
+    matching_text(node, fits, remedy, findings)
 }
 
 /// A name that must be among those that the document declares.
@@ -95,16 +98,20 @@ pub(super) fn reference(
     node: Node<'_, '_>,
     kind: &str,
     declared: &[Cow<'_, str>],
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> String {
-    fitting_text(node, found, |name| {
+    checked_text(node, findings, |name| {
         // An empty list of declarations has its own fault.
-        if declared.is_empty() { None } else { undeclared(kind, name, declared) }
+        if declared.is_empty() { None } else { undeclared_problem(kind, name, declared) }
     })
 }
 
 /// The fault of a name that is not among those that the document declares.
-pub(super) fn undeclared(kind: &str, name: &str, declared: &[Cow<'_, str>]) -> Option<String> {
+pub(super) fn undeclared_problem(
+    kind: &str,
+    name: &str,
+    declared: &[Cow<'_, str>],
+) -> Option<String> {
     if declared.iter().any(|known| known == name) {
         return None;
     }
@@ -116,23 +123,23 @@ pub(super) fn undeclared(kind: &str, name: &str, declared: &[Cow<'_, str>]) -> O
 }
 
 /// `true` or `false`.
-pub(super) fn flag(node: Node<'_, '_>, found: &mut Findings) -> bool {
-    node.flag(found) == Some(true)
+pub(super) fn flag(node: Node<'_, '_>, findings: &mut Findings) -> bool {
+    node.flag(findings) == Some(true)
 }
 
 /// An integer within bounds.
 pub(super) fn integer(
     node: Node<'_, '_>,
     bounds: RangeInclusive<u32>,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> u32 {
     if node.kind() != Kind::Number {
-        found.add(node, Problem::WrongKind("an integer"));
+        findings.add(node, Problem::WrongKind("an integer"));
         return 0;
     }
     node.json.parse().ok().filter(|value| bounds.contains(value)).unwrap_or_else(|| {
         let (least, most) = bounds.into_inner();
-        found.fault(node, format!("must be an integer from {least} to {most}"));
+        findings.fault(node, format!("must be an integer from {least} to {most}"));
         least
     })
 }
@@ -141,13 +148,13 @@ pub(super) fn integer(
 pub(super) fn choice<T: Copy + Default, const N: usize>(
     node: Node<'_, '_>,
     choices: [(&'static str, T); N],
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> T {
-    let Some(word) = node.text(found) else { return T::default() };
+    let Some(word) = node.text(findings) else { return T::default() };
     let chosen = choices.iter().find(|(choice, _)| *choice == word);
     chosen.map(|(_, value)| *value).unwrap_or_else(|| {
         let words = choices.map(|(choice, _)| format!("{choice:?}"));
-        found.fault(node, format!("must be {}", words.join(" or ")));
+        findings.fault(node, format!("must be {}", words.join(" or ")));
         T::default()
     })
 }
@@ -156,38 +163,38 @@ pub(super) fn choice<T: Copy + Default, const N: usize>(
 /// fault, and its items are not read.
 pub(super) fn tool_list<'d>(
     node: Node<'d, '_>,
-    found: &mut Findings,
+    findings: &mut Findings,
     item: impl FnMut(Node<'d, '_>, &mut Findings),
 ) {
     let mut count = 0_usize;
     let counted = for_each_element(node.json, |_| count += 1);
     if counted.is_ok() && count > MOST_TOOLS {
-        found.fault(node, format!("holds {count} tools; the most is {MOST_TOOLS}"));
+        findings.fault(node, format!("holds {count} tools; the most is {MOST_TOOLS}"));
     } else {
-        node.elements(found, item);
+        node.elements(findings, item);
     }
 }
 
 /// Reads the members of an object whose names are data, each name once, and returns their number.
 pub(super) fn entries<'d>(
     node: Node<'d, '_>,
-    found: &mut Findings,
+    findings: &mut Findings,
     mut entry: impl FnMut(&str, Node<'d, '_>, &mut Findings),
 ) -> Option<usize> {
     if !node.is_object() {
-        found.add(node, Problem::WrongKind("an object"));
+        findings.add(node, Problem::WrongKind("an object"));
         return None;
     }
     let mut count = 0_usize;
     let walked = for_each_member(node.json, |name, json| {
         let member = node.member(&name, json);
-        if !found.is_repeated(member) {
+        if !findings.is_repeated(member) {
             count += 1;
-            entry(&name, member, found);
+            entry(&name, member, findings);
         }
     });
     if walked.is_err() {
-        found.fault(node, "has a name that is not valid Unicode; escape no lone surrogates");
+        findings.fault(node, "has a name that is not valid Unicode; escape no lone surrogates");
     }
     Some(count)
 }

@@ -24,7 +24,7 @@ pub fn discard(segment: u32) -> String {
     format!("event: output_text.discard\ndata: {{\"Segment\":{segment}}}\n\n")
 }
 
-/// `progress`: what the turn is at. It has no id, because it is no position in the text.
+/// `progress`: the turn's step. It has no id, because it is no position in the text.
 pub fn progress(progress: &Progress<'_>) -> String {
     // Serializing plain members cannot fail.
     let data = serde_json::to_string(progress).unwrap_or_default();
@@ -36,6 +36,6 @@ pub const END: &str = "end";
 
 /// `result`: the `InvokeResult` as JSON text. Nothing follows it.
 pub fn result(invoke_result: &str) -> String {
-    // Its length is known, so it is copied once.
+    // `concat` allocates the whole length at once: a long result is copied once.
     ["event: result\nid: ", END, "\ndata: ", invoke_result, "\n\n"].concat()
 }

@@ -1,5 +1,5 @@
-//! What a running turn is at, for a client that asks for it (interface §2, Delivery): live only, never
-//! replayed, and no part of the result.
+//! The step of a running turn, for a client that asks for progress (interface §2, Delivery): live only,
+//! never replayed, and no part of the result.
 
 use serde::Serialize;
 

@@ -5,7 +5,7 @@
 
 use crate::encoding::disturbs_a_line;
 
-/// The fault of a relative path, if it has one. The empty path is the root itself.
+/// What is wrong with a relative path, in words that follow its name. The empty path is the root itself.
 pub fn relative_path_problem(path: &str) -> Option<&'static str> {
     if is_disturbed(path) {
         return Some(
@@ -26,7 +26,7 @@ pub fn relative_path_problem(path: &str) -> Option<&'static str> {
     None
 }
 
-/// The fault of a file name, if it has one.
+/// What is wrong with a file name, in words that follow its name.
 pub(super) fn file_name_problem(name: &str) -> Option<&'static str> {
     if matches!(name.trim(), "" | ".") {
         return Some("must name a file");

@@ -40,8 +40,8 @@ pub fn base64_of(bytes: &[u8]) -> String {
         let bits = u32::from_be_bytes([0, first, second, third]);
         for (digit, shift) in [18, 12, 6, 0].into_iter().enumerate() {
             let value = (bits >> shift) as usize % ALPHABET.len();
-            let written = ALPHABET.get(value).filter(|_| digit <= group.len());
-            text.push(written.map_or('=', |byte| char::from(*byte)));
+            let byte = ALPHABET.get(value).filter(|_| digit <= group.len());
+            text.push(byte.map_or('=', |byte| char::from(*byte)));
         }
     }
     text

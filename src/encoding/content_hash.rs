@@ -19,9 +19,9 @@ const LINE_UNITS: usize = 500;
 pub fn content_hash_of_text(text: &str) -> String {
     let mut lines = LineHash::of(text, LINE_UNITS);
     while lines.rest.is_some() {
-        lines.go_on();
+        lines.advance();
     }
-    lines.finished()
+    lines.finish()
 }
 
 /// The bytes that are hashed at once.
@@ -56,9 +56,9 @@ impl<'t> TextHashing<'t> {
     }
 
     /// Reads on, at most [`Self::STEP_BYTES`], and returns the hashes when they are complete.
-    pub fn go_on(&mut self) -> Option<TextHashes> {
+    pub fn advance(&mut self) -> Option<TextHashes> {
         let unread = self.lines.rest;
-        self.lines.go_on();
+        self.lines.advance();
         if self.content.is_none()
             && let Some(unread) = unread
         {
@@ -70,7 +70,7 @@ impl<'t> TextHashing<'t> {
         }
         let whole = LineHash::of(self.text, usize::MAX);
         let was_cut = self.lines.was_cut;
-        let hash = std::mem::replace(&mut self.lines, whole).finished();
+        let hash = std::mem::replace(&mut self.lines, whole).finish();
         let (content, whole) = match self.content.take() {
             Some(content) => (content, hash),
             None if was_cut => {
@@ -100,7 +100,7 @@ impl<'t> LineHash<'t> {
         Self { rest: Some(text), most_units, units: 0, was_cut: false, hash: Sha256::new() }
     }
 
-    fn go_on(&mut self) {
+    fn advance(&mut self) {
         let Some(rest) = self.rest else { return };
         let window = rest.floor_char_boundary(WINDOW);
         let (mut window, behind) = rest.split_at_checked(window).unwrap_or((rest, ""));
@@ -142,7 +142,7 @@ impl<'t> LineHash<'t> {
         }
     }
 
-    fn finished(self) -> String {
+    fn finish(self) -> String {
         hex(&self.hash.finalize())
     }
 }
@@ -188,7 +188,7 @@ mod tests {
     fn a_second_hash_covers_the_text_after_the_cut() {
         let of = |text: &str| {
             let mut hashing = TextHashing::of(text);
-            std::iter::repeat_with(|| hashing.go_on()).find_map(|done| done).unwrap()
+            std::iter::repeat_with(|| hashing.advance()).find_map(|done| done).unwrap()
         };
         let hashes = |text: &str, content: &str, whole: String| TextHashes {
             content: content.to_owned(),
@@ -214,7 +214,7 @@ mod tests {
                     let text = format!("{first}{ending}{ending}y{ending}");
                     let whole = content_hash_of_bytes(format!("{first}\n\ny\n\n").as_bytes());
                     let mut hashing = TextHashing::of(&text);
-                    let done = std::iter::repeat_with(|| hashing.go_on()).find_map(|done| done);
+                    let done = std::iter::repeat_with(|| hashing.advance()).find_map(|done| done);
                     let done = done.unwrap();
                     assert_eq!(done.whole, whole, "{length} {ending:?}");
                     assert_eq!(done.sha256, sha256_hex(text.as_bytes()), "{length} {ending:?}");

@@ -24,7 +24,7 @@ impl RunningSha256 {
     }
 
     /// The hash of all of them in lower-case hex.
-    pub fn finished(self) -> String {
+    pub fn finish(self) -> String {
         hex(&self.0.finalize())
     }
 }

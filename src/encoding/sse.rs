@@ -5,7 +5,7 @@
 //! It departs from the standard twice, on purpose. Bytes that are not UTF-8 are a fault, because a
 //! replacement character would silently change an output. [`SseDecoder::finish`] gives an event that
 //! lacks its blank line at the end of the body, because some services omit the last one; the reader
-//! of the data can tell a whole event from a cut one.
+//! of the data sees whether the event is whole.
 
 use std::collections::VecDeque;
 
@@ -282,18 +282,18 @@ mod tests {
     fn an_id_counts_from_the_end_of_its_block_with_data_or_without() {
         let body = b"id: 1\ndata\n\nid\n\nretry: 70\nretry: 7s\nid: 2\n\nid: a\0b\ndata: x\n\nid: 3\nretry:\n";
         let mut decoder = SseDecoder::new(ROOMY);
-        let mut told = Vec::new();
+        let mut states = Vec::new();
         for byte in body {
             decoder.push(&[*byte]).unwrap();
             let now = (decoder.last_id().map(str::to_owned), decoder.retry_ms());
-            if told.last() != Some(&now) {
-                told.push(now);
+            if states.last() != Some(&now) {
+                states.push(now);
             }
         }
         let id = |id: &str, retry| (Some(id.to_owned()), retry);
         let course =
             [(None, None), id("1", None), id("", None), id("", Some(70)), id("2", Some(70))];
-        assert_eq!(told, course);
+        assert_eq!(states, course);
     }
 
     #[test]

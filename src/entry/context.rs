@@ -8,7 +8,7 @@ use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_hex;
 use crate::mcp::ListCache;
 use crate::persistence::Session;
-use crate::ports::{Deployment, KeptCatalog, Platform};
+use crate::ports::{Deployment, OperatorCatalog, Platform};
 
 /// The time until the operator's catalog is read again, in milliseconds. KV itself takes up to a minute
 /// to show a change everywhere.
@@ -103,10 +103,10 @@ impl ContextSource {
         {
             return known.catalog.clone();
         }
-        let (until, text) = match platform.kept_catalog().await.map_err(|_| kv_failed())? {
-            KeptCatalog::NoPlace => (u64::MAX, None),
-            KeptCatalog::Absent => (now + CATALOG_AGE_MS, None),
-            KeptCatalog::Document(text) => (now + CATALOG_AGE_MS, Some(text)),
+        let (until, text) = match platform.operator_catalog().await.map_err(|_| kv_failed())? {
+            OperatorCatalog::NoNamespace => (u64::MAX, None),
+            OperatorCatalog::Absent => (now + CATALOG_AGE_MS, None),
+            OperatorCatalog::Document(text) => (now + CATALOG_AGE_MS, Some(text)),
         };
         let document = text.as_ref().map(|text| sha256_hex(text.as_bytes()));
         let known = self.catalog.take().filter(|known| known.document == document);

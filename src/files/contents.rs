@@ -20,6 +20,6 @@ impl Contents {
             hash.add(slice);
             yield_after(slice.len()).await;
         }
-        Self { bytes, sha256: hash.finished() }
+        Self { bytes, sha256: hash.finish() }
     }
 }

@@ -201,7 +201,7 @@ async fn hashes_of(text: &str, yield_after: &impl AsyncFn(usize)) -> TextHashes 
     let mut hashing = TextHashing::of(text);
     loop {
         if let Some(hashes) =
-            (0..SLICE_BYTES / TextHashing::STEP_BYTES).find_map(|_| hashing.go_on())
+            (0..SLICE_BYTES / TextHashing::STEP_BYTES).find_map(|_| hashing.advance())
         {
             return hashes;
         }

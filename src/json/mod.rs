@@ -24,9 +24,9 @@ pub use nearest_name::{NearestName, nearest_name};
 pub use node::{Kind, Node};
 pub use object::{Object, from_object};
 pub use object_shape::{ForbiddenMembers, ObjectShape};
-pub use place::{Place, WrittenPlace};
+pub use place::{Location, Place};
 pub use report::{Problem, Report};
-pub use schema::violation;
+pub use schema::schema_problem;
 pub use walk::{first_member, for_each_element, for_each_member};
 pub use well_formed::{
     DEPTH_LIMIT, Malformed, check, is_ambiguous, is_json, not_json, position_after,

@@ -43,26 +43,26 @@ impl ObjectShape {
     pub fn read<'d, R: Report>(
         &self,
         object: Node<'d, '_>,
-        found: &mut R,
+        report: &mut R,
         mut member: impl FnMut(&'static str, Node<'d, '_>, &mut R),
     ) {
         // The reference lets the walk be compiled once instead of once for each shape.
-        self.walk(object, found, &mut member);
+        self.walk(object, report, &mut member);
     }
 
     fn walk<'d, R: Report>(
         &self,
         object: Node<'d, '_>,
-        found: &mut R,
+        report: &mut R,
         member: &mut dyn FnMut(&'static str, Node<'d, '_>, &mut R),
     ) {
         if !object.is_object() {
-            return found.add(object, Problem::WrongKind("an object"));
+            return report.add(object, Problem::WrongKind("an object"));
         }
         // One bit for each known name.
         let mut seen = 0_u32;
         let walked = for_each_member(object.json, |name, json| {
-            if found.is_full() {
+            if report.is_full() {
                 return;
             }
             let node = object.member(&name, json);
@@ -70,28 +70,28 @@ impl ObjectShape {
             if let Some((known, bit)) = self.known(&name) {
                 let is_absent = is_null && R::NULL_IS_ABSENT && !self.required.contains(&known);
                 if seen & bit != 0 {
-                    found.add(node, Problem::Repeated);
+                    report.add(node, Problem::Repeated);
                 } else if !is_absent {
-                    member(known, node, found);
+                    member(known, node, report);
                 }
                 seen |= bit;
             } else if let Some(forbidden) = self.forbidden(&name) {
                 if !(is_null && forbidden.null_is_absent) {
-                    found.add(node, Problem::Forbidden(forbidden.problem));
+                    report.add(node, Problem::Forbidden(forbidden.problem));
                 }
             } else {
                 let nearest = nearest_name(&name, self.known.iter().copied());
-                found.add(node, Problem::Unknown { name: &name, nearest, known: self.known });
+                report.add(node, Problem::Unknown { name: &name, nearest, known: self.known });
             }
         });
         if walked.is_err() {
             // The document is JSON, so the error can only be an escape for half a character.
             let problem = "has a member name that is not valid Unicode; escape no lone surrogates";
-            found.add(object, Problem::Invalid(problem));
+            report.add(object, Problem::Invalid(problem));
         }
         for name in self.required {
             if self.known(name).is_some_and(|(_, bit)| seen & bit == 0) {
-                found.add(object, Problem::Missing(name));
+                report.add(object, Problem::Missing(name));
             }
         }
     }

@@ -19,9 +19,9 @@ pub enum Place<'p> {
     Embedded(&'p Place<'p>, &'static str),
 }
 
-/// A place as reports write it.
+/// A place in writing.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct WrittenPlace {
+pub struct Location {
     /// The JSON Pointer, RFC 6901.
     pub pointer: String,
     /// The label for messages, such as `InputArtifacts[0].FileName`; empty for the document itself.
@@ -31,11 +31,11 @@ pub struct WrittenPlace {
 
 impl Place<'_> {
     /// The place in writing. A member name longer than `longest` characters is cut and ends in `…`.
-    pub fn written(&self, longest: usize) -> WrittenPlace {
+    pub fn location(&self, longest: usize) -> Location {
         match self {
-            Self::Root => WrittenPlace::default(),
+            Self::Root => Location::default(),
             Self::Member(parent, name) => {
-                let mut written = parent.written(longest);
+                let mut written = parent.location(longest);
                 let name = clipped(name, longest);
                 if !written.label.is_empty() {
                     written.label.push('.');
@@ -45,21 +45,21 @@ impl Place<'_> {
                 written
             }
             Self::Element(parent, index) => {
-                let mut written = parent.written(longest);
+                let mut written = parent.location(longest);
                 // Writing to a String cannot fail.
                 let _ = write!(written.label, "[{index}]");
                 written.step(&index.to_string());
                 written
             }
             Self::Embedded(parent, name) => {
-                let pointer = parent.written(longest).pointer;
-                WrittenPlace { pointer, label: (*name).to_owned(), is_embedded: true }
+                let pointer = parent.location(longest).pointer;
+                Location { pointer, label: (*name).to_owned(), is_embedded: true }
             }
         }
     }
 }
 
-impl WrittenPlace {
+impl Location {
     fn step(&mut self, escaped: &str) {
         if !self.is_embedded {
             self.pointer.push('/');
@@ -85,10 +85,10 @@ mod tests {
         let list = Place::Member(&Place::Root, "a/b~c");
         let element = Place::Element(&list, 3);
         let member = Place::Member(&element, "é");
-        let written = member.written(64);
+        let written = member.location(64);
         assert_eq!(written.pointer, "/a~1b~0c/3/é");
         assert_eq!(written.label, "a/b~c[3].é");
-        assert_eq!(Place::Root.written(64), WrittenPlace::default());
+        assert_eq!(Place::Root.location(64), Location::default());
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
         let tools = Place::Embedded(&text, "tools");
         let tool = Place::Element(&tools, 2);
         let name = Place::Member(&tool, "name");
-        let written = name.written(64);
+        let written = name.location(64);
         assert_eq!(
             (written.pointer.as_str(), written.label.as_str()),
             ("/ToolsJson", "tools[2].name")
@@ -108,7 +108,7 @@ mod tests {
     fn a_long_name_is_cut() {
         let name = "é".repeat(1000);
         let place = Place::Member(&Place::Root, &name);
-        assert_eq!(place.written(64).label, format!("{}…", "é".repeat(64)));
-        assert_eq!(place.written(usize::MAX).pointer, format!("/{name}"));
+        assert_eq!(place.location(64).label, format!("{}…", "é".repeat(64)));
+        assert_eq!(place.location(usize::MAX).pointer, format!("/{name}"));
     }
 }

@@ -10,24 +10,24 @@ use super::walk::for_each_element;
 
 impl<'d> Node<'d, '_> {
     /// The text of a string.
-    pub fn text<R: Report>(&self, found: &mut R) -> Option<Cow<'d, str>> {
+    pub fn text<R: Report>(&self, report: &mut R) -> Option<Cow<'d, str>> {
         let text = self.as_text();
         if self.kind() != Kind::String {
-            found.add(*self, Problem::WrongKind("a string"));
+            report.add(*self, Problem::WrongKind("a string"));
         } else if text.is_none() {
             // The document is JSON, so the error can only be an escape for half a character.
-            found.add(*self, Problem::Invalid("is not valid Unicode; escape no lone surrogates"));
+            report.add(*self, Problem::Invalid("is not valid Unicode; escape no lone surrogates"));
         }
         text
     }
 
     /// The boolean; `None`, with a finding, where the value is of another kind.
-    pub fn flag<R: Report>(&self, found: &mut R) -> Option<bool> {
+    pub fn flag<R: Report>(&self, report: &mut R) -> Option<bool> {
         match self.json {
             "true" => Some(true),
             "false" => Some(false),
             _ => {
-                found.add(*self, Problem::WrongKind("true or false"));
+                report.add(*self, Problem::WrongKind("true or false"));
                 None
             }
         }
@@ -36,16 +36,16 @@ impl<'d> Node<'d, '_> {
     /// Calls `each` with the elements in order, and gives their number.
     pub fn elements<R: Report>(
         &self,
-        found: &mut R,
+        report: &mut R,
         mut each: impl FnMut(Node<'d, '_>, &mut R),
     ) -> Option<usize> {
         let mut count = 0_usize;
         let walked = for_each_element(self.json, |json| {
-            each(self.element(count, json), found);
+            each(self.element(count, json), report);
             count += 1;
         });
         if walked.is_err() {
-            found.add(*self, Problem::WrongKind("an array"));
+            report.add(*self, Problem::WrongKind("an array"));
             return None;
         }
         Some(count)

@@ -3,8 +3,8 @@
 //! Known: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`, `prefixItems`,
 //! `anyOf`, `oneOf` (as `anyOf`), `allOf`, `minimum`, `maximum`, their exclusive forms, the lengths of
 //! strings, arrays and objects, and references by JSON Pointer into the same schema. Whatever else a schema
-//! says holds for any value. What cannot be decided does not fit: a reference that leads nowhere, and all that
-//! is beyond [`MOST_WORK`] and [`DEPTH_LIMIT`].
+//! says holds for any value. A value does not fit where a reference leads nowhere, or where the check needs more
+//! than [`MOST_WORK`] or [`DEPTH_LIMIT`].
 
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
@@ -18,7 +18,7 @@ use super::well_formed::DEPTH_LIMIT;
 /// Units of work for one value; a schema can be written so that it takes exponentially many.
 const MOST_WORK: usize = 200_000;
 
-/// The bytes, names or keywords that one unit pays for: long values are not compared for nothing.
+/// The bytes, names or keywords that one unit pays for, so that comparing long values costs work.
 const UNIT: usize = 32;
 
 /// The longest rule in a message, in bytes.
@@ -31,7 +31,7 @@ const NAME_LIMIT: usize = 64;
 
 /// The first rule that a value does not keep to, in words that begin with the place; `label` is the place of
 /// the value itself. `None` when it keeps to all that are known.
-pub fn violation(value: &Value, schema: &Value, label: &'static str) -> Option<String> {
+pub fn schema_problem(value: &Value, schema: &Value, label: &'static str) -> Option<String> {
     let mut check = Check { root: schema, work_left: MOST_WORK, is_trying: false };
     let place = Place::Embedded(&Place::Root, label);
     check.schema(value, schema, &place, DEPTH_LIMIT).err()
@@ -53,16 +53,16 @@ struct Rule<'s> {
 }
 
 /// The error names the place and the rule, unless a schema is only tried.
-type Kept = Result<(), String>;
+type Fit = Result<(), String>;
 
 impl<'s> Check<'s> {
-    fn schema(&mut self, value: &Value, schema: &'s Value, at: &Place<'_>, depth: usize) -> Kept {
+    fn schema(&mut self, value: &Value, schema: &'s Value, at: &Place<'_>, depth: usize) -> Fit {
         let size = schema.as_object().map_or(0, Map::len);
         let Some(depth) = depth.checked_sub(1).filter(|_| self.spend(size)) else {
-            return self.broken(at, || TOO_LONG.to_owned());
+            return self.misfit(at, || TOO_LONG.to_owned());
         };
         match schema {
-            Value::Bool(false) => self.broken(at, || "is not permitted".to_owned()),
+            Value::Bool(false) => self.misfit(at, || "is not permitted".to_owned()),
             Value::Object(schema) => schema.iter().try_for_each(|(keyword, rule)| {
                 self.rule(value, Rule { keyword, rule, schema }, at, depth)
             }),
@@ -70,12 +70,12 @@ impl<'s> Check<'s> {
         }
     }
 
-    fn rule(&mut self, value: &Value, rule: Rule<'s>, at: &Place<'_>, depth: usize) -> Kept {
+    fn rule(&mut self, value: &Value, rule: Rule<'s>, at: &Place<'_>, depth: usize) -> Fit {
         let fits = match (rule.keyword, rule.rule) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", target) => {
                 return match self.referred(target) {
                     Some(found) => self.schema(value, found, at, depth),
-                    None => self.broken(at, || {
+                    None => self.misfit(at, || {
                         format!("cannot be checked: the schema has no {}", brief(target))
                     }),
                 };
@@ -118,7 +118,7 @@ impl<'s> Check<'s> {
         if fits {
             Ok(())
         } else {
-            self.broken(at, || format!("must keep to {:?}: {}", rule.keyword, brief(rule.rule)))
+            self.misfit(at, || format!("must keep to {:?}: {}", rule.keyword, brief(rule.rule)))
         }
     }
 
@@ -138,7 +138,7 @@ impl<'s> Check<'s> {
         Rule { keyword, rule, schema }: Rule<'s>,
         at: &Place<'_>,
         depth: usize,
-    ) -> Kept {
+    ) -> Fit {
         let is_of_others = match keyword {
             "properties" => false,
             // A name may match a pattern, and patterns are not known here.
@@ -148,7 +148,7 @@ impl<'s> Check<'s> {
         let named = schema.get("properties").and_then(Value::as_object);
         members.iter().try_for_each(|(name, member)| {
             if !self.spend(name.len()) {
-                return self.broken(at, || TOO_LONG.to_owned());
+                return self.misfit(at, || TOO_LONG.to_owned());
             }
             let own = named.and_then(|named| named.get(name));
             match if is_of_others { own.is_none().then_some(rule) } else { own } {
@@ -164,7 +164,7 @@ impl<'s> Check<'s> {
         Rule { keyword, rule, schema }: Rule<'s>,
         at: &Place<'_>,
         depth: usize,
-    ) -> Kept {
+    ) -> Fit {
         // Older schemas write the list as `items`.
         let listed = match (keyword, rule) {
             ("prefixItems" | "items", Value::Array(schemas)) => Some(schemas),
@@ -183,7 +183,7 @@ impl<'s> Check<'s> {
 
     /// Equality of JSON Schema, for which 1 and 1.0 are the same number.
     fn is_equal(&mut self, value: &Value, known: &Value) -> bool {
-        // A pair is paid for even where the lengths tell it apart.
+        // The comparison is charged for even if the lengths differ.
         if !self.spend(0) {
             return false;
         }
@@ -207,7 +207,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Pays for a step of this many bytes or keywords; false when that is more than what is left.
+    /// Charges for a step of this many bytes or keywords; false when that is more than what is left.
     fn spend(&mut self, size: usize) -> bool {
         let left = self.work_left.checked_sub(1 + size / UNIT);
         self.work_left = left.unwrap_or(0);
@@ -215,7 +215,7 @@ impl<'s> Check<'s> {
     }
 
     /// A check that ran out of work is broken for that reason, whatever the rule.
-    fn broken(&self, at: &Place<'_>, problem: impl FnOnce() -> String) -> Kept {
+    fn misfit(&self, at: &Place<'_>, problem: impl FnOnce() -> String) -> Fit {
         if self.is_trying {
             return Err(String::new());
         }
@@ -223,7 +223,7 @@ impl<'s> Check<'s> {
             0 => TOO_LONG.to_owned(),
             _ => problem(),
         };
-        Err(format!("{} {problem}", at.written(NAME_LIMIT).label))
+        Err(format!("{} {problem}", at.location(NAME_LIMIT).label))
     }
 }
 
@@ -306,8 +306,8 @@ mod tests {
 
     use super::*;
 
-    fn found(schema: Value, value: Value) -> Option<String> {
-        violation(&value, &schema, "Arguments")
+    fn problem_of(schema: Value, value: Value) -> Option<String> {
+        schema_problem(&value, &schema, "Arguments")
     }
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
             (json!({ "to": [], "kind": "b" }), Some(r#".kind must keep to "enum": ["a",1]"#)),
         ] {
             let problem = problem.map(|problem| format!("Arguments{problem}"));
-            assert_eq!(found(schema(), value.clone()), problem, "{value}");
+            assert_eq!(problem_of(schema(), value.clone()), problem, "{value}");
         }
     }
 
@@ -349,7 +349,7 @@ mod tests {
             json!({ "oneOf": [{ "type": "object" }, { "minProperties": 1 }] }),
             json!({ "required": "x", "properties": [], "minProperties": -1 }),
         ] {
-            assert_eq!(found(schema.clone(), json!({ "x": 1 })), None, "{schema}");
+            assert_eq!(problem_of(schema.clone(), json!({ "x": 1 })), None, "{schema}");
         }
     }
 
@@ -362,13 +362,13 @@ mod tests {
                 let schema = json!({
                     "properties": { "n": { keyword: pointer } }, "$defs": { "a/b ~%": { "maximum": 3 } },
                 });
-                assert_eq!(found(schema.clone(), json!({ "n": 3 })), None, "{pointer}");
+                assert_eq!(problem_of(schema.clone(), json!({ "n": 3 })), None, "{pointer}");
                 let problem = Some(r#"Arguments.n must keep to "maximum": 3"#.to_owned());
-                assert_eq!(found(schema, json!({ "n": 4 })), problem, "{pointer}");
+                assert_eq!(problem_of(schema, json!({ "n": 4 })), problem, "{pointer}");
             }
         }
         let list = json!({ "$ref": "#/prefixItems/1", "prefixItems": [true, { "type": "array" }] });
-        assert_eq!(found(list, json!([])), None);
+        assert_eq!(problem_of(list, json!([])), None);
     }
 
     #[test]
@@ -386,9 +386,9 @@ mod tests {
             let schema =
                 json!({ "properties": { "n": { "$ref": target } }, "$defs": { "name": "a" } });
             let problem = format!("Arguments.n cannot be checked: the schema has no {target}");
-            assert_eq!(found(schema, json!({ "n": 1 })), Some(problem));
+            assert_eq!(problem_of(schema, json!({ "n": 1 })), Some(problem));
             let either = json!({ "anyOf": [{ "$ref": target }, { "type": "object" }] });
-            assert_eq!(found(either, json!({})), None, "{target}");
+            assert_eq!(problem_of(either, json!({})), None, "{target}");
         }
     }
 
@@ -413,7 +413,7 @@ mod tests {
             ("const", json!(EXACT), json!(9007199254740992.0), true),
             ("const", json!(0.25), json!(2.5e-1), true),
         ] {
-            let fit = found(json!({ rule: bound }), value.clone()).is_none();
+            let fit = problem_of(json!({ rule: bound }), value.clone()).is_none();
             assert_eq!(fit, fits, "{rule} {bound} {value}");
         }
     }
@@ -421,14 +421,14 @@ mod tests {
     #[test]
     fn a_schema_without_an_end_fits_nothing_and_ends() {
         let endless = json!({ "allOf": [{ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }] }] });
-        assert!(found(endless, json!({})).is_some());
+        assert!(problem_of(endless, json!({})).is_some());
         let too_long = Some("Arguments takes too long to check".to_owned());
-        assert_eq!(found(json!({ "$ref": "#" }), json!({})), too_long);
+        assert_eq!(problem_of(json!({ "$ref": "#" }), json!({})), too_long);
         let nulls = json!({ "items": { "type": "null" } });
         let values = |count| Value::Array(vec![Value::Null; count]);
-        assert_eq!(found(nulls.clone(), values(MOST_WORK - 1)), None);
+        assert_eq!(problem_of(nulls.clone(), values(MOST_WORK - 1)), None);
         let last = format!("Arguments[{}] takes too long to check", MOST_WORK - 1);
-        assert_eq!(found(nulls, values(MOST_WORK)), Some(last));
+        assert_eq!(problem_of(nulls, values(MOST_WORK)), Some(last));
     }
 
     #[test]
@@ -450,12 +450,12 @@ mod tests {
             (json!({ "required": [long("b")] }), names("c")),
             (json!({ "properties": { long("c"): false } }), names("c")),
         ] {
-            assert_eq!(found(schema(4, rule.clone()), value.clone()), None);
-            assert_eq!(found(schema(48_000, rule), value), too_long);
+            assert_eq!(problem_of(schema(4, rule.clone()), value.clone()), None);
+            assert_eq!(problem_of(schema(48_000, rule), value), too_long);
         }
         // What differs in length is not compared, and the message stops where it is cut.
         let unequal = json!({ "enum": vec![long("bb"); 9] });
-        let problem = found(unequal, json!(long("c"))).unwrap();
+        let problem = problem_of(unequal, json!(long("c"))).unwrap();
         assert!(problem.ends_with("aaa…") && problem.len() < 250, "{problem}");
         let mut brief = Brief(String::new());
         assert!(brief.write_str(&"é".repeat(150)).is_err());
@@ -470,9 +470,9 @@ mod tests {
         assert_eq!(tried, Err(String::new()));
         let either = json!({ "anyOf": [{ "const": "b" }], "type": "null" });
         let problem = Some(r#"Arguments must keep to "anyOf": [{"const":"b"}]"#.to_owned());
-        assert_eq!(found(either, json!("a")), problem);
+        assert_eq!(problem_of(either, json!("a")), problem);
         let after = json!({ "allOf": [{ "anyOf": [false, true] }, { "type": "null" }] });
         let problem = Some(r#"Arguments must keep to "type": "null""#.to_owned());
-        assert_eq!(found(after, json!("a")), problem);
+        assert_eq!(problem_of(after, json!("a")), problem);
     }
 }

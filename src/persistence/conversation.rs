@@ -7,7 +7,7 @@ use super::records::{Entry, EntrySeq};
 use super::session_store::SessionStore;
 use super::texts;
 use crate::contract::Fault;
-use crate::ports::{Database, Row, unreadable};
+use crate::ports::{Database, Row, unreadable_column};
 
 impl<D: Database> SessionStore<D> {
     /// The entries of the conversation after `seq`, oldest first. Entries that the model service refused
@@ -118,7 +118,7 @@ fn entry(row: &Row) -> Result<Entry, Fault> {
         withheld: match row.get::<String>("standing")?.as_str() {
             "kept" => false,
             "withheld" => true,
-            _ => return Err(unreadable("standing")),
+            _ => return Err(unreadable_column("standing")),
         },
         bytes: match row.get("kept_bytes")? {
             Some(kept) => kept,

@@ -9,7 +9,7 @@ use crate::contract::{
     Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
 };
 use crate::files::OutputFile;
-use crate::ports::unreadable;
+use crate::ports::unreadable_column;
 
 /// The session's one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -395,12 +395,12 @@ pub struct ModeChange {
 
 /// Reads a column's JSON.
 pub(super) fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, Fault> {
-    serde_json::from_str(text).map_err(|_| unreadable(column))
+    serde_json::from_str(text).map_err(|_| unreadable_column(column))
 }
 
 /// Writes JSON for a column.
 pub(super) fn to_json(column: &str, value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value).map_err(|_| unreadable(column))
+    serde_json::to_string(value).map_err(|_| unreadable_column(column))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const LONGEST_TIMER_MS: u64 = i32::MAX as u64;
 /// The longest timer that is not worth cancelling when nobody waits for it any more, in milliseconds.
 const SHORT_TIMER_MS: u32 = 50;
 
-/// A pause between two slices of long work, in milliseconds. A short turn has several steps, most of which wait
+/// The pause between two slices of long work, in milliseconds. A short turn has several steps, most of which wait
 /// for the network, and each step that becomes ready during a slice waits for the slice's end: the pause is long
 /// enough for several of them.
 const PAUSE_MS: u32 = 3;

@@ -44,10 +44,8 @@ struct Head {
 pub(super) async fn fetch(
     request: HttpRequest<&dyn RequestBody>,
 ) -> Result<HttpResponse<FetchBody>, HttpFault> {
-    let mut headers = Map::new();
-    for (name, value) in request.headers {
-        headers.insert(name, value.into());
-    }
+    let mut headers: Map<String, Value> =
+        request.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
     let method = match request.method {
         HttpMethod::Post => {
             headers.insert("Content-Type".to_owned(), "application/json".into());
@@ -71,10 +69,10 @@ pub(super) async fn fetch(
     };
     let response: Response = response.unchecked_into();
     let (status, headers) = (response.status(), response.headers());
-    let looked_at = if (200..300).contains(&status) { HEADERS_OF_SUCCESS } else { HEADERS };
+    let read = if (200..300).contains(&status) { HEADERS_OF_SUCCESS } else { HEADERS };
     Ok(HttpResponse {
         status,
-        headers: looked_at
+        headers: read
             .iter()
             .chain(request.reads)
             .filter_map(|name| Some(((*name).to_owned(), headers.get(name).ok()??)))
@@ -161,12 +159,13 @@ impl ResponseBody for FetchBody {
     }
 
     fn finish(mut self) {
-        if matches!(self.reading, Reading::Unread(_) | Reading::Begun(_)) {
-            spawn_local(async move {
+        match self.reading {
+            Reading::Unread(_) | Reading::Begun(_) => spawn_local(async move {
                 let end = pin!(self.chunk(CHUNK_BYTES));
-                let patience = pin!(sleep(END_MS));
-                select(end, patience).await;
-            });
+                let time_out = pin!(sleep(END_MS));
+                select(end, time_out).await;
+            }),
+            Reading::Whole(_) | Reading::Ended => {}
         }
     }
 }

@@ -44,7 +44,7 @@ struct Range {
 pub(super) struct FileBucket {
     log: Rc<ObjectLog>,
     /// The writes that are under way. A write goes on when its wait is dropped.
-    keeping: RefCell<Vec<Promise>>,
+    puts: RefCell<Vec<Promise>>,
 }
 
 /// Why the bucket did not do what it was asked for.
@@ -55,7 +55,7 @@ enum Failure {
 
 impl FileBucket {
     pub(super) fn new(log: Rc<ObjectLog>) -> Self {
-        Self { log, keeping: RefCell::default() }
+        Self { log, puts: RefCell::default() }
     }
 
     pub(super) async fn keep(
@@ -74,19 +74,19 @@ impl FileBucket {
 
     async fn put(&self, env: &Env, key: &str, contents: &[u8]) -> Result<(), Failure> {
         let contents = Uint8Array::from(contents).into();
-        let kept = bucket(env)?.put(key.to_owned(), contents, JsValue::UNDEFINED)?;
-        self.keeping.borrow_mut().push(kept.clone());
-        let ended = settled(&kept).await;
-        self.keeping.borrow_mut().retain(|other| !Object::is(other, &kept));
+        let put = bucket(env)?.put(key.to_owned(), contents, JsValue::UNDEFINED)?;
+        self.puts.borrow_mut().push(put.clone());
+        let ended = settled(&put).await;
+        self.puts.borrow_mut().retain(|other| !Object::is(other, &put));
         ended?;
         Ok(())
     }
 
     async fn delete(&self, env: &Env, folder: &str) -> Result<u64, Failure> {
         let bucket = bucket(env)?;
-        for kept in self.keeping.take() {
+        for put in self.puts.take() {
             // The listing shows whether the write succeeded.
-            let _ = settled(&kept).await;
+            let _ = settled(&put).await;
         }
         let options = to_js(&ListOptions { prefix: folder, limit: 1000 })?;
         let mut erased = 0;

@@ -10,7 +10,7 @@ use worker::js_sys::{Array, JSON, Reflect, Uint8Array};
 use super::bindings::storage::{Cursor, RuntimeStorage, Sql};
 use super::object_log::ObjectLog;
 use crate::contract::Fault;
-use crate::ports::{Database, Row, Value, storage_failed, unreadable};
+use crate::ports::{Database, Row, Value, storage_failed, unreadable_column};
 
 /// The storage of one object.
 pub(super) struct ObjectStorage {
@@ -69,7 +69,7 @@ impl Database for ObjectStorage {
         }
         let text =
             Reflect::get(&row, &JsValue::from_str(column)).map_err(|fault| self.failed(fault))?;
-        text.as_string().map(Some).ok_or_else(|| unreadable(column))
+        text.as_string().map(Some).ok_or_else(|| unreadable_column(column))
     }
 
     fn each_bytes(
@@ -81,7 +81,7 @@ impl Database for ObjectStorage {
         let cursor = self.exec(statement, parameters)?;
         let rows = cursor.raw().map_err(|fault| self.failed(fault))?;
         while let Some(row) = rows.next().map_err(|fault| self.failed(fault))?.value() {
-            let id = row.get(0).as_f64().ok_or_else(|| unreadable("id"))?;
+            let id = row.get(0).as_f64().ok_or_else(|| unreadable_column("id"))?;
             each(id as u64, &Uint8Array::new(&row.get(1)).to_vec());
         }
         self.log.count(&cursor);

@@ -24,10 +24,11 @@ struct Head {
 pub(super) fn runtime_response(
     response: &Response<ReadableStream>,
 ) -> Result<web_sys::Response, JsValue> {
-    let mut headers = Map::new();
-    for (name, value) in &response.headers {
-        headers.insert((*name).to_owned(), value.as_str().into());
-    }
+    let headers: Map<String, Value> = response
+        .headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.as_str().into()))
+        .collect();
     let head = Head { status: response.status, headers };
     let init: ResponseInit = to_js(&head)?.unchecked_into();
     match &response.body {

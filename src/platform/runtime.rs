@@ -18,8 +18,8 @@ use super::promise::settled;
 use super::variables::variable;
 use crate::contract::Fault;
 use crate::ports::{
-    FileFault, HttpFault, HttpRequest, HttpResponse, KeptCatalog, ObjectQuestion, ObjectRequest,
-    Platform, RequestBody, storage_failed,
+    FileFault, HttpFault, HttpRequest, HttpResponse, ObjectQuestion, ObjectRequest,
+    OperatorCatalog, Platform, RequestBody, storage_failed,
 };
 
 pub(super) struct Runtime {
@@ -109,15 +109,15 @@ impl Platform for Runtime {
     }
 
     async fn durable(&self) {
-        // A failure resets the object, so that no client hears of what was lost.
+        // A failure resets the object, so that no client gets what was lost.
         let _ = settled(&RuntimeStorage::of(&self.state).sync()).await;
     }
 
-    async fn kept_catalog(&self) -> Result<KeptCatalog, HttpFault> {
-        let Ok(namespace) = self.env.kv("CATALOG") else { return Ok(KeptCatalog::NoPlace) };
+    async fn operator_catalog(&self) -> Result<OperatorCatalog, HttpFault> {
+        let Ok(namespace) = self.env.kv("CATALOG") else { return Ok(OperatorCatalog::NoNamespace) };
         let text = namespace.get("catalog").text().await;
         let text = text.map_err(|fault| HttpFault(fault.to_string()))?;
-        Ok(text.map_or(KeptCatalog::Absent, KeptCatalog::Document))
+        Ok(text.map_or(OperatorCatalog::Absent, OperatorCatalog::Document))
     }
 
     fn set_alarm(&self, at_ms: u64) -> Result<(), Fault> {

@@ -120,15 +120,15 @@ impl Row {
     /// The value in a column; only an `Option` takes NULL.
     ///
     /// # Errors
-    /// [`unreadable`] when the column is absent or holds something else.
+    /// [`unreadable_column`] when the column is absent or holds something else.
     pub fn get<T: DeserializeOwned>(&self, column: &str) -> Result<T, Fault> {
-        let held = self.0.get(column).ok_or_else(|| unreadable(column))?;
-        T::deserialize(held).map_err(|_| unreadable(column))
+        let held = self.0.get(column).ok_or_else(|| unreadable_column(column))?;
+        T::deserialize(held).map_err(|_| unreadable_column(column))
     }
 }
 
 /// `internal`: a column holds a value that we did not write, or not in this form.
-pub fn unreadable(column: &str) -> Fault {
+pub fn unreadable_column(column: &str) -> Fault {
     Fault::internal(format!("The storage holds an unreadable value in column {column}."))
 }
 

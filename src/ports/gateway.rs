@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::{FileFault, HttpFault, ObjectClass, RequestBody};
 
-/// The header that tells an object [`ObjectRequest::received_at`].
+/// The header in which an object gets [`ObjectRequest::received_at`].
 pub const RECEIVED_AT: &str = "Received-At";
 
-/// The header that tells an object [`ObjectRequest::key_id`], percent-encoded: an `Id` may be any text.
+/// The header in which an object gets [`ObjectRequest::key_id`], percent-encoded: an `Id` may be any text.
 pub const KEY_ID: &str = "Key-Id";
 
 /// A request on its way to an object.

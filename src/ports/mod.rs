@@ -10,12 +10,12 @@ mod object;
 mod platform;
 mod request_body;
 
-pub use database::{Database, Row, Value, storage_failed, unreadable};
+pub use database::{Database, Row, Value, storage_failed, unreadable_column};
 pub use deployment::Deployment;
 pub use gateway::{Gateway, KEY_ID, ObjectRequest, RECEIVED_AT, Upload};
 pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion};
 pub use platform::{
-    CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog,
+    CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, OperatorCatalog,
     Platform, ResponseBody,
 };
 pub use request_body::RequestBody;

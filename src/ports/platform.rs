@@ -65,8 +65,8 @@ pub trait Platform: 'static {
     /// Completes when everything that was written to storage is durable.
     fn durable(&self) -> impl Future<Output = ()>;
 
-    /// The catalog that the operator keeps instead of the built-in one.
-    fn kept_catalog(&self) -> impl Future<Output = Result<KeptCatalog, HttpFault>>;
+    /// The catalog that the operator keeps in place of the built-in one.
+    fn operator_catalog(&self) -> impl Future<Output = Result<OperatorCatalog, HttpFault>>;
 
     /// Sets the object's only alarm. It is kept together with whatever is written to storage before
     /// or after it without an await in between.
@@ -86,12 +86,12 @@ pub trait Platform: 'static {
     fn log(&self, line: serde_json::Value);
 }
 
-/// The operator's own catalog.
+/// The catalog that the operator keeps in KV.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeptCatalog {
-    /// The deployment binds no namespace for one.
-    NoPlace,
-    /// The namespace holds none.
+pub enum OperatorCatalog {
+    /// The deployment binds no KV namespace for a catalog.
+    NoNamespace,
+    /// The namespace holds no catalog.
     Absent,
     Document(String),
 }

@@ -12,7 +12,7 @@ use super::settlement::missing_result;
 use crate::catalog::{APPROVE_TOOL, Approval};
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};
-use crate::json::{for_each_member, is_ambiguous, violation};
+use crate::json::{for_each_member, is_ambiguous, schema_problem};
 use crate::persistence::{Call, CallApproval, Decision, RefusedCall, RunsOn, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 use crate::responses_api::FunctionCall;
@@ -197,12 +197,12 @@ fn read_decision(
     }
 }
 
-/// Checks a human's arguments against the tool's schema, as far as [`violation`] knows schemas.
+/// Checks a human's arguments against the tool's schema, as far as [`schema_problem`] knows schemas.
 fn check(arguments: &str, schema: Option<Value>) -> Result<(), String> {
     let read = serde_json::from_str::<Value>(arguments).ok();
     let read = read.filter(|read| read.is_object() && !is_ambiguous(arguments));
     let arguments = read.ok_or("must hold Arguments as an object, less than 128 levels deep, with no member named twice and no number that a double cannot hold")?;
-    match schema.and_then(|schema| violation(&arguments, &schema, "Arguments")) {
+    match schema.and_then(|schema| schema_problem(&arguments, &schema, "Arguments")) {
         Some(problem) => Err(format!("does not fit the tool: {problem}; change it, or refuse")),
         None => Ok(()),
     }

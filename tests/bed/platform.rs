@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead};
 use aptix_edge::ports::{
-    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, KeptCatalog, ObjectClass,
-    ObjectIdentity, ObjectQuestion, Platform, RequestBody, storage_failed,
+    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, ObjectClass, ObjectIdentity,
+    ObjectQuestion, OperatorCatalog, Platform, RequestBody, storage_failed,
 };
 
 use super::instance::Instance;
@@ -313,7 +313,7 @@ impl Platform for TestPlatform {
         }
     }
 
-    async fn kept_catalog(&self) -> Result<KeptCatalog, HttpFault> {
+    async fn operator_catalog(&self) -> Result<OperatorCatalog, HttpFault> {
         Ok(self.world.catalog.borrow().clone())
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use aptix_edge::entry::{Body, ContextSource, FrontDoor, FrontResponse, RequestHead};
 use aptix_edge::live_text::Position;
-use aptix_edge::ports::KeptCatalog;
+use aptix_edge::ports::OperatorCatalog;
 use serde_json::Value;
 
 use super::catalog;
@@ -81,7 +81,7 @@ impl Bed {
 
     /// Replaces the catalog.
     pub fn keep_catalog(&self, document: String) {
-        self.world.catalog.replace(KeptCatalog::Document(document));
+        self.world.catalog.replace(OperatorCatalog::Document(document));
         self.settings.take();
     }
 

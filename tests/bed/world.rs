@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use aptix_edge::ports::{FileFault, HttpFault, HttpRequest, KeptCatalog};
+use aptix_edge::ports::{FileFault, HttpFault, HttpRequest, OperatorCatalog};
 
 use super::embeddings_service::EmbeddingsService;
 use super::executor::{Executor, Random};
@@ -48,7 +48,7 @@ pub struct World {
     /// The rate limiter's verdict, and the keys it was asked about.
     pub rate: RefCell<Rate>,
     /// The operator's catalog.
-    pub catalog: RefCell<KeptCatalog>,
+    pub catalog: RefCell<OperatorCatalog>,
     /// The objects of all workspaces that were used, by name.
     pub workspaces: RefCell<BTreeMap<String, Rc<Workspace>>>,
     /// The objects that keep the tools of MCP servers, by name.
@@ -124,7 +124,7 @@ impl World {
             file_fault: Cell::new(None),
             log: RefCell::default(),
             rate: RefCell::new(Rate { within: Ok(true), asked: Vec::new() }),
-            catalog: RefCell::new(KeptCatalog::NoPlace),
+            catalog: RefCell::new(OperatorCatalog::NoNamespace),
             workspaces: RefCell::default(),
             mcp_lists: RefCell::default(),
             objects_fail: Cell::new(false),

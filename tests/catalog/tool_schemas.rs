@@ -1,6 +1,6 @@
 //! What the product checks of a tool's schema, against a whole implementation of JSON Schema.
 
-use aptix_edge::json::violation;
+use aptix_edge::json::schema_problem;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -73,6 +73,6 @@ proptest! {
     ) {
         let schema = json!({ "allOf": [schema], "$defs": { "one": { "type": one } } });
         let fits = jsonschema::draft202012::new(&schema).expect("a schema").is_valid(&value);
-        prop_assert_eq!(violation(&value, &schema, "Arguments").is_none(), fits);
+        prop_assert_eq!(schema_problem(&value, &schema, "Arguments").is_none(), fits);
     }
 }

@@ -10,10 +10,10 @@
 
 mod accepted;
 mod any_body;
+mod faults;
 mod fingerprints;
 mod memory;
 mod responses;
-mod violations;
 
 use aptix_edge::contract::{
     ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ExecuteRequest, ImageMimeType,

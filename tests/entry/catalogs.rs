@@ -1,7 +1,7 @@
 //! The catalog that a request is admitted under (interface §6): how long it is kept, and what a faulty one
 //! tells.
 
-use aptix_edge::ports::KeptCatalog;
+use aptix_edge::ports::OperatorCatalog;
 use bed::*;
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const AGE_MS: u64 = 30_000;
 
 fn keep(bed: &Bed, document: &str) {
-    bed.world.catalog.replace(KeptCatalog::Document(document.to_owned()));
+    bed.world.catalog.replace(OperatorCatalog::Document(document.to_owned()));
 }
 
 fn later(bed: &Bed) {
@@ -19,7 +19,9 @@ fn later(bed: &Bed) {
 #[test]
 fn an_invalid_catalog_is_kept_like_a_valid_one_and_a_mended_one_replaces_it() {
     let bed = Bed::new();
-    let KeptCatalog::Document(right) = bed.world.catalog.borrow().clone() else { panic!("none") };
+    let OperatorCatalog::Document(right) = bed.world.catalog.borrow().clone() else {
+        panic!("none")
+    };
     bed.post(&turn("1", "Hello")).final_text();
     keep(&bed, "{}");
     bed.post(&turn("2", "Hello")).final_text();

@@ -41,13 +41,13 @@ fn document_path(text: &str) -> bool {
 fn listed_path(text: &str) -> bool {
     let document = json!({ "Documents": [{ "Path": text, "Sha256": "0".repeat(64) }] });
     let body = document.to_string();
-    ComparisonReading::of(body.as_bytes()).unwrap().go_on().unwrap().is_ok()
+    ComparisonReading::of(body.as_bytes()).unwrap().advance().unwrap().is_ok()
 }
 
 fn sha256(text: &str) -> bool {
     let document = json!({ "Documents": [{ "Path": "a", "Sha256": text }] });
     let body = document.to_string();
-    ComparisonReading::of(body.as_bytes()).unwrap().go_on().unwrap().is_ok()
+    ComparisonReading::of(body.as_bytes()).unwrap().advance().unwrap().is_ok()
 }
 
 fn found(before: &str, text: &str, behind: &str, method: &str) -> bool {

@@ -27,7 +27,7 @@ fn documents(list: Value) -> Result<Vec<Document>, Vec<aptix_edge::contract::Fau
 
 fn comparison_in(body: &str) -> Result<ListedDocuments, Vec<aptix_edge::contract::Fault>> {
     let mut reading = ComparisonReading::of(body.as_bytes())?;
-    std::iter::repeat_with(|| reading.go_on()).find_map(|read| read).unwrap()
+    std::iter::repeat_with(|| reading.advance()).find_map(|read| read).unwrap()
 }
 
 fn comparison(list: Value) -> Result<ListedDocuments, Vec<aptix_edge::contract::Fault>> {

@@ -69,12 +69,14 @@ fn client_tool(
         "name" => name = tool_name(node, names, reader),
         "description" => description = reader.text(limits::TOOL_DESCRIPTION, node),
         "parameters" => parameters = schema(node, reader),
-        _ => strict = node.flag(reader),
+        "strict" => strict = node.flag(reader),
+        _ => {}
     };
     if node.find("function").is_some() {
         NESTED.read(node, reader, |name, node, reader| match name {
             "type" => tool_type(node, reader),
-            _ => FUNCTION.read(node, reader, &mut member),
+            "function" => FUNCTION.read(node, reader, &mut member),
+            _ => {}
         });
     } else {
         FLAT.read(node, reader, member);

@@ -1,6 +1,6 @@
 //! Reading the body of `POST /workspaces/{WorkspaceId}/compare` (interface §7).
 //!
-//! It lists so many documents that it is read step by step: between two steps others may run.
+//! A body lists so many documents that it is read step by step: other requests run between two steps.
 
 use super::body::object_text;
 use super::documents::document_path_problem;
@@ -21,14 +21,14 @@ const STEP_BYTES: usize = 64 * 1024;
 
 /// A body on its way to the documents that it lists.
 pub struct ComparisonReading<'b> {
-    /// The list's elements, JSON; `None` for what is no list.
+    /// The list's elements, JSON; `None` if `Documents` is no list.
     elements: Option<Vec<&'b str>>,
     /// The number of elements that have been read.
     read: usize,
     documents: ListedDocuments,
     of_documents: Reader,
     of_body: Reader,
-    /// The violations of the body that stand before those of its documents.
+    /// The number of the body's faults that stand before the faults of its documents.
     mark: usize,
 }
 
@@ -47,8 +47,8 @@ impl<'b> ComparisonReading<'b> {
         Ok(Self { elements, read: 0, documents, of_documents, of_body, mark })
     }
 
-    /// Reads on, and returns the documents or every violation when the end is reached.
-    pub fn go_on(&mut self) -> Option<Result<ListedDocuments, Vec<Fault>>> {
+    /// Reads on, and returns the documents or all faults when the end is reached.
+    pub fn advance(&mut self) -> Option<Result<ListedDocuments, Vec<Fault>>> {
         let mut bytes = 0;
         let elements = self.elements.as_deref().unwrap_or_default();
         while let Some(json) = elements.get(self.read) {
@@ -72,7 +72,8 @@ fn read_document(node: Node<'_, '_>, documents: &mut ListedDocuments, reader: &m
     let (mut path, mut sha256) = (None, None);
     DOCUMENT.read(node, reader, |name, node, reader| match name {
         "Path" => path = reader.checked_text(limits::PATH, document_path_problem, node),
-        _ => sha256 = reader.checked_text(usize::MAX, sha256_problem, node),
+        "Sha256" => sha256 = reader.checked_text(usize::MAX, sha256_problem, node),
+        _ => {}
     });
     if let (Some(path), Some(sha256)) = (path, sha256)
         && documents.insert(path, sha256).is_some()

@@ -48,12 +48,13 @@ fn document(node: Node<'_, '_>, reader: &mut Reader) -> Option<Document> {
         "Path" => path = reader.checked_text(limits::PATH, document_path_problem, node),
         "Contents" => contents = reader.text(limits::DOCUMENT_CONTENTS, node),
         "Language" => language = reader.optional_text(limits::DOCUMENT_LANGUAGE, node),
-        _ => properties = property_map(node, reader),
+        "Properties" => properties = property_map(node, reader),
+        _ => {}
     });
     Some(Document { path: path?, contents: contents?, language, properties })
 }
 
-/// The fault of a document's path, if it has one.
+/// What is wrong with a document's path, in words that follow its name.
 pub(super) fn document_path_problem(path: &str) -> Option<&'static str> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if matches!(name.trim(), "" | ".") {
@@ -98,7 +99,7 @@ fn property_map(node: Node<'_, '_>, reader: &mut Reader) -> Properties {
         }
     });
     if walked.is_err() {
-        // The body is JSON, so the error can only be an escape for half a character.
+        // In a JSON body the error can only be an escape for half a character.
         reader.invalid(node, "has a name that is not valid Unicode; escape no lone surrogates");
     }
     if keys > limits::PROPERTIES {

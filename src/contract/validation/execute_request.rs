@@ -12,13 +12,13 @@ use crate::contract::identifiers::SessionId;
 use crate::contract::request::ExecuteRequest;
 use crate::json::{first_member, for_each_member};
 
-/// Reads the body of `POST /execute`. Its violations may also be `forbidden_field`, and `empty_turn`
-/// last.
+/// Reads the body of `POST /execute`. Its faults may also be `forbidden_field`, and `empty_turn` last.
 pub fn parse(body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
     parse_object(object_text(body)?)
 }
 
-/// The second half of [`parse`]; [`object_text`] is the first. A body can be so long that others run in between.
+/// The second half of [`parse`]; [`object_text`] is the first. Other requests may run in between,
+/// because a body can be long.
 pub fn parse_object(body: &str) -> Result<ExecuteRequest, Vec<Fault>> {
     let mut reader = Reader::default();
     let request = if has_tool_results(body) {
@@ -32,7 +32,7 @@ pub fn parse_object(body: &str) -> Result<ExecuteRequest, Vec<Fault>> {
 /// Whether the body is a Tool Continuation, by the presence of `ToolResults`; `null` is absence.
 fn has_tool_results(body: &str) -> bool {
     let mut present = false;
-    // Half a character in a name ends the walk early; it is a violation in either scenario.
+    // Half a character in a name ends the walk early; it is a fault in either scenario.
     let _ = for_each_member(body, |name, json| present |= name == "ToolResults" && json != "null");
     present
 }
@@ -57,14 +57,9 @@ impl MemberOrder {
     }
 
     /// The faults, in the order of their members.
-    pub fn sorted(&self, faults: Vec<Fault>) -> Vec<Fault> {
-        let rank = |fault: &Fault| self.0.iter().position(|at| fault.path.as_ref() == Some(at));
-        let mut sorted = Vec::with_capacity(faults.len());
-        for fault in faults {
-            let place = sorted.partition_point(|other| rank(other) <= rank(&fault));
-            sorted.insert(place, fault);
-        }
-        sorted
+    pub fn sorted(&self, mut faults: Vec<Fault>) -> Vec<Fault> {
+        faults.sort_by_key(|fault| self.0.iter().position(|at| fault.path.as_ref() == Some(at)));
+        faults
     }
 }
 

@@ -1,10 +1,9 @@
-//! From the bytes of a body to a typed request, or to every violation at once (AGN-034, interface
-//! §2 and §7).
+//! From the bytes of a body to a typed request, or to all its faults at once (AGN-034, interface §2 and §7).
 //!
 //! A body is first checked to be JSON, then read in place, member by member in document order.
 //! Nothing of the body's size is built besides the request.
 //!
-//! A body that is refused gives every violation, in document order: `malformed_json` alone, or any
+//! A body that is refused gives all its faults, in document order: `malformed_json` alone, or any
 //! of `missing_field`, `invalid_field` and `unknown_field`. A report of more than a hundred is cut
 //! and says so.
 

@@ -25,11 +25,12 @@ fn condition(node: Node<'_, '_>, reader: &mut Reader) -> Option<RagCondition> {
     CONDITION.read(node, reader, |name, node, reader| match name {
         "Key" => key = reader.full_text(limits::CONDITION_KEY, node),
         "Operator" => operator = reader.one_of(node),
-        _ => {
+        "Values" => {
             values = reader.full_list(limits::CONDITION_VALUES, "value", node, |node, reader| {
                 reader.text(limits::CONDITION_VALUE, node)
             });
         }
+        _ => {}
     });
     Some(RagCondition { key: key?, operator: operator?, values: values? })
 }

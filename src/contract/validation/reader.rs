@@ -1,24 +1,23 @@
-//! The reader of one request: it keeps the violations in the order in which it meets them, which is
-//! document order.
+//! The reader of one request: it records the request's faults in document order.
 //!
-//! It owns their codes and words, and the bound on the report: of a million faults in a hostile
-//! body, it keeps the first hundred and a note.
+//! It owns their codes and words, and the bound on the report: of a million faults in a hostile body, it
+//! keeps the first hundred and a note.
 
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
-use crate::json::{NearestName, Node, Place, Problem, Report, WrittenPlace};
+use crate::json::{Location, NearestName, Node, Place, Problem, Report};
 
-/// How many violations are listed before the note that there are more.
+/// How many faults are listed before the note that there are more.
 const REPORT_LIMIT: usize = 100;
 
 /// The longest member name that is repeated back: a report must not grow with the body.
 const NAME_LIMIT: usize = 64;
 
-/// Reads the values of a request (see `values`) and keeps the violations.
+/// Reads the values of a request (see `values`) and keeps the faults.
 #[derive(Default)]
 pub(super) struct Reader {
     faults: Vec<Fault>,
-    /// The code of the first violation that did not fit.
+    /// The code of the first fault that did not fit.
     omitted: Option<ErrorCode>,
 }
 
@@ -50,7 +49,7 @@ impl Reader {
         }
     }
 
-    /// Puts the violations of a value that was read apart into their place, which `mark` names.
+    /// Inserts the faults of a value that was read apart, at the place that `mark` names.
     pub(super) fn insert(&mut self, mark: usize, apart: Self) {
         let at = mark.min(self.faults.len());
         self.faults.splice(at..at, apart.faults);
@@ -70,7 +69,7 @@ impl Reader {
     /// Reports a problem of the value at `place`, or of its absence.
     pub(super) fn report(&mut self, code: ErrorCode, place: &Place<'_>, problem: &str) {
         self.record(code, || {
-            let WrittenPlace { pointer, label, .. } = place.written(NAME_LIMIT);
+            let Location { pointer, label, .. } = place.location(NAME_LIMIT);
             let label = if label.is_empty() { "The body" } else { &label };
             Fault::new(code, format!("{label} {problem}.")).at(pointer)
         });
@@ -78,7 +77,7 @@ impl Reader {
 
     /// Reports a fault of the value at `place`.
     pub(super) fn fault(&mut self, fault: Fault, place: &Place<'_>) {
-        self.record(fault.code, || fault.at(place.written(NAME_LIMIT).pointer));
+        self.record(fault.code, || fault.at(place.location(NAME_LIMIT).pointer));
     }
 
     /// Reports a fault, which is built only when there is still room.
@@ -90,7 +89,7 @@ impl Reader {
         }
     }
 
-    /// The value when the request has no violation, else every violation, in order.
+    /// The value when the request has no fault, else all faults, in order.
     pub(super) fn settle<T>(mut self, value: Option<T>) -> Result<T, Vec<Fault>> {
         if let Some(code) = self.omitted {
             self.faults.push(Fault::new(
@@ -111,7 +110,7 @@ impl Reader {
 
     fn report_unknown(&mut self, place: &Place<'_>, nearest: Option<NearestName<'_>>) {
         self.record(ErrorCode::UnknownField, || {
-            let WrittenPlace { pointer, label, .. } = place.written(NAME_LIMIT);
+            let Location { pointer, label, .. } = place.location(NAME_LIMIT);
             let hint = match nearest {
                 Some(NearestName { name, is_likely: true }) => format!("did you mean {name}?"),
                 _ => "remove it.".to_owned(),

@@ -21,14 +21,15 @@ pub fn parse_search(body: &[u8]) -> Result<SearchRequest, Vec<Fault>> {
             query = reader.checked_text(limits::QUERY, is_blank, node);
         }
         "RagScope" => rag = rag_scope(node, reader),
-        _ => {
-            limit = reader.integer(node).and_then(|given| {
-                let limit = usize::try_from(given).ok();
+        "Limit" => {
+            limit = reader.integer(node).and_then(|number| {
+                let limit = usize::try_from(number).ok();
                 limit.filter(|limit| (1..=limits::CHUNKS).contains(limit)).or_else(|| {
                     reader.refuse(node, &format!("must be from 1 to {} chunks", limits::CHUNKS))
                 })
             });
         }
+        _ => {}
     });
     reader.settle(query.map(|query| SearchRequest { query, rag_scope: rag, limit }))
 }

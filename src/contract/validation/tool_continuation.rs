@@ -19,7 +19,7 @@ const TOOL_CONTINUATION: ObjectShape = ObjectShape::new(
 )
 .forbidding(&[
     user_turn::SERVER_OWNED,
-    // The members of its own come first, so only the others of a User Turn are forbidden.
+    // A known member is never forbidden: this forbids the members that only a User Turn has.
     ForbiddenMembers {
         names: user_turn::MEMBERS,
         problem: "has no place beside ToolResults; send it with a user turn",
@@ -38,7 +38,10 @@ pub(super) fn tool_continuation(body: &str, reader: &mut Reader) -> Option<ToolC
     TOOL_CONTINUATION.read(Node::root(body), reader, |name, node, reader| match name {
         "SessionId" => session_id = reader.identifier(SessionId::parse, node),
         "TurnId" => turn_id = reader.identifier(TurnId::parse, node),
-        _ => tool_results = reader.full_list(limits::TOOL_RESULTS, "result", node, tool_result),
+        "ToolResults" => {
+            tool_results = reader.full_list(limits::TOOL_RESULTS, "result", node, tool_result);
+        }
+        _ => {}
     });
     Some(ToolContinuation {
         session_id: session_id?,

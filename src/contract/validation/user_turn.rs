@@ -33,8 +33,8 @@ pub(super) const MEMBERS: &[&str] = &[
     "ConversationContextId",
     "ToolsJson",
     "ToolChoiceName",
-    // Always `null` here: any other value makes the request a Tool Continuation. The name is
-    // known, so that a misspelt one is recognised.
+    // Always `null` here: any other value makes the request a Tool Continuation. The name is known, so that
+    // a misspelling of it is recognised.
     "ToolResults",
 ];
 
@@ -77,7 +77,7 @@ pub(super) fn user_turn(body: &str, reader: &mut Reader) -> Option<UserTurn> {
     let (mut workspace_id, mut repo, mut language) = (None, None, None);
     let (mut agent_context_id, mut conversation_context_id) = (None, None);
     let (mut tools, mut tool_choice_name) = (None, None);
-    // Wrong input is reported as wrong, and not as missing too.
+    // Input that is wrong is not reported as missing as well.
     let mut has_input = false;
     USER_TURN.read(Node::root(body), reader, |name, node, reader| match name {
         "SessionId" => session_id = reader.identifier(SessionId::parse, node),
@@ -162,8 +162,9 @@ fn input_artifact(node: Node<'_, '_>, reader: &mut Reader) -> Option<InputArtifa
         "Origin" => origin = reader.one_of(node),
         "MimeType" => mime_type = reader.checked_text(limits::MIME_TYPE, media_type_problem, node),
         "Language" => language = reader.optional_text(limits::HINT, node),
-        // `declares_base64` has used the name already; here a wrong one is reported.
-        _ => drop(reader.one_of::<ContentEncoding>(node)),
+        // `declares_base64` has used the name already; here a wrong name is reported.
+        "Encoding" => drop(reader.one_of::<ContentEncoding>(node)),
+        _ => {}
     });
     Some(InputArtifact {
         relative_path: relative_path?,
@@ -180,12 +181,13 @@ fn clipboard_image(node: Node<'_, '_>, reader: &mut Reader) -> Option<ClipboardI
     CLIPBOARD_IMAGE.read(node, reader, |name, node, reader| match name {
         "Id" => id = reader.full_text(limits::IMAGE_ID, node),
         "MimeType" => mime_type = reader.one_of(node),
-        _ => {
+        "DataBase64" => {
             data_base64 = base64(limits::IMAGE_DATA, node, reader);
             if data_base64.as_deref() == Some("") {
                 reader.invalid(node, "must not be empty");
             }
         }
+        _ => {}
     });
     Some(ClipboardImage { id: id?, mime_type: mime_type?, data_base64: data_base64? })
 }

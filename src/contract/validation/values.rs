@@ -1,7 +1,7 @@
 //! Reading one JSON value by the rule of its member: text, a number, a name of a closed list, a list
 //! or an identifier.
 //!
-//! Each method gives the value, or reports a violation and gives nothing. No report repeats a value.
+//! Each method gives the value, or reports a fault and gives nothing. No report repeats a value.
 
 use serde::de::DeserializeOwned;
 
@@ -78,8 +78,8 @@ impl Reader {
         parse(&text).map_err(|fault| self.fault(fault, &node.place)).ok()
     }
 
-    /// An array of at most `most` elements, each read by `element`. Elements without a value are
-    /// left out: they have been reported.
+    /// An array of at most `most` elements, each read by `element`. An element without a value has been
+    /// reported, and is left out.
     pub(super) fn list<'d, T>(
         &mut self,
         most: usize,

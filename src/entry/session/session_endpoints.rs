@@ -160,6 +160,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
+    /// What an endpoint below the session's path replies with.
     async fn reply(
         &self,
         context: &AdmissionContext,
@@ -170,36 +171,38 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<Reply<D>, Fault> {
         let store = self.store.as_ref();
         let views = Views { store, context };
-        let recovered = || {
+        let recovered_session = || {
             self.recover(context)?;
             find_session(store, id)
         };
         match route {
-            SessionRoute::Session => view(views.session(&recovered()?)),
-            // The history of modes shows no turn: the next request that shows one reports a turn that recovery fails.
+            SessionRoute::Session => view(views.session(&recovered_session()?)),
+            // The history of modes shows no turn. If recovery fails a turn, the next request for that turn
+            // reports it.
             SessionRoute::Modes => view(views.modes(find_session(store, id)?)),
-            SessionRoute::Turns(page) => view(views.turns(recovered()?, &page)),
+            SessionRoute::Turns(page) => view(views.turns(recovered_session()?, &page)),
             SessionRoute::Turn(turn) => {
-                let session = recovered()?;
+                let session = recovered_session()?;
                 view(views.turn(session, find_turn(store, &turn)?))
             }
             SessionRoute::Trace(turn) => {
-                let (session, turn) = (recovered()?, find_turn(store, &turn)?);
+                let (session, turn) = (recovered_session()?, find_turn(store, &turn)?);
                 let live = self.running.turn(&turn);
                 let step = live.and_then(|live| live.text().current_activity());
                 view(views.trace(session, turn, step))
             }
             SessionRoute::Stream(turn) => {
-                recovered()?;
+                recovered_session()?;
                 self.watch(context, &find_turn(store, &turn)?, progress).map(Reply::Turn)
             }
             SessionRoute::Cancel(turn) => {
-                let (session, turn) = (recovered()?, find_turn(store, &turn)?);
+                let (session, turn) = (recovered_session()?, find_turn(store, &turn)?);
                 let (session, turn) = self.cancel(id, session, turn).await?;
                 view(views.turn(session, turn))
             }
             SessionRoute::Export => {
-                Export::new(Rc::clone(&self.store), recovered()?, context).map(Reply::Export)
+                Export::new(Rc::clone(&self.store), recovered_session()?, context)
+                    .map(Reply::Export)
             }
             SessionRoute::Erase => {
                 let receipt = self.erase(context, id, self.received_at(head)).await;

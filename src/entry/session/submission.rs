@@ -95,8 +95,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         // The request can be long, and the turn runs without it.
         drop(request);
-        let is_first_run =
-            matches!(&admitted, Admitted::Run(started) if started.turn.progress.next_segment == 0);
+        let is_first_run = match &admitted {
+            Admitted::Run(started) => started.turn.progress.next_segment == 0,
+            Admitted::Attach(_) | Admitted::Replay(..) => false,
+        };
         let streaming = streaming.unwrap_or(admitted.turn().progress.streaming);
         let (text, replayed) = match admitted {
             Admitted::Run(started) => (self.run(context, started, is_long)?, false),

@@ -148,7 +148,7 @@ impl<D: Database> WorkspaceHost<D> {
         let mut reading = ComparisonReading::of(body)?;
         let listed = loop {
             budget.spend(READING_WORK).await;
-            if let Some(read) = reading.go_on() {
+            if let Some(read) = reading.advance() {
                 break read?;
             }
         };

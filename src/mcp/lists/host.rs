@@ -14,7 +14,7 @@ use super::reply::{StoredList, ToolListReply};
 use crate::catalog::{Catalog, McpServer};
 use crate::contract::Fault;
 use crate::mcp::client::{Connection, list_tools};
-use crate::ports::{Database, Platform, unreadable};
+use crate::ports::{Database, Platform, unreadable_column};
 
 /// The shortest time for which a list is good, in milliseconds, whatever its server promises.
 const LEAST_MS: u64 = 60_000;
@@ -128,7 +128,8 @@ impl<D: Database> McpListsHost<D> {
         let list = match row {
             Some(row) => Some(KnownList {
                 fresh_until: row.get("fresh_until")?,
-                json: RawValue::from_string(row.get("list")?).map_err(|_| unreadable("list"))?,
+                json: RawValue::from_string(row.get("list")?)
+                    .map_err(|_| unreadable_column("list"))?,
             }),
             None => None,
         };

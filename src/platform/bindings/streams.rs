@@ -1,5 +1,5 @@
-//! `IdentityTransformStream`, the runtime's pipe, and `FixedLengthStream`, the one that announces its length. Its writer notices a client's disconnect, which a
-//! JavaScript stream's does not.
+//! `IdentityTransformStream`, the runtime's pipe, and `FixedLengthStream`, a pipe that announces its length. The
+//! writer of such a pipe notices a client's disconnect, which a JavaScript stream's does not.
 
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;

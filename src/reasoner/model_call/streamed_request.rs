@@ -78,7 +78,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         }
         let commas = writer.items.saturating_sub(1);
         let trace = body.composed.trace(writer.items, at.saturating_sub(around + commas));
-        Ok(ReadRequest { body, sha256: hash.finished(), trace })
+        Ok(ReadRequest { body, sha256: hash.finish(), trace })
     }
 
     /// What the body has in common with those of other calls.

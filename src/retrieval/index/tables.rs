@@ -10,7 +10,7 @@ use super::schema::VERSIONS;
 use super::spans::{Span, Spans};
 use super::terms::searchable;
 use crate::contract::Fault;
-use crate::ports::{Database, Row, Value, storage_failed, unreadable};
+use crate::ports::{Database, Row, Value, storage_failed, unreadable_column};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The most chunks that one step writes, and the most that it deletes.
@@ -269,5 +269,5 @@ impl<D: Database> Tables<D> {
 
 /// The spans in a column that holds them as a JSON array.
 pub(super) fn spans(row: &Row, column: &str) -> Result<Vec<Span>, Fault> {
-    serde_json::from_str(&row.get::<String>(column)?).map_err(|_| unreadable(column))
+    serde_json::from_str(&row.get::<String>(column)?).map_err(|_| unreadable_column(column))
 }

@@ -175,7 +175,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
         let mut hashing = TextHashing::of(&document.contents);
         let hashes = loop {
             self.budget.spend(step_work(document)).await;
-            if let Some(done) = hashing.go_on() {
+            if let Some(done) = hashing.advance() {
                 break done;
             }
         };

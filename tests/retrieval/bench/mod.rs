@@ -139,7 +139,7 @@ fn each_step_of_indexing_and_each_row_has_its_price() {
     let documents = corpus::large(10_000);
     let hashing = speed(&documents, |document| {
         let mut hashing = TextHashing::of(&document.contents);
-        while hashing.go_on().is_none() {}
+        while hashing.advance().is_none() {}
     });
     let cutting = speed(&documents, |document| _ = pieces(&document.contents).count());
     let parting = speed(&documents, |document| _ = searchable(&document.contents));
