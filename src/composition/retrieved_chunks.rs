@@ -82,7 +82,7 @@ pub fn add_retrieved(material: &RetrievedMaterial<'_>) -> Result<RecomposedMessa
 
 /// The retrieval itself, the chunks that it gave, and those that were left out.
 fn trace_of(material: &RetrievedMaterial<'_>) -> Vec<Block> {
-    let Retrieved { chunks, left_out, failed, .. } = material.retrieved;
+    let Retrieved { chunks, omitted, failed, .. } = material.retrieved;
     let source = match material.source {
         RetrievalSource::Index => "AgentContext.Retrieval.Index",
         RetrievalSource::Http(_) => "AgentContext.Retrieval.Http",
@@ -98,10 +98,10 @@ fn trace_of(material: &RetrievedMaterial<'_>) -> Vec<Block> {
     blocks.extend(
         chunks.iter().map(|chunk| Block::sent("chunk", source(&chunk.path), chunk.text.len())),
     );
-    blocks.extend(left_out.iter().map(|left_out| {
-        let path = left_out.path.as_deref();
+    blocks.extend(omitted.iter().map(|omitted| {
+        let path = omitted.path.as_deref();
         let source = path.map_or_else(|| "retrieval".to_owned(), source);
-        Block::left_out("chunk", source, left_out.why)
+        Block::left_out("chunk", source, omitted.reason)
     }));
     blocks
 }

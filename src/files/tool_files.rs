@@ -61,7 +61,7 @@ pub async fn keep_files<P: Platform>(
 pub(super) fn after_long_steps<P: Platform>(platform: &P) -> impl AsyncFn(usize) {
     async |bytes| {
         if bytes > CHUNK_BYTES {
-            platform.breathe().await;
+            platform.yield_to_others().await;
         }
     }
 }

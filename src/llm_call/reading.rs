@@ -104,7 +104,7 @@ impl<P: Platform> Reader<'_, P> {
             in_slice += chunk.len();
             if in_slice >= SLICE_BYTES {
                 in_slice = 0;
-                self.platform.breathe().await;
+                self.platform.yield_to_others().await;
             }
             // What comes with the first text is a new response's beginning and tells nothing of its pace.
             let spoke_before = text_has_begun;

@@ -1,11 +1,11 @@
-//! The addresses of a service's endpoints, and the wait that a response asks for.
+//! The addresses of a service's endpoints, and the wait for which a response asks.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::encoding::http_date_ms;
 use crate::ports::HttpResponse;
 
-/// What stands as it is in a segment of a path and in a query (RFC 3986, section 2.3).
+/// The characters that a segment of a path and a query hold unencoded (RFC 3986, section 2.3).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The address of an endpoint below a base URL; names and values of `query` are percent-encoded.

@@ -9,7 +9,7 @@ use crate::catalog::HttpService;
 use crate::ports::{CHUNK_BYTES, HttpMethod, Platform};
 
 /// Posts JSON to a service and returns the JSON text of its response, of at most `longest` bytes as the
-/// service wrote it. `***` stands for each secret that was sent.
+/// service wrote it, with `***` in place of each secret that was sent.
 pub async fn post<P: Platform>(
     platform: &P,
     http: &HttpService,
@@ -21,7 +21,7 @@ pub async fn post<P: Platform>(
     Ok(service.without_secrets(json).await)
 }
 
-/// The same, to a service with its secrets looked up, which its words may hold.
+/// The same, to a service whose headers hold their secrets already. The response may repeat these secrets.
 pub async fn post_to<P: Platform>(
     service: &Service<'_, P>,
     timeout_ms: u64,
@@ -41,7 +41,7 @@ pub async fn post_to<P: Platform>(
     };
     let read = in_time(platform, timeout_ms, exchange).await?;
     if read.len() > CHUNK_BYTES {
-        platform.breathe().await;
+        platform.yield_to_others().await;
     }
     json_of(read)
 }

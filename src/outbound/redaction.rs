@@ -1,14 +1,14 @@
 //! A service's JSON without the secrets that were sent to it: a service that shows the headers of its
 //! requests must not show them to clients and to the model (interface §6).
 
-/// Stands for a secret.
-const STAND_IN: &str = "***";
+/// Takes the place of a secret.
+const MASK: &str = "***";
 
-/// A shorter secret, in characters, occurs by chance in texts that have nothing to do with it. To replace it
-/// there would garble them, and hide nothing that could not be guessed.
+/// The shortest secret that is masked, in characters. A shorter one occurs by chance in texts that have nothing to do
+/// with it: masking it would garble them, and hide nothing that could not be guessed.
 const SHORTEST: usize = 4;
 
-/// The bytes that are searched in one slice.
+/// The bytes that one slice searches.
 const SLICE_BYTES: usize = 256 * 1024;
 
 /// The secrets that a request carried.
@@ -19,7 +19,7 @@ impl<'a> SentSecrets<'a> {
     pub(super) fn of(secrets: &'a [impl AsRef<str>]) -> Self {
         let mut repeated: Vec<&str> = Vec::with_capacity(secrets.len());
         for secret in secrets.iter().filter_map(|secret| as_repeated(secret.as_ref())) {
-            // Of two that begin alike the longer one is looked for first.
+            // The longer of two secrets that begin alike comes first.
             let place = repeated.partition_point(|other| other.len() >= secret.len());
             repeated.insert(place, secret);
         }
@@ -27,10 +27,10 @@ impl<'a> SentSecrets<'a> {
     }
 
     /// JSON in which `***` stands for each secret: in a string however it is escaped, and for a number
-    /// as a whole. Everything else stays byte for byte. `idle` stands between the slices of a long one.
-    pub(super) async fn removed_from(&self, json: String, idle: impl AsyncFn()) -> String {
-        let is_there = |secret: &&str| json.contains(*secret);
-        if self.0.is_empty() || !(json.contains('\\') || self.0.iter().any(is_there)) {
+    /// as a whole. Everything else stays byte for byte. `yield_now` is awaited between the slices of a long text.
+    pub(super) async fn redact(&self, json: String, yield_now: impl AsyncFn()) -> String {
+        let is_held = |secret: &&str| json.contains(*secret);
+        if self.0.is_empty() || !(json.contains('\\') || self.0.iter().any(is_held)) {
             return json;
         }
         let text = json.as_bytes();
@@ -38,28 +38,28 @@ impl<'a> SentSecrets<'a> {
         let mut slice_end = SLICE_BYTES;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             if at >= slice_end {
-                idle().await;
+                yield_now().await;
                 slice_end = at + SLICE_BYTES;
             }
-            let (step, stand_in) = match rest {
+            let (step, mask) = match rest {
                 [b'"', ..] => {
                     in_string = !in_string;
                     (1, None)
                 }
                 _ if in_string => match self.0.iter().find_map(|secret| length(rest, secret)) {
-                    Some(length) => (length, Some(STAND_IN.to_owned())),
+                    Some(length) => (length, Some(MASK.to_owned())),
                     None => (character(rest).map_or(1, |(_, length)| length), None),
                 },
                 _ => {
                     let number = rest.iter().take_while(|byte| is_of_number(**byte)).count();
-                    let shown = json.get(at..at + number).unwrap_or_default();
-                    let holds = self.0.iter().any(|secret| shown.contains(*secret));
-                    (number.max(1), holds.then(|| format!("\"{STAND_IN}\"")))
+                    let text = json.get(at..at + number).unwrap_or_default();
+                    let holds = self.0.iter().any(|secret| text.contains(*secret));
+                    (number.max(1), holds.then(|| format!("\"{MASK}\"")))
                 }
             };
-            if let Some(stand_in) = stand_in {
+            if let Some(mask) = mask {
                 clean.push_str(json.get(copied..at).unwrap_or_default());
-                clean.push_str(&stand_in);
+                clean.push_str(&mask);
                 copied = at + step;
             }
             at += step;
@@ -83,8 +83,8 @@ fn length(text: &[u8], secret: &str) -> Option<usize> {
     })
 }
 
-/// The first byte of `text` as the string means it, and the bytes that it takes; `None` at the string's
-/// end. Of a character beyond ASCII it gives what no secret holds.
+/// The first character of `text`, unescaped, and the bytes that it takes; `None` at the string's end. Returns 0xFF for
+/// anything outside ASCII; secrets hold none.
 fn character(text: &[u8]) -> Option<(u8, usize)> {
     Some(match text {
         [] | [b'"', ..] => return None,
@@ -115,7 +115,7 @@ mod tests {
 
     fn cleaned(secrets: &[impl AsRef<str>], json: &str) -> String {
         let secrets = SentSecrets::of(secrets);
-        secrets.removed_from(json.to_owned(), async || ()).now_or_never().unwrap()
+        secrets.redact(json.to_owned(), async || ()).now_or_never().unwrap()
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_too_short_to_be_told_from_other_text_garbles_nothing() {
+    fn a_secret_too_short_to_be_recognised_in_other_text_garbles_nothing() {
         let text = r#"{"a":"abc 1 \u0020","b":123}"#;
         assert_eq!(cleaned(&["", " ", "a", "abc", "123", "  12 "], text), text);
     }
@@ -146,7 +146,7 @@ mod tests {
     fn a_secret_across_the_end_of_a_slice_is_replaced() {
         for before in SLICE_BYTES - 12..SLICE_BYTES + 2 {
             let json = |said: &str| format!("\"{}{said}\"", "x".repeat(before));
-            assert_eq!(cleaned(&["sk-tool"], &json(r"\u0073k-tool")), json(STAND_IN));
+            assert_eq!(cleaned(&["sk-tool"], &json(r"\u0073k-tool")), json(MASK));
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
             }).collect();
             let clean = cleaned(&[&secret], &format!("{{\"a\":[\"{written}\"]}}"));
             let read: Value = serde_json::from_str(&clean).unwrap();
-            let text = read["a"][0].as_str().unwrap().replace(STAND_IN, "\n");
+            let text = read["a"][0].as_str().unwrap().replace(MASK, "\n");
             prop_assert!(!text.contains(repeated), "{text}");
         }
     }

@@ -1,4 +1,4 @@
-//! Headers in which secrets take the places of their names (interface §6).
+//! Headers in which secrets replace their names (interface §6).
 
 use std::cell::RefCell;
 
@@ -21,7 +21,7 @@ impl SecretHeaders {
     /// Looks the secrets up.
     ///
     /// # Errors
-    /// What is wrong with the first secret that cannot be used: its name, never its value.
+    /// The problem of the first secret that cannot be used: its name, never its value.
     pub fn expand<P: Platform>(platform: &P, templates: &[HeaderTemplate]) -> Result<Self, String> {
         let secrets = RefCell::new(Vec::new());
         let secret = |name: &str| {

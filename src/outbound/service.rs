@@ -1,8 +1,8 @@
-//! Requests to one service of the operator's: its headers with their secrets, redirects, and its words
-//! without the secrets that were sent (interface §6).
+//! Requests to one service of the operator's: headers with their secrets, redirects, and responses without the secrets
+//! that were sent (interface §6).
 //!
-//! Neither a failure nor a response holds the secrets that were sent, because the client and the model
-//! may see it. A failure holds no address and no words of the service either.
+//! Clients and the model may see failures and responses, so neither holds a secret that was sent. A failure holds no
+//! address and no words of the service either.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -60,7 +60,7 @@ impl From<HttpFault> for ServiceFailure {
 pub struct Service<'a, P> {
     pub(super) platform: &'a P,
     url: Cow<'a, str>,
-    filled: SecretHeaders,
+    headers: SecretHeaders,
 }
 
 impl<'a, P: Platform> Service<'a, P> {
@@ -69,18 +69,18 @@ impl<'a, P: Platform> Service<'a, P> {
     /// # Errors
     /// One of them cannot be used.
     pub fn of(platform: &'a P, http: &'a HttpService) -> Result<Self, ServiceFailure> {
-        let filled =
+        let headers =
             SecretHeaders::expand(platform, &http.headers).map_err(ServiceFailure::Secret)?;
-        Ok(Self::new(platform, &http.url, filled))
+        Ok(Self::new(platform, &http.url, headers))
     }
 
-    /// A service with its secrets looked up.
-    pub fn new(platform: &'a P, url: impl Into<Cow<'a, str>>, filled: SecretHeaders) -> Self {
-        Self { platform, url: url.into(), filled }
+    /// A service whose headers hold their secrets already.
+    pub fn new(platform: &'a P, url: impl Into<Cow<'a, str>>, headers: SecretHeaders) -> Self {
+        Self { platform, url: url.into(), headers }
     }
 
-    /// Sends a request and returns the response as soon as its head is there, whatever its status. `own`
-    /// headers go before those of the catalog with the same names; of the response's, `reads` are read.
+    /// Sends a request and returns the response as soon as its head arrives, whatever its status. `own` headers replace
+    /// those of the catalog with the same names; `reads` names the response's headers that are read.
     pub async fn ask(
         &self,
         method: HttpMethod,
@@ -88,7 +88,7 @@ impl<'a, P: Platform> Service<'a, P> {
         body: String,
         reads: &'static [&'static str],
     ) -> Result<HttpResponse<P::Body>, ServiceFailure> {
-        let mut headers = self.filled.headers.clone();
+        let mut headers = self.headers.headers.clone();
         headers.retain(|(name, _)| !own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)));
         headers.extend(own);
         let mut request =
@@ -106,17 +106,17 @@ impl<'a, P: Platform> Service<'a, P> {
         Err(ServiceFailure::Unreachable)
     }
 
-    /// The service's JSON with `***` for each secret that was sent.
+    /// The service's JSON with `***` in place of each secret that was sent.
     pub async fn without_secrets(&self, json: String) -> String {
         if json.len() > CHUNK_BYTES {
-            self.platform.breathe().await;
+            self.platform.yield_to_others().await;
         }
-        let secrets = SentSecrets::of(&self.filled.secrets);
-        secrets.removed_from(json, async || self.platform.breathe().await).await
+        let secrets = SentSecrets::of(&self.headers.secrets);
+        secrets.redact(json, async || self.platform.yield_to_others().await).await
     }
 }
 
-/// Does the work, unless it takes longer than `ms` milliseconds.
+/// The result of the work, or `TimedOut` after `ms` milliseconds.
 pub async fn in_time<P: Platform, T, F: From<ServiceFailure>>(
     platform: &P,
     ms: u64,

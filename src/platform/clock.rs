@@ -18,10 +18,10 @@ const SHORT_TIMER_MS: u32 = 50;
 /// A pause between two slices of long work, in milliseconds. A short turn has several steps, most of which wait
 /// for the network, and each step that becomes ready during a slice waits for the slice's end: the pause is long
 /// enough for several of them.
-const BREATH_MS: u32 = 3;
+const PAUSE_MS: u32 = 3;
 
-/// The most breaths that a slice waits for because slices of other requests came before it.
-const MOST_BREATHS: usize = 16;
+/// The most pauses of a slice: it waits for another one whenever a slice of another request has begun meanwhile.
+const MOST_PAUSES: usize = 16;
 
 thread_local! {
     /// The slices that this isolate has begun. A number alone, since no request may wake a task of another one.
@@ -34,22 +34,22 @@ pub(super) fn now_ms() -> u64 {
 }
 
 /// Completes when the runtime has no work left that is ready.
-pub(super) async fn idle() {
+pub(super) async fn yield_now() {
     let _ = settled(&scheduler_wait(0)).await;
 }
 
-/// Completes when the runtime has no work left that is ready, and has had a breath since the last slice of any
-/// request. Of several that wait, the one that has waited longest comes first.
-pub(super) async fn breathe() {
-    let mut breath = BREATH_MS;
-    for _ in 0..MOST_BREATHS {
+/// Completes when the runtime has no work left that is ready, and has had a pause since the last slice of any
+/// request. Of several requests that wait, the one that has waited longest comes first.
+pub(super) async fn yield_to_others() {
+    let mut pause = PAUSE_MS;
+    for _ in 0..MOST_PAUSES {
         let begun = SLICES.get();
-        let _ = settled(&scheduler_wait(breath)).await;
+        let _ = settled(&scheduler_wait(pause)).await;
         if SLICES.get() == begun {
             break;
         }
-        // Before the one whose slice it was.
-        breath = BREATH_MS - 1;
+        // This request comes before the one that has just begun a slice.
+        pause = PAUSE_MS - 1;
     }
     SLICES.set(SLICES.get().wrapping_add(1));
 }

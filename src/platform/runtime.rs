@@ -9,7 +9,7 @@ use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State};
 
 use super::bindings::storage::RuntimeStorage;
-use super::clock::{breathe, idle, now_ms, sleep};
+use super::clock::{now_ms, sleep, yield_now, yield_to_others};
 use super::console::write_line;
 use super::durable_object::ask;
 use super::fetch::{FetchBody, fetch};
@@ -133,12 +133,12 @@ impl Platform for Runtime {
         freed.map_err(|_| storage_failed())
     }
 
-    async fn idle(&self) {
-        idle().await;
+    async fn yield_now(&self) {
+        yield_now().await;
     }
 
-    async fn breathe(&self) {
-        breathe().await;
+    async fn yield_to_others(&self) {
+        yield_to_others().await;
     }
 
     fn log(&self, mut line: Value) {

@@ -75,12 +75,12 @@ pub trait Platform: 'static {
     /// Frees the object's storage: every row, and the alarm.
     fn free_storage(&self) -> impl Future<Output = Result<(), Fault>>;
 
-    /// Completes when no other task of the object is ready to run.
-    fn idle(&self) -> impl Future<Output = ()>;
+    /// Yields the thread: completes when no other task of the object is ready to run.
+    fn yield_now(&self) -> impl Future<Output = ()>;
 
-    /// Stands between the pieces of work that may each take tens of milliseconds: completes when others have
-    /// had time for several steps, and when no other request has begun a piece meanwhile.
-    fn breathe(&self) -> impl Future<Output = ()>;
+    /// Yields the thread between pieces of work that may each take tens of milliseconds: completes when other requests
+    /// have had time for several steps, and none of them has begun such a piece meanwhile.
+    fn yield_to_others(&self) -> impl Future<Output = ()>;
 
     /// Writes one structured line to the operator's log. Never content, never a secret.
     fn log(&self, line: serde_json::Value);

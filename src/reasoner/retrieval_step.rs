@@ -9,7 +9,7 @@ use crate::composition::{ChunksEnd, RecomposedMessage, RetrievedMaterial, add_re
 use crate::contract::{Fault, UserTurn};
 use crate::persistence::{EntryKind, OwedRetrieval};
 use crate::ports::{Database, Platform};
-use crate::retrieval::{Question, question_of, retrieve};
+use crate::retrieval::{RetrievalQuery, RetrievalTarget, query_of, retrieve};
 
 /// The retrieval that a new turn owes its message; `None` without a workspace or an instruction, and
 /// where the agent context retrieves from nowhere.
@@ -19,13 +19,13 @@ pub(super) fn owed_retrieval(
     chunks_end: ChunksEnd,
 ) -> Option<OwedRetrieval> {
     agent.filter(|agent| agent.retrieval.source != RetrievalSource::None)?;
-    let (workspace, question) = question_of(request)?;
+    let (workspace, query) = query_of(request)?;
     Some(OwedRetrieval {
         workspace_id: workspace.to_owned(),
-        query: question.query.to_owned(),
-        rag_scope: question.rag_scope.cloned(),
-        repo: question.repo.map(str::to_owned),
-        language: question.language.map(str::to_owned),
+        query: query.query.to_owned(),
+        rag_scope: query.rag_scope.cloned(),
+        repo: query.repo.map(str::to_owned),
+        language: query.language.map(str::to_owned),
         chunks: chunks_end.chunks,
         blocks: chunks_end.blocks,
     })
@@ -39,17 +39,20 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         owed: &OwedRetrieval,
     ) -> Result<(), Fault> {
         let since = self.platform.now_ms();
-        let question = Question {
+        let query = RetrievalQuery {
             query: &owed.query,
             rag_scope: owed.rag_scope.as_ref(),
             repo: owed.repo.as_deref(),
             language: owed.language.as_deref(),
-            ..Question::default()
+            ..RetrievalQuery::default()
         };
         let retrieval = &running.agent.retrieval;
         let platform = self.platform.as_ref();
-        let asked_by = (owed.workspace_id.as_str(), running.session.agent_context.as_str());
-        let retrieved = retrieve(platform, retrieval, asked_by, question).await;
+        let target = RetrievalTarget {
+            workspace: &owed.workspace_id,
+            agent_context: &running.session.agent_context,
+        };
+        let retrieved = retrieve(platform, retrieval, target, query).await;
         let duration_ms = self.since(since);
         self.report.borrow_mut().timings.retrieve += duration_ms;
 

@@ -1,15 +1,16 @@
 //! The index of one workspace in its object's SQLite (interface §7).
 //!
-//! Its methods are the only way in. Each works in slices, between which others run; what was erased
-//! meanwhile is empty to all of them.
+//! Its methods are the only way in. Each works in slices, between which other requests run. After an erasure in between,
+//! a method continues on an empty index.
 
 use super::Chunk;
-use super::index::{Comparison, Counts, Tables, Upserted, Writing, compared};
-use super::pace::Pace;
-use super::search::{Search, found};
+use super::index::{Comparison, Counts, Tables, Upserted, Writer, compare};
+use super::search::{self, Search};
 use super::vectors::{
-    Embedded, Embedder, EmbeddingFailure, EmbeddingService, Manner, Meaning, Serving,
+    EmbeddedQuestion, Embedder, EmbeddingOutcome, EmbeddingService, LearnedLimits, Question,
+    embed_question,
 };
+use super::work_budget::{Work, WorkBudget};
 use crate::catalog::Embeddings;
 use crate::contract::{Document, Fault, ListedDocuments};
 use crate::ports::{Database, Platform};
@@ -18,10 +19,7 @@ use crate::ports::{Database, Platform};
 const PAGE: usize = 256;
 
 /// The work of counting a document, whose row may be long.
-const COUNTING_WORK: usize = 20;
-
-/// The most bytes of a question that are embedded.
-const QUESTION_BYTES: usize = 4_096;
+const COUNTING_WORK: Work = Work::from_us(20);
 
 /// A workspace's index.
 ///
@@ -29,24 +27,13 @@ const QUESTION_BYTES: usize = 4_096;
 #[derive(Debug)]
 pub struct ChunkIndex<D> {
     tables: Tables<D>,
-    manner: Manner,
-}
-
-/// What a search by meaning has to go by.
-#[derive(Debug, Default)]
-pub struct Understood {
-    /// `None`: there are no vectors, or the service failed; words alone rank.
-    pub meaning: Option<Meaning>,
-    /// Why the service failed, for the operator's log.
-    pub failure: Option<String>,
-    /// Whether chunks are still to be embedded.
-    pub is_behind: bool,
+    limits: LearnedLimits,
 }
 
 impl<D: Database> ChunkIndex<D> {
     /// The index in a database. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { tables: Tables::new(database), manner: Manner::default() }
+        Self { tables: Tables::new(database), limits: LearnedLimits::default() }
     }
 
     /// Forgets that the tables exist, after the whole storage was deleted.
@@ -58,15 +45,15 @@ impl<D: Database> ChunkIndex<D> {
     /// whole or not at all; when the storage fails, those before may have been stored.
     pub async fn upsert<F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         documents: &[Document],
     ) -> Result<Vec<Upserted>, Fault> {
         loop {
-            let era = self.tables.era();
-            let done = Writing::new(&self.tables, pace).upsert(documents).await;
-            match done {
-                Err(_) if self.tables.era() != era => {}
-                done => return done,
+            let generation = self.tables.generation();
+            let result = Writer::new(&self.tables, budget).upsert(documents).await;
+            match result {
+                Err(_) if self.tables.generation() != generation => {}
+                result => return result,
             }
         }
     }
@@ -74,29 +61,29 @@ impl<D: Database> ChunkIndex<D> {
     /// Removes the document at `path`, or all documents under it when it ends in `/`.
     pub async fn remove<F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         path: &str,
     ) -> Result<Counts, Fault> {
         if !self.tables.exist()? {
             return Ok(Counts::default());
         }
-        let era = self.tables.era();
-        let done = Writing::new(&self.tables, pace).remove(path).await;
-        self.or_empty(era, done)
+        let generation = self.tables.generation();
+        let removed = Writer::new(&self.tables, budget).remove(path).await;
+        self.or_empty(generation, removed)
     }
 
     /// What a client has to do for the index to hold what it listed.
     pub async fn compare<'l, F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         listed: &'l ListedDocuments,
     ) -> Result<Comparison<'l>, Fault> {
         loop {
-            let era = self.tables.era();
-            let done = compared(&self.tables, pace, listed).await;
-            // What was erased meanwhile is needed.
-            if self.tables.era() == era {
-                return done;
+            let generation = self.tables.generation();
+            let comparison = compare(&self.tables, budget, listed).await;
+            // Erased while comparing: compare again, all documents are missing now.
+            if self.tables.generation() == generation {
+                return comparison;
             }
         }
     }
@@ -104,65 +91,47 @@ impl<D: Database> ChunkIndex<D> {
     /// The size of the index, and of its part that has vectors by a service.
     pub async fn counts<F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         service: Option<&Embeddings>,
     ) -> Result<Counts, Fault> {
-        let era = self.tables.era();
-        let counted = self.counted(pace, service).await;
-        self.or_empty(era, counted)
+        let generation = self.tables.generation();
+        let counts = self.count(budget, service).await;
+        self.or_empty(generation, counts)
     }
 
-    /// Whether there are vectors, or will be.
+    /// Whether the index has vectors, or will have them.
     pub fn has_vectors(&self) -> Result<bool, Fault> {
         Ok(self.tables.exist()? && !self.tables.vector_sets()?.is_empty())
     }
 
-    /// Embeds what lacks its vectors by one of the services, for as long as a request may take, and forgets the
-    /// vectors of all other models.
+    /// Embeds chunks that lack vectors by one of the services, as many as one run may, and deletes the vectors of all
+    /// other models.
     pub async fn embed<P: Platform, F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         platform: &P,
         services: &[EmbeddingService<'_>],
-    ) -> Result<Embedded, Fault> {
-        let era = self.tables.era();
-        let Self { tables, manner } = self;
-        let embedded = Embedder { tables, era, platform, pace, manner }.embed(services).await;
-        // What came after an erasure has an alarm of its own.
-        if self.tables.era() == era { embedded } else { Ok(Embedded::All) }
+    ) -> Result<EmbeddingOutcome, Fault> {
+        let generation = self.tables.generation();
+        let Self { tables, limits } = self;
+        let mut embedder = Embedder { tables, generation, platform, budget, limits };
+        let outcome = embedder.embed(services).await;
+        // Documents that came after an erasure have an alarm of their own.
+        if self.tables.generation() == generation {
+            outcome
+        } else {
+            Ok(EmbeddingOutcome::Complete)
+        }
     }
 
-    /// What a question means by the vectors that serve `service`; `wanted` are the catalog's services.
-    pub async fn understand<P: Platform, F: AsyncFn()>(
+    /// The vector of a question, where the index has vectors to compare it with.
+    pub async fn embed_question<P: Platform, F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         platform: &P,
-        (wanted, service): (&[&Embeddings], EmbeddingService<'_>),
-        question: &str,
-    ) -> Result<Understood, Fault> {
-        let mut understood = Understood::default();
-        if !self.tables.exist()? {
-            return Ok(understood);
-        }
-        let Serving { set, is_behind } = self.tables.serving(wanted, service.embeddings)?;
-        understood.is_behind = is_behind;
-        let Some(set) = set else { return Ok(understood) };
-        let end = question.floor_char_boundary(QUESTION_BYTES);
-        let (era, inputs) = (self.tables.era(), [question.get(..end).unwrap_or(question)]);
-        let model = (set.model.as_str(), set.dimensions);
-        let may_repeat = || self.tables.era() == era;
-        let asked = service.embed(platform, pace, &self.manner, model, &inputs, &may_repeat).await;
-        // What comes after an erasure is nobody's.
-        if self.tables.era() != era {
-            return Ok(Understood::default());
-        }
-        let vector =
-            asked.and_then(|all| all.into_iter().next().ok_or(EmbeddingFailure::NoVectors));
-        match vector {
-            Ok(vector) => understood.meaning = Some(Meaning { set: set.id, vector }),
-            Err(failure) => understood.failure = Some(format!("{}: {failure}", set.model)),
-        }
-        Ok(understood)
+        question: Question<'_>,
+    ) -> Result<EmbeddedQuestion, Fault> {
+        embed_question(&self.tables, budget, platform, &self.limits, question).await
     }
 
     /// Deletes the whole index with its tables.
@@ -170,21 +139,20 @@ impl<D: Database> ChunkIndex<D> {
         self.tables.erase()
     }
 
-    /// The best chunks for a query within a scope, best first. A chunk that does not fit into what is
-    /// left of the bytes is passed over.
+    /// The best chunks for a query within a scope, best first. A chunk that exceeds the remaining bytes is skipped.
     pub async fn search<F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
-        search: Search<'_>,
+        budget: &mut WorkBudget<F>,
+        request: Search<'_>,
     ) -> Result<Vec<Chunk>, Fault> {
-        let era = self.tables.era();
-        let found = found(&self.tables, pace, search).await;
-        self.or_empty(era, found)
+        let generation = self.tables.generation();
+        let chunks = search::search(&self.tables, budget, request).await;
+        self.or_empty(generation, chunks)
     }
 
-    async fn counted<F: AsyncFn()>(
+    async fn count<F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         service: Option<&Embeddings>,
     ) -> Result<Counts, Fault> {
         let mut counts = Counts { embedded_chunks: service.map(|_| 0), ..Counts::default() };
@@ -193,9 +161,9 @@ impl<D: Database> ChunkIndex<D> {
             if !self.tables.exist()? {
                 break;
             }
-            pace.before(PAGE * COUNTING_WORK).await;
+            budget.spend(COUNTING_WORK.times(PAGE)).await;
             let set = match service {
-                Some(service) => self.tables.set_of(service)?.map_or(0, |set| set.id),
+                Some(service) => self.tables.find_set(service)?.map_or(0, |set| set.id),
                 None => 0,
             };
             let page = self.tables.row(
@@ -219,11 +187,12 @@ impl<D: Database> ChunkIndex<D> {
         Ok(counts)
     }
 
-    /// What a request that began in `era` found, or nothing when everything was erased meanwhile.
-    fn or_empty<T: Default>(&self, era: u64, done: Result<T, Fault>) -> Result<T, Fault> {
-        match done {
-            Err(_) if self.tables.era() != era => Ok(T::default()),
-            done => done,
+    /// The result of a request that began in `generation`, or the empty one when it failed because everything was
+    /// erased meanwhile.
+    fn or_empty<T: Default>(&self, generation: u64, result: Result<T, Fault>) -> Result<T, Fault> {
+        match result {
+            Err(_) if self.tables.generation() != generation => Ok(T::default()),
+            result => result,
         }
     }
 }

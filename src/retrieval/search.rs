@@ -1,29 +1,22 @@
 //! A search of the index: the best chunks for a query within a scope (interface §7).
 //!
-//! It goes through the chunks in the order of their ids, which are never used twice. So a document that
-//! is replaced meanwhile is met again behind, what was hidden is looked at once it is not, and what has
-//! gone is left out at the end: a search shows documents as they are when it ends.
-
-use std::cmp::Reverse;
+//! The search passes the chunks in the order of their ids. Ids only grow: a document replaced during the search is
+//! found again further on; hidden chunks are revisited once visible; deleted ones are dropped at the end. So the
+//! result shows the documents as they are when the search ends.
 
 use serde_json::json;
 
 use super::Chunk;
 use super::index::{
-    Candidate, FIELDS, Passage, RANK, Selection, Spans, State, Tables, match_expression, passages,
-    speaks_of_tests, weighed,
+    Candidate, Passage, RankedChunks, Selection, Spans, State, Tables, WordRanking,
+    match_expression, mentions_tests, passages, weighted_score,
 };
-use super::pace::{Pace, SLICE};
-use super::vectors::{Meaning, Ranked, Similar};
+use super::vectors::{QuestionVector, VectorRanking};
+use super::work_budget::WorkBudget;
 use crate::contract::{Fault, RagScope};
-use crate::ports::{Database, Row, Value};
+use crate::ports::{Database, Row};
 
-/// The nanoseconds that ranking a match takes for each term of the query, and besides as many as
-/// [`MATCH_TERMS`].
-const TERM_NS: usize = 200;
-const MATCH_TERMS: usize = 5;
-
-/// The chunks that are looked at for each that is wanted, and the least number that counts as wanted: the
+/// The chunks that are ranked for each that is wanted, and the least number that counts as wanted: the
 /// best chunk is the same, however many are asked for.
 const CANDIDATES: usize = 16;
 const LEAST_LIMIT: usize = 8;
@@ -36,166 +29,87 @@ pub struct Search<'a> {
     pub limit: usize,
     /// The most bytes of text in all.
     pub max_bytes: usize,
-    /// What the query means, where embeddings are configured and serve.
-    pub meaning: Option<&'a Meaning>,
+    /// The query's vector, where embeddings are configured and serve.
+    pub vector: Option<&'a QuestionVector>,
     /// Whether each chunk is to say what made its score.
     pub explain: bool,
 }
 
 /// The best chunks, best first, within `max_bytes`.
-pub(super) async fn found<D: Database, F: AsyncFn()>(
+pub(super) async fn search<D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
-    pace: &mut Pace<F>,
+    budget: &mut WorkBudget<F>,
     search: Search<'_>,
 ) -> Result<Vec<Chunk>, Fault> {
-    let terms: String = match_expression(search.query).into_iter().collect();
-    if (terms.is_empty() && search.meaning.is_none()) || !tables.exist()? {
+    let expression = match_expression(search.query);
+    if (expression.is_none() && search.vector.is_none()) || !tables.exist()? {
         return Ok(Vec::new());
     }
     let conditions = search.scope.map_or(&[][..], |scope| &scope.conditions);
-    tables.index_all(pace).await?;
+    tables.complete_terms(budget).await?;
     if !conditions.is_empty() {
-        tables.describe_all(pace).await?;
+        tables.complete_properties(budget).await?;
     }
     let candidates = search.limit.max(LEAST_LIMIT).saturating_mul(CANDIDATES);
-    let mut ranking = Ranking::new(tables, terms, candidates);
-    let mut similar = search.meaning.map(|meaning| Similar::new(meaning, candidates));
-    let (mut ranked, mut passed_over) = (0, Spans::default());
+    let about_tests = expression.as_deref().is_some_and(mentions_tests);
+    let words = expression.map(|expression| WordRanking::new(tables, expression, candidates));
+    let vectors = search.vector.map(|vector| VectorRanking::new(vector, candidates));
+    let mut ranked = Ranked { tables, search, words, vectors, about_tests };
+    let (mut next, mut skipped) = (0, Spans::default());
     loop {
         let State { next_chunk: end, hidden } = tables.state()?;
-        // What was hidden before and no longer is may be a document by now.
-        passed_over.leave_out(&hidden);
-        let from = passed_over.first().unwrap_or(ranked);
+        // Chunks that were hidden in the round before and are visible now may belong to a document.
+        skipped.subtract(&hidden);
+        let from = skipped.first().unwrap_or(next);
         if from >= end {
-            return ranking.chunks(search, similar.as_ref());
+            return ranked.chunks();
         }
-        let mut selection = Selection::of(tables, pace, conditions, from).await?;
-        selection.leave_out(&hidden);
+        let mut selection = Selection::of(tables, budget, conditions, from).await?;
+        selection.exclude(&hidden);
         if !selection.is_empty() {
-            ranking.rank(pace, &selection, from, end).await?;
-            if let Some(similar) = &mut similar {
-                similar.rank(tables, pace, &selection, (from, end)).await?;
+            if let Some(words) = &mut ranked.words {
+                words.rank(budget, &selection, from, end).await?;
+            }
+            if let Some(vectors) = &mut ranked.vectors {
+                vectors.rank(tables, budget, &selection, from, end).await?;
             }
         }
-        (ranked, passed_over) = (end, hidden);
+        (next, skipped) = (end, hidden);
     }
 }
 
-struct Ranking<'t, D> {
-    tables: &'t Tables<D>,
-    /// The query as FTS5 takes it; empty when it has no terms, which match nothing.
-    terms: String,
-    /// The nanoseconds that ranking a match takes.
-    match_ns: usize,
-    candidates: usize,
-    /// Their scores, in billionths, and their ids, best first. Equal ones stand in the order in which they
-    /// were written.
-    best: Ranked,
+/// A search, and the rankings of its chunks.
+struct Ranked<'s, D> {
+    tables: &'s Tables<D>,
+    search: Search<'s>,
+    /// `None` for a query without terms.
+    words: Option<WordRanking<'s, D>>,
+    vectors: Option<VectorRanking<'s>>,
+    /// Whether the query has a word for tests.
+    about_tests: bool,
 }
 
-impl<'t, D: Database> Ranking<'t, D> {
-    fn new(tables: &'t Tables<D>, terms: String, candidates: usize) -> Self {
-        let match_ns = TERM_NS * (MATCH_TERMS + 1 + terms.matches(" OR ").count());
-        Self { tables, terms, match_ns, candidates, best: Vec::new() }
-    }
-
-    /// The most matches that one slice ranks.
-    fn most_matches(&self) -> u64 {
-        (SLICE * 1_000 / self.match_ns) as u64
-    }
-
-    /// Ranks the selected chunks from `floor` up to `end`.
-    async fn rank<F: AsyncFn()>(
-        &mut self,
-        pace: &mut Pace<F>,
-        selection: &Selection,
-        floor: u64,
-        end: u64,
-    ) -> Result<(), Fault> {
-        let mut from = floor;
-        while from < end && !self.terms.is_empty() {
-            // A scope is searched from its first chunk to its last.
-            let (begin, end) = match &selection.within {
-                Some(within) => match within.bounds(from, end) {
-                    Some(bounds) => bounds,
-                    None => break,
-                },
-                None => (from, end),
-            };
-            from = begin;
-            let matches = self.most_matches().min(end - from) as usize;
-            pace.before(matches * self.match_ns / 1_000).await;
-            let to = self.slice_end(from, end)?;
-            let (filter, (ids, length)) = match &selection.within {
-                Some(within) => (WITHIN, within.between(from, to)),
-                None => (WITHOUT, selection.without.between(from, to)),
-            };
-            match (filter, length) {
-                (WITHIN, 0) => {}
-                (WITHOUT, 0) => self.rank_slice("", None, from, to)?,
-                _ => {
-                    let ids =
-                        serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A scope"))?;
-                    self.rank_slice(filter, Some(ids.into()), from, to)?;
-                }
-            }
-            from = to;
+impl<D: Database> Ranked<'_, D> {
+    /// The best passages of the chunks that still belong to a document.
+    fn chunks(&self) -> Result<Vec<Chunk>, Fault> {
+        let Search { limit, max_bytes, explain, .. } = self.search;
+        let passages = passages(&self.candidates()?, self.about_tests, limit, max_bytes);
+        let mut chunks = self.read(&passages)?;
+        for (chunk, passage) in chunks.iter_mut().zip(&passages) {
+            chunk.score = Some(score_for_client(passage.score()));
         }
-        Ok(())
-    }
-
-    /// The id behind the last chunk of the slice that begins at `from`.
-    fn slice_end(&self, from: u64, end: u64) -> Result<u64, Fault> {
-        if end - from <= self.most_matches() {
-            return Ok(end);
+        if explain {
+            self.explain(&passages, &mut chunks)?;
         }
-        let last = self.tables.database.first(
-            &format!("SELECT rowid FROM terms WHERE {MATCHING} ORDER BY rowid LIMIT 1 OFFSET ?"),
-            &[
-                self.terms.as_str().into(),
-                from.into(),
-                end.into(),
-                (self.most_matches() - 1).into(),
-            ],
-        )?;
-        last.map_or(Ok(end), |row| Ok(row.get::<u64>("rowid")? + 1))
+        Ok(chunks)
     }
 
-    fn rank_slice(
-        &mut self,
-        filter: &str,
-        ids: Option<Value>,
-        from: u64,
-        to: u64,
-    ) -> Result<(), Fault> {
-        let mut parameters = vec![self.terms.as_str().into(), from.into(), to.into()];
-        parameters.extend(ids);
-        parameters.push(self.candidates.into());
-        let rows = self.tables.database.query(
-            &format!(
-                "SELECT rowid AS id, {RANK} AS score FROM terms WHERE {MATCHING} {filter}
-                ORDER BY score DESC, id LIMIT ?"
-            ),
-            &parameters,
-        )?;
-        // A slice that is ranked again replaces what it gave.
-        self.best.retain(|(_, id)| *id < from || *id >= to);
-        for row in &rows {
-            self.best.push((Reverse(row.get("score")?), row.get("id")?));
-        }
-        self.best.sort_unstable();
-        self.best.truncate(self.candidates);
-        Ok(())
-    }
-
-    /// The best passages of the chunks that their documents still have.
-    fn chunks(
-        &self,
-        search: Search<'_>,
-        similar: Option<&Similar<'_>>,
-    ) -> Result<Vec<Chunk>, Fault> {
-        let fused = similar.map(|similar| similar.fused_with(&self.best));
-        let best = fused.as_ref().unwrap_or(&self.best);
+    /// The best chunks by both rankings, document by document.
+    fn candidates(&self) -> Result<Vec<Candidate>, Fault> {
+        let none = RankedChunks::new();
+        let by_words = self.words.as_ref().map_or(&none, WordRanking::best);
+        let fused = self.vectors.as_ref().map(|vectors| vectors.fused_with(by_words));
+        let best = fused.as_ref().unwrap_or(by_words);
         let best: Vec<_> = best.iter().map(|(score, id)| (id, score.0)).collect();
         let best = serde_json::to_string(&best).map_err(|_| Fault::unwritable("A search"))?;
         let rows = self.tables.database.query(
@@ -208,7 +122,7 @@ impl<'t, D: Database> Ranking<'t, D> {
             &[best.into()],
         )?;
         let candidate = |row: &Row| {
-            Ok::<_, Fault>(Candidate {
+            Ok(Candidate {
                 id: row.get("id")?,
                 path: row.get("path")?,
                 start_line: row.get("start_line")?,
@@ -217,17 +131,7 @@ impl<'t, D: Database> Ranking<'t, D> {
                 score: row.get("score")?,
             })
         };
-        let candidates: Vec<_> = rows.iter().map(candidate).collect::<Result<_, _>>()?;
-        let about_tests = speaks_of_tests(&self.terms);
-        let passages = passages(&candidates, about_tests, search.limit, search.max_bytes);
-        let mut chunks = self.read(&passages)?;
-        for (chunk, passage) in chunks.iter_mut().zip(&passages) {
-            chunk.score = Some(shown(passage.score()));
-        }
-        if search.explain {
-            self.explain(&passages, &mut chunks, about_tests, similar)?;
-        }
-        Ok(chunks)
+        rows.iter().map(candidate).collect()
     }
 
     /// The passages as clients see them.
@@ -235,7 +139,7 @@ impl<'t, D: Database> Ranking<'t, D> {
         let ids: Vec<_> = passages.iter().map(|passage| [passage.first, passage.last]).collect();
         let ids = serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A search"))?;
         let rows = self.tables.database.query(
-            "SELECT c.path, c.start_line, c.end_line, c.text, d.language, hit.value ->> 0 < c.id AS more
+            "SELECT c.path, c.start_line, c.end_line, c.text, d.language, hit.value ->> 0 < c.id AS continues
             FROM json_each(?) AS hit CROSS JOIN chunks AS c
                 ON c.id BETWEEN hit.value ->> 0 AND hit.value ->> 1
             CROSS JOIN documents AS d ON d.path = c.path
@@ -245,8 +149,8 @@ impl<'t, D: Database> Ranking<'t, D> {
         let mut chunks: Vec<Chunk> = Vec::new();
         for row in &rows {
             let (end_line, text) = (row.get("end_line")?, row.get::<String>("text")?);
-            let goes_on = row.get::<u8>("more")? == 1;
-            if let Some(chunk) = chunks.last_mut().filter(|_| goes_on) {
+            let continues = row.get::<u8>("continues")? == 1;
+            if let Some(chunk) = chunks.last_mut().filter(|_| continues) {
                 chunk.end_line = end_line;
                 chunk.text.push_str(&text);
                 continue;
@@ -263,76 +167,43 @@ impl<'t, D: Database> Ranking<'t, D> {
         Ok(chunks)
     }
 
-    /// Says of each passage what made its score: the terms of its best chunk, and its document.
-    fn explain(
-        &self,
-        passages: &[Passage],
-        chunks: &mut [Chunk],
-        about_tests: bool,
-        similar: Option<&Similar<'_>>,
-    ) -> Result<(), Fault> {
-        let ids: Vec<u64> = passages.iter().map(|passage| passage.best).collect();
-        let ids = serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A search"))?;
-        let statement = format!(
-            "SELECT rowid AS id, {RANK} AS score, bm25(terms, 1, 0, 0) < 0 AS Text,
-                bm25(terms, 0, 1, 0) < 0 AS Comments, bm25(terms, 0, 0, 1) < 0 AS Path
-            FROM terms WHERE terms MATCH ? AND +terms.rowid IN (SELECT value FROM json_each(?))"
-        );
-        let mut found = Vec::new();
-        for term in self.terms.split(" OR ").filter(|term| !term.is_empty()) {
-            let parameters = [term.into(), ids.as_str().into()];
-            for row in &self.tables.database.query(&statement, &parameters)? {
-                let mut fields = Vec::new();
-                for field in FIELDS {
-                    fields.extend((row.get::<u8>(field)? == 1).then_some(field));
-                }
-                found.push((row.get::<u64>("id")?, row.get::<i64>("score")?, term, fields));
-            }
-        }
+    /// Adds to each passage what made its score: the terms of its best chunk, and its document.
+    fn explain(&self, passages: &[Passage], chunks: &mut [Chunk]) -> Result<(), Fault> {
+        let best: Vec<u64> = passages.iter().map(|passage| passage.best).collect();
+        let matches = match &self.words {
+            Some(words) => words.matches_in(&best)?,
+            None => Vec::new(),
+        };
         for (chunk, passage) in chunks.iter_mut().zip(passages) {
-            let terms = found.iter().filter(|(id, ..)| *id == passage.best);
+            let terms = matches.iter().filter(|of_term| of_term.chunk == passage.best);
             let terms: Vec<_> = terms
-                .map(|(_, score, term, fields)| {
+                .map(|of_term| {
+                    let score = weighted_score(of_term.score, &chunk.path, self.about_tests);
                     json!({
-                        "Term": term.trim_matches('"'),
-                        "Score": shown(weighed(*score, &chunk.path, about_tests)),
-                        "Fields": fields,
+                        "Term": of_term.term,
+                        "Score": score_for_client(score),
+                        "Fields": of_term.fields,
                     })
                 })
                 .collect();
-            let mut explained = json!({
-                "Chunk": shown(passage.chunk),
-                "Document": shown(passage.document),
+            let mut explanation = json!({
+                "Chunk": score_for_client(passage.chunk),
+                "Document": score_for_client(passage.document),
                 "Place": passage.place,
                 "Terms": terms,
             });
-            let near = similar.and_then(|similar| similar.similarity(passage.best));
-            if let (Some(similarity), Some(members)) = (near, explained.as_object_mut()) {
-                members.insert("Similarity".to_owned(), shown(similarity).into());
+            let vectors = self.vectors.as_ref();
+            let similarity = vectors.and_then(|vectors| vectors.similarity(passage.best));
+            if let (Some(similarity), Some(members)) = (similarity, explanation.as_object_mut()) {
+                members.insert("Similarity".to_owned(), score_for_client(similarity).into());
             }
-            chunk.explain = Some(explained);
+            chunk.explain = Some(explanation);
         }
         Ok(())
     }
 }
 
 /// A score in billionths as clients see it.
-fn shown(score: i64) -> f64 {
+fn score_for_client(score: i64) -> f64 {
     score as f64 / 1e9
 }
-
-/// The matches of a slice. The casts are for the object's storage, which binds numbers as doubles, for
-/// which FTS5 would scan its whole table.
-const MATCHING: &str =
-    "terms MATCH ? AND terms.rowid >= CAST(? AS INTEGER) AND terms.rowid < CAST(? AS INTEGER)";
-
-/// Limits a slice to the chunks of the bound spans. The unary `+` keeps SQLite from a query of FTS5 for
-/// each id.
-const WITHIN: &str =
-    "AND +terms.rowid IN (SELECT p.id FROM json_each(?) AS span CROSS JOIN chunks AS p
-    ON p.id BETWEEN span.value ->> 0 AND span.value ->> 1)";
-
-/// The same, for all chunks but these.
-const WITHOUT: &str =
-    "AND +terms.rowid NOT IN (SELECT p.id FROM json_each(?) AS span CROSS JOIN chunks AS p
-    ON p.id BETWEEN span.value ->> 0 AND span.value ->> 1)";

@@ -1,5 +1,5 @@
-//! The chunks of its workspace that a user turn receives besides its own artifacts (interface §7).
-//! The turn asks for them before its first model call.
+//! The chunks of its workspace that a user turn receives besides its own artifacts (interface §7), before its first
+//! model call.
 //!
 //! A retrieval that fails is a warning to the user; the turn goes on.
 
@@ -16,32 +16,32 @@ use crate::ports::{ObjectQuestion, Platform};
 /// The longest response of a retrieval service, in bytes.
 const MAX_RESPONSE_BYTES: usize = 1_000_000;
 
-/// What was found for a turn.
+/// The result of a turn's retrieval.
 #[derive(Debug, Default)]
 pub struct Retrieved {
     /// In rank order, within the agent context's limits.
     pub chunks: Vec<Chunk>,
-    /// Found, and not given to the turn.
-    pub left_out: Vec<LeftOut>,
+    /// The chunks that the turn does not receive.
+    pub omitted: Vec<OmittedChunk>,
     /// The index or the service failed.
     pub failed: bool,
     /// The index ranked by words alone, although embeddings are configured.
     pub by_words_alone: bool,
 }
 
-/// A chunk that was found and is not given.
+/// A chunk that the index or the service returned and the turn does not receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedChunk {
     /// The chunk's path, where it may be shown.
     pub path: Option<String>,
-    /// The reason, for the composition trace.
-    pub why: &'static str,
+    /// For the composition trace.
+    pub reason: &'static str,
 }
 
-/// The search that a retrieval service receives, and with fewer members a workspace's index.
+/// The query that a retrieval service receives, and with fewer members a workspace's index.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct Question<'a> {
+pub struct RetrievalQuery<'a> {
     /// The user's own words.
     pub query: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,62 +57,75 @@ pub struct Question<'a> {
     pub limit: Option<u32>,
 }
 
-/// The workspace and the search of a turn; `None` without a workspace or an instruction.
-pub fn question_of(turn: &UserTurn) -> Option<(&str, Question<'_>)> {
-    let question = Question {
+/// What is retrieved from, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct RetrievalTarget<'a> {
+    pub workspace: &'a str,
+    pub agent_context: &'a str,
+}
+
+/// The workspace and the query of a turn; `None` without a workspace or an instruction.
+pub fn query_of(turn: &UserTurn) -> Option<(&str, RetrievalQuery<'_>)> {
+    let query = RetrievalQuery {
         query: turn.instruction.as_deref()?,
         rag_scope: turn.rag_scope.as_ref(),
         repo: turn.repo.as_deref(),
         language: turn.language.as_deref(),
-        ..Question::default()
+        ..RetrievalQuery::default()
     };
-    Some((turn.workspace_id.as_deref()?, question))
+    Some((turn.workspace_id.as_deref()?, query))
 }
 
 /// Asks for chunks of a workspace, for a turn with an agent context.
 pub async fn retrieve<P: Platform>(
     platform: &P,
     retrieval: &Retrieval,
-    (workspace, agent_context): (&str, &str),
-    question: Question<'_>,
+    target: RetrievalTarget<'_>,
+    query: RetrievalQuery<'_>,
 ) -> Retrieved {
     if retrieval.source == RetrievalSource::None {
         return Retrieved::default();
     }
-    let limit = question.limit.unwrap_or(retrieval.limit);
-    let question = Question { limit: Some(limit), ..question };
-    match found(platform, &retrieval.source, (workspace, agent_context), question).await {
-        Some((found, by_words_alone)) => Retrieved {
+    let limit = query.limit.unwrap_or(retrieval.limit);
+    let query = RetrievalQuery { limit: Some(limit), ..query };
+    match request(platform, &retrieval.source, target, query).await {
+        Some(Response { chunks, by_words_alone }) => Retrieved {
             by_words_alone,
-            ..within(found, limit as usize, retrieval.max_bytes as usize)
+            ..within_limits(chunks, limit as usize, retrieval.max_bytes as usize)
         },
         None => Retrieved { failed: true, ..Retrieved::default() },
     }
 }
 
-/// The chunks that the index or the service responds with, and whether words alone found them; `None` when it
-/// fails.
-async fn found<P: Platform>(
+/// The response of an index or a service.
+#[derive(Debug, PartialEq)]
+struct Response {
+    chunks: Vec<Chunk>,
+    by_words_alone: bool,
+}
+
+/// Asks the index or the service; `None` when it fails.
+async fn request<P: Platform>(
     platform: &P,
     source: &RetrievalSource,
-    (workspace, agent_context): (&str, &str),
-    question: Question<'_>,
-) -> Option<(Vec<Chunk>, bool)> {
+    target: RetrievalTarget<'_>,
+    query: RetrievalQuery<'_>,
+) -> Option<Response> {
+    let RetrievalTarget { workspace, agent_context } = target;
     match source {
         RetrievalSource::None => None,
         RetrievalSource::Index => {
-            let question = Question { repo: None, language: None, ..question };
-            let asked = TurnSearch { agent_context, search: question };
-            let body = serde_json::to_string(&asked).ok()?;
+            let search = RetrievalQuery { repo: None, language: None, ..query };
+            let body = serde_json::to_string(&TurnSearch { agent_context, search }).ok()?;
             let name = format!("{}/{workspace}", platform.tenant()?);
-            let asked = platform.ask_object(&name, ObjectQuestion::Search, body);
-            chunks_of_index(&asked.await.ok()?)
+            let response = platform.ask_object(&name, ObjectQuestion::Search, body).await;
+            response_of_index(&response.ok()?)
         }
         RetrievalSource::Http(service) => {
-            let question = Question { workspace_id: Some(workspace), ..question };
-            let body = serde_json::to_string(&question).ok()?;
+            let query = RetrievalQuery { workspace_id: Some(workspace), ..query };
+            let body = serde_json::to_string(&query).ok()?;
             let response = post(platform, service, body, MAX_RESPONSE_BYTES).await.ok()?;
-            Some((chunks_of_service(&response)?, false))
+            Some(Response { chunks: chunks_of_service(&response)?, by_words_alone: false })
         }
     }
 }
@@ -122,23 +135,23 @@ async fn found<P: Platform>(
 #[serde(rename_all = "PascalCase")]
 struct TurnSearch<'a> {
     agent_context: &'a str,
-    search: Question<'a>,
+    search: RetrievalQuery<'a>,
 }
 
-/// The agent context and the search that a session asks of a workspace; `None` of any other text.
-pub fn search_question(asked: &[u8]) -> Option<(String, &str)> {
-    let asked = str::from_utf8(asked).ok()?;
-    let agent_context = serde_json::from_str(first_member(asked, "AgentContext")?).ok()?;
-    Some((agent_context, first_member(asked, "Search")?))
+/// The agent context, and the search as JSON, that a session asks of a workspace; `None` for any other body.
+pub fn read_turn_search(body: &[u8]) -> Option<(String, &str)> {
+    let body = str::from_utf8(body).ok()?;
+    let agent_context = serde_json::from_str(first_member(body, "AgentContext")?).ok()?;
+    Some((agent_context, first_member(body, "Search")?))
 }
 
-/// Keeps the best chunks within the limits. One that is too long makes room for the next.
-fn within(found: Vec<Chunk>, limit: usize, max_bytes: usize) -> Retrieved {
+/// The best chunks within the limits. A chunk that is too long is skipped, and the next may fit.
+fn within_limits(chunks: Vec<Chunk>, limit: usize, max_bytes: usize) -> Retrieved {
     let mut retrieved = Retrieved::default();
     let mut room = max_bytes;
-    for mut chunk in found {
+    for mut chunk in chunks {
         let may_be_shown = relative_path_problem(&chunk.path).is_none();
-        let why = if !may_be_shown {
+        let reason = if !may_be_shown {
             "its path is not a relative one"
         } else if retrieved.chunks.len() >= limit {
             "the limit of chunks is reached"
@@ -150,33 +163,34 @@ fn within(found: Vec<Chunk>, limit: usize, max_bytes: usize) -> Retrieved {
             retrieved.chunks.push(chunk);
             continue;
         };
-        retrieved.left_out.push(LeftOut { path: may_be_shown.then_some(chunk.path), why });
+        let path = may_be_shown.then_some(chunk.path);
+        retrieved.omitted.push(OmittedChunk { path, reason });
     }
     retrieved
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Found {
+struct FoundChunks {
     chunks: Vec<Object<Chunk>>,
 }
 
 fn chunks_of_service(response: &str) -> Option<Vec<Chunk>> {
-    let Found { chunks } = from_object(response).ok()?;
+    let FoundChunks { chunks } = from_object(response).ok()?;
     Some(chunks.into_iter().map(|Object(chunk)| chunk).collect())
 }
 
-/// The chunks in an index's `InvokeResult`, and whether it warns; `None` when it was not successful.
-fn chunks_of_index(response: &str) -> Option<(Vec<Chunk>, bool)> {
-    let chunks = chunks_of_service(first_member(response, "Result")?)?;
-    Some((chunks, first_member(response, "Warnings") != Some("[]")))
+/// The response in an index's `InvokeResult`; `None` when it was not successful. Its only warnings are about embeddings.
+fn response_of_index(result: &str) -> Option<Response> {
+    let chunks = chunks_of_service(first_member(result, "Result")?)?;
+    Some(Response { chunks, by_words_alone: first_member(result, "Warnings") != Some("[]") })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn given(path: &str, bytes: usize) -> Chunk {
+    fn chunk(path: &str, bytes: usize) -> Chunk {
         Chunk {
             path: path.to_owned(),
             start_line: 1,
@@ -190,26 +204,26 @@ mod tests {
     #[test]
     fn the_best_chunks_that_fit_are_kept_and_the_others_are_named() {
         let found = vec![
-            given("a.rs", 60),
-            given("long.rs", 50),
-            given("b.md", 40),
-            given("../c", 0),
-            given("d.rs", 0),
+            chunk("a.rs", 60),
+            chunk("long.rs", 50),
+            chunk("b.md", 40),
+            chunk("../c", 0),
+            chunk("d.rs", 0),
         ];
-        let retrieved = within(found, 2, 100);
+        let retrieved = within_limits(found, 2, 100);
         let kept: Vec<_> = retrieved
             .chunks
             .iter()
             .map(|chunk| (chunk.path.as_str(), chunk.language.as_str()))
             .collect();
         assert_eq!(kept, [("a.rs", "rust"), ("b.md", "markdown")]);
-        let left_out: Vec<_> = retrieved
-            .left_out
+        let omitted: Vec<_> = retrieved
+            .omitted
             .iter()
-            .map(|left_out| (left_out.path.as_deref(), left_out.why))
+            .map(|omitted| (omitted.path.as_deref(), omitted.reason))
             .collect();
         assert_eq!(
-            left_out,
+            omitted,
             [
                 (Some("long.rs"), "it does not fit the budget of bytes"),
                 (None, "its path is not a relative one"),
@@ -226,11 +240,11 @@ mod tests {
         let chunks = format!(r#"{{"Chunks":[{chunk},{without_language}]}}"#);
         assert_eq!(chunks_of_service(&chunks).map(|found| found.len()), Some(2));
         let wrapped = format!(r#"{{"Result":{chunks},"Warnings":[]}}"#);
-        let found = chunks_of_index(&wrapped).map(|(found, warns)| (found.len(), warns));
-        assert_eq!(found, Some((2, false)));
+        let response = response_of_index(&wrapped).unwrap();
+        assert_eq!((response.chunks.len(), response.by_words_alone), (2, false));
         for wrong in ["", "[]", "{}", r#"{"Chunks":[{}]}"#, r#"{"Chunks":{"Path":"a"}}"#] {
             assert_eq!(chunks_of_service(wrong), None, "{wrong}");
-            assert_eq!(chunks_of_index(wrong), None, "{wrong}");
+            assert_eq!(response_of_index(wrong), None, "{wrong}");
         }
     }
 }

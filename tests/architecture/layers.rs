@@ -109,9 +109,11 @@ fn retrieval_knows_of_no_session_and_few_files_of_it_ask_the_storage() {
         "index/comparison",
         "index/scope",
         "index/tables",
+        "index/word_ranking",
         "index/writing",
         "search",
         "vectors/embedder",
+        "vectors/question_vector",
         "vectors/vector_ranking",
         "vectors/vector_tables",
     ];

@@ -331,11 +331,11 @@ impl Platform for TestPlatform {
         Ok(())
     }
 
-    async fn idle(&self) {
+    async fn yield_now(&self) {
         self.pause().await;
     }
 
-    async fn breathe(&self) {}
+    async fn yield_to_others(&self) {}
 
     fn log(&self, mut line: serde_json::Value) {
         self.world.beside_a_step("logs");

@@ -142,7 +142,7 @@ fn an_index_of_any_version_is_brought_to_the_present_one() {
         assert_eq!(found.len(), 1);
         assert_eq!(properties(&storage), properties(&new), "version {version}");
         // Before the fourth version no document has a `sha256`, so each is needed once.
-        let list = super::comparing::listed(&documents);
+        let list = super::comparison::listed(&documents);
         let needed = || index.compare(&list).unwrap().needed.len();
         assert_eq!(needed(), if version < 4 { 3 } else { 0 }, "version {version}");
         // The first version has no `whole_hash`, so the document with a long line is written again.

@@ -13,7 +13,7 @@
 mod bench;
 mod bodies;
 mod chunking;
-mod comparing;
+mod comparison;
 mod index;
 mod ranking;
 mod scope;
@@ -24,7 +24,7 @@ mod terms;
 
 use aptix_edge::contract::{Document, Fault, ListedDocuments, RagScope};
 use aptix_edge::ports::Database;
-use aptix_edge::retrieval::{Chunk, ChunkIndex, Comparison, Counts, Pace, Search, Upserted};
+use aptix_edge::retrieval::{Chunk, ChunkIndex, Comparison, Counts, Search, Upserted, WorkBudget};
 use futures_util::FutureExt;
 
 /// An index to which nothing happens between the slices of a request.
@@ -36,19 +36,19 @@ impl<D: Database> Index<D> {
     }
 
     fn upsert(&self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
-        done(self.0.upsert(&mut Pace::new(async || ()), documents))
+        done(self.0.upsert(&mut WorkBudget::new(async || ()), documents))
     }
 
     fn remove(&self, path: &str) -> Result<Counts, Fault> {
-        done(self.0.remove(&mut Pace::new(async || ()), path))
+        done(self.0.remove(&mut WorkBudget::new(async || ()), path))
     }
 
     fn compare<'l>(&self, listed: &'l ListedDocuments) -> Result<Comparison<'l>, Fault> {
-        done(self.0.compare(&mut Pace::new(async || ()), listed))
+        done(self.0.compare(&mut WorkBudget::new(async || ()), listed))
     }
 
     fn counts(&self) -> Result<Counts, Fault> {
-        done(self.0.counts(&mut Pace::new(async || ()), None))
+        done(self.0.counts(&mut WorkBudget::new(async || ()), None))
     }
 
     fn erase(&self) -> Result<(), Fault> {
@@ -62,8 +62,8 @@ impl<D: Database> Index<D> {
         limit: usize,
         max_bytes: usize,
     ) -> Result<Vec<Chunk>, Fault> {
-        let search = Search { query, scope, limit, max_bytes, meaning: None, explain: false };
-        done(self.0.search(&mut Pace::new(async || ()), search))
+        let search = Search { query, scope, limit, max_bytes, vector: None, explain: false };
+        done(self.0.search(&mut WorkBudget::new(async || ()), search))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use aptix_edge::contract::Document;
-use aptix_edge::retrieval::{Chunk, HARD_LIMIT_BYTES, Pace, Search};
+use aptix_edge::retrieval::{Chunk, HARD_LIMIT_BYTES, Search, WorkBudget};
 use serde_json::Value;
 
 use super::storage::Storage;
@@ -110,10 +110,10 @@ fn a_score_is_the_sum_of_its_parts_each_with_the_fields_that_made_it() {
         scope: None,
         limit: 8,
         max_bytes: usize::MAX,
-        meaning: None,
+        vector: None,
         explain: true,
     };
-    let explained = done(index.0.search(&mut Pace::new(async || ()), search)).unwrap();
+    let explained = done(index.0.search(&mut WorkBudget::new(async || ()), search)).unwrap();
     let plain = found(&index, search.query, 8);
     assert!(plain.iter().all(|chunk| chunk.explain.is_none()));
     let number = |value: &Value, name: &str| value[name].as_f64().unwrap();
@@ -165,10 +165,10 @@ fn an_older_index_is_indexed_again_step_by_step_whatever_is_written_meanwhile() 
         scope: None,
         limit: 2_000,
         max_bytes: usize::MAX,
-        meaning: None,
+        vector: None,
         explain: false,
     };
-    let all = done(index.0.search(&mut Pace::new(meanwhile), search)).unwrap();
+    let all = done(index.0.search(&mut WorkBudget::new(meanwhile), search)).unwrap();
     assert!(number.get() > 3);
     assert_eq!(all.len(), 998);
     assert_eq!(storage.number("SELECT unindexed FROM index_state"), 0);

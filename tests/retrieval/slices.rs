@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use aptix_edge::contract::{Document, RagCondition, RagOperator, RagScope};
-use aptix_edge::retrieval::{Chunk, ChunkIndex, Counts, Pace, Search};
+use aptix_edge::retrieval::{Chunk, ChunkIndex, Counts, Search, WorkBudget};
 
 use super::scope::scope;
 use super::storage::Storage;
@@ -62,13 +62,13 @@ fn all(scope: Option<&RagScope>) -> Search<'_> {
         scope,
         limit: 100,
         max_bytes: usize::MAX,
-        meaning: None,
+        vector: None,
         explain: false,
     }
 }
 
 fn searched(index: &ChunkIndex<&Storage>, slices: &Slices<'_>, search: Search<'_>) -> Vec<Chunk> {
-    let found = done(index.search(&mut Pace::new(async || slices.cut()), search)).unwrap();
+    let found = done(index.search(&mut WorkBudget::new(async || slices.cut()), search)).unwrap();
     slices.cut();
     found
 }
@@ -123,16 +123,18 @@ fn the_widest_scope_over_ten_thousand_documents_is_looked_up_in_short_slices() {
         assert_eq!(searched(&index.0, &slices, all(scope)).len(), 100);
         slices.assert_short(slices_at_least);
     }
-    let mut listed = super::comparing::listed(&documents);
+    let mut listed = super::comparison::listed(&documents);
     listed.insert("src/folder/05000.rs".to_owned(), "0".repeat(64));
     listed.remove("src/folder/00000.rs");
     let slices = Slices::of(&storage);
-    let compared = done(index.0.compare(&mut Pace::new(async || slices.cut()), &listed)).unwrap();
+    let compared =
+        done(index.0.compare(&mut WorkBudget::new(async || slices.cut()), &listed)).unwrap();
     assert_eq!(compared.needed, ["src/folder/05000.rs"]);
     assert_eq!(compared.extra, ["src/folder/00000.rs"]);
     slices.assert_short(20);
     let slices = Slices::of(&storage);
-    let removed = done(index.0.remove(&mut Pace::new(async || slices.cut()), "src/")).unwrap();
+    let removed =
+        done(index.0.remove(&mut WorkBudget::new(async || slices.cut()), "src/")).unwrap();
     assert_eq!((removed.documents, index.counts().unwrap()), (10_000, Counts::default()));
     slices.assert_short(100);
 }
@@ -206,12 +208,12 @@ fn a_scope_takes_no_memory_for_what_documents_hold() {
     }
 }
 
-/// A pace that has `meanwhile` done between any two slices; it is given their number.
+/// A budget that has `meanwhile` done between any two slices; it is given their number.
 macro_rules! while_others {
     ($meanwhile:expr) => {{
         let number = Cell::new(0_usize);
         let meanwhile = $meanwhile;
-        Pace::new(async move || {
+        WorkBudget::new(async move || {
             number.set(number.get() + 1);
             meanwhile(number.get());
         })
@@ -232,7 +234,7 @@ fn a_long_document_is_replaced_in_short_slices_and_seen_whole_before_and_after()
         slices.cut();
         let number = |query| {
             let search = Search { query, limit: 3, ..all(None) };
-            done(index.0.search(&mut Pace::new(async || ()), search)).unwrap().len()
+            done(index.0.search(&mut WorkBudget::new(async || ()), search)).unwrap().len()
         };
         let now = (number("alpha_7"), number("gamma_7"), counted(&index));
         if seen.borrow().last() != Some(&now) {
@@ -240,8 +242,8 @@ fn a_long_document_is_replaced_in_short_slices_and_seen_whole_before_and_after()
         }
         slices.cut();
     };
-    let pace = &mut while_others!(|_| meanwhile());
-    let upserted = done(index.0.upsert(pace, &[document("long.rs", &new)])).unwrap();
+    let budget = &mut while_others!(|_| meanwhile());
+    let upserted = done(index.0.upsert(budget, &[document("long.rs", &new)])).unwrap();
     let after = (new.len() + 4, upserted[0].chunks + 1);
     assert_eq!(*seen.borrow(), [(3, 0, before), (0, 3, after)]);
     slices.assert_short(20);
@@ -267,7 +269,7 @@ fn many_documents_of_many_chunks_or_values_are_replaced_in_short_slices() {
     };
     for documents in [of(1, &lines("alpha", 4_000)), of(256, "alpha"), of(255, "beta")] {
         let slices = Slices::of(&storage);
-        done(index.0.upsert(&mut Pace::new(async || slices.cut()), &documents)).unwrap();
+        done(index.0.upsert(&mut WorkBudget::new(async || slices.cut()), &documents)).unwrap();
         slices.cut();
         slices.assert_short(8);
     }
@@ -314,7 +316,7 @@ fn a_search_shows_the_documents_as_they_are_when_it_ends() {
     for conditions in [positive, negative] {
         for moment in [1, 5, 20] {
             let changed = Cell::new(false);
-            let pace = &mut while_others!(|number| {
+            let budget = &mut while_others!(|number| {
                 if number == moment {
                     changed.set(true);
                     // One document leaves the scope, one other text, one goes, one comes.
@@ -329,7 +331,7 @@ fn a_search_shows_the_documents_as_they_are_when_it_ends() {
             });
             let scope = scope(&conditions);
             let search = Search { limit: 5_000, ..all(Some(&scope)) };
-            let found = done(index.0.search(pace, search)).unwrap();
+            let found = done(index.0.search(budget, search)).unwrap();
             assert!(changed.get());
             let text = |path: &str| {
                 found.iter().find(|found| found.path == path).map(|found| found.text.as_str())
@@ -377,8 +379,8 @@ fn a_long_document_that_comes_while_a_search_runs_is_held_to_its_scope() {
             })
             .await;
         };
-        let mut pace = Pace::new(once);
-        let coming = RefCell::new(Box::pin(index.0.upsert(&mut pace, &long)));
+        let mut budget = WorkBudget::new(once);
+        let coming = RefCell::new(Box::pin(index.0.upsert(&mut budget, &long)));
         let go_on = || coming.borrow_mut().as_mut().poll(&mut Context::from_waker(Waker::noop()));
         while storage.number("SELECT COUNT(*) FROM hidden") == 0 {
             assert!(go_on().is_pending());

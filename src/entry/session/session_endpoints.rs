@@ -44,7 +44,7 @@ impl<P: Platform, D: Database> SessionStream<P, D> {
             Self::Events(events) => Ok(events.next_chunk().await),
             Self::Export(platform, export) => {
                 // A turn can be long, and others are not to wait for all of them.
-                platform.breathe().await;
+                platform.yield_to_others().await;
                 export.piece()
             }
         }
@@ -156,7 +156,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Lets other tasks run before the next piece of work on a long body.
     async fn yield_if_long(&self, bytes: usize) {
         if is_long(bytes) {
-            self.platform.breathe().await;
+            self.platform.yield_to_others().await;
         }
     }
 

@@ -63,7 +63,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
             if is_long {
-                platform.breathe().await;
+                platform.yield_to_others().await;
             }
             let mut outcome = reasoner.run(started, live.text(), registration).await;
             // The outcome is durable before any client gets it.

@@ -7,14 +7,14 @@
 
 use serde_json::json;
 
-use super::embedding_alarm::{Changing, EmbeddingAlarm};
+use super::embedding_alarm::{ChangeGuard, EmbeddingAlarm};
 use crate::catalog::{Catalog, Embeddings};
 use crate::contract::{Fault, ListedDocuments, Warning};
 use crate::entry::context::ContextSource;
 use crate::ports::{Database, Deployment, Platform};
 use crate::retrieval::{
-    Chunk, ChunkIndex, Comparison, Counts, Embedded, EmbeddingService, Meaning, Pace, Search,
-    Understood, pace_of,
+    Chunk, ChunkIndex, Comparison, Counts, EmbeddedQuestion, EmbeddingOutcome, EmbeddingService,
+    Question, QuestionVector, Search, WorkBudget, budget_of,
 };
 
 /// The code of a warning.
@@ -48,9 +48,9 @@ impl<D: Database> EmbeddedIndex<D> {
         source: &ContextSource,
         write: impl AsyncFnOnce(&ChunkIndex<D>) -> Result<Written<T>, Fault>,
     ) -> Result<T, Fault> {
-        let changing = self.begin_change(platform, source).await?;
+        let guard = self.begin_change(platform, source).await?;
         let Written { result, changed } = write(&self.index).await?;
-        if changed && changing.is_some() {
+        if changed && guard.is_some() {
             self.alarm.set(platform, 0)?;
         }
         Ok(result)
@@ -59,28 +59,28 @@ impl<D: Database> EmbeddedIndex<D> {
     /// What a client has to do for the index to hold what it listed.
     pub(super) async fn compare<'l, F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         listed: &'l ListedDocuments,
     ) -> Result<Comparison<'l>, Fault> {
-        self.index.compare(pace, listed).await
+        self.index.compare(budget, listed).await
     }
 
     /// The best chunks for a query.
     pub(super) async fn search<F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         search: Search<'_>,
     ) -> Result<Vec<Chunk>, Fault> {
-        self.index.search(pace, search).await
+        self.index.search(budget, search).await
     }
 
     /// The size of the index, and of its part that has vectors by a service.
     pub(super) async fn counts<F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         service: Option<&Embeddings>,
     ) -> Result<Counts, Fault> {
-        self.index.counts(pace, service).await
+        self.index.counts(budget, service).await
     }
 
     /// Deletes the index, its alarm, and the storage that they took.
@@ -89,7 +89,7 @@ impl<D: Database> EmbeddedIndex<D> {
         // Frees what the erased tables took. Nothing came in between.
         platform.free_storage().await?;
         self.index.forget();
-        self.alarm.forget();
+        self.alarm.reset();
         Ok(())
     }
 
@@ -102,7 +102,7 @@ impl<D: Database> EmbeddedIndex<D> {
         platform: &P,
         source: &ContextSource,
     ) -> Result<(), Fault> {
-        self.alarm.rang();
+        self.alarm.clear();
         let deployment = source.deployment(platform).unwrap_or_default();
         let interval_ms = deployment.turn_alarm_ms;
         // An alarm that fails is repeated a few times and then dropped for good.
@@ -110,21 +110,21 @@ impl<D: Database> EmbeddedIndex<D> {
             return self.alarm.set(platform, interval_ms);
         };
         let services: Vec<_> = services(&catalog, &deployment).collect();
-        let pace = &mut pace_of(platform);
-        let (retry_after_ms, why) = match self.index.embed(pace, platform, &services).await {
-            Ok(Embedded::All) => {
+        let budget = &mut budget_of(platform);
+        let (retry_after_ms, reason) = match self.index.embed(budget, platform, &services).await {
+            Ok(EmbeddingOutcome::Complete) => {
                 self.alarm.succeeded();
-                // An instance that is lost meanwhile must not take the last alarm along.
-                let is_last = !self.alarm.is_changing();
-                return if is_last { Ok(()) } else { self.alarm.set(platform, interval_ms) };
+                // While documents change, the alarm stays set: this instance may be lost before they are stored.
+                let has_changes = self.alarm.has_changes();
+                return if has_changes { self.alarm.set(platform, interval_ms) } else { Ok(()) };
             }
-            Ok(Embedded::Some) => return self.alarm.set(platform, 0),
-            Ok(Embedded::Failed { retry_after_ms, why }) => (retry_after_ms, why),
+            Ok(EmbeddingOutcome::Partial) => return self.alarm.set(platform, 0),
+            Ok(EmbeddingOutcome::Failed { retry_after_ms, reason }) => (retry_after_ms, reason),
             Err(fault) => (None, fault.message),
         };
         let wait_ms = self.alarm.failed(platform, retry_after_ms, interval_ms);
         platform.log(json!({
-            "event": "embedding_failed", "level": "error", "failure": why, "retry_ms": wait_ms,
+            "event": "embedding_failed", "level": "error", "failure": reason, "retry_ms": wait_ms,
         }));
         self.alarm.set(platform, wait_ms)
     }
@@ -135,7 +135,7 @@ impl<D: Database> EmbeddedIndex<D> {
         &self,
         platform: &P,
         source: &ContextSource,
-    ) -> Result<Option<Changing<'_>>, Fault> {
+    ) -> Result<Option<ChangeGuard<'_>>, Fault> {
         // An index goes on without a catalog; the alarm waits for one.
         let catalog = source.catalog(platform).await;
         let is_wanted = catalog.map_or(true, |catalog| !catalog.embeddings().is_empty());
@@ -144,38 +144,41 @@ impl<D: Database> EmbeddedIndex<D> {
         }
         let interval_ms = source.deployment(platform).unwrap_or_default().turn_alarm_ms;
         self.alarm.set(platform, interval_ms)?;
-        Ok(Some(self.alarm.changing()))
+        Ok(Some(self.alarm.begin_change()))
     }
 
     /// A warning while a service that failed is left alone.
     pub(super) fn warnings<P: Platform>(&self, platform: &P) -> Vec<Warning> {
         let message = "The embeddings service failed; it is asked again soon.";
-        let rests = self.alarm.rests(platform);
-        rests.then(|| Warning::new(EMBEDDINGS_FAILED, message)).into_iter().collect()
+        let is_backing_off = self.alarm.is_backing_off(platform);
+        is_backing_off.then(|| Warning::new(EMBEDDINGS_FAILED, message)).into_iter().collect()
     }
 
-    /// What a question of a turn with that agent context means, and a warning where only words can rank.
-    pub(super) async fn meaning<P: Platform>(
+    /// The vector of a question for a turn with that agent context, and a warning where only words can rank.
+    pub(super) async fn question_vector<P: Platform>(
         &self,
         platform: &P,
         source: &ContextSource,
         agent_context: &str,
         question: &str,
-    ) -> Result<(Option<Meaning>, Vec<Warning>), Fault> {
+    ) -> Result<(Option<QuestionVector>, Vec<Warning>), Fault> {
         let Ok(catalog) = source.catalog(platform).await else { return Ok((None, Vec::new())) };
         let agent = catalog.agent_context(agent_context);
         let Some(embeddings) = agent.and_then(|agent| agent.retrieval.embeddings.as_ref()) else {
             return Ok((None, Vec::new()));
         };
         let deployment = source.deployment(platform)?;
-        let service = EmbeddingService { embeddings, base_url: &deployment.base_url };
-        let pace = &mut pace_of(platform);
-        let by = (catalog.embeddings(), service);
-        let Understood { meaning, failure, is_behind } =
-            self.index.understand(pace, platform, (&by.0, by.1), question).await?;
-        // A workspace without chunks has none to find.
-        let by_words = failure.is_some() || (meaning.is_none() && is_behind);
-        let (code, message) = match failure.is_some() || self.alarm.rests(platform) {
+        let question = Question {
+            text: question,
+            service: EmbeddingService { embeddings, base_url: &deployment.base_url },
+            catalog: &catalog.embeddings(),
+        };
+        let budget = &mut budget_of(platform);
+        let EmbeddedQuestion { vector, failure, has_pending_chunks } =
+            self.index.embed_question(budget, platform, question).await?;
+        // An index without chunks gets no warning: its search returns nothing either way.
+        let is_by_words = failure.is_some() || (vector.is_none() && has_pending_chunks);
+        let (code, message) = match failure.is_some() || self.alarm.is_backing_off(platform) {
             true => (
                 EMBEDDINGS_FAILED,
                 "The embeddings could not be used; the chunks were found by their words alone.",
@@ -185,16 +188,16 @@ impl<D: Database> EmbeddedIndex<D> {
                 "The workspace is being embedded; the chunks were found by their words alone.",
             ),
         };
-        let warning = by_words.then(|| Warning::new(code, message));
+        let warning = is_by_words.then(|| Warning::new(code, message));
         if let Some(failure) = failure {
             platform.log(json!({
                 "event": "embedding_failed", "level": "error", "failure": failure,
             }));
         }
-        if is_behind {
+        if has_pending_chunks {
             self.alarm.set(platform, 0)?;
         }
-        Ok((meaning, warning.into_iter().collect()))
+        Ok((vector, warning.into_iter().collect()))
     }
 }
 

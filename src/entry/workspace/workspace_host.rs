@@ -15,11 +15,14 @@ use crate::entry::request::RequestHead;
 use crate::entry::response::{PlainResponse, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
-use crate::retrieval::{Pace, Question, Search, pace_of, retrieve, search_question};
+use crate::retrieval::{
+    RetrievalQuery, RetrievalTarget, Search, Work, WorkBudget, budget_of, read_turn_search,
+    retrieve,
+};
 
-/// The bytes of a long list that are looked through in a microsecond, and the work of a step that reads it.
-const BYTES_SCANNED: usize = 400;
-const READING_WORK: usize = 800;
+/// The work of passing a byte of a long list, and of a step that reads it.
+const BYTE_WORK: Work = Work::from_ps(2_500);
+const READING_WORK: Work = Work::from_us(800);
 
 /// The object that owns a workspace's index.
 #[derive(Debug)]
@@ -90,47 +93,47 @@ impl<D: Database> WorkspaceHost<D> {
             true => body.await.map_err(|_| object_failed())?,
             false => Vec::new(),
         };
-        let pace = &mut pace_of(platform);
+        let budget = &mut budget_of(platform);
         if body.len() > CHUNK_BYTES {
-            platform.breathe().await;
+            platform.yield_to_others().await;
         }
         match route {
             WorkspaceRoute::Upsert => {
                 let documents = parse_documents(&body)?;
                 let write = self.index.write(platform, source, async |index| {
-                    let documents = index.upsert(pace, &documents).await?;
+                    let documents = index.upsert(budget, &documents).await?;
                     let changed = documents.iter().any(|document| document.changed);
                     Ok(Written { result: documents, changed })
                 });
-                Ok(shown(&Named("Documents", write.await?)))
+                Ok(success(&Named("Documents", write.await?)))
             }
             WorkspaceRoute::Remove(path, as_form) => {
                 let write = self.index.write(platform, source, async |index| {
-                    let mut removed = index.remove(pace, &path).await?;
+                    let mut removed = index.remove(budget, &path).await?;
                     if let Some(path) = as_form.filter(|_| removed.documents == 0) {
-                        removed = index.remove(pace, &path).await?;
+                        removed = index.remove(budget, &path).await?;
                     }
                     Ok(Written { result: removed, changed: true })
                 });
-                Ok(shown(&write.await?))
+                Ok(success(&write.await?))
             }
             WorkspaceRoute::Search => {
                 let explain = asks_for("Explain", head.target())?;
                 let search = parse_search(&body)?;
                 self.search(platform, source, &workspace, &search, explain).await
             }
-            WorkspaceRoute::Compare => self.compare(pace, &body).await,
+            WorkspaceRoute::Compare => self.compare(budget, &body).await,
             WorkspaceRoute::Counts => {
                 let catalog = source.catalog(platform).await.ok();
                 let services = catalog.as_ref().map(|catalog| catalog.embeddings());
                 let service = services.and_then(|services| services.first().copied());
-                let counts = self.index.counts(pace, service).await?;
+                let counts = self.index.counts(budget, service).await?;
                 Ok(InvokeResult::success(counts, self.index.warnings(platform)))
             }
             WorkspaceRoute::Erase => {
-                let erased = self.index.counts(pace, None).await?;
+                let erased = self.index.counts(budget, None).await?;
                 self.index.erase(platform).await?;
-                Ok(shown(&erased))
+                Ok(success(&erased))
             }
         }
     }
@@ -138,18 +141,18 @@ impl<D: Database> WorkspaceHost<D> {
     /// `POST …/compare`: what a client has to send, and what it does not list.
     async fn compare<F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         body: &[u8],
     ) -> Result<InvokeResult, Vec<Fault>> {
-        pace.before(body.len() / BYTES_SCANNED).await;
+        budget.spend(BYTE_WORK.times(body.len())).await;
         let mut reading = ComparisonReading::of(body)?;
         let listed = loop {
-            pace.before(READING_WORK).await;
+            budget.spend(READING_WORK).await;
             if let Some(read) = reading.go_on() {
                 break read?;
             }
         };
-        let comparison = self.index.compare(pace, &listed).await?;
+        let comparison = self.index.compare(budget, &listed).await?;
         let warnings = if comparison.more_extra {
             let message = "There are more extra documents than those listed. Remove these, and compare again.";
             vec![Warning::new("extra_cut", message)]
@@ -157,11 +160,11 @@ impl<D: Database> WorkspaceHost<D> {
             Vec::new()
         };
         // The response is at most about as long as the body.
-        pace.before(body.len() / BYTES_SCANNED).await;
+        budget.spend(BYTE_WORK.times(body.len())).await;
         Ok(InvokeResult::success(comparison, warnings))
     }
 
-    /// `POST …/search`: what a turn of a session with the catalog's default contexts would be given.
+    /// `POST …/search`: the chunks that a turn of a session with the catalog's default contexts would receive.
     async fn search<P: Platform>(
         &self,
         platform: &P,
@@ -182,13 +185,14 @@ impl<D: Database> WorkspaceHost<D> {
             let search = IndexSearch { agent_context: id, request, limit, max_bytes, explain };
             return self.search_index(platform, source, search).await;
         }
-        let question = Question {
+        let query = RetrievalQuery {
             query: &request.query,
             rag_scope: request.rag_scope.as_ref(),
             limit: request.limit.and_then(|limit| u32::try_from(limit).ok()),
-            ..Question::default()
+            ..RetrievalQuery::default()
         };
-        let retrieved = retrieve(platform, &retrieval, (workspace_id, id), question).await;
+        let target = RetrievalTarget { workspace: workspace_id, agent_context: id };
+        let retrieved = retrieve(platform, &retrieval, target, query).await;
         let warnings = if retrieved.failed {
             let message = "The retrieval service failed; nothing could be found.";
             vec![Warning::new("retrieval_failed", message)]
@@ -205,7 +209,7 @@ impl<D: Database> WorkspaceHost<D> {
         source: &ContextSource,
         question: &[u8],
     ) -> Result<InvokeResult, Vec<Fault>> {
-        let (agent_context, search) = search_question(question).ok_or_else(object_failed)?;
+        let (agent_context, search) = read_turn_search(question).ok_or_else(object_failed)?;
         let request = parse_search(search.as_bytes())?;
         let search = IndexSearch {
             agent_context: &agent_context,
@@ -225,16 +229,16 @@ impl<D: Database> WorkspaceHost<D> {
     ) -> Result<InvokeResult, Vec<Fault>> {
         let IndexSearch { agent_context, request, limit, max_bytes, explain } = search;
         let SearchRequest { query, rag_scope, .. } = request;
-        let (meaning, warnings) =
-            self.index.meaning(platform, source, agent_context, query).await?;
-        let (scope, meaning) = (rag_scope.as_ref(), meaning.as_ref());
-        let search = Search { query, scope, limit, max_bytes, meaning, explain };
-        let chunks = self.index.search(&mut pace_of(platform), search).await?;
+        let (vector, warnings) =
+            self.index.question_vector(platform, source, agent_context, query).await?;
+        let (scope, vector) = (rag_scope.as_ref(), vector.as_ref());
+        let search = Search { query, scope, limit, max_bytes, vector, explain };
+        let chunks = self.index.search(&mut budget_of(platform), search).await?;
         Ok(InvokeResult::success(Named("Chunks", chunks), warnings))
     }
 }
 
-/// A view of one member.
+/// An object of one member.
 struct Named<T>(&'static str, T);
 
 impl<T: Serialize> Serialize for Named<T> {
@@ -243,6 +247,6 @@ impl<T: Serialize> Serialize for Named<T> {
     }
 }
 
-fn shown(view: &impl Serialize) -> InvokeResult {
+fn success(view: &impl Serialize) -> InvokeResult {
     InvokeResult::success(view, Vec::new())
 }

@@ -62,7 +62,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         let mut written = Written::default();
         for number in 0..body.pages.len() {
             if number > 0 {
-                platform.breathe().await;
+                platform.yield_to_others().await;
             }
             let follows = written.items > 0;
             let text = body.text(number, &mut written)?;

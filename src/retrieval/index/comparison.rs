@@ -1,7 +1,7 @@
-//! The comparison of a list of documents with the index, by which a client sends the few that changed.
+//! The comparison of a client's list of documents with the index: the client then sends the documents that changed.
 //!
-//! Index and list are gone through together, in the order of their paths, so the work is that of reading
-//! the index once. Nothing is written.
+//! List and index are read side by side in the order of paths, so the work is that of reading the index once.
+//! Nothing is written.
 
 use serde::Serialize;
 
@@ -9,15 +9,15 @@ use super::tables::Tables;
 use super::writing::RULES;
 use crate::contract::{Fault, ListedDocuments, limits};
 use crate::ports::Database;
-use crate::retrieval::pace::Pace;
+use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The documents that one statement reads.
 const PAGE: usize = 128;
 
 /// The work of reading a document's row, which may be long, and of comparing it.
-const DOCUMENT_WORK: usize = 40;
+const DOCUMENT_WORK: Work = Work::from_us(40);
 
-/// The most bytes of paths that are told as extra: an index has as many documents as its client likes.
+/// The most bytes of paths that are listed as extra: the number of documents in an index is unlimited.
 const EXTRA_BYTES: usize = 4 << 20;
 
 /// What a client has to do for the index to hold what it listed. Both lists are in the order of paths.
@@ -28,15 +28,15 @@ pub struct Comparison<'l> {
     pub needed: Vec<&'l str>,
     /// The paths in the index that are not listed.
     pub extra: Vec<String>,
-    /// Whether there are more of these than were told.
+    /// Whether there are more extra documents than `extra` lists.
     #[serde(skip)]
     pub more_extra: bool,
 }
 
 /// Compares the list with the index, document by document as each is at that moment.
-pub(in crate::retrieval) async fn compared<'l, D: Database, F: AsyncFn()>(
+pub(in crate::retrieval) async fn compare<'l, D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
-    pace: &mut Pace<F>,
+    budget: &mut WorkBudget<F>,
     listed: &'l ListedDocuments,
 ) -> Result<Comparison<'l>, Fault> {
     let mut comparison = Comparison::default();
@@ -44,11 +44,11 @@ pub(in crate::retrieval) async fn compared<'l, D: Database, F: AsyncFn()>(
     let mut above = Some(String::new());
     let mut room = EXTRA_BYTES;
     while let Some(path) = above {
-        pace.before(PAGE * DOCUMENT_WORK).await;
+        budget.spend(DOCUMENT_WORK.times(PAGE)).await;
         if !tables.exist()? {
             break;
         }
-        // What was cut by other rules is to be sent again, as what was indexed without a hash.
+        // A document cut by older rules is needed again, like one that was indexed without a hash.
         let rows = tables.database.query(
             "SELECT path, IIF(rules = ?, sha256, '') AS sha256 FROM documents
             WHERE path > ? ORDER BY path LIMIT ?",

@@ -1,15 +1,15 @@
-//! From the chunks that match to the passages that are given (interface §7).
+//! From matching chunks to passages, the results of a search (interface §7).
 //!
-//! A document is found by all its chunks, so each of them lends the best its weight. Eight passages are
-//! to show eight places, so a document's second passage stands far behind its first, and neighbours are
-//! one passage. A test repeats the words of what it tests, so it counts less unless tests were asked for.
+//! All matching chunks of a document add to the score of its best one. Eight passages are to show eight places, so a
+//! document's second passage ranks far behind its first, and neighbouring chunks are one passage. A test repeats the
+//! words of the code that it tests, so its score is lower unless the query is about tests.
 //!
-//! The ranking of the chunks may be any: this file reads their scores only.
+//! Any ranking of the chunks will do: this file reads their scores only.
 
 use std::cmp::Reverse;
 
 use super::chunking::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES};
-use super::terms::speaks_of_tests;
+use super::terms::mentions_tests;
 
 /// A chunk that matches.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(in crate::retrieval) struct Passage {
     /// The best of its chunks, and the score of that chunk alone.
     pub(in crate::retrieval) best: u64,
     pub(in crate::retrieval) chunk: i64,
-    /// What all chunks of the document lend: the best one's score, half of the second's, and so on.
+    /// The part of all matching chunks of the document: the best one's score, half of the second's, and so on.
     pub(in crate::retrieval) document: i64,
     /// How many passages of the document are better.
     pub(in crate::retrieval) place: u32,
@@ -51,11 +51,11 @@ impl Passage {
     }
 }
 
-/// The best passages of the candidates, which stand document by document, in each the best first. Path
-/// and line order equal scores, so the same chunks always make the same passages.
+/// The best passages of the candidates. The candidates come document by document, the best of each first. Path and line
+/// order equal scores, so the same chunks always make the same passages.
 ///
-/// Their text has at most `max_bytes` in all. Of a passage that does not fit into what is left its best
-/// chunk is given alone, and what does not fit either is passed over.
+/// Their text has at most `max_bytes` in all. If a passage exceeds the remaining bytes, its best chunk is returned; if
+/// that does not fit, the passage is skipped.
 pub(in crate::retrieval) fn passages(
     candidates: &[Candidate],
     about_tests: bool,
@@ -79,23 +79,24 @@ pub(in crate::retrieval) fn passages(
     fitting.collect()
 }
 
-/// The score of a chunk or of one of its terms in the document at `path`.
-pub(in crate::retrieval) fn weighed(score: i64, path: &str, about_tests: bool) -> i64 {
-    if about_tests || !speaks_of_tests(path) { score } else { score - score / 5 }
+/// The score of a chunk or of one of its terms, reduced by a fifth in a document of tests unless the query is about
+/// tests.
+pub(in crate::retrieval) fn weighted_score(score: i64, path: &str, about_tests: bool) -> i64 {
+    if about_tests || !mentions_tests(path) { score } else { score - score / 5 }
 }
 
 /// The passages of a document. Neighbours are one passage of up to `longest` bytes.
 fn of_document(candidates: &[Candidate], about_tests: bool, longest: usize) -> Vec<Passage> {
-    let weighed = |chunk: &Candidate| weighed(chunk.score, &chunk.path, about_tests);
-    let lent = |(place, chunk)| weighed(chunk).checked_shr(place).unwrap_or_default();
-    let document = (0..).zip(candidates).map(lent).sum();
+    let score = |chunk: &Candidate| weighted_score(chunk.score, &chunk.path, about_tests);
+    let share = |(place, chunk)| score(chunk).checked_shr(place).unwrap_or_default();
+    let document = (0..).zip(candidates).map(share).sum();
     let mut free: Vec<&Candidate> = candidates.iter().collect();
     let mut passages: Vec<Passage> = Vec::new();
     for best in candidates {
         let Some(at) = free.iter().position(|chunk| chunk.id == best.id) else { continue };
         free.remove(at);
         let (mut first, mut last, mut bytes) = (best, best, best.bytes);
-        // The better one of the neighbours that fit, as long as there is one.
+        // Extend by the better adjacent chunk that fits.
         while let Some(at) = free.iter().position(|next| {
             let start = first.start_line.min(next.start_line);
             (next.id + 1 == first.id || next.id == last.id + 1)
@@ -110,7 +111,7 @@ fn of_document(candidates: &[Candidate], about_tests: bool, longest: usize) -> V
             first: first.id,
             last: last.id,
             best: best.id,
-            chunk: weighed(best),
+            chunk: score(best),
             document,
             place: u32::try_from(passages.len()).unwrap_or(u32::MAX),
             bytes,

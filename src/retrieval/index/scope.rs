@@ -1,25 +1,28 @@
 //! The documents that a scope permits (AGN-034 §4.4, interface §7), by the index over their properties.
 //!
-//! Each condition selects the documents of which a value fits; `!=` and `does_not_contain` forbid these,
-//! so that a document without the key satisfies them. Text is compared byte by byte. The work is counted
-//! by the longest value that a document may have, so no text leaves the database.
+//! Each condition matches the documents of which a value fits. `!=` and `does_not_contain` forbid these documents,
+//! so a document without the key satisfies them. Text is compared byte by byte. The work is counted by the longest
+//! value that a document may have, so no text leaves the database.
 
 use super::spans::Spans;
 use super::tables::{Tables, spans};
 use crate::contract::{Fault, RagCondition, RagOperator};
 use crate::ports::{Database, Value};
-use crate::retrieval::pace::{Pace, SLICE};
+use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The most rows of the index that one statement passes.
 const PAGE: usize = 2_000;
 
 /// The work of one statement apart from its rows.
-const STATEMENT_WORK: usize = 50;
+const STATEMENT_WORK: Work = Work::from_us(50);
 
-/// Looking for a text in a value takes at most this many nanoseconds for each byte of it, and for as
-/// many more as [`LEAST_BYTES`].
-const BYTE_NS: usize = 50;
-const LEAST_BYTES: usize = 64;
+/// The work of passing a row of the index.
+const ROW_WORK: Work = Work::from_us(1);
+
+/// Searching a value for a text takes at most this time for each byte of the text, and for as many more bytes as
+/// [`EXTRA_BYTES`].
+const BYTE_WORK: Work = Work::from_ns(50);
+const EXTRA_BYTES: usize = 64;
 
 /// The documents that a search may look into.
 #[derive(Default)]
@@ -30,37 +33,62 @@ pub(in crate::retrieval) struct Selection {
     pub(in crate::retrieval) without: Spans,
 }
 
+/// How a condition compares its values with those of a document.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Match {
+    Whole,
+    Part,
+}
+
+/// What becomes of the documents that match.
+#[derive(Clone, Copy)]
+enum Effect {
+    Demand,
+    Forbid,
+}
+
+/// What an operator means.
+fn meaning_of(operator: RagOperator) -> (Match, Effect) {
+    match operator {
+        RagOperator::Equal => (Match::Whole, Effect::Demand),
+        RagOperator::NotEqual => (Match::Whole, Effect::Forbid),
+        RagOperator::Contains => (Match::Part, Effect::Demand),
+        RagOperator::DoesNotContain => (Match::Part, Effect::Forbid),
+    }
+}
+
 impl Selection {
     /// The documents from chunk `floor` on for which all conditions hold.
     pub(in crate::retrieval) async fn of<D: Database, F: AsyncFn()>(
         tables: &Tables<D>,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
         conditions: &[RagCondition],
         floor: u64,
     ) -> Result<Self, Fault> {
         let mut selection = Self::default();
-        // What is equal is found at once, so it comes first: it may leave nothing to look for.
-        let (equal, containing): (Vec<_>, Vec<_>) = conditions.iter().partition(|condition| {
-            matches!(condition.operator, RagOperator::Equal | RagOperator::NotEqual)
-        });
-        for condition in equal {
-            let fitting = equal_to(tables, pace, condition, floor).await?;
-            selection.apply(condition.operator, fitting);
+        // Whole values are looked up in an index. They come first, since they may leave nothing to search.
+        let (whole, part): (Vec<_>, Vec<_>) = conditions
+            .iter()
+            .map(|condition| (condition, meaning_of(condition.operator)))
+            .partition(|(_, (matching, _))| *matching == Match::Whole);
+        for (condition, (_, effect)) in whole {
+            let matching = equal_to(tables, budget, condition, floor).await?;
+            selection.apply(effect, matching);
         }
-        for condition in containing {
+        for (condition, (_, effect)) in part {
             if selection.is_empty() {
                 break;
             }
-            let wanted = Wanted::of(condition)?;
-            let fitting = match (&selection.within, column(&condition.key)) {
+            let needles = Needles::of(condition)?;
+            let matching = match (&selection.within, column(&condition.key)) {
                 // One slice compares all documents that are left.
-                (Some(within), Some(column)) if within.len() <= wanted.rows => {
-                    pace.before(wanted.work).await;
-                    holding_among(tables, &wanted, column, within)?
+                (Some(within), Some(column)) if within.len() <= needles.rows => {
+                    budget.spend(needles.work).await;
+                    containing_among(tables, &needles, column, within)?
                 }
-                _ => holding(tables, pace, condition, &wanted, floor).await?,
+                _ => containing(tables, budget, condition, &needles, floor).await?,
             };
-            selection.apply(condition.operator, fitting);
+            selection.apply(effect, matching);
         }
         Ok(selection)
     }
@@ -70,22 +98,24 @@ impl Selection {
         self.within.as_ref().is_some_and(Spans::is_empty)
     }
 
-    pub(in crate::retrieval) fn leave_out(&mut self, spans: &Spans) {
+    /// Removes documents from the selection.
+    pub(in crate::retrieval) fn exclude(&mut self, spans: &Spans) {
         match &mut self.within {
-            Some(within) => within.leave_out(spans),
-            None => self.without.add(spans.clone()),
+            Some(within) => within.subtract(spans),
+            None => self.without.unite(spans.clone()),
         }
     }
 
-    fn apply(&mut self, operator: RagOperator, fitting: Spans) {
-        match (operator, &mut self.within) {
-            (RagOperator::NotEqual | RagOperator::DoesNotContain, _) => self.leave_out(&fitting),
-            (_, Some(within)) => within.keep(&fitting),
-            (_, within) => {
-                let mut fitting = fitting;
-                fitting.leave_out(&self.without);
-                *within = Some(fitting);
-            }
+    fn apply(&mut self, effect: Effect, mut matching: Spans) {
+        match effect {
+            Effect::Forbid => self.exclude(&matching),
+            Effect::Demand => match &mut self.within {
+                Some(within) => within.intersect(&matching),
+                None => {
+                    matching.subtract(&self.without);
+                    self.within = Some(matching);
+                }
+            },
         }
     }
 }
@@ -93,29 +123,29 @@ impl Selection {
 /// The documents of which a value equals one of the condition's.
 async fn equal_to<D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
-    pace: &mut Pace<F>,
+    budget: &mut WorkBudget<F>,
     condition: &RagCondition,
     floor: u64,
 ) -> Result<Spans, Fault> {
     let statement = "SELECT COUNT(*) AS passed, MAX(first_chunk) AS last,
-            json_group_array(json_array(first_chunk, last_chunk)) AS fitting
+            json_group_array(json_array(first_chunk, last_chunk)) AS matching
         FROM (SELECT first_chunk, last_chunk FROM properties
             WHERE key = ? AND value = ? AND first_chunk >= ? ORDER BY first_chunk LIMIT ?)";
-    let mut fitting = Vec::new();
+    let mut matching = Vec::new();
     for value in &condition.values {
         let mut from = Some(floor);
         while let Some(first) = from {
-            pace.before(STATEMENT_WORK).await;
+            budget.spend(STATEMENT_WORK).await;
             let parameters: [Value; 4] =
                 [condition.key.as_str().into(), value.as_str().into(), first.into(), PAGE.into()];
             let row = tables.row(statement, &parameters)?;
-            fitting.append(&mut spans(&row, "fitting")?);
+            matching.append(&mut spans(&row, "matching")?);
             let passed: usize = row.get("passed")?;
-            pace.before(passed).await;
+            budget.spend(ROW_WORK.times(passed)).await;
             from = row.get::<Option<u64>>("last")?.filter(|_| passed == PAGE).map(|last| last + 1);
         }
     }
-    Ok(Spans::of(fitting))
+    Ok(Spans::of(matching))
 }
 
 /// The column of `documents` for a key of which each has one value.
@@ -127,65 +157,66 @@ fn column(key: &str) -> Option<&'static str> {
     }
 }
 
-/// The texts of a condition.
-struct Wanted {
+/// The texts that a condition looks for.
+struct Needles {
+    /// A JSON array of them.
     json: String,
-    /// The values that one slice looks through for them, and the work of that.
+    /// The values that one slice searches for them, and the work of that.
     rows: usize,
-    work: usize,
+    work: Work,
 }
 
-impl Wanted {
+impl Needles {
     fn of(condition: &RagCondition) -> Result<Self, Fault> {
         let json =
             serde_json::to_string(&condition.values).map_err(|_| Fault::unwritable("A scope"))?;
-        let bytes = |value: &String| LEAST_BYTES + value.len();
-        let row_ns = condition.values.iter().map(bytes).sum::<usize>() * BYTE_NS;
-        let rows = (SLICE * 1_000 / row_ns.max(1)).clamp(1, PAGE);
-        Ok(Self { json, rows, work: STATEMENT_WORK + rows * row_ns / 1_000 })
+        let bytes = condition.values.iter().map(|value| EXTRA_BYTES + value.len()).sum();
+        let row = BYTE_WORK.times(bytes);
+        let rows = row.times_per_slice().min(PAGE);
+        Ok(Self { json, rows, work: STATEMENT_WORK + row.times(rows) })
     }
 }
 
-/// Those of some documents whose path or language contains one of the texts.
-fn holding_among<D: Database>(
+/// The documents among some whose path or language contains one of the texts.
+fn containing_among<D: Database>(
     tables: &Tables<D>,
-    wanted: &Wanted,
+    needles: &Needles,
     column: &str,
     among: &Spans,
 ) -> Result<Spans, Fault> {
     let statement = format!(
-        "WITH wanted AS MATERIALIZED (SELECT value AS part FROM json_each(?))
-        SELECT json_group_array(json_array(d.first_chunk, d.first_chunk + d.chunks - 1)) AS fitting
+        "WITH needles AS MATERIALIZED (SELECT value AS needle FROM json_each(?))
+        SELECT json_group_array(json_array(d.first_chunk, d.first_chunk + d.chunks - 1)) AS matching
         FROM json_each(?) AS span CROSS JOIN chunks AS c ON c.id = span.value ->> 0
         CROSS JOIN documents AS d ON d.path = c.path
-        WHERE EXISTS (SELECT 1 FROM wanted WHERE instr(d.{column}, part) > 0)"
+        WHERE EXISTS (SELECT 1 FROM needles WHERE instr(d.{column}, needle) > 0)"
     );
-    let row = tables.row(&statement, &[wanted.json.as_str().into(), among.json()?.into()])?;
-    Ok(Spans::of(spans(&row, "fitting")?))
+    let row = tables.row(&statement, &[needles.json.as_str().into(), among.json()?.into()])?;
+    Ok(Spans::of(spans(&row, "matching")?))
 }
 
 /// The documents of which a value contains one of the condition's.
-async fn holding<D: Database, F: AsyncFn()>(
+async fn containing<D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
-    pace: &mut Pace<F>,
+    budget: &mut WorkBudget<F>,
     condition: &RagCondition,
-    wanted: &Wanted,
+    needles: &Needles,
     floor: u64,
 ) -> Result<Spans, Fault> {
-    let mut fitting = Vec::new();
+    let mut matching = Vec::new();
     // The row behind which the next page begins. No value is less than the empty one.
     let mut above: [Value; 2] = ["".into(), Value::Integer(-1)];
     loop {
-        pace.before(wanted.work).await;
+        budget.spend(needles.work).await;
         let key = || Value::from(condition.key.as_str());
         let [value, first] = above.clone();
         let end = tables.database.first(
             "SELECT value, first_chunk FROM properties
             WHERE key = ? AND (value, first_chunk) > (?, ?)
             ORDER BY value, first_chunk LIMIT 1 OFFSET ?",
-            &[key(), value.clone(), first.clone(), (wanted.rows - 1).into()],
+            &[key(), value.clone(), first.clone(), (needles.rows - 1).into()],
         )?;
-        let mut parameters = vec![wanted.json.as_str().into(), key(), value, first, floor.into()];
+        let mut parameters = vec![needles.json.as_str().into(), key(), value, first, floor.into()];
         let mut page = "";
         if let Some(end) = &end {
             above = [end.get::<String>("value")?.into(), end.get::<u64>("first_chunk")?.into()];
@@ -193,14 +224,14 @@ async fn holding<D: Database, F: AsyncFn()>(
             parameters.extend(above.clone());
         }
         let statement = format!(
-            "WITH wanted AS MATERIALIZED (SELECT value AS part FROM json_each(?))
-            SELECT json_group_array(json_array(first_chunk, last_chunk)) AS fitting FROM properties
+            "WITH needles AS MATERIALIZED (SELECT value AS needle FROM json_each(?))
+            SELECT json_group_array(json_array(first_chunk, last_chunk)) AS matching FROM properties
             WHERE key = ? AND (value, first_chunk) > (?, ?) AND first_chunk >= ? {page}
-                AND EXISTS (SELECT 1 FROM wanted WHERE instr(value, part) > 0)"
+                AND EXISTS (SELECT 1 FROM needles WHERE instr(value, needle) > 0)"
         );
-        fitting.append(&mut spans(&tables.row(&statement, &parameters)?, "fitting")?);
+        matching.append(&mut spans(&tables.row(&statement, &parameters)?, "matching")?);
         if end.is_none() {
-            return Ok(Spans::of(fitting));
+            return Ok(Spans::of(matching));
         }
     }
 }

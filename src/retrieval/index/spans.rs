@@ -33,22 +33,22 @@ impl Spans {
         self.0.get(at).is_some_and(|[first, _]| *first <= id)
     }
 
-    fn holds(&self, span: &Span) -> bool {
+    fn contains(&self, span: &Span) -> bool {
         self.0.binary_search(span).is_ok()
     }
 
-    /// Keeps the documents that the other set has, too.
-    pub(in crate::retrieval) fn keep(&mut self, other: &Self) {
-        self.0.retain(|span| other.holds(span));
+    /// Keeps the documents that the other set also has.
+    pub(in crate::retrieval) fn intersect(&mut self, other: &Self) {
+        self.0.retain(|span| other.contains(span));
     }
 
-    /// Leaves out the documents that the other set has.
-    pub(in crate::retrieval) fn leave_out(&mut self, other: &Self) {
-        self.0.retain(|span| !other.holds(span));
+    /// Removes the documents that the other set has.
+    pub(in crate::retrieval) fn subtract(&mut self, other: &Self) {
+        self.0.retain(|span| !other.contains(span));
     }
 
     /// Adds the documents of the other set.
-    pub(in crate::retrieval) fn add(&mut self, other: Self) {
+    pub(in crate::retrieval) fn unite(&mut self, other: Self) {
         let mut both = std::mem::take(&mut self.0);
         both.extend(other.0);
         *self = Self::of(both);

@@ -11,22 +11,22 @@ use super::spans::{Span, Spans};
 use super::terms::searchable;
 use crate::contract::Fault;
 use crate::ports::{Database, Row, Value, storage_failed, unreadable};
-use crate::retrieval::pace::Pace;
+use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The most chunks that one step writes, and the most that it deletes.
 pub(in crate::retrieval) const STEP_CHUNKS: usize = 128;
 
-/// The work of a chunk that is written or deleted.
-pub(in crate::retrieval) const CHUNK_WORK: usize = 100;
+/// The work of writing or deleting a chunk.
+pub(in crate::retrieval) const CHUNK_WORK: Work = Work::from_us(100);
 
-/// The documents that one step describes, after their workspace was brought to its present form.
+/// The documents whose properties one step writes, where an older version wrote none.
 const STEP_DOCUMENTS: usize = 16;
 
-/// The work of describing one document with as many properties as older versions took.
-const DESCRIBING_WORK: usize = 1_000;
+/// The work of writing the properties of one document with as many as older versions took.
+const PROPERTIES_WORK: Work = Work::from_us(1_000);
 
-/// The keys and values of the documents of `d`, with their chunks.
-const HELD: &str = "SELECT 'Path', path, first_chunk, first_chunk + chunks - 1 FROM d
+/// The keys and values of the documents in `d`, with their chunks.
+const PROPERTIES: &str = "SELECT 'Path', path, first_chunk, first_chunk + chunks - 1 FROM d
     UNION ALL SELECT 'Language', language, first_chunk, first_chunk + chunks - 1 FROM d
     UNION ALL SELECT p.value ->> 0, v.value, first_chunk, first_chunk + chunks - 1
         FROM d CROSS JOIN json_each(d.properties) AS p CROSS JOIN json_each(p.value, '$[1]') AS v";
@@ -42,9 +42,9 @@ pub(in crate::retrieval) struct Tables<D> {
     /// Whether the tables are known to exist in their present form.
     ready: Cell<bool>,
     /// How often everything was erased.
-    era: Cell<u64>,
-    /// Whether the chunks that an earlier instance left hidden have been asked for.
-    leftovers_known: Cell<bool>,
+    generation: Cell<u64>,
+    /// Whether the chunks that an earlier instance left hidden were read.
+    leftovers_read: Cell<bool>,
 }
 
 /// What a search and a write begin from.
@@ -57,29 +57,29 @@ pub(in crate::retrieval) struct State {
 
 impl<D: Database> Tables<D> {
     pub(in crate::retrieval) fn new(database: D) -> Self {
-        let (ready, leftovers_known) = (Cell::new(false), Cell::new(false));
-        Self { database, ready, era: Cell::new(0), leftovers_known }
+        let (ready, leftovers_read) = (Cell::new(false), Cell::new(false));
+        Self { database, ready, generation: Cell::new(0), leftovers_read }
     }
 
-    /// Forgets that the tables exist.
+    /// Forgets that the tables exist, and begins a new generation.
     pub(in crate::retrieval) fn forget(&self) {
         self.ready.set(false);
-        self.era.set(self.era.get() + 1);
+        self.generation.set(self.generation.get() + 1);
     }
 
-    /// The era: with the next one, all that is known of the tables is void.
-    pub(in crate::retrieval) fn era(&self) -> u64 {
-        self.era.get()
+    /// The generation between two erasures. What was read in an earlier one is void.
+    pub(in crate::retrieval) fn generation(&self) -> u64 {
+        self.generation.get()
     }
 
-    /// One step of a request that began in `era`: all of it is kept or, when it fails, nothing. It
-    /// creates the tables where there are none.
+    /// One step of a request that began in `generation`: all of it is stored or, when it fails, nothing. Creates
+    /// the tables where there are none. Fails in a later generation.
     pub(in crate::retrieval) fn step<T>(
         &self,
-        era: u64,
+        generation: u64,
         writes: impl FnOnce() -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        if self.era() != era {
+        if self.generation() != generation {
             return Err(storage_failed());
         }
         if !self.exist()? {
@@ -88,7 +88,7 @@ impl<D: Database> Tables<D> {
         self.database.transaction(writes)
     }
 
-    /// Looks for the tables, and brings older ones to the present form.
+    /// Whether the tables exist. Brings older ones to the present form.
     pub(in crate::retrieval) fn exist(&self) -> Result<bool, Fault> {
         if self.ready.get() {
             return Ok(true);
@@ -128,35 +128,34 @@ impl<D: Database> Tables<D> {
         Ok(State { next_chunk: row.get("next_chunk")?, hidden: Spans::of(spans(&row, "hidden")?) })
     }
 
-    /// The chunks that an earlier instance left hidden, for whoever asks first.
+    /// The chunks that an earlier instance left hidden; none after the first call.
     pub(in crate::retrieval) fn leftovers(&self) -> Result<Vec<Span>, Fault> {
-        if self.leftovers_known.get() {
+        if self.leftovers_read.get() {
             return Ok(Vec::new());
         }
         let row = self.row(STATE, &[])?;
-        self.leftovers_known.set(true);
+        self.leftovers_read.set(true);
         spans(&row, "hidden")
     }
 
-    /// Describes in `properties` the documents of which an older version wrote none. A scope is looked
-    /// up there; whatever else an index does, it does without.
-    pub(in crate::retrieval) async fn describe_all<F: AsyncFn()>(
+    /// Writes the properties of documents that an older version stored without. Only a scope reads properties.
+    pub(in crate::retrieval) async fn complete_properties<F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
     ) -> Result<(), Fault> {
-        let era = self.era();
+        let generation = self.generation();
         loop {
-            let described = self.row("SELECT described FROM index_state", &[])?;
-            let Some(above) = described.get::<Option<String>>("described")? else { return Ok(()) };
-            pace.before(STEP_DOCUMENTS * DESCRIBING_WORK).await;
-            self.step(era, || {
+            let state = self.row("SELECT described FROM index_state", &[])?;
+            let Some(above) = state.get::<Option<String>>("described")? else { return Ok(()) };
+            budget.spend(PROPERTIES_WORK.times(STEP_DOCUMENTS)).await;
+            self.step(generation, || {
                 let page = "SELECT MAX(path) AS last, COUNT(*) AS documents FROM
                     (SELECT path FROM documents WHERE path > ? ORDER BY path LIMIT ?)";
                 let row = self.row(page, &[above.as_str().into(), STEP_DOCUMENTS.into()])?;
                 let last: Option<String> = row.get("last")?;
                 if let Some(last) = &last {
                     let bounds = [above.as_str().into(), last.as_str().into()];
-                    self.describe("path > ? AND path <= ?", &bounds)?;
+                    self.insert_properties("path > ? AND path <= ?", &bounds)?;
                 }
                 let is_page = row.get::<usize>("documents")? == STEP_DOCUMENTS;
                 let described = last.filter(|_| is_page);
@@ -165,32 +164,32 @@ impl<D: Database> Tables<D> {
         }
     }
 
-    /// Writes the properties of the documents that `which` selects.
-    pub(in crate::retrieval) fn describe(
+    /// Writes the properties of the documents for which `condition` holds.
+    pub(in crate::retrieval) fn insert_properties(
         &self,
-        which: &str,
-        bounds: &[Value],
+        condition: &str,
+        parameters: &[Value],
     ) -> Result<(), Fault> {
         let statement = format!(
-            "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND {which})
-            INSERT OR IGNORE INTO properties (key, value, first_chunk, last_chunk) {HELD}"
+            "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND {condition})
+            INSERT OR IGNORE INTO properties (key, value, first_chunk, last_chunk) {PROPERTIES}"
         );
-        self.database.execute(&statement, bounds)
+        self.database.execute(&statement, parameters)
     }
 
     /// Deletes the properties of the document at `path`.
-    pub(in crate::retrieval) fn undescribe(&self, path: &str) -> Result<(), Fault> {
+    pub(in crate::retrieval) fn delete_properties(&self, path: &str) -> Result<(), Fault> {
         let statement = format!(
             "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND path = ?),
-                held (key, value, first_chunk, last_chunk) AS ({HELD})
+                stored (key, value, first_chunk, last_chunk) AS ({PROPERTIES})
             DELETE FROM properties
-            WHERE (key, value, first_chunk) IN (SELECT key, value, first_chunk FROM held)"
+            WHERE (key, value, first_chunk) IN (SELECT key, value, first_chunk FROM stored)"
         );
         self.database.execute(&statement, &[path.into()])
     }
 
-    /// Writes the terms of a chunk, whose document's path is `searchable` already.
-    pub(in crate::retrieval) fn index_chunk(
+    /// Writes the terms of a chunk. `path` is that of its document, as [`searchable`] returns it.
+    pub(in crate::retrieval) fn insert_terms(
         &self,
         id: u64,
         text: &str,
@@ -203,23 +202,23 @@ impl<D: Database> Tables<D> {
         )
     }
 
-    /// Indexes the chunks that an older version wrote, the last ones first. A search looks for terms;
-    /// whatever else an index does, it does without.
-    pub(in crate::retrieval) async fn index_all<F: AsyncFn()>(
+    /// Writes the terms of chunks that an older version stored without, the last chunks first. Only a search reads
+    /// terms.
+    pub(in crate::retrieval) async fn complete_terms<F: AsyncFn()>(
         &self,
-        pace: &mut Pace<F>,
+        budget: &mut WorkBudget<F>,
     ) -> Result<(), Fault> {
-        let era = self.era();
+        let generation = self.generation();
         loop {
             let row = self.row("SELECT unindexed FROM index_state", &[])?;
             let last: u64 = row.get("unindexed")?;
             if last == 0 {
                 return Ok(());
             }
-            pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-            self.step(era, || {
+            budget.spend(CHUNK_WORK.times(STEP_CHUNKS)).await;
+            self.step(generation, || {
                 let bounds: [Value; 2] = [last.into(), STEP_CHUNKS.into()];
-                // FTS5 writes down what it has before an id that is less than the one above.
+                // FTS5 flushes what it has collected when an id is less than the one before it.
                 let rows = self.database.query(
                     "SELECT * FROM (SELECT id, path, text FROM chunks WHERE id <= ?
                         ORDER BY id DESC LIMIT ?) ORDER BY id",
@@ -228,7 +227,7 @@ impl<D: Database> Tables<D> {
                 let first = rows.first().map(|row| row.get::<u64>("id")).transpose()?;
                 for row in &rows {
                     let (text, path): (String, String) = (row.get("text")?, row.get("path")?);
-                    self.index_chunk(row.get("id")?, &text, &searchable(&path))?;
+                    self.insert_terms(row.get("id")?, &text, &searchable(&path))?;
                 }
                 let statement = "UPDATE index_state SET unindexed = ?";
                 let left = first.map_or(0, |first| first.saturating_sub(1));

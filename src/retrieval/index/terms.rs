@@ -38,29 +38,29 @@ const STOP_WORDS: &[&str] = &[
 
 /// A text with spaces between the words of its identifiers, as FTS5 indexes it.
 pub fn searchable(text: &str) -> String {
-    let mut parted = String::with_capacity(text.len() + text.len() / 8);
-    add_searchable(text, &mut parted);
-    parted
+    let mut separated = String::with_capacity(text.len() + text.len() / 8);
+    add_searchable(text, &mut separated);
+    separated
 }
 
 /// Writes a text behind another one, with spaces between the words of its identifiers.
-pub(super) fn add_searchable(text: &str, parted: &mut String) {
+pub(super) fn add_searchable(text: &str, separated: &mut String) {
     let mut rest = text.chars();
     let mut last = ' ';
     while let Some(c) = rest.next() {
-        if parts(last, c, || rest.clone()) {
-            parted.push(' ');
+        if splits_between(last, c, || rest.clone()) {
+            separated.push(' ');
         }
-        parted.push(c);
+        separated.push(c);
         last = c;
     }
 }
 
 /// Whether a path or an expression has a word for tests.
-pub(in crate::retrieval) fn speaks_of_tests(text: &str) -> bool {
+pub(in crate::retrieval) fn mentions_tests(text: &str) -> bool {
     let words = ["test", "tests", "tested", "testing"];
-    let parted = searchable(text);
-    let mut all = parted.split(|c: char| !is_letter_or_digit(c));
+    let separated = searchable(text);
+    let mut all = separated.split(|c: char| !is_letter_or_digit(c));
     all.any(|word| words.iter().any(|test| word.eq_ignore_ascii_case(test)))
 }
 
@@ -92,19 +92,20 @@ impl Terms {
     fn read(&mut self, text: &str) {
         let mut above: Option<String> = None;
         for run in runs(text) {
-            let parted = searchable(run);
-            let words: Vec<String> = parted
+            let separated = searchable(run);
+            let words: Vec<String> = separated
                 .split(|c: char| !is_letter_or_digit(c))
                 .filter(|word| !word.is_empty() && word.len() <= LONGEST_WORD)
                 .map(str::to_ascii_lowercase)
                 .collect();
             let identifier = words.len() > 1;
             for word in words {
-                let says = word.len() > 1 && STOP_WORDS.binary_search(&word.as_str()).is_err();
-                if says {
+                let is_content_word =
+                    word.len() > 1 && STOP_WORDS.binary_search(&word.as_str()).is_err();
+                if is_content_word {
                     self.add(word.clone(), identifier);
                 }
-                if !says && !identifier {
+                if !is_content_word && !identifier {
                     above = None;
                     continue;
                 }
@@ -146,7 +147,7 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a word of an identifier ends between two characters; `behind` returns those that follow.
-fn parts<'t>(last: char, c: char, behind: impl FnOnce() -> Chars<'t>) -> bool {
+fn splits_between<'t>(last: char, c: char, behind: impl FnOnce() -> Chars<'t>) -> bool {
     if !is_letter_or_digit(last) || !is_letter_or_digit(c) {
         return false;
     }
@@ -159,7 +160,7 @@ fn parts<'t>(last: char, c: char, behind: impl FnOnce() -> Chars<'t>) -> bool {
     if !is_capital(last) {
         return true;
     }
-    // `HTTPServer` is parted before its last capital, the plural `IDs` is not.
+    // `HTTPServer` is separated before its last capital, the plural `IDs` is not.
     let small = |c: char| is_letter_or_digit(c) && !is_capital(c) && !c.is_ascii_digit();
     let mut behind = behind();
     match behind.next() {

@@ -1,12 +1,12 @@
 //! Writing and deleting documents.
 //!
 //! It owns the decision whether a document is unchanged: same `ContentHash`, language and properties,
-//! cut by the same rules, and equal in what the hash does not cover. Other line endings are noted, and change no chunk. The storage is billed by rows: a
-//! chunk costs one here and one in FTS5's tables, a value of a property one, an unchanged document one
-//! row read.
+//! cut by the same rules, and equal in what the hash does not cover. Other line endings change the stored hash and no
+//! chunk. The storage is billed by rows: a chunk costs one here and one in FTS5's tables, a value of a property
+//! one, an unchanged document one row read.
 //!
-//! Short documents are replaced many to a step. The chunks of a long one are written, and those of its
-//! predecessor deleted, in steps in which they are hidden.
+//! One step replaces many short documents. A long document takes several steps, in which its new chunks, and then
+//! those of its predecessor, are hidden.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::contract::{Document, Fault};
 use crate::encoding::language_of;
 use crate::encoding::{TextHashes, TextHashing};
 use crate::ports::{Database, Value};
-use crate::retrieval::pace::Pace;
+use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The version of the rules for chunks and terms. A new number makes every document count as changed
 /// when it is sent again.
@@ -31,15 +31,17 @@ const STEP_DOCUMENTS: usize = 32;
 const CHUNK_VALUES: usize = 16;
 
 /// The work of a document beside its chunks.
-const DOCUMENT_WORK: usize = 100;
+const DOCUMENT_WORK: Work = Work::from_us(100);
 
-/// The bytes of a document that are hashed, and the chunks that are cut, between two looks at the pace,
-/// and the work of either.
+/// The most bytes of a document that are hashed, and the most pieces into which it is cut, before the budget is asked
+/// again.
 const STEP_BYTES: usize = 64 * 1024;
 const STEP_PIECES: usize = STEP_BYTES / HARD_LIMIT_BYTES;
-const BYTES_WORK: usize = 800;
 
-/// A document that was sent, as its client sees it.
+/// The work of hashing or cutting a byte.
+const BYTE_WORK: Work = Work::from_ps(12_207);
+
+/// The result of storing one document, as its client sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Upserted {
@@ -67,50 +69,50 @@ pub struct Counts {
     pub embedded_chunks: Option<usize>,
 }
 
-/// A document that is to be written, in place of the one that has its path.
+/// A document to write in place of the one that has its path.
 struct Change<'d> {
     document: &'d Document,
     hashes: TextHashes,
     pieces: Vec<Piece<'d>>,
-    /// What the change costs beside its own chunks, in chunks.
-    more: usize,
+    /// The work besides writing its own chunks, in chunks: its row, its properties, and the chunks that it replaces.
+    extra_cost: usize,
 }
 
-/// The writing and deleting of one request.
-pub(in crate::retrieval) struct Writing<'t, D, F> {
+/// The writes of one request. They fail once everything was erased.
+pub(in crate::retrieval) struct Writer<'t, D, F> {
     tables: &'t Tables<D>,
-    pace: &'t mut Pace<F>,
-    era: u64,
+    budget: &'t mut WorkBudget<F>,
+    generation: u64,
 }
 
-impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
-    pub(in crate::retrieval) fn new(tables: &'t Tables<D>, pace: &'t mut Pace<F>) -> Self {
-        let era = tables.era();
-        Self { tables, pace, era }
+impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
+    pub(in crate::retrieval) fn new(tables: &'t Tables<D>, budget: &'t mut WorkBudget<F>) -> Self {
+        let generation = tables.generation();
+        Self { tables, budget, generation }
     }
 
-    /// Stores documents, each in one step that its readers see.
+    /// Stores documents. Readers see each of them change in one step.
     pub(in crate::retrieval) async fn upsert(
         &mut self,
         documents: &[Document],
     ) -> Result<Vec<Upserted>, Fault> {
         self.sweep_leftovers().await?;
         let mut all = Vec::new();
-        let (mut short, mut chunks) = (Vec::new(), 0);
+        let (mut short, mut cost_of_short) = (Vec::new(), 0);
         for document in documents {
-            let (upserted, change) = self.compare(document).await?;
+            let (upserted, change) = self.compare_with_stored(document).await?;
             all.push(upserted);
             let Some(change) = change else { continue };
             if change.pieces.len() > STEP_CHUNKS {
                 self.write_long(change).await?;
                 continue;
             }
-            let cost = change.pieces.len() + change.more;
-            if chunks + cost > STEP_CHUNKS {
+            let cost = change.pieces.len() + change.extra_cost;
+            if cost_of_short + cost > STEP_CHUNKS {
                 self.write_short(&std::mem::take(&mut short)).await?;
-                chunks = 0;
+                cost_of_short = 0;
             }
-            chunks += cost;
+            cost_of_short += cost;
             short.push(change);
         }
         self.write_short(&short).await?;
@@ -119,7 +121,7 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
 
     /// Deletes the chunks that an earlier instance left hidden.
     pub(in crate::retrieval) async fn sweep_leftovers(&mut self) -> Result<(), Fault> {
-        let leftovers = self.tables.step(self.era, || self.tables.leftovers())?;
+        let leftovers = self.tables.step(self.generation, || self.tables.leftovers())?;
         self.sweep(leftovers).await
     }
 
@@ -135,28 +137,28 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
         let (mut from, end) = (path.to_owned(), folder.unwrap_or_else(|| path.to_owned()));
         let mut removed = Counts::default();
         loop {
-            self.pace.before(STEP_DOCUMENTS * DOCUMENT_WORK + STEP_CHUNKS * CHUNK_WORK).await;
-            let (is_last, long) = self.tables.step(self.era, || {
+            let rows = DOCUMENT_WORK.times(STEP_DOCUMENTS);
+            self.budget.spend(rows + CHUNK_WORK.times(STEP_CHUNKS)).await;
+            let (is_last, long) = self.tables.step(self.generation, || {
                 let bounds = [from.as_str().into(), end.as_str().into(), STEP_DOCUMENTS.into()];
                 let rows = self.tables.database.query(&page, &bounds)?;
-                let (mut taken, mut long, mut room) = (0, Vec::new(), STEP_CHUNKS);
+                let (mut deleted, mut long, mut room) = (0, Vec::new(), STEP_CHUNKS);
                 for row in &rows {
                     let (path, chunks): (String, usize) = (row.get("path")?, row.get("chunks")?);
-                    let deleted_now = if chunks > STEP_CHUNKS { 0 } else { chunks };
-                    if deleted_now > room {
+                    let Some(left) = room.checked_sub(chunks_deleted_at_once(chunks)) else {
                         break;
-                    }
-                    room -= deleted_now;
-                    long.extend(self.retire(&path)?);
+                    };
+                    room = left;
+                    long.extend(self.delete_contents(&path)?);
                     let statement = "DELETE FROM documents WHERE path = ?";
                     self.tables.database.execute(statement, &[path.as_str().into()])?;
                     removed.documents += 1;
                     removed.chunks += chunks;
                     removed.bytes += row.get::<usize>("bytes")?;
-                    taken += 1;
+                    deleted += 1;
                     from = path;
                 }
-                Ok((taken == rows.len() && taken < STEP_DOCUMENTS, long))
+                Ok((deleted == rows.len() && deleted < STEP_DOCUMENTS, long))
             })?;
             self.sweep(long).await?;
             if is_last {
@@ -165,19 +167,19 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
         }
     }
 
-    /// Compares a document with the stored one. What is unchanged needs no change.
-    async fn compare<'d>(
+    /// Compares a document with the stored one. Returns no change for an unchanged document.
+    async fn compare_with_stored<'d>(
         &mut self,
         document: &'d Document,
     ) -> Result<(Upserted, Option<Change<'d>>), Fault> {
         let mut hashing = TextHashing::of(&document.contents);
         let hashes = loop {
-            self.pace.before(work_of_bytes(document.contents.len())).await;
+            self.budget.spend(step_work(document)).await;
             if let Some(done) = hashing.go_on() {
                 break done;
             }
         };
-        self.pace.before(DOCUMENT_WORK).await;
+        self.budget.spend(DOCUMENT_WORK).await;
         let stored = self.tables.database.first(
             "SELECT language, properties, content_hash, whole_hash, sha256, rules, chunks
             FROM documents WHERE path = ?",
@@ -191,7 +193,7 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
             changed: true,
         };
         let values = document.properties.iter().map(|(_, values)| values.len());
-        let mut more = 1 + values.sum::<usize>() / CHUNK_VALUES;
+        let mut extra_cost = 1 + values.sum::<usize>() / CHUNK_VALUES;
         if let Some(row) = &stored {
             let differs = |column, text: &str| Ok::<_, Fault>(row.get::<String>(column)? != text);
             upserted.changed = differs("content_hash", &hashes.content)?
@@ -203,34 +205,33 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
             if !upserted.changed {
                 upserted.chunks = chunks;
                 if differs("sha256", &hashes.sha256)? {
-                    self.note(document, &hashes)?;
+                    self.update_hash(document, &hashes)?;
                 }
                 return Ok((upserted, None));
             }
-            // Few are deleted at once.
-            more += if chunks > STEP_CHUNKS { 0 } else { chunks };
+            extra_cost += chunks_deleted_at_once(chunks);
         }
         let mut all = Vec::new();
-        let mut cut = pieces(&document.contents);
+        let mut remaining = pieces(&document.contents);
         let mut steps = 0;
         while all.len() == steps * STEP_PIECES {
-            self.pace.before(work_of_bytes(document.contents.len())).await;
-            all.extend(cut.by_ref().take(STEP_PIECES));
+            self.budget.spend(step_work(document)).await;
+            all.extend(remaining.by_ref().take(STEP_PIECES));
             steps += 1;
         }
         upserted.chunks = all.len();
-        Ok((upserted, Some(Change { document, hashes, pieces: all, more })))
+        Ok((upserted, Some(Change { document, hashes, pieces: all, extra_cost })))
     }
 
-    /// Notes the bytes of a document whose chunks stay as they are.
-    fn note(&self, document: &Document, hashes: &TextHashes) -> Result<(), Fault> {
+    /// Stores the hash and length of a document whose chunks stay as they are.
+    fn update_hash(&self, document: &Document, hashes: &TextHashes) -> Result<(), Fault> {
         let statement = "UPDATE documents SET sha256 = ?, bytes = ? WHERE path = ?";
         let bounds = [
             hashes.sha256.as_str().into(),
             document.contents.len().into(),
             document.path.as_str().into(),
         ];
-        self.tables.step(self.era, || self.tables.database.execute(statement, &bounds))
+        self.tables.step(self.generation, || self.tables.database.execute(statement, &bounds))
     }
 
     /// Writes documents of few chunks in one step.
@@ -239,16 +240,16 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
             return Ok(());
         }
         let chunks: usize = changes.iter().map(|change| change.pieces.len()).sum();
-        let more: usize = changes.iter().map(|change| change.more).sum();
-        self.pace.before((chunks + more) * CHUNK_WORK).await;
-        let long = self.tables.step(self.era, || {
-            // The insertions of chunks stand together at the end, so that FTS5 writes them in one piece:
-            // it writes down what it has before each statement of many rows.
+        let extra_cost: usize = changes.iter().map(|change| change.extra_cost).sum();
+        self.budget.spend(CHUNK_WORK.times(chunks + extra_cost)).await;
+        let long = self.tables.step(self.generation, || {
+            // FTS5 flushes what it has collected before each statement of many rows. So all insertions of chunks
+            // come together, at the end.
             let mut long = Vec::new();
             for change in changes {
-                long.extend(self.retire(&change.document.path)?);
+                long.extend(self.delete_contents(&change.document.path)?);
             }
-            let first = self.take_ids(chunks)?;
+            let first = self.reserve_ids(chunks)?;
             let mut next = first;
             for change in changes {
                 self.insert_document(change, next)?;
@@ -264,23 +265,23 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
         self.sweep(long).await
     }
 
-    /// Writes a document of many chunks. They are hidden until all of them are there.
+    /// Writes a document of many chunks. They are hidden until all of them are stored.
     async fn write_long(&mut self, change: Change<'_>) -> Result<(), Fault> {
         let count = change.pieces.len();
-        let first = self.tables.step(self.era, || {
-            let first = self.take_ids(count)?;
+        let first = self.tables.step(self.generation, || {
+            let first = self.reserve_ids(count)?;
             self.hide([first, first + count as u64 - 1])?;
             Ok(first)
         })?;
         let mut next = first;
         for pieces in change.pieces.chunks(STEP_CHUNKS) {
-            self.pace.before(pieces.len() * CHUNK_WORK).await;
-            self.tables.step(self.era, || self.insert_chunks(&change, pieces, next))?;
+            self.budget.spend(CHUNK_WORK.times(pieces.len())).await;
+            self.tables.step(self.generation, || self.insert_chunks(&change, pieces, next))?;
             next += pieces.len() as u64;
         }
-        self.pace.before(DOCUMENT_WORK + STEP_CHUNKS * CHUNK_WORK).await;
-        let long = self.tables.step(self.era, || {
-            let long = self.retire(&change.document.path)?;
+        self.budget.spend(DOCUMENT_WORK + CHUNK_WORK.times(STEP_CHUNKS)).await;
+        let long = self.tables.step(self.generation, || {
+            let long = self.delete_contents(&change.document.path)?;
             self.unhide(first)?;
             self.insert_document(&change, first)?;
             Ok(long)
@@ -288,8 +289,8 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
         self.sweep(long).await
     }
 
-    /// Takes the ids of `count` new chunks and returns the first.
-    fn take_ids(&self, count: usize) -> Result<u64, Fault> {
+    /// Reserves the ids of `count` new chunks and returns the first.
+    fn reserve_ids(&self, count: usize) -> Result<u64, Fault> {
         let first =
             self.tables.row("SELECT next_chunk FROM index_state", &[])?.get("next_chunk")?;
         let statement = "UPDATE index_state SET next_chunk = next_chunk + ?";
@@ -316,7 +317,7 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
                     piece.text.into(),
                 ],
             )?;
-            self.tables.index_chunk(id, piece.text, &path_terms)?;
+            self.tables.insert_terms(id, piece.text, &path_terms)?;
         }
         Ok(())
     }
@@ -342,19 +343,19 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
                 change.document.contents.len().into(),
             ],
         )?;
-        self.tables.describe("path = ?", &[path.into()])
+        self.tables.insert_properties("path = ?", &[path.into()])
     }
 
-    /// Takes the chunks and properties from the document at `path`, if there is one. Many chunks are
-    /// only hidden: their span is returned, to be swept.
-    fn retire(&self, path: &str) -> Result<Option<Span>, Fault> {
+    /// Deletes the chunks and properties of the document at `path`, if there is one. More chunks than one step deletes
+    /// are only hidden: `sweep` deletes the span that is returned.
+    fn delete_contents(&self, path: &str) -> Result<Option<Span>, Fault> {
         let stored = "SELECT first_chunk, chunks FROM documents WHERE path = ? AND chunks > 0";
         let Some(row) = self.tables.database.first(stored, &[path.into()])? else {
             return Ok(None);
         };
         let (first, chunks): (u64, u64) = (row.get("first_chunk")?, row.get("chunks")?);
         let span = [first, first + chunks - 1];
-        self.tables.undescribe(path)?;
+        self.tables.delete_properties(path)?;
         if chunks > STEP_CHUNKS as u64 {
             self.hide(span)?;
             return Ok(Some(span));
@@ -363,13 +364,14 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
         Ok(None)
     }
 
+    /// Deletes hidden chunks, step by step.
     async fn sweep(&mut self, spans: impl IntoIterator<Item = Span>) -> Result<(), Fault> {
         for [first, last] in spans {
             let mut from = first;
             while from <= last {
                 let to = last.min(from + STEP_CHUNKS as u64 - 1);
-                self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-                self.tables.step(self.era, || {
+                self.budget.spend(CHUNK_WORK.times(STEP_CHUNKS)).await;
+                self.tables.step(self.generation, || {
                     self.delete_chunks([from, to])?;
                     if to == last { self.unhide(first) } else { Ok(()) }
                 })?;
@@ -403,9 +405,14 @@ impl<'t, D: Database, F: AsyncFn()> Writing<'t, D, F> {
     }
 }
 
-/// The work of one step over a text of so many bytes.
-fn work_of_bytes(bytes: usize) -> usize {
-    bytes.min(STEP_BYTES) * BYTES_WORK / STEP_BYTES
+/// The work of one step of hashing or cutting a document.
+fn step_work(document: &Document) -> Work {
+    BYTE_WORK.times(document.contents.len().min(STEP_BYTES))
+}
+
+/// How many of a document's chunks the step deletes that replaces or removes it: all, or none where they are hidden.
+fn chunks_deleted_at_once(chunks: usize) -> usize {
+    if chunks > STEP_CHUNKS { 0 } else { chunks }
 }
 
 fn language(document: &Document) -> String {

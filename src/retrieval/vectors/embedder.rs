@@ -1,23 +1,24 @@
-//! The embedding of a workspace's chunks, in the background of what changes them (interface §7).
+//! The embedding of a workspace's chunks, in the background of the requests that change them (interface §7).
 //!
-//! A batch is one request to the service and one step of the index, so a crash costs a batch at most. What the
-//! service refuses is asked for in smaller batches, at last alone; a chunk that it refuses although it embeds
-//! other texts is shortened, and in the end left without a vector.
+//! A batch is one request to the service and one step of the index, so a crash costs at most a batch. Chunks that
+//! the service refuses are sent in smaller batches, at last each alone. A chunk that is refused alone while the service
+//! embeds other texts is shortened, and in the end left without a vector.
 
 use super::embedding_service::{
-    BATCH_CHUNKS, BATCH_NUMBERS, EmbeddingFailure, EmbeddingService, Manner,
+    BATCH_CHUNKS, BATCH_NUMBERS, EmbeddingFailure, EmbeddingRequest, EmbeddingService,
+    LearnedLimits,
 };
-use super::quantized_vector::Vector;
-use super::vector_tables::{Unembedded, VectorSet};
+use super::quantized_vector::QuantizedVector;
+use super::vector_tables::{PendingChunk, VectorSet};
 use crate::contract::Fault;
 use crate::ports::{Database, Platform};
-use crate::retrieval::index::{CHUNK_WORK, STEP_CHUNKS, Tables, Writing};
-use crate::retrieval::pace::Pace;
+use crate::retrieval::index::{CHUNK_WORK, STEP_CHUNKS, Tables, Writer};
+use crate::retrieval::work_budget::WorkBudget;
 
 /// About the most bytes of a batch's text.
 const BATCH_BYTES: usize = 200_000;
 
-/// The batches that are made before others have their turn.
+/// The batches of one run. The alarm rings again for the rest, so that other requests have their turn.
 const BATCHES: usize = 64;
 
 /// A chunk is not shortened below this many bytes.
@@ -26,54 +27,64 @@ const LEAST_BYTES: usize = 256;
 /// A text that every service embeds unless it embeds none.
 const PROBE: &str = "text";
 
-/// How an embedding ended.
+/// How a run of embedding ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Embedded {
-    /// All chunks have their vectors, but for those that the service refused.
-    All,
-    /// There is more to do.
-    Some,
+pub enum EmbeddingOutcome {
+    /// All chunks have their vectors, except those that the service refused.
+    Complete,
+    /// Chunks are left for another run.
+    Partial,
     /// The service failed.
     Failed {
         /// How long it asks to wait, in milliseconds.
         retry_after_ms: Option<u64>,
         /// For the operator's log.
-        why: String,
+        reason: String,
     },
 }
 
 /// The embedding of one workspace.
 pub(in crate::retrieval) struct Embedder<'a, D, P, F> {
     pub(in crate::retrieval) tables: &'a Tables<D>,
-    /// The era in which it began.
-    pub(in crate::retrieval) era: u64,
+    /// The generation in which it began.
+    pub(in crate::retrieval) generation: u64,
     pub(in crate::retrieval) platform: &'a P,
-    pub(in crate::retrieval) pace: &'a mut Pace<F>,
-    pub(in crate::retrieval) manner: &'a Manner,
+    pub(in crate::retrieval) budget: &'a mut WorkBudget<F>,
+    pub(in crate::retrieval) limits: &'a LearnedLimits,
+}
+
+/// How a batch ended.
+enum Batch {
+    /// The next batch may follow: vectors were stored, or a smaller batch is to be tried.
+    Continue,
+    /// No chunk is left.
+    Empty,
+    Failed(EmbeddingFailure),
 }
 
 impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
-    /// Embeds what has no vectors yet, by each of the services, and then forgets the vectors of all others.
+    /// Embeds the chunks that have no vectors yet, by each of the services, and then deletes the vectors of all other
+    /// models.
     pub(in crate::retrieval) async fn embed(
         &mut self,
         services: &[EmbeddingService<'_>],
-    ) -> Result<Embedded, Fault> {
+    ) -> Result<EmbeddingOutcome, Fault> {
         if !self.tables.exist()? {
-            return Ok(Embedded::All);
+            return Ok(EmbeddingOutcome::Complete);
         }
-        // What an earlier instance was about to write would hold up all that comes behind it.
-        Writing::new(self.tables, self.pace).sweep_leftovers().await?;
+        // Chunks that a lost instance left hidden would hold up all chunks behind them.
+        Writer::new(self.tables, self.budget).sweep_leftovers().await?;
         let (mut batches, mut failure) = (0, None);
         for service in services {
             loop {
                 if batches == BATCHES {
-                    return Ok(Embedded::Some);
+                    return Ok(EmbeddingOutcome::Partial);
                 }
                 batches += 1;
                 match self.batch(service).await? {
-                    Ok(true) => {}
-                    Ok(false) => break,
-                    Err(failed) => {
+                    Batch::Continue => {}
+                    Batch::Empty => break,
+                    Batch::Failed(failed) => {
                         failure.get_or_insert((&service.embeddings.model, failed));
                         break;
                     }
@@ -82,90 +93,94 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         }
         if let Some((model, failure)) = failure {
             let retry_after_ms = failure.retry_after_ms();
-            return Ok(Embedded::Failed { retry_after_ms, why: format!("{model}: {failure}") });
+            let reason = format!("{model}: {failure}");
+            return Ok(EmbeddingOutcome::Failed { retry_after_ms, reason });
         }
-        self.forget_others(services).await?;
-        Ok(Embedded::All)
+        self.delete_other_sets(services).await?;
+        Ok(EmbeddingOutcome::Complete)
     }
 
-    /// Embeds the next chunks; whether there were any.
-    async fn batch(
-        &mut self,
-        service: &EmbeddingService<'_>,
-    ) -> Result<Result<bool, EmbeddingFailure>, Fault> {
-        self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-        if self.tables.era() != self.era {
-            return Ok(Ok(false));
+    /// Embeds the next chunks.
+    async fn batch(&mut self, service: &EmbeddingService<'_>) -> Result<Batch, Fault> {
+        self.budget.spend(CHUNK_WORK.times(STEP_CHUNKS)).await;
+        if self.is_erased() {
+            return Ok(Batch::Empty);
         }
-        let set = self.tables.step(self.era, || self.tables.vector_set(service.embeddings))?;
-        let most = self.manner.batch.get().min(BATCH_NUMBERS / set.dimensions.max(1));
-        let chunks = self.tables.unembedded(&set, most, BATCH_BYTES)?;
+        let set = || self.tables.vector_set(service.embeddings);
+        let set = self.tables.step(self.generation, set)?;
+        let most = self.limits.batch_chunks.get().min(BATCH_NUMBERS / set.dimensions.max(1));
+        let chunks = self.tables.pending_chunks(&set, most, BATCH_BYTES)?;
         if chunks.is_empty() {
-            return Ok(Ok(false));
+            return Ok(Batch::Empty);
         }
-        let most = self.manner.text.get();
-        let vectors = match self.vectors(service, &set, &chunks, most).await {
+        let text_bytes = self.limits.text_bytes.get();
+        let vectors = match self.vectors(service, &set, &chunks, text_bytes).await {
             Ok(vectors) => vectors,
-            Err(failure) if !failure.may_be_the_texts() => return Ok(Err(failure)),
-            Err(failure) => match self.smaller(service, &set, &chunks, failure).await {
+            Err(failure) if !failure.may_be_the_texts() => return Ok(Batch::Failed(failure)),
+            Err(failure) => match self.reduce(service, &set, &chunks, failure).await {
                 Ok(Some(vectors)) => vectors,
-                Ok(None) => return Ok(Ok(true)),
-                Err(failure) => return Ok(Err(failure)),
+                Ok(None) => return Ok(Batch::Continue),
+                Err(failure) => return Ok(Batch::Failed(failure)),
             },
         };
-        self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-        self.tables.step(self.era, || self.tables.keep_vectors(&set, &chunks, &vectors))?;
-        let batch = self.manner.batch.get().max(chunks.len() * 2);
-        self.manner.batch.set(batch.min(BATCH_CHUNKS));
-        Ok(Ok(true))
+        self.budget.spend(CHUNK_WORK.times(STEP_CHUNKS)).await;
+        self.tables.step(self.generation, || self.tables.store_vectors(&set, &chunks, &vectors))?;
+        let batch = self.limits.batch_chunks.get().max(chunks.len() * 2);
+        self.limits.batch_chunks.set(batch.min(BATCH_CHUNKS));
+        Ok(Batch::Continue)
     }
 
-    /// The vectors of documents' paths and the texts of chunks, `most` bytes of each.
+    /// The vectors of chunks: of the path of each, and `text_bytes` of its text.
     async fn vectors(
         &mut self,
         service: &EmbeddingService<'_>,
         set: &VectorSet,
-        chunks: &[Unembedded],
-        most: usize,
-    ) -> Result<Vec<Vector>, EmbeddingFailure> {
-        let inputs: Vec<String> = chunks.iter().map(|chunk| input(chunk, most)).collect();
+        chunks: &[PendingChunk],
+        text_bytes: usize,
+    ) -> Result<Vec<QuantizedVector>, EmbeddingFailure> {
+        let inputs: Vec<String> = chunks.iter().map(|chunk| input(chunk, text_bytes)).collect();
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-        let model = (set.model.as_str(), set.dimensions);
-        let Self { tables, era, platform, pace, manner } = self;
-        let may_repeat = || tables.era() == *era;
-        service.embed(*platform, pace, manner, model, &inputs, &may_repeat).await
+        self.request(service, set, &inputs).await
     }
 
-    /// Sees to it that less is asked for, after the service refused some chunks. Returns no vector for one that
-    /// it does not take in any length, and `None` where it is asked again.
-    async fn smaller(
+    async fn request(
         &mut self,
         service: &EmbeddingService<'_>,
         set: &VectorSet,
-        chunks: &[Unembedded],
-        refused: EmbeddingFailure,
-    ) -> Result<Option<Vec<Vector>>, EmbeddingFailure> {
+        inputs: &[&str],
+    ) -> Result<Vec<QuantizedVector>, EmbeddingFailure> {
+        let Self { tables, generation, platform, budget, limits } = self;
+        let is_wanted = || tables.generation() == *generation;
+        let request = EmbeddingRequest { model: set.model(), inputs, is_wanted: &is_wanted };
+        service.embed(*platform, budget, limits, request).await
+    }
+
+    /// Reduces the next request after the service refused some chunks: to half of several chunks, or to a shorter text
+    /// of a single one. Returns the empty vector of a chunk that the service refuses at every length, and `None` where
+    /// the next batch is smaller.
+    async fn reduce(
+        &mut self,
+        service: &EmbeddingService<'_>,
+        set: &VectorSet,
+        chunks: &[PendingChunk],
+        refusal: EmbeddingFailure,
+    ) -> Result<Option<Vec<QuantizedVector>>, EmbeddingFailure> {
         let [chunk] = chunks else {
-            self.manner.batch.set(chunks.len() / 2);
+            self.limits.batch_chunks.set(chunks.len() / 2);
             return Ok(None);
         };
-        let model = (set.model.as_str(), set.dimensions);
-        let Self { tables, era, platform, pace, manner } = self;
-        let is_there = || tables.era() == *era;
-        if !is_there()
-            || service.embed(*platform, pace, manner, model, &[PROBE], &is_there).await.is_err()
-        {
-            return Err(refused);
+        if self.is_erased() || self.request(service, set, &[PROBE]).await.is_err() {
+            return Err(refusal);
         }
-        let known = chunk.text.len().min(self.manner.text.get());
-        let mut bytes = known;
-        // What was erased meanwhile is sent no more.
-        while self.tables.era() == self.era {
-            // The first time it is as long as before: the service may have been ill, and be well again.
+        let whole = chunk.text.len().min(self.limits.text_bytes.get());
+        let mut bytes = whole;
+        // A text that was erased meanwhile is not sent again.
+        while !self.is_erased() {
+            // Retry once at full length: the failure may have been temporary.
             match self.vectors(service, set, chunks, bytes).await {
                 Ok(vectors) => {
-                    if bytes < known {
-                        self.manner.text.set(bytes);
+                    if bytes < whole {
+                        self.limits.text_bytes.set(bytes);
                     }
                     return Ok(Some(vectors));
                 }
@@ -173,30 +188,35 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
                 Err(_) => bytes /= 2,
             }
             if bytes < LEAST_BYTES {
-                return Ok(Some(vec![Vector::none()]));
+                return Ok(Some(vec![QuantizedVector::none()]));
             }
         }
-        Err(refused)
+        Err(refusal)
     }
 
-    /// Deletes the vectors of models that no service is for.
-    async fn forget_others(&mut self, services: &[EmbeddingService<'_>]) -> Result<(), Fault> {
-        if self.tables.era() != self.era {
+    /// Deletes the vectors of models for which there is no service.
+    async fn delete_other_sets(&mut self, services: &[EmbeddingService<'_>]) -> Result<(), Fault> {
+        if self.is_erased() {
             return Ok(());
         }
         for set in self.tables.vector_sets()? {
-            let mut is_gone = services.iter().any(|service| set.is_by(service.embeddings));
-            while !is_gone {
-                self.pace.before(STEP_CHUNKS * CHUNK_WORK).await;
-                is_gone = self.tables.step(self.era, || self.tables.forget_set(set.id))?;
+            let mut is_done = services.iter().any(|service| set.is_by(service.embeddings));
+            while !is_done {
+                self.budget.spend(CHUNK_WORK.times(STEP_CHUNKS)).await;
+                let delete = || self.tables.delete_part_of_set(set.id);
+                is_done = self.tables.step(self.generation, delete)?;
             }
         }
         Ok(())
     }
+
+    fn is_erased(&self) -> bool {
+        self.tables.generation() != self.generation
+    }
 }
 
-/// What is embedded of a chunk.
-fn input(chunk: &Unembedded, most: usize) -> String {
-    let end = chunk.text.floor_char_boundary(most);
+/// The text that stands for a chunk: its path, and the beginning of its text.
+fn input(chunk: &PendingChunk, text_bytes: usize) -> String {
+    let end = chunk.text.floor_char_boundary(text_bytes);
     format!("{}\n{}", chunk.path, chunk.text.get(..end).unwrap_or(&chunk.text))
 }

@@ -1,7 +1,7 @@
 //! A service that turns texts into vectors, by `POST {BaseUrl}/embeddings` (interface §7).
 //!
-//! Services differ in what they take: some refuse the member `encoding_format`, some `dimensions` as well. So these
-//! go with the first request, and are left out where the service refuses them and its vectors fit without.
+//! Services differ in the members that they accept: some refuse `encoding_format`, some `dimensions` as well. The first
+//! request has both. Members that the service refuses are omitted if its vectors have the right length without them.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,12 +9,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use super::quantized_vector::Vector;
+use super::quantized_vector::QuantizedVector;
 use crate::catalog::Embeddings;
 use crate::json::{first_member, for_each_element};
 use crate::outbound::{SecretHeaders, Service, ServiceFailure, address, post_to};
 use crate::ports::Platform;
-use crate::retrieval::pace::Pace;
+use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The most chunks of a batch, and the most numbers of their vectors: an isolate may embed many workspaces at once,
 /// and has 128 MB for all.
@@ -24,33 +24,113 @@ pub(super) const BATCH_NUMBERS: usize = 128 * 1024;
 /// The longest response, in bytes, each number in at most 32 characters.
 const MAX_RESPONSE_BYTES: usize = 32 * BATCH_NUMBERS;
 
-/// The nanoseconds in which a number of a response is read.
-const NUMBER_NS: usize = 50;
+/// The work of reading a number of a response.
+const NUMBER_WORK: Work = Work::from_ns(50);
 
 /// A service of the catalog's.
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddingService<'a> {
     /// As the catalog has it.
     pub embeddings: &'a Embeddings,
-    /// Where requests go when the catalog names no place.
+    /// Where requests go when `embeddings` has no base URL.
     pub base_url: &'a str,
 }
 
-/// What this instance has learned of the services.
-#[derive(Debug)]
-pub(in crate::retrieval) struct Manner {
-    /// The most chunks of the next batch.
-    pub(in crate::retrieval) batch: Cell<usize>,
-    /// The most bytes of a chunk's text.
-    pub(in crate::retrieval) text: Cell<usize>,
-    /// The models, with their lengths, whose services refuse some members, and how many are left out for them.
-    left_out: RefCell<Vec<(String, usize, usize)>>,
+/// A model, and the length of its vectors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EmbeddingModel<'a> {
+    pub(super) name: &'a str,
+    pub(super) dimensions: usize,
 }
 
-impl Default for Manner {
+/// Texts to embed.
+pub(super) struct EmbeddingRequest<'a> {
+    pub(super) model: EmbeddingModel<'a>,
+    pub(super) inputs: &'a [&'a str],
+    /// Whether the texts may still be sent, for a request that has to be repeated in another form.
+    pub(super) is_wanted: &'a dyn Fn() -> bool,
+}
+
+/// The limits of services, as this instance has learned them from their refusals.
+#[derive(Debug)]
+pub(in crate::retrieval) struct LearnedLimits {
+    /// The most chunks of the next batch.
+    pub(super) batch_chunks: Cell<usize>,
+    /// The most bytes of a chunk's text.
+    pub(super) text_bytes: Cell<usize>,
+    /// The models whose services refuse some members.
+    forms: RefCell<Vec<LearnedForm>>,
+}
+
+#[derive(Debug)]
+struct LearnedForm {
+    model: String,
+    dimensions: usize,
+    form: RequestForm,
+}
+
+/// Which of the members `dimensions` and `encoding_format` a request has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum RequestForm {
+    #[default]
+    Both,
+    WithoutEncodingFormat,
+    Neither,
+}
+
+impl Default for LearnedLimits {
     fn default() -> Self {
-        let (batch, text) = (Cell::new(BATCH_CHUNKS), Cell::new(usize::MAX));
-        Self { batch, text, left_out: RefCell::default() }
+        Self {
+            batch_chunks: Cell::new(BATCH_CHUNKS),
+            text_bytes: Cell::new(usize::MAX),
+            forms: RefCell::default(),
+        }
+    }
+}
+
+impl LearnedLimits {
+    fn form(&self, model: EmbeddingModel<'_>) -> RequestForm {
+        let forms = self.forms.borrow();
+        forms.iter().find(|known| known.is_of(model)).map(|known| known.form).unwrap_or_default()
+    }
+
+    fn learn_form(&self, model: EmbeddingModel<'_>, form: RequestForm) {
+        let mut forms = self.forms.borrow_mut();
+        forms.retain(|known| !known.is_of(model));
+        let EmbeddingModel { name, dimensions } = model;
+        forms.push(LearnedForm { model: name.to_owned(), dimensions, form });
+    }
+}
+
+impl LearnedForm {
+    fn is_of(&self, model: EmbeddingModel<'_>) -> bool {
+        self.model == model.name && self.dimensions == model.dimensions
+    }
+}
+
+impl RequestForm {
+    /// The body of a request.
+    fn body(self, model: EmbeddingModel<'_>, inputs: &[&str]) -> String {
+        let EmbeddingModel { name, dimensions } = model;
+        let body = match self {
+            Self::Both => json!({
+                "model": name, "input": inputs, "dimensions": dimensions, "encoding_format": "base64",
+            }),
+            Self::WithoutEncodingFormat => {
+                json!({ "model": name, "input": inputs, "dimensions": dimensions })
+            }
+            Self::Neither => json!({ "model": name, "input": inputs }),
+        };
+        body.to_string()
+    }
+
+    /// The form with a member less; `None` where both are omitted.
+    fn reduced(self) -> Option<Self> {
+        match self {
+            Self::Both => Some(Self::WithoutEncodingFormat),
+            Self::WithoutEncodingFormat => Some(Self::Neither),
+            Self::Neither => None,
+        }
     }
 }
 
@@ -90,47 +170,33 @@ impl EmbeddingFailure {
 }
 
 impl EmbeddingService<'_> {
-    /// The vectors of some texts by a model, in the order of the texts. `may_repeat` says whether they may still be
-    /// sent in another form.
-    pub(in crate::retrieval) async fn embed<P: Platform, F: AsyncFn()>(
+    /// The vectors of texts, in the order of the texts.
+    pub(super) async fn embed<P: Platform, F: AsyncFn()>(
         &self,
         platform: &P,
-        pace: &mut Pace<F>,
-        manner: &Manner,
-        (model, dimensions): (&str, usize),
-        inputs: &[&str],
-        may_repeat: &dyn Fn() -> bool,
-    ) -> Result<Vec<Vector>, EmbeddingFailure> {
+        budget: &mut WorkBudget<F>,
+        limits: &LearnedLimits,
+        request: EmbeddingRequest<'_>,
+    ) -> Result<Vec<QuantizedVector>, EmbeddingFailure> {
+        let EmbeddingRequest { model, inputs, is_wanted } = request;
         let service = self.service(platform)?;
-        let is_known =
-            |(known, length, _): &&(String, usize, usize)| known == model && *length == dimensions;
-        let known = manner.left_out.borrow().iter().find(is_known).map_or(0, |known| known.2);
-        let plain = json!({ "model": model, "input": inputs }).to_string();
-        let mut left_out = known;
-        let answer = loop {
-            let members = match left_out {
-                0 => format!(r#","dimensions":{dimensions},"encoding_format":"base64"}}"#),
-                1 => format!(r#","dimensions":{dimensions}}}"#),
-                _ => "}".to_owned(),
-            };
-            let body = format!("{}{members}", plain.strip_suffix('}').unwrap_or_default());
-            let answer =
-                post_to(&service, self.embeddings.timeout_ms, body, MAX_RESPONSE_BYTES).await;
-            match answer {
-                Err(ServiceFailure::Status { status: 400 | 422, .. })
-                    if left_out < 2 && may_repeat() =>
-                {
-                    left_out += 1;
-                }
-                answer => break answer?,
+        let known = limits.form(model);
+        let mut form = known;
+        let response = loop {
+            let body = form.body(model, inputs);
+            let timeout_ms = self.embeddings.timeout_ms;
+            let response = post_to(&service, timeout_ms, body, MAX_RESPONSE_BYTES).await;
+            let is_refused =
+                matches!(response, Err(ServiceFailure::Status { status: 400 | 422, .. }));
+            match form.reduced().filter(|_| is_refused && is_wanted()) {
+                Some(reduced) => form = reduced,
+                None => break response?,
             }
         };
-        let vectors = vectors(pace, &answer, dimensions, inputs.len()).await?;
-        // After a refusal that had another reason they would have the model's own length from now on.
-        if left_out > known {
-            let mut all = manner.left_out.borrow_mut();
-            all.retain(|known| !is_known(&known));
-            all.push((model.to_owned(), dimensions, left_out));
+        let vectors = read_vectors(budget, &response, model.dimensions, inputs.len()).await?;
+        // Remember omitted members only after success: the refusal may have had another cause.
+        if form != known {
+            limits.learn_form(model, form);
         }
         Ok(vectors)
     }
@@ -145,22 +211,21 @@ impl EmbeddingService<'_> {
 }
 
 /// The vectors in `{"data": [{"index", "embedding"}]}`.
-async fn vectors<F: AsyncFn()>(
-    pace: &mut Pace<F>,
-    answer: &str,
+async fn read_vectors<F: AsyncFn()>(
+    budget: &mut WorkBudget<F>,
+    response: &str,
     dimensions: usize,
     count: usize,
-) -> Result<Vec<Vector>, EmbeddingFailure> {
+) -> Result<Vec<QuantizedVector>, EmbeddingFailure> {
     let mut items = Vec::new();
-    let data = first_member(answer, "data").unwrap_or_default();
+    let data = first_member(response, "data").unwrap_or_default();
     let walked = for_each_element(data, |item| items.push(item));
     if walked.is_err() || items.len() != count {
         return Err(EmbeddingFailure::NoVectors);
     }
-    let mut vectors: Vec<Option<Vector>> = Vec::new();
-    vectors.resize_with(count, || None);
+    let mut vectors: Vec<Option<QuantizedVector>> = vec![None; count];
     for (place, item) in items.into_iter().enumerate() {
-        pace.before(dimensions * NUMBER_NS / 1_000).await;
+        budget.spend(NUMBER_WORK.times(dimensions)).await;
         let index = first_member(item, "index").and_then(|index| index.parse().ok());
         let numbers = first_member(item, "embedding").and_then(numbers);
         let numbers = numbers.ok_or(EmbeddingFailure::NoVectors)?;
@@ -168,8 +233,8 @@ async fn vectors<F: AsyncFn()>(
             return Err(EmbeddingFailure::OtherLength(numbers.len(), dimensions));
         }
         let slot = vectors.get_mut(index.unwrap_or(place)).ok_or(EmbeddingFailure::NoVectors)?;
-        // An ill service gives numbers that have no direction.
-        *slot = Some(Vector::of(&numbers)).filter(|vector| !vector.bytes().is_empty());
+        // The numbers of a faulty service may have no direction.
+        *slot = Some(QuantizedVector::of(&numbers)).filter(|vector| !vector.bytes().is_empty());
     }
     vectors.into_iter().collect::<Option<_>>().ok_or(EmbeddingFailure::NoVectors)
 }
@@ -178,18 +243,10 @@ async fn vectors<F: AsyncFn()>(
 fn numbers(embedding: &str) -> Option<Vec<f32>> {
     if embedding.starts_with('"') {
         let text: String = serde_json::from_str(embedding).ok()?;
-        // Some services write the alphabet for URLs.
+        // Some services use the base64 alphabet for URLs.
         let bytes = STANDARD.decode(text.replace('-', "+").replace('_', "/")).ok()?;
         let (numbers, rest) = bytes.as_chunks();
         return rest.is_empty().then(|| numbers.iter().copied().map(f32::from_le_bytes).collect());
     }
-    let (mut numbers, mut are_numbers) = (Vec::new(), true);
-    let walked = for_each_element(embedding, |number| {
-        // Read as JSON, as all numbers here; `null` stands for one that is none.
-        match serde_json::from_str::<f64>(number) {
-            Ok(number) => numbers.push(number as f32),
-            Err(_) => are_numbers = false,
-        }
-    });
-    (walked.is_ok() && are_numbers).then_some(numbers)
+    serde_json::from_str(embedding).ok()
 }

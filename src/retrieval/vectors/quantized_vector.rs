@@ -1,5 +1,5 @@
-//! The vector of a text, in one byte for each number: a quarter of the room that a service's numbers take, for a
-//! ranking that is the same but for near ties.
+//! A vector in one byte for each number: a quarter of the room that a service's numbers take, for a ranking that
+//! differs only in near ties.
 
 /// The bytes before the numbers: the inverse of the vector's length.
 const HEAD: usize = 4;
@@ -10,10 +10,10 @@ const LANES: usize = 8;
 /// A vector: the inverse of its length as a little-endian `f32`, then its numbers as `i8`, and zeros up to a
 /// multiple of [`LANES`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::retrieval) struct Vector(Vec<u8>);
+pub(super) struct QuantizedVector(Vec<u8>);
 
-impl Vector {
-    /// The vector of a service's numbers; none when they give no direction.
+impl QuantizedVector {
+    /// The vector of a service's numbers; the empty one when the numbers have no direction.
     pub(super) fn of(numbers: &[f32]) -> Self {
         let largest = numbers.iter().fold(0_f32, |most, number| most.max(number.abs()));
         let scale = 127.0 / largest;
@@ -34,11 +34,12 @@ impl Vector {
         Self(bytes)
     }
 
+    /// The empty vector, which stands for none.
     pub(super) fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// As it is stored; empty when there is none.
+    /// The stored form.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -103,12 +104,12 @@ mod tests {
                 a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
             };
             let cosine = dot(&one, &other) / (dot(&one, &one) * dot(&other, &other)).sqrt();
-            let (one, other) = (Vector::of(&one), Vector::of(&other));
+            let (one, other) = (QuantizedVector::of(&one), QuantizedVector::of(&other));
             let twice = [other.bytes(), other.bytes()].concat();
-            let found: Vec<i64> = one.similarities(&twice).collect();
-            prop_assert_eq!(found.len(), 2);
-            for found in found {
-                prop_assert!((found as f64 / 1e9 - cosine).abs() < 0.01, "{} {}", found, cosine);
+            let cosines: Vec<i64> = one.similarities(&twice).collect();
+            prop_assert_eq!(cosines.len(), 2);
+            for quantized in cosines {
+                prop_assert!((quantized as f64 / 1e9 - cosine).abs() < 0.01, "{} {}", quantized, cosine);
             }
         }
     }
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn numbers_without_a_direction_are_no_vector() {
         for numbers in [&[][..], &[0.0, 0.0], &[f32::NAN, 1.0], &[f32::INFINITY, 1.0]] {
-            assert_eq!(Vector::of(numbers), Vector::none(), "{numbers:?}");
+            assert_eq!(QuantizedVector::of(numbers), QuantizedVector::none(), "{numbers:?}");
         }
     }
 }

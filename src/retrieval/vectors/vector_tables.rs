@@ -1,60 +1,65 @@
 //! The vectors of a workspace's chunks, in tables beside them (interface §7).
 //!
-//! Chunks are embedded in the order of their ids, which are never used again. So one id tells how far a model
-//! has come, and a chunk's vector needs no look at whether its text is still the same. Vectors go with their
-//! chunks, because a text can be guessed from them.
+//! Chunks are embedded in the order of their ids, which are never reused. So `next_chunk` alone is a model's progress,
+//! and a stored vector is never stale. Vectors are deleted with their chunks, because a text can be guessed from its
+//! vector.
 //!
-//! When the catalog names another model, its vectors come into being beside those of the last one, which serve
-//! until then.
+//! When the catalog names another model, searches use the vectors of the former model until those of the new one are
+//! complete.
 
-use super::quantized_vector::Vector;
+use super::embedding_service::EmbeddingModel;
+use super::quantized_vector::QuantizedVector;
 use crate::catalog::Embeddings;
 use crate::contract::Fault;
 use crate::ports::{Database, Row, Value};
 use crate::retrieval::index::{Span, Tables};
 
-/// The most chunks of a document whose vectors are one row.
+/// The most chunks whose vectors are one row, all of one document.
 pub(super) const ROW_CHUNKS: usize = 32;
 
 /// The rows that one step deletes.
 const STEP_ROWS: usize = 64;
 
-/// The vectors of one model.
+/// The vectors of one model, at one length.
 #[derive(Clone, Debug)]
 pub(in crate::retrieval) struct VectorSet {
     pub(in crate::retrieval) id: u64,
-    pub(in crate::retrieval) model: String,
-    pub(in crate::retrieval) dimensions: usize,
-    /// The chunks before this one have their vectors, but those that the service refused.
-    pub(in crate::retrieval) next_chunk: u64,
+    pub(super) model: String,
+    pub(super) dimensions: usize,
+    /// The chunks before this one have their vectors, except those that the service refused.
+    pub(super) next_chunk: u64,
 }
 
 impl VectorSet {
-    /// Whether a service makes vectors like these.
-    pub(in crate::retrieval) fn is_by(&self, service: &Embeddings) -> bool {
+    pub(super) fn model(&self) -> EmbeddingModel<'_> {
+        EmbeddingModel { name: &self.model, dimensions: self.dimensions }
+    }
+
+    /// Whether a service makes vectors of this set.
+    pub(super) fn is_by(&self, service: &Embeddings) -> bool {
         service.makes(&self.model, self.dimensions)
     }
 }
 
-/// A chunk that is to be embedded.
+/// A chunk without a vector.
 #[derive(Debug)]
-pub(in crate::retrieval) struct Unembedded {
-    pub(in crate::retrieval) id: u64,
-    pub(in crate::retrieval) path: String,
-    pub(in crate::retrieval) text: String,
+pub(super) struct PendingChunk {
+    pub(super) id: u64,
+    pub(super) path: String,
+    pub(super) text: String,
 }
 
-/// The vectors that serve a search.
+/// The vectors that a search uses.
 #[derive(Debug)]
-pub(in crate::retrieval) struct Serving {
-    /// `None`: there are none.
-    pub(in crate::retrieval) set: Option<VectorSet>,
+pub(super) struct SearchVectors {
+    /// `None` where no model has vectors.
+    pub(super) set: Option<VectorSet>,
     /// Whether chunks are still to be embedded.
-    pub(in crate::retrieval) is_behind: bool,
+    pub(super) has_pending_chunks: bool,
 }
 
 impl<D: Database> Tables<D> {
-    /// All models of which there are vectors, the oldest first.
+    /// All sets, the oldest first.
     pub(in crate::retrieval) fn vector_sets(&self) -> Result<Vec<VectorSet>, Fault> {
         let rows = self.database.query("SELECT * FROM vector_sets ORDER BY id", &[])?;
         let set = |row: &Row| {
@@ -68,8 +73,8 @@ impl<D: Database> Tables<D> {
         rows.iter().map(set).collect()
     }
 
-    /// The vectors by a service, if there are any.
-    pub(in crate::retrieval) fn set_of(
+    /// The set of a service, if there is one.
+    pub(in crate::retrieval) fn find_set(
         &self,
         service: &Embeddings,
     ) -> Result<Option<VectorSet>, Fault> {
@@ -77,47 +82,45 @@ impl<D: Database> Tables<D> {
         Ok(sets.into_iter().find(|known| known.is_by(service)))
     }
 
-    /// The vectors by a service; none yet when it is new.
-    pub(in crate::retrieval) fn vector_set(
-        &self,
-        service: &Embeddings,
-    ) -> Result<VectorSet, Fault> {
-        if let Some(known) = self.set_of(service)? {
+    /// The set of a service, which is created where it is missing.
+    pub(super) fn vector_set(&self, service: &Embeddings) -> Result<VectorSet, Fault> {
+        if let Some(known) = self.find_set(service)? {
             return Ok(known);
         }
         let statement = "INSERT INTO vector_sets (model, dimensions, next_chunk) VALUES (?, ?, 1)";
-        let bounds = [service.model.as_str().into(), service.dimensions.into()];
-        self.database.execute(statement, &bounds)?;
+        let parameters = [service.model.as_str().into(), service.dimensions.into()];
+        self.database.execute(statement, &parameters)?;
         let lost = || Fault::internal("The workspace's storage lost a row.");
-        self.set_of(service)?.ok_or_else(lost)
+        self.find_set(service)?.ok_or_else(lost)
     }
 
-    /// The vectors that serve a search by `service`: its own once all chunks have theirs, until then those of
-    /// a model that the catalog no longer names.
-    pub(in crate::retrieval) fn serving(
+    /// The vectors that a search by `service` uses: its own once all chunks have one, until then those of a model that
+    /// the catalog no longer names.
+    pub(super) fn search_vectors(
         &self,
-        wanted: &[&Embeddings],
+        catalog: &[&Embeddings],
         service: &Embeddings,
-    ) -> Result<Serving, Fault> {
+    ) -> Result<SearchVectors, Fault> {
         let mut sets = self.vector_sets()?;
         sets.retain(|known| known.next_chunk > 1);
         let last: Option<u64> = self.row("SELECT MAX(id) AS last FROM chunks", &[])?.get("last")?;
         let own = sets.iter().find(|known| known.is_by(service));
-        let is_behind = last.is_some_and(|last| own.is_none_or(|set| set.next_chunk <= last));
-        let is_wanted = |known: &&VectorSet| wanted.iter().any(|service| known.is_by(service));
-        let unwanted = sets.iter().filter(|known| !is_wanted(known));
-        let former = unwanted.max_by_key(|known| known.next_chunk).filter(|_| is_behind);
-        Ok(Serving { set: former.or(own).cloned(), is_behind })
+        let has_pending_chunks =
+            last.is_some_and(|last| own.is_none_or(|set| set.next_chunk <= last));
+        let is_former = |set: &&VectorSet| !catalog.iter().any(|service| set.is_by(service));
+        let former = sets.iter().filter(is_former).max_by_key(|set| set.next_chunk);
+        let former = former.filter(|_| has_pending_chunks);
+        Ok(SearchVectors { set: former.or(own).cloned(), has_pending_chunks })
     }
 
-    /// The next chunks to embed, at most `most` and about `bytes` of text. Those of a long document that is
-    /// being written are not yet among them, nor are those behind them.
-    pub(in crate::retrieval) fn unembedded(
+    /// The next chunks to embed, at most `most` of them and about `bytes` of text. They end before the first hidden
+    /// chunk, which belongs to a long document that is being written.
+    pub(super) fn pending_chunks(
         &self,
         set: &VectorSet,
         most: usize,
         bytes: usize,
-    ) -> Result<Vec<Unembedded>, Fault> {
+    ) -> Result<Vec<PendingChunk>, Fault> {
         let hidden = "SELECT MIN(first_chunk) AS first FROM hidden WHERE first_chunk >= ?";
         let next = Value::from(set.next_chunk);
         let hidden: Option<u64> = self.row(hidden, std::slice::from_ref(&next))?.get("first")?;
@@ -127,10 +130,10 @@ impl<D: Database> Tables<D> {
             ORDER BY c.id LIMIT ?",
             &[next, hidden.map_or(Value::Integer(1 << 53), Value::from), most.into()],
         )?;
-        let (mut chunks, mut room): (Vec<Unembedded>, _) = (Vec::new(), bytes);
+        let (mut chunks, mut room): (Vec<PendingChunk>, _) = (Vec::new(), bytes);
         for row in &rows {
             let chunk =
-                Unembedded { id: row.get("id")?, path: row.get("path")?, text: row.get("text")? };
+                PendingChunk { id: row.get("id")?, path: row.get("path")?, text: row.get("text")? };
             if chunk.text.len() > room && !chunks.is_empty() {
                 break;
             }
@@ -140,12 +143,13 @@ impl<D: Database> Tables<D> {
         Ok(chunks)
     }
 
-    /// Keeps the vectors of chunks whose documents are still there. A chunk without one stays without.
-    pub(in crate::retrieval) fn keep_vectors(
+    /// Stores the vectors of chunks whose documents still exist, and moves the set's progress behind them. An empty vector
+    /// is not stored.
+    pub(super) fn store_vectors(
         &self,
         set: &VectorSet,
-        chunks: &[Unembedded],
-        vectors: &[Vector],
+        chunks: &[PendingChunk],
+        vectors: &[QuantizedVector],
     ) -> Result<(), Fault> {
         let embedded = chunks.iter().zip(vectors).filter(|(_, vector)| !vector.bytes().is_empty());
         let mut embedded = embedded.peekable();
@@ -186,12 +190,13 @@ impl<D: Database> Tables<D> {
         )
     }
 
-    /// Deletes some of a model's vectors, at last the model itself; whether that is done.
-    pub(in crate::retrieval) fn forget_set(&self, id: u64) -> Result<bool, Fault> {
+    /// Deletes some vectors of a set, and at last the set itself. Returns whether nothing is left.
+    pub(super) fn delete_part_of_set(&self, id: u64) -> Result<bool, Fault> {
         let page =
             "SELECT first_chunk FROM vectors WHERE vector_set = ? ORDER BY first_chunk LIMIT ?";
-        let bounds: [Value; 2] = [id.into(), STEP_ROWS.into()];
-        let row = self.row(&format!("SELECT MAX(first_chunk) AS last FROM ({page})"), &bounds)?;
+        let parameters: [Value; 2] = [id.into(), STEP_ROWS.into()];
+        let statement = format!("SELECT MAX(first_chunk) AS last FROM ({page})");
+        let row = self.row(&statement, &parameters)?;
         let Some(last) = row.get::<Option<u64>>("last")? else {
             let statement = "DELETE FROM vector_sets WHERE id = ?";
             return self.database.execute(statement, &[id.into()]).map(|()| true);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use aptix_edge::contract::{Document, ListedDocuments, limits};
 use aptix_edge::encoding::sha256_hex;
-use aptix_edge::retrieval::{Comparison, Pace};
+use aptix_edge::retrieval::{Comparison, WorkBudget};
 use proptest::prelude::*;
 
 use super::storage::Storage;
@@ -133,7 +133,7 @@ fn what_is_erased_while_it_is_compared_is_needed() {
             index.upsert(&documents[999..]).unwrap();
         }
     };
-    let comparison = done(index.0.compare(&mut Pace::new(erasing), &list)).unwrap();
+    let comparison = done(index.0.compare(&mut WorkBudget::new(erasing), &list)).unwrap();
     assert_eq!(comparison.needed.len(), 999);
     assert_eq!(comparison.extra, Vec::<String>::new());
 }

@@ -1,0 +1,83 @@
+//! The vector of a question, among the vectors that it can be compared with (interface §7).
+
+use super::embedding_service::{
+    EmbeddingFailure, EmbeddingRequest, EmbeddingService, LearnedLimits,
+};
+use super::quantized_vector::QuantizedVector;
+use super::vector_tables::SearchVectors;
+use crate::catalog::Embeddings;
+use crate::contract::Fault;
+use crate::ports::{Database, Platform};
+use crate::retrieval::index::Tables;
+use crate::retrieval::work_budget::WorkBudget;
+
+/// The most bytes of a question that are embedded.
+const QUESTION_BYTES: usize = 4_096;
+
+/// The vector of a question, and the set of vectors that it can be compared with.
+#[derive(Clone, Debug)]
+pub struct QuestionVector {
+    pub(super) set: u64,
+    pub(super) vector: QuantizedVector,
+}
+
+/// A question that is to be embedded.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The user's words.
+    pub text: &'a str,
+    /// The service of the agent context that asks.
+    pub service: EmbeddingService<'a>,
+    /// All services of the catalog.
+    pub catalog: &'a [&'a Embeddings],
+}
+
+/// What a search by vectors can use.
+#[derive(Debug, Default)]
+pub struct EmbeddedQuestion {
+    /// `None`: the index has no vectors, or the service failed; words alone rank.
+    pub vector: Option<QuestionVector>,
+    /// Why the service failed, for the operator's log.
+    pub failure: Option<String>,
+    /// Whether chunks are still to be embedded.
+    pub has_pending_chunks: bool,
+}
+
+/// Embeds a question by the model whose vectors serve searches at present.
+pub(in crate::retrieval) async fn embed_question<D: Database, P: Platform, F: AsyncFn()>(
+    tables: &Tables<D>,
+    budget: &mut WorkBudget<F>,
+    platform: &P,
+    limits: &LearnedLimits,
+    question: Question<'_>,
+) -> Result<EmbeddedQuestion, Fault> {
+    let Question { text, service, catalog } = question;
+    if !tables.exist()? {
+        return Ok(EmbeddedQuestion::default());
+    }
+    let SearchVectors { set, has_pending_chunks } =
+        tables.search_vectors(catalog, service.embeddings)?;
+    let mut embedded = EmbeddedQuestion { has_pending_chunks, ..EmbeddedQuestion::default() };
+    let Some(set) = set else { return Ok(embedded) };
+    let end = text.floor_char_boundary(QUESTION_BYTES);
+    let generation = tables.generation();
+    let request = EmbeddingRequest {
+        model: set.model(),
+        inputs: &[text.get(..end).unwrap_or(text)],
+        is_wanted: &|| tables.generation() == generation,
+    };
+    let vectors = service.embed(platform, budget, limits, request).await;
+    // Erased while waiting: drop the response.
+    if tables.generation() != generation {
+        return Ok(EmbeddedQuestion::default());
+    }
+    let vector = vectors.and_then(|vectors| {
+        let vector = vectors.into_iter().next();
+        vector.ok_or(EmbeddingFailure::NoVectors)
+    });
+    match vector {
+        Ok(vector) => embedded.vector = Some(QuestionVector { set: set.id, vector }),
+        Err(failure) => embedded.failure = Some(format!("{}: {failure}", set.model)),
+    }
+    Ok(embedded)
+}
