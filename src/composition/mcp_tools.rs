@@ -1,12 +1,12 @@
 //! The tools of MCP servers that modes and conversation contexts name as `server/tool` or `server/*`
-//! (interface §11): the names by which the model sees them, and what has to be said of those that are left_out.
+//! (interface §11): the names by which the model sees them, and the warnings about tools that are left out.
 
 use super::tool_definition::definition;
 use super::tool_list::{LeftOut, McpTool, OfferedTool};
 use crate::catalog::McpServer;
 use crate::contract::Fault;
 use crate::encoding::sha256_hex;
-use crate::mcp::{Reach, ServerTools, ToolLists};
+use crate::mcp::{AllowedTools, ChangedTool, ProtocolEra, Reach, ToolsByServer};
 
 /// The longest name of a function, in bytes.
 const NAME_BYTES: usize = 64;
@@ -19,13 +19,13 @@ pub(super) fn mcp_tools(
     key: &str,
     wanted: &str,
     server: &McpServer,
-    lists: &ToolLists,
+    tools_by_server: &ToolsByServer,
     left_out: &mut LeftOut,
 ) -> Result<Vec<OfferedTool>, Fault> {
-    let unreachable = ServerTools::default();
-    let list = lists.iter().find(|(known, _)| known == key);
-    let list = list.map_or(&unreachable, |(_, list)| list.as_ref());
-    match list.reach {
+    let unreachable = AllowedTools::default();
+    let allowed = tools_by_server.iter().find(|(known, _)| known == key);
+    let allowed = allowed.map_or(&unreachable, |(_, allowed)| allowed.as_ref());
+    match allowed.reach {
         Reach::Unreachable => {
             left_out.tell(format!(
                 "The tools of {key} are missing: their server could not be reached."
@@ -39,24 +39,25 @@ pub(super) fn mcp_tools(
         Reach::Reached => {}
     }
     let is_wanted = |name: &str| wanted == "*" || wanted == name;
-    for (name, _) in list.changed.iter().filter(|(name, _)| is_wanted(name)) {
+    for ChangedTool { name, .. } in allowed.changed.iter().filter(|tool| is_wanted(&tool.name)) {
         let text = format!(
             "The tool {key}/{name} was left out: its server has changed it since it was approved."
         );
         left_out.warn("tool_changed", text);
     }
     let mut offered = Vec::new();
-    for tool in list.tools.iter().filter(|tool| is_wanted(&tool.name)) {
+    for tool in allowed.tools.iter().filter(|tool| is_wanted(&tool.name)) {
         let name = name_of(key, &tool.name);
         let description = tool.description.as_deref();
         let definition = definition(&name, description, &tool.input_schema, false)?;
-        let (server_key, tool_name, era) = (key.to_owned(), tool.name.clone(), list.era.clone());
+        let (server_key, tool_name, era) = (key.to_owned(), tool.name.clone(), allowed.era);
+        let era = era.map_or("", ProtocolEra::as_str).to_owned();
         let mcp = McpTool { server: server_key, tool: tool_name, era };
         let approval = server.approval(&tool.name).cloned();
         let offer = OfferedTool::of_server(definition, approval);
         offered.push(OfferedTool { mcp: Some(mcp), ..offer });
     }
-    let is_changed = || list.changed.iter().any(|(name, _)| name == wanted);
+    let is_changed = || allowed.changed.iter().any(|tool| tool.name == wanted);
     if wanted != "*" && offered.is_empty() && !is_changed() {
         left_out.tell(format!("The tool {key}/{wanted} is missing: its server does not offer it."));
     }
