@@ -1,12 +1,12 @@
 //! The tools of MCP servers that modes and conversation contexts name as `server/tool` or `server/*`
-//! (interface §11): the names by which the model sees them, and the warnings about those that are left out.
+//! (interface §11): the names by which the model sees them, and the warnings about tools that are left out.
 
 use super::tool_definition::definition;
 use super::tool_list::{McpTool, OfferedTool, ToolWarnings};
 use crate::catalog::McpServer;
 use crate::contract::{Fault, UserWarning};
 use crate::encoding::sha256_hex;
-use crate::mcp::{ListedTool, Reach, ServerTools, ToolLists};
+use crate::mcp::{AllowedTools, ChangedTool, ListedTool, ProtocolEra, Reach, ToolsByServer};
 
 /// The longest name of a function, in bytes.
 const NAME_BYTES: usize = 64;
@@ -19,13 +19,13 @@ pub(super) fn mcp_tools(
     key: &str,
     wanted: &str,
     server: &McpServer,
-    lists: &ToolLists,
+    tools_by_server: &ToolsByServer,
     warnings: &mut ToolWarnings,
 ) -> Result<Vec<OfferedTool>, Fault> {
-    let unreachable = ServerTools::default();
-    let list = lists.iter().find(|(known, _)| known == key);
-    let list = list.map_or(&unreachable, |(_, list)| list.as_ref());
-    match list.reach {
+    let unreachable = AllowedTools::default();
+    let allowed = tools_by_server.iter().find(|(known, _)| known == key);
+    let allowed = allowed.map_or(&unreachable, |(_, allowed)| allowed.as_ref());
+    match allowed.reach {
         Reach::Unreachable => {
             warnings.warn_user(UserWarning::McpServerUnreachable { server: key });
             return Ok(Vec::new());
@@ -37,7 +37,7 @@ pub(super) fn mcp_tools(
         Reach::Reached => {}
     }
     let is_wanted = |name: &str| wanted == "*" || wanted == name;
-    for (name, _) in list.changed.iter().filter(|(name, _)| is_wanted(name)) {
+    for ChangedTool { name, .. } in allowed.changed.iter().filter(|tool| is_wanted(&tool.name)) {
         let text = format!(
             "The tool {key}/{name} was left out: its server has changed it since it was approved."
         );
@@ -48,13 +48,13 @@ pub(super) fn mcp_tools(
         let description = tool.description.as_deref();
         let definition = definition(&name, description, &tool.input_schema, false)?;
         let approval = server.approval(&tool.name).cloned();
-        let mcp =
-            McpTool { server: key.to_owned(), tool: tool.name.clone(), era: list.era.clone() };
+        let era = allowed.era.map_or("", ProtocolEra::as_str).to_owned();
+        let mcp = McpTool { server: key.to_owned(), tool: tool.name.clone(), era };
         Ok(OfferedTool { mcp: Some(mcp), ..OfferedTool::of_server(definition, approval) })
     };
-    let wanted_tools = list.tools.iter().filter(|tool| is_wanted(&tool.name));
+    let wanted_tools = allowed.tools.iter().filter(|tool| is_wanted(&tool.name));
     let offered: Vec<OfferedTool> = wanted_tools.map(offer).collect::<Result<_, Fault>>()?;
-    let is_changed = || list.changed.iter().any(|(name, _)| name == wanted);
+    let is_changed = || allowed.changed.iter().any(|tool| tool.name == wanted);
     if wanted != "*" && offered.is_empty() && !is_changed() {
         warnings.warn_user(UserWarning::McpToolMissing { server: key, tool: wanted });
     }

@@ -13,7 +13,7 @@ pub(super) fn server_tools(
     material: &TurnMaterial<'_>,
     warnings: &mut ToolWarnings,
 ) -> Result<Vec<OfferedTool>, Fault> {
-    let TurnMaterial { catalog, conversation, mode, tool_lists, .. } = material;
+    let TurnMaterial { catalog, conversation, mode, tools_by_server, .. } = material;
     let mut offered = Vec::new();
     for named in catalog.named_tools(mode, conversation) {
         match named {
@@ -29,7 +29,7 @@ pub(super) fn server_tools(
                 offered.push(OfferedTool::of_server(definition, tool.approval.clone()));
             }
             NamedTool::Mcp { key, server, tool } => {
-                offered.extend(mcp_tools(key, tool, server, tool_lists, warnings)?);
+                offered.extend(mcp_tools(key, tool, server, tools_by_server, warnings)?);
             }
         }
     }

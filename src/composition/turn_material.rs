@@ -1,7 +1,7 @@
 //! What a user turn is composed from.
 
 use crate::catalog::{Catalog, ConversationContext, Mode};
-use crate::mcp::ToolLists;
+use crate::mcp::ToolsByServer;
 
 /// What a turn is composed from, besides the request.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +11,7 @@ pub struct TurnMaterial<'a> {
     /// The session's conversation context.
     pub conversation: &'a ConversationContext,
     /// The tools of the MCP servers that mode and conversation context name.
-    pub tool_lists: &'a ToolLists,
+    pub tools_by_server: &'a ToolsByServer,
     pub mode: &'a Mode,
     /// The turn is the session's first, so its messages begin with the boot prompt.
     pub is_first: bool,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::catalog::{Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_hex;
-use crate::mcp::ListCache;
+use crate::mcp::ToolListCache;
 use crate::persistence::Session;
 use crate::ports::{Deployment, OperatorCatalog, Platform};
 
@@ -54,7 +54,7 @@ impl AdmissionContext {
 /// The settings and the catalog as they were last read. All objects of an isolate share one.
 #[derive(Debug, Default)]
 pub struct ContextSource {
-    pub(super) tool_lists: ListCache,
+    pub(super) tool_lists: ToolListCache,
     deployment: OnceCell<Rc<Deployment>>,
     catalog: RefCell<Option<ReadCatalog>>,
 }

@@ -7,7 +7,7 @@ use super::settlement::outputs_of;
 use crate::catalog::BuiltInTool;
 use crate::contract::{ErrorCode, Fault, Progress, ToolState, Warning};
 use crate::files::FileLinks;
-use crate::mcp::{Connection, ToolRef};
+use crate::mcp::{Connection, ProtocolEra, ToolRef};
 use crate::persistence::{Call, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
 use crate::server_tools::{self, McpCall, RequestedMode, ToolInvocation, ToolRun};
@@ -110,7 +110,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let mut connections = self.connections.borrow_mut();
         let place = connections.iter().position(|(name, _)| name == known);
         let connection = place.map(|place| connections.swap_remove(place).1);
-        connection.unwrap_or_else(|| Connection::read(era))
+        connection.unwrap_or_else(|| Connection::of_era(ProtocolEra::parse(era)))
     }
 
     /// Shows that a server tool begins, or how it has ended. Clients see of the product's own tools only what

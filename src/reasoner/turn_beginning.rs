@@ -17,7 +17,7 @@ use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
 use crate::contract::{Fault, ToolResult, UserTurn, UserWarning};
 use crate::encoding::sha256_hex;
-use crate::mcp::ToolLists;
+use crate::mcp::ToolsByServer;
 use crate::persistence::{
     Call, EntryKind, NewMessage, NewMode, NewTurn, OpenCalls, Session, SessionStore, Turn,
     TurnProgress,
@@ -39,7 +39,7 @@ pub(crate) struct NewUserTurn<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) conversation: &'a ConversationContext,
     /// The tools of the MCP servers that the turn names.
-    pub(crate) tool_lists: &'a ToolLists,
+    pub(crate) tools_by_server: &'a ToolsByServer,
     /// Where the client reached the deployment, scheme and authority.
     pub(crate) origin: &'a str,
     pub(crate) now_ms: u64,
@@ -83,7 +83,7 @@ pub(crate) fn begin_turn<D: Database>(
     let material = TurnMaterial {
         catalog: new.catalog,
         conversation: new.conversation,
-        tool_lists: new.tool_lists,
+        tools_by_server: new.tools_by_server,
         mode,
         is_first: new.ordinal == 1,
         latched_tools: latched_tools.as_deref(),

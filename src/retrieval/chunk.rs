@@ -1,4 +1,4 @@
-//! A chunk (AGN-002, AGN-003 §3): what retrieval finds and composition shows.
+//! A chunk (AGN-002, AGN-003 §3): the result of retrieval, which composition writes into a message.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -18,10 +18,10 @@ pub struct Chunk {
     #[serde(default, deserialize_with = "empty_for_null")]
     pub language: String,
     pub text: String,
-    /// How well it answers, where a workspace's own index says so; the more, the better.
+    /// The score in a workspace's own index; higher is better.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// What made the score, where that was asked for:
+    /// The parts of the score, on request:
     /// `{"Chunk","Document","Place","Terms":[{"Term","Score","Fields"}]}`.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub explain: Option<Value>,

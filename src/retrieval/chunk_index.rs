@@ -72,7 +72,7 @@ impl<D: Database> ChunkIndex<D> {
         self.or_empty(generation, removed)
     }
 
-    /// What a client has to do for the index to hold what it listed.
+    /// The differences between a client's list and the index.
     pub async fn compare<'l, F: AsyncFn()>(
         &self,
         budget: &mut WorkBudget<F>,

@@ -16,8 +16,8 @@ use super::work_budget::WorkBudget;
 use crate::contract::{Fault, RagScope};
 use crate::ports::{Database, Row};
 
-/// The chunks that are ranked for each that is wanted, and the least number that counts as wanted: the
-/// best chunk is the same, however many are asked for.
+/// The candidates for each chunk of the limit, and the least limit by which they are counted: the best chunk is the same
+/// under every limit.
 const CANDIDATES: usize = 16;
 const LEAST_LIMIT: usize = 8;
 
@@ -31,7 +31,7 @@ pub struct Search<'a> {
     pub max_bytes: usize,
     /// The query's vector, where embeddings are configured and serve.
     pub vector: Option<&'a QuestionVector>,
-    /// Whether each chunk is to say what made its score.
+    /// Whether each chunk explains its score.
     pub explain: bool,
 }
 
@@ -167,7 +167,7 @@ impl<D: Database> Ranked<'_, D> {
         Ok(chunks)
     }
 
-    /// Adds to each passage what made its score: the terms of its best chunk, and its document.
+    /// Explains the score of each passage: the terms of its best chunk, and its document.
     fn explain(&self, passages: &[Passage], chunks: &mut [Chunk]) -> Result<(), Fault> {
         let best: Vec<u64> = passages.iter().map(|passage| passage.best).collect();
         let matches = match &self.words {

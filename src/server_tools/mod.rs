@@ -69,8 +69,8 @@ pub async fn run<P: Platform>(
     let (outcome, on_error) = match (mcp, BuiltInTool::parse(name), catalog.server_tool(name)) {
         (Some(McpCall { server: Some(server), tool, connection }), ..) => {
             let arguments = invocation.arguments;
-            let called = call_tool(platform, &server.http, connection, tool, arguments).await;
-            (called.map(|answer| answer.outcome).map_err(ToolFailure::from), server.on_error)
+            let outcome = call_tool(platform, &server.http, connection, tool, arguments).await;
+            (outcome.map_err(ToolFailure::from), server.on_error)
         }
         (None, Some(BuiltInTool::ChangeMode), _) => {
             let (outcome, requested) = mode_tools::change_mode(catalog, invocation.arguments);

@@ -49,7 +49,7 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(catalog);
 /// The material of a later turn of a session in general mode: only the request has content.
 fn later() -> TurnMaterial<'static> {
     TurnMaterial {
-        tool_lists: Box::leak(Box::default()),
+        tools_by_server: Box::leak(Box::default()),
         catalog: &CATALOG,
         conversation: CATALOG.conversation_context("default").unwrap(),
         mode: mode("general"),

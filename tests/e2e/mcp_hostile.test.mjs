@@ -42,6 +42,12 @@ afterEach(() => {
 });
 beforeEach(() => servers.clear());
 const turn = (server, calls = [['look', { q: 'x' }]], more = {}) => calling(rig, server, calls, { key: ACME, ...more });
+/** The lines of the log with an event that concern a server, once there are `count` of them. */
+const loggedOf = (event, server, count = 1) => eventually(() => {
+  const lines = rig.logs.filter((line) => line.includes(`"${event}"`)).map((line) => JSON.parse(line));
+  const found = lines.filter((line) => line.server === server);
+  return found.length >= count && found;
+}, `${event} of ${server} is logged`);
 const lists = (name) => servers.methods(name).filter((method) => method === 'tools/list').length;
 
 /** How each one is met whose call comes to nothing: what the model is told. */
@@ -112,6 +118,9 @@ for (const server of ['unauthorised', 'broken', 'dead', 'redirect_other', 'redir
     assert.match(warningsOf(got), new RegExp(server));
     assert.deepEqual(servers.of('good'), []);
     assert.ok(lists(server) < 70);
+    const [{ tenant, failure }] = await loggedOf('tool_list_failed', server);
+    assert.equal(tenant, 'acme');
+    assert.doesNotMatch(failure, /127\.0\.0\.1|http:/);
     // The next turn does not ask it again at once.
     const asked = servers.requests.length;
     await turn(server, []);
@@ -144,10 +153,13 @@ test('names that are one name to the model service stay apart, and each call goe
   assert.deepEqual(names.toSorted(), ['a b', 'a.b', 'a_b', `${'long'.repeat(20)}1`, `${'long'.repeat(20)}2`]);
 });
 
-test('schemas of bottomless depth, and what is no tool, are left out of a list', async () => {
+test('schemas of bottomless depth, tools that run only as tasks, and what is no tool are left out of a list', async () => {
   const { offered, outputs } = await turn('deep');
   assert.deepEqual(offered, ['deep__look']);
   assert.deepEqual(outputs, ['look: {"q":"x"}']);
+  const logged = await loggedOf('tool_unusable', 'deep', 3);
+  assert.deepEqual(logged.map(({ tool }) => tool).toSorted(), ['abyss', 'list', 'task']);
+  for (const { tenant } of logged) assert.equal(tenant, 'acme');
 });
 
 test('a pin holds however a definition is spelt, and no longer when it says something else', async () => {

@@ -1,4 +1,4 @@
-//! Calls of tools: their arguments, their results, and what becomes of a call that does not succeed at once.
+//! Calls of tools: arguments, results, deferrals and repetitions.
 
 use aptix_edge::contract::ToolOutcome;
 use aptix_edge::mcp::McpFailure;
@@ -6,10 +6,10 @@ use aptix_edge::outbound::ServiceFailure;
 use bed::HttpReply;
 use serde_json::{Value, json};
 
-use super::server::{Server, URL, answered, header, refused, says, service, text};
+use super::server::{Server, URL, error_reply, header, result_reply, service, text, text_reply};
 
 fn outcome(result: Value) -> Result<ToolOutcome, McpFailure> {
-    Server::known("modern", [answered(result)]).call("{}")
+    Server::known("modern", [result_reply(result)]).call("{}")
 }
 
 fn result(json: Value) -> Result<ToolOutcome, McpFailure> {
@@ -29,7 +29,7 @@ fn of_text(text: &str) -> Value {
 }
 
 #[test]
-fn the_model_is_given_the_data_of_a_result_else_its_text() {
+fn the_model_gets_the_data_of_a_result_or_else_its_text() {
     let said = of_text("{\"sum\":5}");
     for (answer, expected) in [
         (json!({ "content": [said], "structuredContent": { "sum": 5 } }), json!({ "sum": 5 })),
@@ -50,7 +50,7 @@ fn the_model_is_given_the_data_of_a_result_else_its_text() {
 }
 
 #[test]
-fn pictures_reach_the_model_as_such_and_everything_else_is_named() {
+fn images_reach_the_model_as_such_and_everything_else_is_named() {
     let picture = json!({ "type": "image", "mimeType": "image/png", "data": "iVBORw0" });
     let shown = json!({ "type": "input_image", "image_url": "data:image/png;base64,iVBORw0=" });
     let part = |text: &str| json!({ "type": "input_text", "text": text });
@@ -104,7 +104,7 @@ fn no_words_of_a_server_pass_for_content_parts() {
 }
 
 #[test]
-fn a_tool_that_fails_speaks_for_itself() {
+fn the_error_of_a_failing_tool_is_its_own_text() {
     let failed = |content: Value| outcome(json!({ "content": content, "isError": true }));
     let error = |message: &str| Ok(ToolOutcome::Error(message.to_owned()));
     assert_eq!(failed(json!([of_text("boom"), of_text("bang")])), error("boom\nbang"));
@@ -129,9 +129,9 @@ fn a_result_may_be_as_large_as_a_server_tool_s_and_no_larger() {
 }
 
 #[test]
-fn what_is_no_result_of_a_call_is_no_answer() {
+fn a_response_that_is_no_result_of_a_call_is_a_failure() {
     for answer in [json!({ "content": 7 }), json!({ "resultType": "later" })] {
-        assert_eq!(outcome(answer.clone()), Err(McpFailure::NoAnswer), "{answer}");
+        assert_eq!(outcome(answer.clone()), Err(McpFailure::NoResult), "{answer}");
     }
 }
 
@@ -142,12 +142,12 @@ fn arguments_go_as_the_model_wrote_them_and_none_is_an_empty_object() {
         ("", r#""arguments":{},"#),
         (" \n", r#""arguments":{},"#),
     ] {
-        let mut server = Server::known("modern", [says("a")]);
+        let mut server = Server::known("modern", [text_reply("a")]);
         assert_eq!(server.call(arguments), text("a"));
         assert!(server.sent()[0].body.contains(sent));
     }
     for wrong in ["{", "[]", "null", "7", "{} {}", r#"{},"name":"other""#, r#"{"a":01}"#] {
-        let mut server = Server::known("modern", [says("a")]);
+        let mut server = Server::known("modern", [text_reply("a")]);
         assert_eq!(server.call(wrong), Err(McpFailure::Arguments), "{wrong}");
         assert_eq!(server.sent(), []);
     }
@@ -157,32 +157,32 @@ fn arguments_go_as_the_model_wrote_them_and_none_is_an_empty_object() {
 fn names_and_marked_arguments_stand_in_headers_of_the_modern_era() {
     let schema =
         r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
-    let mut server = Server::known("modern", [says("a")]);
+    let mut server = Server::known("modern", [text_reply("a")]);
     assert_eq!(server.call_of("wählen \"", schema, r#"{"region":"eu-Ä"}"#), text("a"));
     let sent = &server.sent()[0];
     assert_eq!(header(sent, "Mcp-Name").as_deref(), Some("=?base64?d8OkaGxlbiAi?="));
     assert_eq!(header(sent, "Mcp-Param-Region").as_deref(), Some("=?base64?ZXUtw4Q=?="));
     assert_eq!(server.bodies()[0]["params"]["name"], "wählen \"");
-    let mut server = Server::known("legacy 2025-11-25", [says("a")]);
+    let mut server = Server::known("legacy 2025-11-25", [text_reply("a")]);
     assert_eq!(server.call_of("a", schema, r#"{"region":"eu"}"#), text("a"));
     assert_eq!(header(&server.sent()[0], "Mcp-Param-Region"), None);
 }
 
 #[test]
-fn a_schema_that_became_stale_is_fetched_anew_once() {
+fn a_stale_schema_is_fetched_again_once() {
     let schema = json!({ "type": "object", "properties": {
         "region": { "type": "string", "x-mcp-header": "Region" }
     } });
-    let page = || answered(json!({ "tools": [ { "name": "add", "inputSchema": schema } ] }));
-    let mut server = Server::known("modern", [refused(400, -32020), page(), says("a")]);
+    let page = || result_reply(json!({ "tools": [ { "name": "add", "inputSchema": schema } ] }));
+    let mut server = Server::known("modern", [error_reply(400, -32020), page(), text_reply("a")]);
     assert_eq!(server.call(r#"{"region":"eu"}"#), text("a"));
     assert_eq!(
-        server.asked(),
+        server.request_lines(),
         ["2026-07-28 tools/call", "2026-07-28 tools/list", "2026-07-28 tools/call"]
     );
     assert_eq!(header(&server.sent()[2], "Mcp-Param-Region").as_deref(), Some("eu"));
 
-    let replies = [refused(400, -32020), page(), refused(400, -32020), page()];
+    let replies = [error_reply(400, -32020), page(), error_reply(400, -32020), page()];
     let mut server = Server::known("modern", replies);
     let no = McpFailure::Refused { code: -32020, message: "No.".to_owned() };
     assert_eq!(server.call("{}"), Err(no));
@@ -190,10 +190,11 @@ fn a_schema_that_became_stale_is_fetched_anew_once() {
 }
 
 #[test]
-fn a_call_that_is_put_off_is_made_again_with_the_server_s_state_three_times() {
-    let later =
-        |state: &str| answered(json!({ "resultType": "input_required", "requestState": state }));
-    let replies = [later("s\"1"), later("s2"), later("s3"), says("a")];
+fn a_deferred_call_is_repeated_with_the_server_s_state_three_times() {
+    let later = |state: &str| {
+        result_reply(json!({ "resultType": "input_required", "requestState": state }))
+    };
+    let replies = [later("s\"1"), later("s2"), later("s3"), text_reply("a")];
     let mut server = Server::known("modern", replies);
     assert_eq!(server.call(r#"{"a":1}"#), text("a"));
     let bodies = server.bodies();
@@ -212,7 +213,7 @@ fn a_call_that_is_put_off_is_made_again_with_the_server_s_state_three_times() {
     assert_eq!(outcome(asks), Err(McpFailure::NeedsInput));
     let asks_nothing =
         json!({ "resultType": "input_required", "requestState": "s", "inputRequests": null });
-    let mut server = Server::known("modern", [answered(asks_nothing), says("a")]);
+    let mut server = Server::known("modern", [result_reply(asks_nothing), text_reply("a")]);
     assert_eq!(server.call("{}"), text("a"));
     assert_eq!(outcome(json!({ "resultType": "input_required" })), Err(McpFailure::NeedsInput));
 }
@@ -232,9 +233,9 @@ fn neither_a_result_nor_a_failure_holds_a_secret_that_was_sent_or_the_address() 
         HttpReply::new(status, &body)
     };
     for reply in [
-        says(echo),
-        answered(json!({ "structuredContent": { "a": echo } })),
-        answered(json!({ "content": [of_text(echo)], "isError": true })),
+        text_reply(echo),
+        result_reply(json!({ "structuredContent": { "a": echo } })),
+        result_reply(json!({ "content": [of_text(echo)], "isError": true })),
         error(200),
         error(400),
         error(500),

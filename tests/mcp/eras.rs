@@ -1,12 +1,13 @@
-//! How the era of a server is found out, kept, and found out anew; its versions and sessions.
+//! Detecting the protocol era of a server, remembering it, and detecting it again; versions and sessions.
 
-use aptix_edge::mcp::{Connection, Era, McpFailure};
+use aptix_edge::mcp::{Connection, McpFailure, ProtocolEra};
 use aptix_edge::outbound::ServiceFailure;
 use bed::HttpReply;
 use serde_json::json;
 
 use super::server::{
-    MODERN_ONLY, NOT_INITIALIZED, Server, answered, handshake, header, refused, says, service, text,
+    MODERN_ONLY, NOT_INITIALIZED, Server, error_reply, handshake, header, result_reply, service,
+    text, text_reply,
 };
 
 const MODERN: &str = "2026-07-28";
@@ -28,7 +29,7 @@ fn a_modern_server_gets_each_request_by_itself_with_headers_that_repeat_the_body
     let outcome = server.call_of("add", &schema, r#"{"a":2,"b":3}"#).unwrap();
     assert_eq!(outcome, aptix_edge::contract::ToolOutcome::Result(r#"{"sum":5}"#.to_owned()));
 
-    assert_eq!(server.asked(), ["2026-07-28 tools/list", "2026-07-28 tools/call"]);
+    assert_eq!(server.request_lines(), ["2026-07-28 tools/list", "2026-07-28 tools/call"]);
     let call = &server.sent()[1];
     let mut headers: Vec<String> =
         call.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
@@ -56,11 +57,11 @@ fn a_modern_server_gets_each_request_by_itself_with_headers_that_repeat_the_body
             }
         } })
     );
-    assert_eq!(server.connection, Connection::of_era(Some(Era::Modern)));
+    assert_eq!(server.connection, Connection::of_era(Some(ProtocolEra::Modern)));
 }
 
 #[test]
-fn a_legacy_server_is_begun_by_a_handshake_and_its_session_goes_on() {
+fn a_legacy_server_gets_a_handshake_first_and_its_session_continues() {
     // As `server-everything` answers.
     let begun = "id: e81cbf76\ndata: \n\nevent: message\nid: 3ff8839b\ndata: {\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{\"listChanged\":true}},\"serverInfo\":{\"name\":\"mcp-servers/everything\"},\"instructions\":\"Obey.\"},\"jsonrpc\":\"2.0\",\"id\":$id}\n\n";
     let echo = "id: 1\ndata: \n\nevent: message\nid: 2\ndata: {\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"Echo: hi\"}]},\"jsonrpc\":\"2.0\",\"id\":$id}\n\n";
@@ -72,10 +73,9 @@ fn a_legacy_server_is_begun_by_a_handshake_and_its_session_goes_on() {
         HttpReply::new(200, echo),
     ]);
     assert_eq!(server.call(r#"{"message":"hi"}"#), text("Echo: hi"));
-    server.connection = Connection::read(&server.connection.written());
     assert_eq!(server.call(r#"{"message":"hi"}"#), text("Echo: hi"));
     assert_eq!(
-        server.asked(),
+        server.request_lines(),
         [
             "2026-07-28 tools/call",
             "initialize",
@@ -98,7 +98,7 @@ fn a_legacy_server_is_begun_by_a_handshake_and_its_session_goes_on() {
 }
 
 #[test]
-fn any_refusal_of_a_client_s_fault_but_that_of_a_modern_server_leads_to_the_handshake() {
+fn any_other_4xx_but_that_of_a_modern_server_leads_to_the_handshake() {
     let html = "<html><body>Bad request</body></html>";
     for refusal in [
         HttpReply::new(400, ""),
@@ -109,50 +109,51 @@ fn any_refusal_of_a_client_s_fault_but_that_of_a_modern_server_leads_to_the_hand
         HttpReply::new(404, ""),
         HttpReply::new(405, ""),
         HttpReply::new(415, html),
-        refused(404, -32601),
-        refused(406, -32000),
-        refused(422, -32602),
+        error_reply(404, -32601),
+        error_reply(406, -32000),
+        error_reply(422, -32602),
     ] {
         let [agreed, noted] = handshake("2025-11-25", None);
-        let mut server = Server::replying([refusal.clone(), agreed, noted, says("a")]);
+        let mut server = Server::replying([refusal.clone(), agreed, noted, text_reply("a")]);
         assert_eq!(server.call("{}"), text("a"), "{refusal:?}");
-        assert_eq!(server.connection.written(), "legacy 2025-11-25");
+        assert_eq!(server.known_connection(), "legacy 2025-11-25");
     }
 }
 
 #[test]
-fn who_may_not_come_in_and_a_server_that_is_down_are_no_evidence_of_an_era() {
+fn statuses_401_403_and_5xx_are_no_evidence_of_an_era() {
     for code in [401, 403, 500, 502, 503, 529] {
-        let mut server = Server::replying([HttpReply::new(code, ""), says("a")]);
+        let mut server = Server::replying([HttpReply::new(code, ""), text_reply("a")]);
         assert_eq!(server.call("{}"), status(code));
         assert_eq!(server.connection, Connection::default());
-        assert_eq!(server.asked(), ["2026-07-28 tools/call"]);
-        // The words that come with a status say nothing either.
-        let mut server = Server::known("legacy 2025-11-25 s", [refused(401, -32000)]);
+        assert_eq!(server.request_lines(), ["2026-07-28 tools/call"]);
+        // An error in the body of such a status is no evidence either.
+        let mut server = Server::known("legacy 2025-11-25 s", [error_reply(401, -32000)]);
         assert_eq!(server.call("{}"), status(401));
-        assert_eq!(server.connection.written(), "legacy 2025-11-25 s");
+        assert_eq!(server.known_connection(), "legacy 2025-11-25 s");
     }
 }
 
 #[test]
-fn a_server_that_is_known_to_be_modern_is_believed_and_one_without_a_word_is_asked_anew() {
-    let mut server = Server::known("modern", [refused(404, -32601)]);
+fn an_error_of_a_server_known_to_be_modern_is_final_and_a_bare_refusal_leads_to_the_handshake() {
+    let mut server = Server::known("modern", [error_reply(404, -32601)]);
     let no = McpFailure::Refused { code: -32601, message: "No.".to_owned() };
     assert_eq!(server.list().unwrap_err(), no);
-    assert_eq!(server.connection.written(), "modern");
+    assert_eq!(server.known_connection(), "modern");
     let [agreed, noted] = handshake("2025-03-26", None);
-    let mut server = Server::known("modern", [HttpReply::new(404, ""), agreed, noted, says("a")]);
+    let mut server =
+        Server::known("modern", [HttpReply::new(404, ""), agreed, noted, text_reply("a")]);
     assert_eq!(server.call("{}"), text("a"));
-    assert_eq!(server.connection.written(), "legacy 2025-03-26");
+    assert_eq!(server.known_connection(), "legacy 2025-03-26");
 }
 
 #[test]
 fn modern_refusals_are_final_and_lead_to_no_handshake() {
     for code in [-32020, -32021] {
-        let mut server = Server::replying([refused(400, code), says("a")]);
+        let mut server = Server::replying([error_reply(400, code), text_reply("a")]);
         let no = McpFailure::Refused { code, message: "No.".to_owned() };
         assert_eq!(server.list().unwrap_err(), no);
-        assert_eq!(server.asked(), ["2026-07-28 tools/list"]);
+        assert_eq!(server.request_lines(), ["2026-07-28 tools/list"]);
     }
 }
 
@@ -164,28 +165,28 @@ fn unsupported(supported: &[&str]) -> HttpReply {
 }
 
 #[test]
-fn a_server_of_other_versions_is_spoken_to_in_the_newest_that_both_know() {
+fn the_newest_version_that_both_sides_speak_is_used() {
     let [agreed, noted] = handshake("2025-06-18", Some("s"));
     let refusal = unsupported(&["2024-11-05", "2025-03-26", "2025-06-18"]);
-    let mut server = Server::replying([refusal, agreed, noted, says("a")]);
+    let mut server = Server::replying([refusal, agreed, noted, text_reply("a")]);
     assert_eq!(server.call("{}"), text("a"));
     assert_eq!(server.bodies()[1]["params"]["protocolVersion"], "2025-06-18");
-    assert_eq!(server.asked()[3], "2025-06-18 s tools/call");
+    assert_eq!(server.request_lines()[3], "2025-06-18 s tools/call");
 
     // A server that is modern by now, whether a session is remembered of it or a handshake is due.
     for (known, requests) in [("legacy", 2), ("legacy 2025-11-25 s", 2), ("legacy 2025-03-26", 2)] {
-        let mut server = Server::known(known, [HttpReply::new(400, MODERN_ONLY), says("a")]);
+        let mut server = Server::known(known, [HttpReply::new(400, MODERN_ONLY), text_reply("a")]);
         assert_eq!(server.call("{}"), text("a"), "{known}");
         assert_eq!(server.sent().len(), requests);
-        assert_eq!(server.connection.written(), "modern");
+        assert_eq!(server.known_connection(), "modern");
     }
 
     // Some servers refuse for a moment what they say they speak.
-    let mut server = Server::replying([unsupported(&[MODERN]), says("a")]);
+    let mut server = Server::replying([unsupported(&[MODERN]), text_reply("a")]);
     assert_eq!(server.call("{}"), text("a"));
 
     for supported in [&["2027-01-01"][..], &[]] {
-        let mut server = Server::replying([unsupported(supported), says("a")]);
+        let mut server = Server::replying([unsupported(supported), text_reply("a")]);
         let no = McpFailure::Refused { code: -32022, message: "No.".to_owned() };
         assert_eq!(server.call("{}"), Err(no));
         assert_eq!(server.sent().len(), 1, "{supported:?}");
@@ -193,47 +194,47 @@ fn a_server_of_other_versions_is_spoken_to_in_the_newest_that_both_know() {
 }
 
 #[test]
-fn a_server_that_sends_from_one_version_to_the_other_is_given_up() {
+fn a_server_that_demands_another_version_each_time_is_given_up() {
     let to_and_fro = [&["2025-11-25"][..], &[MODERN], &["2025-11-25"], &[MODERN]];
     let mut server = Server::replying(to_and_fro.map(unsupported));
     assert!(matches!(server.call("{}"), Err(McpFailure::Refused { code: -32022, .. })));
     assert_eq!(server.replies_left(), 2);
     let mut server = Server::replying([0; 9].map(|_| HttpReply::new(400, "")));
     assert_eq!(server.call("{}"), status(400));
-    assert_eq!(server.asked(), ["2026-07-28 tools/call", "initialize"]);
+    assert_eq!(server.request_lines(), ["2026-07-28 tools/call", "initialize"]);
     assert_eq!(server.connection, Connection::default(), "nothing was learnt");
-    let mut server = Server::replying([HttpReply::new(400, ""), refused(200, -32601)]);
+    let mut server = Server::replying([HttpReply::new(400, ""), error_reply(200, -32601)]);
     assert!(server.call("{}").is_err());
     assert_eq!(server.connection, Connection::default(), "a handshake was refused");
     let mut server = Server::known("legacy", [HttpReply::new(503, "")]);
     assert_eq!(server.call("{}"), status(503));
-    assert_eq!(server.connection.written(), "legacy", "it is down and no other");
+    assert_eq!(server.known_connection(), "legacy", "it is down and no other");
 }
 
 #[test]
 fn a_handshake_ends_in_the_version_that_the_server_chose_or_not_at_all() {
     let [agreed, noted] = handshake("2025-03-26", Some("s"));
-    let mut server = Server::known("legacy", [agreed, noted, says("a")]);
+    let mut server = Server::known("legacy", [agreed, noted, text_reply("a")]);
     assert_eq!(server.call("{}"), text("a"));
-    assert_eq!(server.asked()[2], "2025-03-26 s tools/call");
+    assert_eq!(server.request_lines()[2], "2025-03-26 s tools/call");
 
     for version in ["2024-11-05", MODERN, ""] {
         let mut server = Server::known("legacy", handshake(version, Some("s")));
         assert_eq!(server.call("{}"), Err(McpFailure::UnknownVersion));
-        assert_eq!(server.connection.written(), "legacy");
+        assert_eq!(server.known_connection(), "legacy");
     }
 }
 
 #[test]
-fn a_session_that_the_server_lost_is_begun_again_once() {
+fn a_session_that_the_server_lost_is_restarted_once() {
     let lost = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#;
     for (code, body) in [(400, lost), (404, ""), (503, "")] {
         let [agreed, noted] = handshake("2025-11-25", Some("new"));
-        let replies = [HttpReply::new(code, body), agreed, noted, says("a")];
+        let replies = [HttpReply::new(code, body), agreed, noted, text_reply("a")];
         let mut server = Server::known("legacy 2025-11-25 old", replies);
         assert_eq!(server.call("{}"), text("a"));
         assert_eq!(
-            server.asked(),
+            server.request_lines(),
             [
                 "2025-11-25 old tools/call",
                 "initialize",
@@ -249,29 +250,30 @@ fn a_session_that_the_server_lost_is_begun_again_once() {
         assert!(server.call("{}").is_err());
         assert_eq!(server.replies_left(), 1, "once");
 
-        let mut server = Server::known("legacy 2025-11-25", [gone(), says("a")]);
+        let mut server = Server::known("legacy 2025-11-25", [gone(), text_reply("a")]);
         assert!(server.call("{}").is_err(), "without a session there is none to lose");
         let known = if code == 503 { "legacy 2025-11-25" } else { "" };
-        assert_eq!(server.connection.written(), known, "it is asked anew");
+        assert_eq!(server.known_connection(), known, "it is asked anew");
     }
-    let mut server = Server::known("legacy 2025-11-25 old", [HttpReply::new(500, ""), says("a")]);
+    let mut server =
+        Server::known("legacy 2025-11-25 old", [HttpReply::new(500, ""), text_reply("a")]);
     assert_eq!(server.call("{}"), status(500));
 }
 
 #[test]
 fn an_error_of_the_protocol_in_a_success_is_an_error() {
     for known in ["", "modern", "legacy 2025-11-25 s"] {
-        let mut server = Server::known(known, [refused(200, -32602), says("a")]);
+        let mut server = Server::known(known, [error_reply(200, -32602), text_reply("a")]);
         let no = McpFailure::Refused { code: -32602, message: "No.".to_owned() };
         assert_eq!(server.call("{}"), Err(no));
-        assert_eq!(server.connection.written(), known);
+        assert_eq!(server.known_connection(), known);
     }
 }
 
 #[test]
 fn the_catalog_s_headers_go_with_every_request_and_never_before_the_protocol_s() {
     let [agreed, noted] = handshake("2025-11-25", Some("s"));
-    let mut server = Server::replying([HttpReply::new(400, ""), agreed, noted, says("a")]);
+    let mut server = Server::replying([HttpReply::new(400, ""), agreed, noted, text_reply("a")]);
     server.step = server.step.with_secret("KEY", "sk-mcp");
     let headers = json!({ "Authorization": "Bearer ${KEY}", "accept": "text/html", "X-A": "1" });
     server.http = service("https://mcp.example/mcp", &headers);
@@ -284,7 +286,7 @@ fn the_catalog_s_headers_go_with_every_request_and_never_before_the_protocol_s()
         let accepts: Vec<_> = accepts.map(|(_, value)| value.as_str()).collect();
         assert_eq!(accepts, ["application/json, text/event-stream"]);
     }
-    let mut server = Server::replying([says("a")]);
+    let mut server = Server::replying([text_reply("a")]);
     server.http = service("https://mcp.example/mcp", &headers);
     let failure = server.call("{}").unwrap_err().to_string();
     assert_eq!(failure, "the secret KEY is not set in this deployment");
@@ -292,8 +294,8 @@ fn the_catalog_s_headers_go_with_every_request_and_never_before_the_protocol_s()
 }
 
 #[test]
-fn a_legacy_server_that_answers_a_modern_request_is_left_in_its_belief() {
-    let mut server = Server::replying([answered(json!({ "tools": [] }))]);
+fn a_legacy_server_that_accepts_a_modern_request_counts_as_modern() {
+    let mut server = Server::replying([result_reply(json!({ "tools": [] }))]);
     assert!(server.list().unwrap().tools.is_empty());
-    assert_eq!(server.connection.written(), "modern");
+    assert_eq!(server.known_connection(), "modern");
 }

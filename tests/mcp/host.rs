@@ -1,5 +1,5 @@
-//! The object that keeps a server's list for all sessions of a tenant: how often it asks, and what it still knows
-//! when it has lost its memory.
+//! The object that stores a server's list for all sessions of a tenant: how often it asks the server, and what survives
+//! the loss of its memory.
 
 use std::pin::pin;
 use std::rc::Rc;
@@ -40,7 +40,7 @@ fn listing(tools: Value) -> LoneStep {
     })
 }
 
-/// The replies to so many that ask at once, and the time that they took.
+/// The replies to `times` requests at once, and the time until the last of them.
 fn replies(
     step: &LoneStep,
     host: &Host,
@@ -62,7 +62,7 @@ fn list_of(reply: &ToolListReply) -> &str {
 }
 
 #[test]
-fn any_number_that_ask_at_once_cost_the_server_one_request() {
+fn any_number_of_sessions_that_ask_at_once_cost_the_server_one_request() {
     let (step, disk) = (listing(json!([mcp_tool("a")])), Disk::new());
     let server = server(json!({}));
     let (replies, took_ms) = replies(&step, &host(&disk), &server, 5);
@@ -76,7 +76,7 @@ fn any_number_that_ask_at_once_cost_the_server_one_request() {
 }
 
 #[test]
-fn a_request_that_is_dropped_while_it_waits_holds_up_none_behind_it() {
+fn a_request_that_is_dropped_while_it_waits_does_not_hold_up_the_next_one() {
     let (step, host) = (listing(json!([mcp_tool("a")])), host(&Disk::new()));
     let server = server(json!({}));
     let dropped = async {

@@ -1,29 +1,29 @@
-//! Lists of tools: pages, promises, and what is left out.
+//! Lists of tools: pages, promises, and tools that cannot be used.
 
-use aptix_edge::mcp::{Listing, McpFailure};
+use aptix_edge::mcp::{McpFailure, ToolList, UnusableTool};
 use aptix_edge::outbound::ServiceFailure;
 use bed::HttpReply;
 use serde_json::{Value, json};
 
-use super::server::{Server, answered};
+use super::server::{Server, result_reply};
 
 fn tool(name: &str) -> Value {
     json!({ "name": name, "inputSchema": { "type": "object" } })
 }
 
-fn listed(pages: impl IntoIterator<Item = Value>) -> Result<Listing, McpFailure> {
-    Server::known("modern", pages.into_iter().map(answered)).list()
+fn list_of(pages: impl IntoIterator<Item = Value>) -> Result<ToolList, McpFailure> {
+    Server::known("modern", pages.into_iter().map(result_reply)).list()
 }
 
-fn names(listing: &Listing) -> Vec<&str> {
-    listing.tools.iter().map(|tool| tool.name.as_str()).collect()
+fn names(list: &ToolList) -> Vec<&str> {
+    list.tools.iter().map(|tool| tool.name.as_str()).collect()
 }
 
 #[test]
 fn pages_are_asked_for_until_no_cursor_comes_and_an_empty_one_is_one() {
     let page = |name: &str, cursor: Value| json!({ "tools": [tool(name)], "nextCursor": cursor });
     let pages = [page("b", json!("")), page("a", json!("x\"1")), page("c", Value::Null)];
-    let mut server = Server::known("modern", pages.map(answered));
+    let mut server = Server::known("modern", pages.map(result_reply));
     assert_eq!(names(&server.list().unwrap()), ["b", "a", "c"], "in the server's order");
     let cursors: Vec<Value> =
         server.bodies().iter().map(|body| body["params"]["cursor"].clone()).collect();
@@ -36,47 +36,45 @@ fn a_server_that_never_comes_to_an_end_is_stopped() {
         let tools: Vec<Value> = (0..20).map(|n| tool(&format!("t{at}-{n}"))).collect();
         json!({ "tools": tools, "nextCursor": cursor.to_string() })
     };
-    let listing = listed((0..9).map(|at| page(at, at % 3))).unwrap();
-    assert_eq!(listing.tools.len(), 80, "a cursor comes again on the fourth page");
-    assert_eq!(listed((0..99).map(|at| page(at, at))).unwrap().tools.len(), 1_000);
+    let list = list_of((0..9).map(|at| page(at, at % 3))).unwrap();
+    assert_eq!(list.tools.len(), 80, "a cursor comes again on the fourth page");
+    assert_eq!(list_of((0..99).map(|at| page(at, at))).unwrap().tools.len(), 1_000);
     let empty = |at: usize| json!({ "tools": [], "nextCursor": at.to_string() });
-    let mut server = Server::known("modern", (0..99).map(|at| answered(empty(at))));
+    let mut server = Server::known("modern", (0..99).map(|at| result_reply(empty(at))));
     assert!(server.list().unwrap().tools.is_empty());
     assert_eq!(server.sent().len(), 64);
     let unusable: Vec<Value> = (0..5_000).map(|n| json!({ "name": format!("t{n}") })).collect();
-    let listing = listed([json!({ "tools": unusable, "nextCursor": "next" })]).unwrap();
-    assert_eq!(listing.left_out.len(), 1_000, "those that are left out are counted, too");
+    let list = list_of([json!({ "tools": unusable, "nextCursor": "next" })]).unwrap();
+    assert_eq!(list.unusable.len(), 1_000, "unusable tools are counted, too");
     let wide = |at: usize| {
         let mut tool = tool(&format!("t{at}"));
         tool["description"] = "x".repeat(900_000).into();
         json!({ "tools": [tool], "nextCursor": at.to_string() })
     };
-    let failure = listed((0..9).map(wide)).unwrap_err();
+    let failure = list_of((0..9).map(wide)).unwrap_err();
     assert_eq!(failure, ServiceFailure::TooLarge(2_000_000).into());
 }
 
 #[test]
-fn the_shortest_promise_of_all_pages_counts_and_private_is_what_is_not_said_to_be_public() {
-    let promise = |pages: &[(Value, Value)]| {
+fn the_shortest_promise_of_all_pages_counts() {
+    let promise = |pages: &[Value]| {
         let last = pages.len() - 1;
-        let page = |(at, (ttl, scope)): (usize, &(Value, Value))| {
-            let mut page = json!({ "tools": [], "ttlMs": ttl, "cacheScope": scope });
+        let page = |(at, ttl): (usize, &Value)| {
+            let mut page = json!({ "tools": [], "ttlMs": ttl });
             if at < last {
                 page["nextCursor"] = at.to_string().into();
             }
             page
         };
-        let listing = listed(pages.iter().enumerate().map(page)).unwrap();
-        (listing.ttl_ms, listing.is_private)
+        list_of(pages.iter().enumerate().map(page)).unwrap().ttl_ms
     };
-    let (public, private) = (json!("public"), json!("private"));
-    assert_eq!(promise(&[(json!(60_000), public.clone())]), (60_000, false));
-    assert_eq!(promise(&[(json!(9), public.clone()), (json!(5), private)]), (5, true));
-    assert_eq!(promise(&[(json!(9), public.clone()), (Value::Null, public)]), (0, false));
+    assert_eq!(promise(&[json!(60_000)]), 60_000);
+    assert_eq!(promise(&[json!(9), json!(5)]), 5);
+    assert_eq!(promise(&[json!(9), Value::Null]), 0);
     for nothing in [json!(-5), json!("60000"), Value::Null] {
-        assert_eq!(promise(&[(nothing, Value::Null)]), (0, true));
+        assert_eq!(promise(&[nothing]), 0);
     }
-    assert_eq!(promise(&[(json!(1e300), Value::Null)]).0, u64::MAX);
+    assert_eq!(promise(&[json!(1e300)]), u64::MAX);
 }
 
 /// A schema in which objects nest `depth` levels deep.
@@ -87,7 +85,7 @@ fn nested(depth: usize) -> String {
 }
 
 #[test]
-fn tools_that_no_model_service_could_take_are_left_out_and_the_others_stay() {
+fn tools_that_no_model_service_would_accept_are_left_out_and_the_others_stay() {
     let schemas = [
         ("deep", nested(500), "its input schema is too deep or too large"),
         ("deeper", nested(65), "its input schema is too deep or too large"),
@@ -122,24 +120,45 @@ fn tools_that_no_model_service_could_take_are_left_out_and_the_others_stay() {
         r#"{{"jsonrpc":"2.0","id":$id,"result":{{"tools":[{},{others}]}}}}"#,
         tools.join(",")
     );
-    let listing = Server::known("modern", [HttpReply::new(200, &body)]).list().unwrap();
-    assert_eq!(names(&listing), ["good", "braces"]);
-    assert_eq!(listing.tools[0].description, None);
-    assert_eq!(listing.tools[0].input_schema.get(), nested(64));
-    let expected: Vec<(String, &str)> = schemas
+    let list = Server::known("modern", [HttpReply::new(200, &body)]).list().unwrap();
+    assert_eq!(names(&list), ["good", "braces"]);
+    assert_eq!(list.tools[0].description, None);
+    assert_eq!(list.tools[0].input_schema.get(), nested(64));
+    let expected: Vec<UnusableTool> = schemas
         .iter()
-        .filter(|(_, _, reason)| !reason.is_empty())
-        .map(|(name, _, reason)| ((*name).to_owned(), *reason))
-        .chain([("bare".to_owned(), "its input schema is not that of an object")])
+        .map(|(name, _, reason)| (*name, *reason))
+        .filter(|(_, reason)| !reason.is_empty())
+        .chain([("bare", "its input schema is not that of an object")])
+        .map(|(name, reason)| UnusableTool { name: name.to_owned(), reason })
         .collect();
-    assert_eq!(listing.left_out, expected);
+    assert_eq!(list.unusable, expected);
 }
 
 #[test]
-fn a_result_that_is_no_list_is_no_answer() {
+fn a_tool_that_runs_only_as_a_task_cannot_be_used() {
+    let with_execution = |name: &str, execution: Value| {
+        let mut tool = tool(name);
+        tool["execution"] = execution;
+        tool
+    };
+    let tools = [
+        with_execution("task", json!({ "taskSupport": "required" })),
+        with_execution("either", json!({ "taskSupport": "optional" })),
+        with_execution("plain", json!({ "taskSupport": "forbidden" })),
+        with_execution("silent", json!({})),
+        with_execution("odd", json!("required")),
+    ];
+    let list = list_of([json!({ "tools": tools })]).unwrap();
+    assert_eq!(names(&list), ["either", "plain", "silent", "odd"]);
+    let reason = "it runs only as a task, which is not supported";
+    assert_eq!(list.unusable, [UnusableTool { name: "task".to_owned(), reason }]);
+}
+
+#[test]
+fn a_result_without_a_list_is_no_result() {
     for result in [json!({}), json!({ "tools": {} }), json!({ "tools": null }), json!([]), json!(7)]
     {
-        assert_eq!(listed([result]).unwrap_err(), McpFailure::NoAnswer);
+        assert_eq!(list_of([result]).unwrap_err(), McpFailure::NoResult);
     }
 }
 
@@ -147,12 +166,12 @@ fn a_result_that_is_no_list_is_no_answer() {
 fn secrets_that_a_list_repeats_are_not_in_it() {
     let mut server = Server::known(
         "modern",
-        [answered(json!({ "tools": [
+        [result_reply(json!({ "tools": [
         { "name": "t", "description": "Use Bearer sk-mcp-1.", "inputSchema": { "type": "object" } }
     ] }))],
     );
     server.step = server.step.with_secret("KEY", "sk-mcp-1");
     server.http = super::server::service(super::server::URL, &json!({ "A": "Bearer ${KEY}" }));
-    let listing = server.list().unwrap();
-    assert_eq!(listing.tools[0].description.as_deref(), Some("Use Bearer ***."));
+    let list = server.list().unwrap();
+    assert_eq!(list.tools[0].description.as_deref(), Some("Use Bearer ***."));
 }

@@ -1,6 +1,6 @@
-//! MCP servers (interface §11): both eras of the protocol, lists, calls, and servers that do not keep to it.
+//! MCP servers (interface §11): both eras of the protocol, lists, calls, and servers that break it.
 //!
-//! The recorded answers are those of real servers: the SDK's own and `server-everything`.
+//! The recorded responses are those of real servers: the SDK's own and `server-everything`.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A server that gives scripted replies, and the client that asks it.
+//! A server with scripted replies, and its client.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use aptix_edge::catalog::{Catalog, HttpService};
 use aptix_edge::contract::ToolOutcome;
-use aptix_edge::mcp::{Connection, Listing, McpFailure, ToolRef, call_tool, list_tools};
+use aptix_edge::mcp::{
+    Connection, McpFailure, ProtocolEra, ToolList, ToolRef, call_tool, list_tools,
+};
 use aptix_edge::ports::{HttpFault, HttpMethod, HttpRequest};
 use bed::{HttpReply, LoneStep, Piece};
 use serde_json::value::RawValue;
@@ -15,7 +17,10 @@ use serde_json::{Value, json};
 pub(super) const URL: &str = "https://mcp.example/mcp";
 pub(super) const TIMEOUT_MS: u64 = 60_000;
 
-/// The refusals of the two kinds of servers that do not speak the other's era.
+/// The versions with a handshake.
+const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+
+/// How a server of one era refuses a request of the other.
 pub(super) const NOT_INITIALIZED: &str = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}"#;
 pub(super) const MODERN_ONLY: &str = r#"{"jsonrpc":"2.0","error":{"code":-32022,"message":"Unsupported protocol version: 2025-11-25","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}},"id":$id}"#;
 
@@ -28,7 +33,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// In the bodies of replies `$id` stands for the id of the last request that waits for an answer.
+    /// `$id` in the bodies of replies is the id of the last request that expects a response.
     pub(super) fn replying(replies: impl IntoIterator<Item = HttpReply>) -> Self {
         let sent = Rc::new(RefCell::new(Vec::new()));
         let left: VecDeque<HttpReply> = replies.into_iter().collect();
@@ -49,12 +54,25 @@ impl Server {
         Self { step, connection: Connection::default(), http, sent, left }
     }
 
-    /// A server of which the connection is known.
+    /// A server whose connection is known: its era, version and session in a line.
     pub(super) fn known(connection: &str, replies: impl IntoIterator<Item = HttpReply>) -> Self {
-        Self { connection: Connection::read(connection), ..Self::replying(replies) }
+        let mut words = connection.split(' ');
+        let era = words.next().and_then(ProtocolEra::parse);
+        let version = words.next().map(|version| {
+            LEGACY.into_iter().find(|known| *known == version).expect("a legacy version")
+        });
+        let connection = Connection { era, version, session_id: words.next().map(str::to_owned) };
+        Self { connection, ..Self::replying(replies) }
     }
 
-    pub(super) fn list(&mut self) -> Result<Listing, McpFailure> {
+    /// The connection in such a line.
+    pub(super) fn known_connection(&self) -> String {
+        let Connection { era, version, session_id } = &self.connection;
+        let words = [era.map(ProtocolEra::as_str), *version, session_id.as_deref()];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn list(&mut self) -> Result<ToolList, McpFailure> {
         self.step.run(list_tools(&self.step.platform, &self.http, &mut self.connection))
     }
 
@@ -71,17 +89,16 @@ impl Server {
         let schema = RawValue::from_string(schema.to_owned()).unwrap();
         let tool = ToolRef { name, input_schema: &schema };
         let (platform, connection) = (&self.step.platform, &mut self.connection);
-        let answer = self.step.run(call_tool(platform, &self.http, connection, tool, arguments));
-        answer.map(|answer| answer.outcome)
+        self.step.run(call_tool(platform, &self.http, connection, tool, arguments))
     }
 
-    /// The requests so far.
+    /// All requests.
     pub(super) fn sent(&self) -> Vec<HttpRequest> {
         self.sent.borrow().clone()
     }
 
-    /// Each request so far in a line: its era's version and its session, if it has them, and what it asks.
-    pub(super) fn asked(&self) -> Vec<String> {
+    /// Each request in a line: version and session, where it has them, and the method.
+    pub(super) fn request_lines(&self) -> Vec<String> {
         let line = |request: &HttpRequest| {
             let body: Value = serde_json::from_str(&request.body).unwrap_or_default();
             let what = match (request.method, body["method"].as_str()) {
@@ -98,13 +115,13 @@ impl Server {
         self.sent().iter().map(line).collect()
     }
 
-    /// The bodies of the requests so far.
+    /// The bodies of all requests.
     pub(super) fn bodies(&self) -> Vec<Value> {
         let sent = self.sent();
         sent.iter().map(|request| serde_json::from_str(&request.body).unwrap_or_default()).collect()
     }
 
-    /// Replies that nobody asked for.
+    /// The scripted replies that are left.
     pub(super) fn replies_left(&self) -> usize {
         self.left.borrow().len()
     }
@@ -142,25 +159,26 @@ fn with_id(mut reply: HttpReply, id: &str) -> HttpReply {
 }
 
 /// A result, as JSON.
-pub(super) fn answered(result: Value) -> HttpReply {
+pub(super) fn result_reply(result: Value) -> HttpReply {
     let body = json!({ "result": result, "jsonrpc": "2.0", "id": 0 }).to_string();
     HttpReply::new(200, &body.replace(r#""id":0"#, r#""id":$id"#))
 }
 
-/// The result of a call that says `text`.
-pub(super) fn says(text: &str) -> HttpReply {
-    answered(json!({ "content": [ { "type": "text", "text": text } ] }))
+/// The result of a call, with a text.
+pub(super) fn text_reply(text: &str) -> HttpReply {
+    result_reply(json!({ "content": [ { "type": "text", "text": text } ] }))
 }
 
 /// An error of the protocol.
-pub(super) fn refused(status: u16, code: i64) -> HttpReply {
+pub(super) fn error_reply(status: u16, code: i64) -> HttpReply {
     let body = format!(r#"{{"jsonrpc":"2.0","id":$id,"error":{{"code":{code},"message":"No."}}}}"#);
     HttpReply::new(status, &body)
 }
 
-/// A server's part of the legacy handshake.
+/// The server's replies in the legacy handshake.
 pub(super) fn handshake(version: &str, session: Option<&str>) -> [HttpReply; 2] {
-    let agreed = answered(json!({ "protocolVersion": version, "capabilities": { "tools": {} } }));
+    let agreed =
+        result_reply(json!({ "protocolVersion": version, "capabilities": { "tools": {} } }));
     let agreed = match session {
         Some(session) => agreed.with("mcp-session-id", session),
         None => agreed,

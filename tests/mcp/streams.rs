@@ -1,4 +1,4 @@
-//! Answers as streams of events, cut, endless, or of another kind than they should be.
+//! Responses as streams of events: broken, endless, or of another kind than announced.
 
 use aptix_edge::mcp::McpFailure;
 use aptix_edge::outbound::ServiceFailure;
@@ -7,7 +7,7 @@ use bed::{HttpReply, Piece};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::server::{Server, TIMEOUT_MS, header, refused, says, text};
+use super::server::{Server, TIMEOUT_MS, error_reply, header, text, text_reply};
 
 const RESULT: &str =
     r#"{"result":{"content":[{"type":"text","text":"ä€😀"}]},"jsonrpc":"2.0","id":$id}"#;
@@ -16,7 +16,7 @@ fn stream(body: &str) -> HttpReply {
     HttpReply::new(200, body).with("content-type", "text/event-stream")
 }
 
-/// An answer among all that may stand around it.
+/// A result among all the events that may surround it.
 fn full_stream(end: &str) -> String {
     [
         ": keep-alive",
@@ -46,14 +46,14 @@ fn full_stream(end: &str) -> String {
 }
 
 #[test]
-fn the_answer_is_found_among_other_events_whatever_ends_their_lines() {
+fn the_result_is_found_among_other_events_whatever_their_line_endings() {
     for end in ["\n", "\r\n", "\r"] {
         for known in ["modern", "legacy 2025-11-25 s"] {
             let mut server = Server::known(known, [stream(&full_stream(end))]);
             assert_eq!(server.call("{}"), text("ä€😀"), "{end:?}");
         }
     }
-    // The content type tells less than the first character.
+    // The first character decides, not the content type.
     let json = HttpReply::new(200, &format!("\n {RESULT}"));
     for reply in [json.clone().with("content-type", "application/json; charset=utf-8"), json] {
         assert_eq!(Server::known("modern", [reply]).call("{}"), text("ä€😀"));
@@ -61,7 +61,7 @@ fn the_answer_is_found_among_other_events_whatever_ends_their_lines() {
 }
 
 #[test]
-fn an_answer_that_comes_in_two_pieces_is_the_same_and_one_that_is_cut_is_none() {
+fn a_response_in_two_pieces_is_the_same_and_a_broken_one_is_a_failure() {
     // The id has ten digits at most, so a body of a fixed id is as long as any.
     let body = full_stream("\n");
     let whole = body.find("\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":$id,").unwrap();
@@ -78,18 +78,18 @@ fn an_answer_that_comes_in_two_pieces_is_the_same_and_one_that_is_cut_is_none() 
         for end in ends {
             let pieces = [Piece::Bytes(head.to_vec())].into_iter().chain(end);
             let mut server = Server::known("modern", [HttpReply::in_pieces(200, pieces)]);
-            let expected = if cut >= whole { text("ä€😀") } else { Err(McpFailure::NoAnswer) };
+            let expected = if cut >= whole { text("ä€😀") } else { Err(McpFailure::NoResult) };
             assert_eq!(server.call("{}"), expected, "cut at {cut}");
         }
     }
     for cut in 0..json {
         let head = HttpReply::in_pieces(200, [Piece::Bytes(RESULT.as_bytes()[..cut].to_vec())]);
-        assert_eq!(Server::known("modern", [head]).call("{}"), Err(McpFailure::NoAnswer));
+        assert_eq!(Server::known("modern", [head]).call("{}"), Err(McpFailure::NoResult));
     }
 }
 
 #[test]
-fn a_legacy_server_s_questions_are_answered_in_its_session_and_the_call_goes_on() {
+fn requests_of_a_legacy_server_get_responses_in_its_session_and_the_call_continues() {
     let asked = r#"data: {"jsonrpc":"2.0","id":"p-1","method":"ping"}
 
 data: {"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Your password?"}}
@@ -102,7 +102,7 @@ data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}
     let mut server = Server::known("legacy 2025-11-25 s", replies);
     assert_eq!(server.call("{}"), text("ä€😀"));
     assert_eq!(
-        server.asked(),
+        server.request_lines(),
         ["2025-11-25 s tools/call", "2025-11-25 s answer", "2025-11-25 s answer"]
     );
     let bodies = server.bodies();
@@ -151,7 +151,7 @@ fn a_call_may_come_with_ten_thousand_messages_and_no_more_and_others_run_between
 }
 
 #[test]
-fn a_legacy_stream_that_was_closed_after_an_event_with_an_id_is_gone_on_with() {
+fn a_legacy_stream_that_broke_after_an_event_with_an_id_is_resumed() {
     let replies = [
         stream("id: e-1\nretry: 500\ndata: \n\n"),
         HttpReply::in_pieces(
@@ -162,7 +162,7 @@ fn a_legacy_stream_that_was_closed_after_an_event_with_an_id_is_gone_on_with() {
     ];
     let mut server = Server::known("legacy 2025-11-25 s", replies);
     assert_eq!(server.call("{}"), text("ä€😀"));
-    assert_eq!(server.asked()[1..], ["2025-11-25 s GET e-1", "2025-11-25 s GET e-2"]);
+    assert_eq!(server.request_lines()[1..], ["2025-11-25 s GET e-1", "2025-11-25 s GET e-2"]);
     // The second server names no pause.
     assert_eq!(server.step.now_ms(), 500 + 1_000 + 20);
     let resumed = &server.sent()[1];
@@ -179,22 +179,22 @@ fn a_legacy_stream_that_was_closed_after_an_event_with_an_id_is_gone_on_with() {
         let mut server =
             Server::known(known, [cut.clone(), stream(&format!("data: {RESULT}\n\n"))]);
         assert_eq!(server.call("{}"), text("ä€😀"), "a legacy server may answer modern requests");
-        let mut server = Server::known(known, [cut, refused(405, 0), says("a")]);
-        assert_eq!(server.call("{}"), Err(McpFailure::NoAnswer));
+        let mut server = Server::known(known, [cut, error_reply(405, 0), text_reply("a")]);
+        assert_eq!(server.call("{}"), Err(McpFailure::NoResult));
         assert_eq!(server.replies_left(), 1, "the tool may have run: no call is made twice");
         for without_a_place in ["data: \n\n", "id: 1\ndata:\n\nid\ndata:\n\n"] {
-            let mut server = Server::known(known, [stream(without_a_place), says("a")]);
-            assert_eq!(server.call("{}"), Err(McpFailure::NoAnswer));
+            let mut server = Server::known(known, [stream(without_a_place), text_reply("a")]);
+            assert_eq!(server.call("{}"), Err(McpFailure::NoResult));
             assert_eq!(server.replies_left(), 1);
         }
     }
 }
 
 #[test]
-fn a_stream_that_is_closed_again_and_again_ends_with_its_time_or_its_count() {
+fn a_stream_that_breaks_again_and_again_ends_by_its_time_limit_or_its_count() {
     let closed = |retry: &str| stream(&format!("id: 1\nretry: {retry}\ndata\n\n"));
     for (retry, requests, ms, failure) in [
-        ("0", 65, 64 * 100, McpFailure::NoAnswer),
+        ("0", 65, 64 * 100, McpFailure::NoResult),
         ("25000", 3, TIMEOUT_MS, ServiceFailure::TimedOut(TIMEOUT_MS).into()),
         ("99999999999999999999", 61, TIMEOUT_MS, ServiceFailure::TimedOut(TIMEOUT_MS).into()),
         ("18446744073709551615", 1, TIMEOUT_MS, ServiceFailure::TimedOut(TIMEOUT_MS).into()),
@@ -228,7 +228,7 @@ fn the_time_limit_holds_over_all_requests_and_whatever_comes_meanwhile() {
 }
 
 #[test]
-fn what_is_too_long_or_no_text_is_refused() {
+fn a_response_that_is_too_long_or_not_text_is_refused() {
     let too_large = |bytes| Err(ServiceFailure::TooLarge(bytes).into());
     let long = "x".repeat(4_000_000);
     let one_line = format!("data: {long}");
@@ -244,12 +244,12 @@ fn what_is_too_long_or_no_text_is_refused() {
         ),
         (
             HttpReply::in_pieces(200, [Piece::Bytes(b"{\"id\":\"\xff\"}".to_vec())]),
-            Err(McpFailure::NoAnswer),
+            Err(McpFailure::NoResult),
         ),
-        (HttpReply::new(200, ""), Err(McpFailure::NoAnswer)),
-        (HttpReply::new(202, ""), Err(McpFailure::NoAnswer)),
-        (HttpReply::new(200, "<html></html>"), Err(McpFailure::NoAnswer)),
-        (HttpReply::new(200, "[]"), Err(McpFailure::NoAnswer)),
+        (HttpReply::new(200, ""), Err(McpFailure::NoResult)),
+        (HttpReply::new(202, ""), Err(McpFailure::NoResult)),
+        (HttpReply::new(200, "<html></html>"), Err(McpFailure::NoResult)),
+        (HttpReply::new(200, "[]"), Err(McpFailure::NoResult)),
     ] {
         let mut server = Server::known("modern", [reply]);
         assert_eq!(server.call("{}"), expected);
@@ -260,14 +260,14 @@ fn what_is_too_long_or_no_text_is_refused() {
 fn a_redirect_is_followed_with_the_body_on_the_same_origin_only() {
     for code in [307, 308] {
         let moved = HttpReply::new(code, "").with("location", "/mcp/");
-        let mut server = Server::known("modern", [moved, says("a")]);
+        let mut server = Server::known("modern", [moved, text_reply("a")]);
         assert_eq!(server.call(r#"{"a":1}"#), text("a"));
         let [first, second] = server.sent().try_into().unwrap();
         assert_eq!(second.url, "https://mcp.example/mcp/");
         assert_eq!((first.body, first.headers), (second.body, second.headers));
 
         let away = HttpReply::new(code, "").with("location", "https://evil.example/mcp");
-        let mut server = Server::known("modern", [away, says("a")]);
+        let mut server = Server::known("modern", [away, text_reply("a")]);
         assert_eq!(server.call("{}"), Err(ServiceFailure::RedirectedAway.into()));
         assert_eq!(server.sent().len(), 1);
     }
@@ -279,7 +279,7 @@ fn a_redirect_is_followed_with_the_body_on_the_same_origin_only() {
     assert_eq!(header(&server.sent()[0], "Mcp-Name").as_deref(), Some("add"));
 }
 
-/// What bodies are put together of.
+/// The parts of random bodies.
 const FRAGMENTS: [&str; 16] = [
     RESULT,
     RESULT,
@@ -303,17 +303,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn whatever_a_server_says_a_call_ends_with_what_it_said_or_with_nothing(
+    fn whatever_a_server_sends_a_call_ends_with_its_result_or_a_failure(
         bodies in prop::collection::vec(prop::collection::vec(select(&FRAGMENTS[..]), 0..8), 1..6),
         status in select(&[200_u16, 200, 200, 202, 400, 404, 500][..]),
         known in select(&["", "modern", "legacy", "legacy 2025-11-25 s"][..]),
     ) {
         let replies = bodies.iter().map(|body| HttpReply::new(status, &body.concat()));
         let mut server = Server::known(known, replies.cycle().take(100));
-        let answered = server.call("{}");
-        prop_assert!(answered == text("ä€😀") || answered.is_err(), "{answered:?}");
+        let result_reply = server.call("{}");
+        prop_assert!(result_reply == text("ä€😀") || result_reply.is_err(), "{result_reply:?}");
         let answers = bodies.iter().flatten().any(|fragment| *fragment == RESULT);
-        prop_assert!(answered.is_err() || (answers && status < 300));
+        prop_assert!(result_reply.is_err() || (answers && status < 300));
         prop_assert!(server.replies_left() > 0, "it never ends by itself");
     }
 }

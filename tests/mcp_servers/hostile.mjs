@@ -64,7 +64,7 @@ const SERVERS = {
   /** Names that are one name to the model service. */
   collide: { tools: [tool('a.b'), tool('a b'), tool('a_b'), tool(`${'long'.repeat(20)}1`), tool(`${'long'.repeat(20)}2`)] },
   /** A schema with 500 objects in each other, and tools that are none. */
-  deep: { tools: () => [tool('look'), { ...tool('abyss'), inputSchema: JSON.parse(nested(500)) }, tool('list', { inputSchema: [] }), { description: 'No name.' }, null] },
+  deep: { tools: () => [tool('look'), { ...tool('abyss'), inputSchema: JSON.parse(nested(500)) }, { ...tool('task'), execution: { taskSupport: 'required' } }, tool('list', { inputSchema: [] }), { description: 'No name.' }, null] },
   /** Numbers, names and texts that can be spelt in several ways. */
   odd_schema: { list: (exchange) => exchange.json(`{"resultType":"complete","tools":[{"inputSchema":${ODD_SCHEMA},"title":"T","name":"look","description":"\\u20ac \\/ \\u0007"}]}`) },
   redirect_same: {

@@ -1,4 +1,4 @@
-//! What a client is told to send, and what it is told that the index has besides.
+//! What a comparison lists: documents that the client has to send, and documents that only the index has.
 
 use std::cell::Cell;
 
@@ -10,14 +10,14 @@ use proptest::prelude::*;
 use super::storage::Storage;
 use super::{Index, document, done};
 
-/// The list that a client makes of the documents that it has.
+/// A client's list of its documents.
 pub(crate) fn listed(documents: &[Document]) -> ListedDocuments {
     let entry =
         |document: &Document| (document.path.clone(), sha256_hex(document.contents.as_bytes()));
     documents.iter().map(entry).collect()
 }
 
-/// The comparison with an index of the documents, beyond the work of which nothing happens.
+/// The comparison with an index, without other requests in between.
 fn told<'l>(indexed: &[Document], listed: &'l ListedDocuments) -> Comparison<'l> {
     let storage = Storage::new();
     let index = Index::new(&storage);
@@ -31,7 +31,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_a_client_sends_and_removes_makes_the_index_its_own(
+    fn a_client_that_sends_and_removes_what_is_listed_has_an_equal_index(
         indexed in prop::collection::btree_map("[aAé😀/.0]{1,3}x", 0..3_u8, 0..300),
         owned in prop::collection::btree_map("[aAé😀/.0]{1,3}x", 0..3_u8, 0..300),
     ) {
@@ -78,7 +78,7 @@ fn other_line_endings_are_needed_once_and_change_no_chunk() {
 }
 
 #[test]
-fn what_other_rules_cut_is_needed() {
+fn a_document_cut_by_other_rules_is_needed() {
     let storage = Storage::new();
     let index = Index::new(&storage);
     let documents = [document("a", "x"), document("b", "y")];
@@ -91,7 +91,7 @@ fn what_other_rules_cut_is_needed() {
 }
 
 #[test]
-fn extra_documents_are_told_up_to_a_bound_in_number_and_in_bytes() {
+fn extra_documents_are_listed_up_to_a_bound_in_number_and_in_bytes() {
     let storage = Storage::new();
     let index = Index::new(&storage);
     index.upsert(&[document("a", "x"), document("z", "x")]).unwrap();
@@ -117,7 +117,7 @@ fn extra_documents_are_told_up_to_a_bound_in_number_and_in_bytes() {
 }
 
 #[test]
-fn what_is_erased_while_it_is_compared_is_needed() {
+fn documents_erased_during_the_comparison_are_needed() {
     let documents: Vec<Document> = (0..1_000).map(|n| document(&format!("{n:04}"), "x")).collect();
     let storage = Storage::new();
     let index = Index::new(&storage);

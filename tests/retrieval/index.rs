@@ -18,7 +18,7 @@ fn many_chunks(word: &str) -> String {
 }
 
 #[test]
-fn what_is_put_is_counted_and_found_and_what_is_put_again_replaces_it() {
+fn documents_are_counted_and_found_and_replaced_when_they_are_put_again() {
     let storage = Storage::new();
     let index = Index::new(&storage);
     let long = many_chunks("alpha");

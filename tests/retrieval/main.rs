@@ -27,7 +27,7 @@ use aptix_edge::ports::Database;
 use aptix_edge::retrieval::{Chunk, ChunkIndex, Comparison, Counts, Search, Upserted, WorkBudget};
 use futures_util::FutureExt;
 
-/// An index to which nothing happens between the slices of a request.
+/// An index without other requests between the slices of a request.
 struct Index<D>(ChunkIndex<D>);
 
 impl<D: Database> Index<D> {

@@ -1,5 +1,5 @@
-//! The order of what is found: by whole documents and the fields of their chunks, passages rather than
-//! chunks, and what each score is made of.
+//! The order of results: by whole documents and the fields of their chunks, passages rather than chunks, and the parts
+//! of each score.
 
 use std::cell::Cell;
 
@@ -74,7 +74,7 @@ fn neighbours_are_one_passage_that_is_no_longer_than_a_chunk_may_be() {
 }
 
 #[test]
-fn what_a_comment_a_heading_or_a_path_says_counts_more() {
+fn words_of_comments_headings_and_paths_count_more() {
     let index = index_of(&[
         document("a.rs", "let alpha = beta;\nlet gamma = delta;\n"),
         document("b.rs", "let beta = delta;\n// It is alpha gamma.\n"),
@@ -89,7 +89,7 @@ fn what_a_comment_a_heading_or_a_path_says_counts_more() {
 }
 
 #[test]
-fn a_test_stands_behind_the_code_that_it_tests_unless_tests_are_asked_for() {
+fn a_test_ranks_behind_the_code_that_it_tests_unless_the_query_is_about_tests() {
     let index = index_of(&[
         document("src/alpha.test.ts", "alpha works well\n"),
         document("src/alpha.main.ts", "alpha works well\n"),
@@ -137,7 +137,7 @@ fn a_score_is_the_sum_of_its_parts_each_with_the_fields_that_made_it() {
 }
 
 #[test]
-fn an_older_index_is_indexed_again_step_by_step_whatever_is_written_meanwhile() {
+fn the_terms_of_an_older_index_are_completed_step_by_step_whatever_is_written_meanwhile() {
     let storage = Storage::new();
     let documents: Vec<Document> =
         (0..1_000).map(|n| document(&format!("d/{n:04}"), "alpha\n")).collect();

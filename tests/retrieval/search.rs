@@ -52,7 +52,7 @@ fn the_better_chunk_is_first_and_equals_stand_by_path_and_line() {
 }
 
 #[test]
-fn what_would_be_too_long_in_all_is_left_out() {
+fn chunks_that_exceed_the_bytes_are_skipped() {
     let index = index_of(&[
         document("a", "alpha alpha alpha\n"),
         document("b", "alpha alpha and rather many other words behind it\n"),
@@ -70,7 +70,7 @@ fn what_would_be_too_long_in_all_is_left_out() {
 }
 
 #[test]
-fn neighbours_that_do_not_fit_together_are_given_as_far_as_they_fit() {
+fn of_neighbours_that_do_not_fit_together_those_that_fit_are_returned() {
     let words = format!("{}\n", "word ".repeat(20)).repeat(6);
     let section = |title: &str| format!("# {title}\n\n{words}the needle\n{words}\n");
     let text = ["One", "Two"].map(section).concat();
@@ -213,7 +213,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_put_and_asked_is_answered(
+    fn any_documents_and_any_query_give_a_result(
         contents in ".{0,300}",
         path in "[a-zA-Z0-9_./-]{1,30}",
         query in prop_oneof![".{0,200}", "[\"'*^:(){}+ A-Za-z-]{0,60}", "(NEAR|AND|OR|NOT|\"| ){0,9}"],

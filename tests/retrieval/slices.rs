@@ -1,5 +1,5 @@
-//! What a request does to others: no slice of it is long, none takes much memory, and what happens
-//! between two slices leaves its result right.
+//! The effect of a request on others: no slice of it is long, none takes much memory, and changes between two slices
+//! leave its result right.
 //!
 //! Work is bounded by counts; the one bound on time is a hundred times what an optimised slice takes, and
 //! far below what such requests would take in one piece.
@@ -140,7 +140,7 @@ fn the_widest_scope_over_ten_thousand_documents_is_looked_up_in_short_slices() {
 }
 
 #[test]
-fn what_a_scope_leaves_is_all_that_is_looked_at() {
+fn texts_are_searched_only_in_documents_that_the_other_conditions_leave() {
     let storage = Storage::new();
     let index = Index::new(&storage);
     let documents: Vec<Document> = (0..5_000)
@@ -208,7 +208,7 @@ fn a_scope_takes_no_memory_for_what_documents_hold() {
     }
 }
 
-/// A budget that has `meanwhile` done between any two slices; it is given their number.
+/// A budget that calls `meanwhile` between any two slices, with their number.
 macro_rules! while_others {
     ($meanwhile:expr) => {{
         let number = Cell::new(0_usize);
@@ -247,7 +247,7 @@ fn a_long_document_is_replaced_in_short_slices_and_seen_whole_before_and_after()
     let after = (new.len() + 4, upserted[0].chunks + 1);
     assert_eq!(*seen.borrow(), [(3, 0, before), (0, 3, after)]);
     slices.assert_short(20);
-    // The same request again writes nothing, and nothing is left of what was replaced.
+    // The same request again writes nothing, and the replaced document has left nothing.
     assert!(!index.upsert(&[document("long.rs", &new)]).unwrap()[0].changed);
     assert_eq!(storage.number("SELECT COUNT(*) FROM chunks"), after.1 as i64);
     assert_eq!(storage.number("SELECT COUNT(*) FROM hidden"), 0);
@@ -276,7 +276,7 @@ fn many_documents_of_many_chunks_or_values_are_replaced_in_short_slices() {
 }
 
 #[test]
-fn what_a_lost_instance_left_half_written_is_never_seen_and_goes_with_the_next_write() {
+fn a_half_written_document_of_a_lost_instance_is_never_seen_and_goes_with_the_next_write() {
     let storage = Storage::new();
     let index = Index::new(&storage);
     index.upsert(&[document("a", "alpha")]).unwrap();
@@ -400,7 +400,7 @@ fn a_long_document_that_comes_while_a_search_runs_is_held_to_its_scope() {
 }
 
 #[test]
-fn an_older_index_is_described_step_by_step_whatever_is_written_meanwhile() {
+fn the_properties_of_an_older_index_are_completed_step_by_step_whatever_is_written_meanwhile() {
     let storage = Storage::new();
     let of_team = |n: usize, team: &str| Document {
         properties: vec![("team".to_owned(), vec![team.to_owned()])],
@@ -427,7 +427,7 @@ fn an_older_index_is_described_step_by_step_whatever_is_written_meanwhile() {
 }
 
 #[test]
-fn what_is_erased_while_a_request_works_stays_erased_but_for_what_it_writes() {
+fn after_an_erasure_during_a_request_only_the_documents_of_that_request_exist() {
     let documents = [document("long.rs", &lines("alpha", 5_000)), document("b", "alpha")];
     for moment in [1, 3] {
         let storage = Storage::new();

@@ -31,7 +31,7 @@ fn every_spelling_of_a_name_finds_every_other() {
 }
 
 #[test]
-fn a_name_is_parted_where_its_words_begin() {
+fn a_name_is_split_where_its_words_begin() {
     for (name, parted) in [
         ("HTTPServer", "HTTP Server"),
         ("parseHTTPRequest2", "parse HTTP Request 2"),
@@ -110,14 +110,14 @@ fn a_question_becomes_its_words_and_pairs_of_neighbours_without_stop_words() {
 }
 
 #[test]
-fn a_question_without_a_word_that_says_something_has_no_terms() {
+fn a_query_without_content_words_has_no_terms() {
     for query in ["", " \n", "the of and", "?!*", "\"\"", "🦀", "a b c", &"x".repeat(1000)] {
         assert_eq!(match_expression(query), None, "{query:?}");
     }
 }
 
 #[test]
-fn of_a_long_text_the_names_and_the_frequent_words_are_asked_for() {
+fn a_search_by_a_long_text_uses_its_names_and_frequent_words() {
     let letter = |n: usize| char::from(b'a' + n as u8);
     let noise: String =
         (0..600).map(|n| format!("noise{}{}\n", letter(n / 26), letter(n % 26))).collect();

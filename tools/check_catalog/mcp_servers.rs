@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use aptix_edge::catalog::{Catalog, McpServer};
-use aptix_edge::mcp::{Connection, ListedTool, list_tools, pin_of};
+use aptix_edge::mcp::{Connection, ListedTool, ProtocolEra, UnusableTool, list_tools, pin_of};
 
 use crate::network::Online;
 use crate::report::Findings;
@@ -70,8 +70,8 @@ fn tools_of(
         Some(cause) => format!("{failure} ({cause})"),
         None => failure.to_string(),
     })?;
-    let era = connection.written();
-    let era = era.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let era = connection.era.map(ProtocolEra::as_str).into_iter().chain(connection.version);
+    let era = era.collect::<Vec<_>>().join(" ");
     let mut row = |tool: &str, verdict: &str, pin: &str| {
         findings.rows.push([key, &era, tool, verdict, pin].map(str::to_owned).to_vec());
     };
@@ -84,10 +84,10 @@ fn tools_of(
             names.push(tool.name.clone());
         }
     }
-    for (tool, why) in &listing.left_out {
+    for UnusableTool { name: tool, reason: why } in &listing.unusable {
         row(tool, &format!("no: {why}"), "–");
     }
-    if listing.tools.is_empty() && listing.left_out.is_empty() {
+    if listing.tools.is_empty() && listing.unusable.is_empty() {
         row("–", "no tools", "–");
     }
     findings.advice.extend(faults(server, &listing.tools).map(|fault| format!("{key}: {fault}")));

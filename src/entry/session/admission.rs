@@ -11,7 +11,7 @@ use super::session_host::{find_session, find_turn};
 use crate::catalog::DEFAULT_CONTEXT;
 use crate::contract::{ErrorCode, Fault, ToolContinuation, TurnStatus, UserTurn};
 use crate::entry::context::AdmissionContext;
-use crate::mcp::ToolLists;
+use crate::mcp::ToolsByServer;
 use crate::persistence::{
     Call, Decision, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
 };
@@ -59,21 +59,22 @@ struct NewTurn<'a> {
     ordinal: u64,
     request: &'a UserTurn,
     fingerprint: &'a str,
-    tool_lists: &'a ToolLists,
+    tools_by_server: &'a ToolsByServer,
 }
 
 impl<P: Platform, D: Database> Admission<'_, P, D> {
-    /// Admits a user turn, or returns all its faults. `tool_lists` holds the tools of the MCP servers that
+    /// Admits a user turn, or returns all its faults. `tools_by_server` holds the tools of the MCP servers that
     /// the turn names.
     pub(super) fn user_turn(
         &self,
         request: &UserTurn,
         fingerprint: &str,
-        tool_lists: &ToolLists,
+        tools_by_server: &ToolsByServer,
     ) -> Result<Admitted, Vec<Fault>> {
         let Some(session) = self.store.session()? else {
             let session = self.new_session(request)?;
-            return self.begin(session, NewTurn { ordinal: 1, request, fingerprint, tool_lists });
+            return self
+                .begin(session, NewTurn { ordinal: 1, request, fingerprint, tools_by_server });
         };
         if let Some(turn) = self.store.turn(&request.turn_id)? {
             let repeated = self.repeat(session, turn, fingerprint)?;
@@ -81,7 +82,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         }
         self.refuse_when_live(&session)?;
         let ordinal = self.next_ordinal()?;
-        self.begin(session, NewTurn { ordinal, request, fingerprint, tool_lists })
+        self.begin(session, NewTurn { ordinal, request, fingerprint, tools_by_server })
     }
 
     /// Admits a tool continuation.
@@ -169,7 +170,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
 
     /// Begins a new turn, or returns all its faults.
     fn begin(&self, session: Session, turn: NewTurn<'_>) -> Result<Admitted, Vec<Fault>> {
-        let NewTurn { ordinal, request, fingerprint, tool_lists } = turn;
+        let NewTurn { ordinal, request, fingerprint, tools_by_server } = turn;
         let catalog = self.context.catalog()?;
         let mut faults = other_contexts(&session, request);
         if catalog.agent_context(&session.agent_context).is_none() {
@@ -186,7 +187,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             ordinal,
             catalog,
             conversation,
-            tool_lists,
+            tools_by_server,
             origin: &self.context.origin,
             now_ms: self.platform.now_ms(),
         };

@@ -8,6 +8,7 @@ mod alarm;
 mod erasing;
 mod export;
 mod exported_catalog;
+mod mcp_tools;
 mod recovery;
 mod response_deletion;
 mod retention;
@@ -16,7 +17,6 @@ mod session_endpoints;
 mod session_erasure;
 mod session_host;
 mod submission;
-mod tool_lists;
 mod views;
 
 pub use export::Export;

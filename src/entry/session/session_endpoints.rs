@@ -114,7 +114,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     fingerprint,
                     is_long: is_long(bytes),
                     key_id: head.header(KEY_ID).map(|id| decoded(&id)),
-                    tool_lists: self.tool_lists(source, &context, &request).await,
+                    tools_by_server: self.mcp_tools(source, &context, &request).await,
                     received: Received { generation, at_ms: self.received_at(head) },
                     progress,
                     request,

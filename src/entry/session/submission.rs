@@ -11,7 +11,7 @@ use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
 use crate::entry::context::AdmissionContext;
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
-use crate::mcp::ToolLists;
+use crate::mcp::ToolsByServer;
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{abort, turn_aborted};
@@ -26,7 +26,7 @@ pub(super) struct Submission {
     /// The `Id` of the client's key.
     pub(super) key_id: Option<String>,
     /// The tools of the MCP servers that the turn names, where the submission begins one.
-    pub(super) tool_lists: ToolLists,
+    pub(super) tools_by_server: ToolsByServer,
     pub(super) received: Received,
     /// The client asks for progress events.
     pub(super) progress: bool,
@@ -77,12 +77,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Err(Fault::new(ErrorCode::TurnAborted, message).into());
         }
         let given_up = self.recover(context)?.given_up();
-        let Submission { request, fingerprint, is_long, key_id, tool_lists, progress, .. } =
+        let Submission { request, fingerprint, is_long, key_id, tools_by_server, progress, .. } =
             submission;
         let admission = self.admission(context, given_up);
         let admitted = match &request {
             ExecuteRequest::UserTurn(turn) => {
-                admission.user_turn(turn, &fingerprint, &tool_lists)?
+                admission.user_turn(turn, &fingerprint, &tools_by_server)?
             }
             ExecuteRequest::ToolContinuation(results) => {
                 admission.tool_continuation(results, &fingerprint, key_id.as_deref())?

@@ -1,5 +1,5 @@
-//! A workspace's index together with the alarm in which its chunks are embedded, and what a search gets of their
-//! vectors (interface §7).
+//! A workspace's index together with the alarm in which its chunks are embedded, and the embedding of a search's
+//! question (interface §7).
 //!
 //! The object's alarm does the work: it outlives the request that changed the documents, and an instance that
 //! crashed. A service that failed is left alone for a while. The index itself is private here, so documents cannot
@@ -56,7 +56,7 @@ impl<D: Database> EmbeddedIndex<D> {
         Ok(result)
     }
 
-    /// What a client has to do for the index to hold what it listed.
+    /// The differences between a client's list and the index.
     pub(super) async fn compare<'l, F: AsyncFn()>(
         &self,
         budget: &mut WorkBudget<F>,
@@ -86,14 +86,14 @@ impl<D: Database> EmbeddedIndex<D> {
     /// Deletes the index, its alarm, and the storage that they took.
     pub(super) async fn erase<P: Platform>(&self, platform: &P) -> Result<(), Fault> {
         self.index.erase()?;
-        // Frees what the erased tables took. Nothing came in between.
+        // Frees the space of the erased tables. No other request ran in between.
         platform.free_storage().await?;
         self.index.forget();
         self.alarm.reset();
         Ok(())
     }
 
-    /// Does what the alarm is for: embeds what lacks its vectors.
+    /// The work of the alarm: embeds chunks that lack vectors.
     ///
     /// # Errors
     /// The next alarm cannot be set: the runtime then repeats this one.
@@ -136,7 +136,7 @@ impl<D: Database> EmbeddedIndex<D> {
         platform: &P,
         source: &ContextSource,
     ) -> Result<Option<ChangeGuard<'_>>, Fault> {
-        // An index goes on without a catalog; the alarm waits for one.
+        // Documents may change without a catalog; the alarm waits for one.
         let catalog = source.catalog(platform).await;
         let is_wanted = catalog.map_or(true, |catalog| !catalog.embeddings().is_empty());
         if !is_wanted && !self.index.has_vectors()? {

@@ -45,7 +45,7 @@ impl<D: Database> WorkspaceHost<D> {
         Self { index: EmbeddedIndex::new(database) }
     }
 
-    /// Does what the alarm is for: embeds what lacks its vectors.
+    /// The work of the alarm: embeds chunks that lack vectors.
     ///
     /// # Errors
     /// The next alarm cannot be set: the runtime then repeats this one.
@@ -138,7 +138,7 @@ impl<D: Database> WorkspaceHost<D> {
         }
     }
 
-    /// `POST …/compare`: what a client has to send, and what it does not list.
+    /// `POST …/compare`: the differences between a client's list and the index.
     async fn compare<F: AsyncFn()>(
         &self,
         budget: &mut WorkBudget<F>,

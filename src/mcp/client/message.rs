@@ -1,4 +1,4 @@
-//! JSON-RPC messages: requests as they are written, and what a server's message is.
+//! JSON-RPC messages: the requests that are sent, and the meaning of a server's message.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::connection::MODERN;
 use crate::json::{Node, first_member, for_each_element, is_json};
 
-/// Who asks, in requests of both eras.
+/// The client's name and version, in requests of both eras.
 const CLIENT: &str = concat!(
     r#"{"name":""#,
     env!("CARGO_PKG_NAME"),
@@ -16,31 +16,31 @@ const CLIENT: &str = concat!(
     r#""}"#
 );
 
-/// The longest message of an error that is kept, in bytes.
+/// The longest message of an error, in bytes; the rest is dropped.
 const ERROR_BYTES: usize = 500;
 
-/// A request before it has an id.
-pub(super) struct Call {
+/// A request without its id.
+pub(super) struct RpcRequest {
     pub(super) method: &'static str,
     /// The members of `params` as JSON, without braces.
     pub(super) params: String,
-    /// Headers of the modern era that repeat what the body says.
+    /// Headers of the modern era that repeat parts of the body.
     pub(super) headers: Vec<(String, String)>,
 }
 
-impl Call {
+impl RpcRequest {
     pub(super) fn new(method: &'static str, params: String) -> Self {
         Self { method, params, headers: Vec::new() }
     }
 
-    /// The legacy handshake. No capability is declared: nobody here could answer a server's questions.
+    /// The legacy handshake. No capability is declared: this client cannot respond to a server's requests.
     pub(super) fn handshake(version: &str) -> Self {
         let params =
             format!(r#""protocolVersion":"{version}","capabilities":{{}},"clientInfo":{CLIENT}"#);
         Self::new("initialize", params)
     }
 
-    /// The request's body. In the modern era each one says what the handshake says in the legacy one.
+    /// The request's body. In the modern era each request carries what the handshake carries in the legacy era.
     pub(super) fn body(&self, id: u32, is_modern: bool) -> String {
         let Self { method, params, .. } = self;
         let comma = if params.is_empty() { "" } else { "," };
@@ -63,9 +63,11 @@ pub(super) enum Message<'m> {
     /// The result of the request, as JSON.
     Result(&'m str),
     Error(RpcError),
-    /// The server asks something; this is the answer.
-    Question(String),
-    /// A notification, the answer to another request, or nothing that can be understood.
+    /// A request of the server's own, and the response to it.
+    Request {
+        response: String,
+    },
+    /// A notification, the result of another request, or no message of the protocol.
     Other,
 }
 
@@ -74,26 +76,27 @@ pub(super) enum Message<'m> {
 pub(super) struct RpcError {
     pub(super) code: i64,
     pub(super) message: String,
-    /// The versions that the server speaks, when it does not speak the one of the request.
+    /// The versions that the server speaks, where it does not speak the one of the request.
     pub(super) supported: Vec<String>,
 }
 
 impl<'m> Message<'m> {
-    /// Reads a message that comes while the request `id` waits. Where nothing else can be meant, an error
-    /// `is_lone`: some servers leave its id out.
-    pub(super) fn read(json: &'m str, id: u32, is_lone: bool) -> Self {
-        // A member is found without reading what follows it.
+    /// Reads a message that arrives while the request `id` waits. Some servers omit the id of an error:
+    /// `is_only_message` says that such an error can only belong to this request.
+    pub(super) fn read(json: &'m str, id: u32, is_only_message: bool) -> Self {
+        // `first_member` reads no further than its member, so the whole message is checked first.
         if !is_json(json) {
             return Self::Other;
         }
         let member = |name| first_member(json, name);
         let their_id = member("id").filter(|id| *id != "null");
         if let Some(method) = member("method") {
-            return their_id.map_or(Self::Other, |id| Self::Question(answer(id, method)));
+            let request = |id| Self::Request { response: response_to(id, method) };
+            return their_id.map_or(Self::Other, request);
         }
         let is_ours = their_id.is_some_and(|theirs| theirs == id.to_string());
         match (member("error"), member("result")) {
-            (Some(error), _) if is_ours || (is_lone && their_id.is_none()) => {
+            (Some(error), _) if is_ours || (is_only_message && their_id.is_none()) => {
                 Self::Error(RpcError::read(error))
             }
             (None, Some(result)) if is_ours => Self::Result(result),
@@ -102,25 +105,25 @@ impl<'m> Message<'m> {
     }
 }
 
-/// The answer to a server's question: it may ask whether somebody is there, and nothing else.
-fn answer(id: &str, method: &str) -> String {
-    let said = match method {
+/// The response to a server's request: `ping` is answered, and everything else is refused.
+fn response_to(id: &str, method: &str) -> String {
+    let outcome = match method {
         r#""ping""# => r#""result":{}"#,
         _ => r#""error":{"code":-32601,"message":"Method not found"}"#,
     };
-    format!(r#"{{"jsonrpc":"2.0","id":{id},{said}}}"#)
+    format!(r#"{{"jsonrpc":"2.0","id":{id},{outcome}}}"#)
 }
 
 impl RpcError {
     fn read(json: &str) -> Self {
         let code = first_member(json, "code");
         let code = code.and_then(|code| code.parse().ok()).unwrap_or_default();
-        let mut message = text_of(json, "message").unwrap_or_default().into_owned();
+        let mut message = string_member(json, "message").unwrap_or_default().into_owned();
         message.truncate(message.floor_char_boundary(ERROR_BYTES));
         let mut supported = Vec::new();
         let data = first_member(json, "data").unwrap_or_default();
         if let Some(list) = first_member(data, "supported") {
-            // What is no list of texts names no version.
+            // A list that cannot be read names no version.
             let _ = for_each_element(list, |json| {
                 supported.extend(Node::root(json).as_text().map(Cow::into_owned));
             });
@@ -129,18 +132,18 @@ impl RpcError {
     }
 }
 
-/// The text of an object's member, where there is one.
-pub(super) fn text_of<'d>(object: &'d str, member: &str) -> Option<Cow<'d, str>> {
+/// The text of an object's member, where the member is a string.
+pub(super) fn string_member<'d>(object: &'d str, member: &str) -> Option<Cow<'d, str>> {
     Node::root(first_member(object, member)?).as_text()
 }
 
-/// The number that the JSON is. The reader of JSON is in the Worker anyway; the standard library's is 15 KB.
+/// The JSON as a number, where it is one.
 pub(super) fn number(json: &str) -> Option<f64> {
     serde_json::from_str::<Value>(json).ok()?.as_f64()
 }
 
-/// The text as JSON.
-pub(super) fn quoted(text: &str) -> String {
+/// The text as a JSON string.
+pub(super) fn json_string(text: &str) -> String {
     Value::from(text).to_string()
 }
 
@@ -149,11 +152,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_answers_by_its_id_and_a_lone_error_without_one() {
+    fn a_message_belongs_to_a_request_by_its_id_and_a_single_error_without_one() {
         let error = |code| {
             Message::Error(RpcError { code, message: "m".to_owned(), supported: Vec::new() })
         };
-        for (json, alone, message) in [
+        for (json, is_only, message) in [
             (r#"{"result":{"a":1},"jsonrpc":"2.0","id":7}"#, false, Message::Result(r#"{"a":1}"#)),
             (r#"{"id":8,"result":{}}"#, true, Message::Other),
             (r#"{"id":"7","result":{}}"#, true, Message::Other),
@@ -168,22 +171,23 @@ mod tests {
             ("[]", true, Message::Other),
             ("", true, Message::Other),
         ] {
-            assert_eq!(Message::read(json, 7, alone), message, "{json}");
+            assert_eq!(Message::read(json, 7, is_only), message, "{json}");
         }
     }
 
     #[test]
-    fn a_server_may_ask_whether_somebody_is_there_and_nothing_else() {
-        let asked = |json: &str| Message::read(json, 1, false) == Message::Other;
-        assert!(asked(r#"{"method":"ping"}"#), "a notification");
-        for (question, said) in [
+    fn a_server_s_ping_is_answered_and_every_other_request_is_refused() {
+        let notification = Message::read(r#"{"method":"ping"}"#, 1, false);
+        assert_eq!(notification, Message::Other);
+        for (request, response) in [
             (r#"{"id":"p","method":"ping"}"#, r#"{"jsonrpc":"2.0","id":"p","result":{}}"#),
             (
                 r#"{"id":1,"method":"sampling/createMessage"}"#,
                 r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#,
             ),
         ] {
-            assert_eq!(Message::read(question, 1, false), Message::Question(said.to_owned()));
+            let expected = Message::Request { response: response.to_owned() };
+            assert_eq!(Message::read(request, 1, false), expected);
         }
     }
 

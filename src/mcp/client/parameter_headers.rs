@@ -1,32 +1,32 @@
-//! Headers that repeat what the body says (protocol 2026-07-28, Streamable HTTP): the tool's name, and arguments
+//! Headers that repeat parts of the body (protocol 2026-07-28, Streamable HTTP): the tool's name, and the arguments
 //! that its schema marks with `x-mcp-header`.
 
-use super::message::{number, text_of};
+use super::message::{number, string_member};
 use crate::encoding::base64_of;
 use crate::json::{Kind, Node, first_member, for_each_member};
 
 const MARK: &str = "x-mcp-header";
 
-/// The largest integer that every reader of JSON takes as it is.
+/// The largest integer that every reader of JSON reads exactly.
 const SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// A header and the JSON of the argument that it repeats, if the call has that argument.
 type Marked<'d> = (String, Option<&'d str>);
 
-/// The headers that repeat arguments. `None` when a mark of the schema breaks a rule: such a tool must not be used.
+/// The headers that repeat arguments; `None` when a mark in the schema breaks a rule. Such a tool must not be used.
 pub(super) fn parameter_headers(schema: &str, arguments: &str) -> Option<Vec<(String, String)>> {
     let mut marked = Vec::new();
     if schema.contains(MARK) {
         collect(schema, Some(arguments), true, &mut marked)?;
     }
     let header = |(name, value): Marked<'_>| {
-        Some((format!("Mcp-Param-{name}"), header_value(&shown(value?)?)))
+        Some((format!("Mcp-Param-{name}"), header_value(&header_text(value?)?)))
     };
     Some(marked.into_iter().filter_map(header).collect())
 }
 
-/// Collects the marks of a schema whose value is `value`. A mark may stand at a property, and at a property of one.
-/// The schema's depth is bounded by whoever lists it.
+/// Collects the marks of a schema, and the parts of `value` that they mark. A property may have a mark, at any depth.
+/// `tool_list` bounds the schema's depth.
 fn collect<'d>(
     schema: &str,
     value: Option<&'d str>,
@@ -37,7 +37,7 @@ fn collect<'d>(
     let walked = for_each_member(schema, |name, json| match name.as_ref() {
         MARK => {
             let name = Node::root(json).as_text().filter(|name| !is_root && is_token(name));
-            let kind = text_of(schema, "type");
+            let kind = string_member(schema, "type");
             let is_plain = matches!(kind.as_deref(), Some("string" | "integer" | "boolean"));
             match name.filter(|_| is_plain) {
                 Some(name)
@@ -56,13 +56,13 @@ fn collect<'d>(
             });
             fits &= walked.is_ok();
         }
-        _ => fits &= !names_the_mark(json),
+        _ => fits &= !has_mark(json),
     });
     (walked.is_ok() && fits).then_some(())
 }
 
-/// Whether the mark is the name of a member anywhere in the JSON.
-fn names_the_mark(json: &str) -> bool {
+/// Whether any member in the JSON has the mark's name.
+fn has_mark(json: &str) -> bool {
     let mut pieces = json.split("\"x-mcp-header\"");
     pieces.next();
     pieces.any(|rest| rest.trim_ascii_start().starts_with(':'))
@@ -73,8 +73,8 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_of_token)
 }
 
-/// An argument as text; `None` for one that has no header.
-fn shown(json: &str) -> Option<String> {
+/// An argument as a header's text; `None` for an argument that no header repeats.
+fn header_text(json: &str) -> Option<String> {
     let node = Node::root(json);
     match node.kind() {
         Kind::String => Some(node.as_text()?.into_owned()),
@@ -88,7 +88,7 @@ fn shown(json: &str) -> Option<String> {
     }
 }
 
-/// A text as a header's value, encoded where it could not stand as it is or would be taken for encoded.
+/// A text as a header's value. It is encoded where a header cannot hold it, or where it looks like an encoded one.
 pub(super) fn header_value(text: &str) -> String {
     let is_visible = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let looks_encoded = text.starts_with("=?base64?") && text.ends_with("?=");

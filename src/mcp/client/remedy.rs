@@ -1,37 +1,38 @@
 //! What a refused request changes in the next one: the version, the era, or the session.
 //!
-//! Each remedy is tried once for a request, so that its repetitions end.
+//! Each remedy is applied once for a request, so that its repetitions end.
 
-use super::connection::{Connection, Era, LEGACY, MODERN, known};
+use super::connection::{Connection, LEGACY, MODERN, ProtocolEra, find_version};
 use super::failure::McpFailure;
 use super::message::RpcError;
 use crate::outbound::ServiceFailure;
 
-/// Codes of errors that only modern servers give. Of a version that they do not speak they say which ones they do.
+/// The codes of errors that only modern servers return.
 pub(super) const HEADER_MISMATCH: i64 = -32020;
 const MISSING_CAPABILITY: i64 = -32021;
+/// Comes with the versions that the server speaks.
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// A request that got no result.
+/// A response without a result.
 pub(super) struct Refusal {
-    /// The response's; also that of a success, which may hold an error.
+    /// The response's status; a success may hold an error, too.
     pub(super) status: u16,
     pub(super) error: Option<RpcError>,
 }
 
-/// What was tried for one request.
+/// The remedies that were applied for one request.
 pub(super) struct Remedies {
-    /// The version that a handshake asks for.
+    /// The version for which a handshake asks.
     pub(super) version: &'static str,
-    negotiated: bool,
-    fell_back: bool,
-    begun_again: bool,
+    has_negotiated: bool,
+    has_fallen_back: bool,
+    has_restarted: bool,
 }
 
 impl Default for Remedies {
     fn default() -> Self {
         let [version, ..] = LEGACY;
-        Self { version, negotiated: false, fell_back: false, begun_again: false }
+        Self { version, has_negotiated: false, has_fallen_back: false, has_restarted: false }
     }
 }
 
@@ -39,7 +40,7 @@ impl Remedies {
     /// Changes the connection so that the request can be sent again.
     ///
     /// # Errors
-    /// Nothing is left to try.
+    /// No remedy is left.
     pub(super) fn apply(
         &mut self,
         connection: &mut Connection,
@@ -47,40 +48,40 @@ impl Remedies {
     ) -> Result<(), McpFailure> {
         let Refusal { status, error } = refusal;
         let code = error.as_ref().map(|error| error.code);
-        // Who may not come in, and a server that is down, tell nothing of the protocol.
-        let tells_nothing = matches!(status, 401 | 403 | 500..);
-        let is_of_protocol = (400..500).contains(&status) && !tells_nothing;
-        let is_handshake = connection.lacks_handshake();
-        let is_legacy = connection.era == Some(Era::Legacy);
+        // 401, 403 and 5xx do not show which protocol the server speaks.
+        let is_no_evidence = matches!(status, 401 | 403 | 500..);
+        let is_of_protocol = (400..500).contains(&status) && !is_no_evidence;
+        let is_handshake = connection.needs_handshake();
+        let is_legacy = connection.era == Some(ProtocolEra::Legacy);
         let has_session = is_legacy && connection.session_id.is_some();
 
-        let common = common(error.as_ref()).filter(|_| code == Some(UNSUPPORTED_VERSION));
-        if let Some(version) = common.filter(|_| !self.negotiated) {
-            self.negotiated = true;
-            let legacy = known(version, &LEGACY);
+        let common = common_version(error.as_ref()).filter(|_| code == Some(UNSUPPORTED_VERSION));
+        if let Some(version) = common.filter(|_| !self.has_negotiated) {
+            self.has_negotiated = true;
+            let legacy = find_version(version, &LEGACY);
             self.version = legacy.unwrap_or(self.version);
-            let era = if legacy.is_some() { Era::Legacy } else { Era::Modern };
+            let era = if legacy.is_some() { ProtocolEra::Legacy } else { ProtocolEra::Modern };
             *connection = Connection::of_era(Some(era));
             return Ok(());
         }
-        let is_modern_s = code.is_some_and(|code| {
+        let is_of_modern_server = code.is_some_and(|code| {
             [HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION].contains(&code)
         });
-        // A server that is known to be modern is believed what it says.
+        // Do not fall back once the server is known to be modern, unless it returned no error of the protocol.
         let may_be_legacy = !is_legacy && (connection.era.is_none() || error.is_none());
-        if is_of_protocol && may_be_legacy && !is_modern_s && !self.fell_back {
-            self.fell_back = true;
-            *connection = Connection::of_era(Some(Era::Legacy));
+        if is_of_protocol && may_be_legacy && !is_of_modern_server && !self.has_fallen_back {
+            self.has_fallen_back = true;
+            *connection = Connection::of_era(Some(ProtocolEra::Legacy));
             return Ok(());
         }
-        if has_session && matches!(status, 400 | 404 | 503) && !self.begun_again {
-            self.begun_again = true;
-            *connection = Connection::of_era(Some(Era::Legacy));
+        if has_session && matches!(status, 400 | 404 | 503) && !self.has_restarted {
+            self.has_restarted = true;
+            *connection = Connection::of_era(Some(ProtocolEra::Legacy));
             return Ok(());
         }
-        // Without a session a server may mean that there ought to be one by now.
+        // A server that gave no session may by now require one.
         let is_unsure = error.is_none() || (is_legacy && !has_session);
-        if (is_handshake && !tells_nothing) || (is_of_protocol && is_unsure) {
+        if (is_handshake && !is_no_evidence) || (is_of_protocol && is_unsure) {
             *connection = Connection::default();
         }
         Err(match error {
@@ -93,7 +94,7 @@ impl Remedies {
 }
 
 /// The newest version that both sides speak.
-fn common(error: Option<&RpcError>) -> Option<&'static str> {
+fn common_version(error: Option<&RpcError>) -> Option<&'static str> {
     let supported = &error?.supported;
     let spoken = [MODERN].into_iter().chain(LEGACY);
     spoken.into_iter().find(|version| supported.iter().any(|name| name == version))

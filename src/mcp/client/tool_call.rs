@@ -1,27 +1,27 @@
 //! Calls of a server's tools.
 //!
-//! A server may put a call off, and its tool may have changed since it was listed.
+//! A server may defer a call, and its tool may have changed since the server listed it.
 
 use serde_json::value::RawValue;
 
 use super::connection::Connection;
 use super::exchange::Client;
 use super::failure::McpFailure;
-use super::message::{Call, quoted, text_of};
+use super::message::{RpcRequest, json_string, string_member};
 use super::parameter_headers::{header_value, parameter_headers};
 use super::remedy::HEADER_MISMATCH;
-use super::tool_list::{Listing, list};
-use super::tool_result;
+use super::tool_list::{ToolList, request_list};
+use super::tool_result::outcome_of;
 use crate::catalog::HttpService;
 use crate::contract::ToolOutcome;
 use crate::json::{Node, first_member, is_json};
 use crate::outbound::in_time;
 use crate::ports::Platform;
 
-/// The longest answer to a call, in bytes. It may say everything twice, as data and as text.
-const ANSWER_BYTES: usize = 4_000_000;
+/// The longest result of a call, in bytes. A server may send everything twice, as data and as text.
+const RESULT_BYTES: usize = 4_000_000;
 
-/// How often a server may put a call off.
+/// How often a server may defer a call.
 const MOST_DEFERRALS: usize = 3;
 
 /// A tool to call.
@@ -29,71 +29,66 @@ const MOST_DEFERRALS: usize = 3;
 pub struct ToolRef<'a> {
     /// As its server lists it.
     pub name: &'a str,
-    /// As its server lists it. Some arguments may have to stand in headers, too.
+    /// As its server lists it. It may mark arguments that have to be repeated in headers.
     pub input_schema: &'a RawValue,
 }
 
-/// What a call came to.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ToolAnswer {
-    /// The result, or the tool's own words on why there is none.
-    pub outcome: ToolOutcome,
-}
-
-/// Calls a tool with arguments as the model wrote them, within the time limit of its server's entry. The connection
-/// may change also when it fails.
+/// Calls a tool with arguments as the model wrote them, within the time limit of its server's entry, and returns its
+/// result, or the tool's own words on why there is none. Also a call that fails may change the connection.
 pub async fn call_tool<P: Platform>(
     platform: &P,
     http: &HttpService,
     connection: &mut Connection,
     tool: ToolRef<'_>,
     arguments: &str,
-) -> Result<ToolAnswer, McpFailure> {
-    // Some services write no text for a call without arguments.
+) -> Result<ToolOutcome, McpFailure> {
+    // Some model services write no text for a call without arguments.
     let arguments = Some(arguments.trim()).filter(|text| !text.is_empty()).unwrap_or("{}");
     if !(is_json(arguments) && Node::root(arguments).is_object()) {
         return Err(McpFailure::Arguments);
     }
     let mut client = Client::new(platform, http, connection)?;
-    let outcome = in_time(platform, http.timeout_ms, called(&mut client, tool, arguments)).await?;
-    Ok(ToolAnswer { outcome })
+    in_time(platform, http.timeout_ms, call(&mut client, tool, arguments)).await
 }
 
-async fn called<P: Platform>(
+async fn call<P: Platform>(
     client: &mut Client<'_, P>,
     tool: ToolRef<'_>,
     arguments: &str,
 ) -> Result<ToolOutcome, McpFailure> {
-    let name = quoted(tool.name);
+    let name = json_string(tool.name);
     let (mut deferrals, mut state) = (0, String::new());
-    let mut newer: Option<Listing> = None;
+    let mut newer_list: Option<ToolList> = None;
     loop {
         let params = format!(r#""name":{name},"arguments":{arguments}{state}"#);
-        let schema =
-            newer.as_ref().map_or(Some(tool.input_schema), |list| list.schema_of(tool.name));
+        let schema = match &newer_list {
+            Some(list) => list.schema_of(tool.name),
+            None => Some(tool.input_schema),
+        };
         let headers = schema.and_then(|schema| parameter_headers(schema.get(), arguments));
-        let mut call = Call::new("tools/call", params);
-        call.headers.push(("Mcp-Name".to_owned(), header_value(tool.name)));
-        call.headers.extend(headers.unwrap_or_default());
-        let result = match client.request(&call, ANSWER_BYTES).await {
-            // The headers were those of a schema that the server has no more.
-            Err(McpFailure::Refused { code: HEADER_MISMATCH, .. }) if newer.is_none() => {
-                newer = Some(list(client).await?);
+        let mut request = RpcRequest::new("tools/call", params);
+        request.headers.push(("Mcp-Name".to_owned(), header_value(tool.name)));
+        request.headers.extend(headers.unwrap_or_default());
+        let result = match client.request(&request, RESULT_BYTES).await {
+            // The headers follow a schema that the server no longer has.
+            Err(McpFailure::Refused { code: HEADER_MISMATCH, .. }) if newer_list.is_none() => {
+                newer_list = Some(request_list(client).await?);
                 continue;
             }
             result => result?,
         };
-        match text_of(&result, "resultType").as_deref() {
-            None | Some("complete") => return tool_result::outcome(&result),
+        match string_member(&result, "resultType").as_deref() {
+            None | Some("complete") => return outcome_of(&result),
             Some("input_required") => {
-                let member = |name| first_member(&result, name);
-                let asks =
-                    member("inputRequests").is_some_and(|asked| !matches!(asked, "{}" | "null"));
-                let kept = member("requestState").filter(|_| !asks && deferrals < MOST_DEFERRALS);
-                state = format!(r#","requestState":{}"#, kept.ok_or(McpFailure::NeedsInput)?);
+                let asks = first_member(&result, "inputRequests")
+                    .is_some_and(|requests| !matches!(requests, "{}" | "null"));
+                let request_state = first_member(&result, "requestState")
+                    .filter(|_| !asks && deferrals < MOST_DEFERRALS)
+                    .ok_or(McpFailure::NeedsInput)?;
+                state = format!(r#","requestState":{request_state}"#);
                 deferrals += 1;
             }
-            Some(_) => return Err(McpFailure::NoAnswer),
+            Some(_) => return Err(McpFailure::NoResult),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A server's tools, page by page. What a model or a model service could not take is left out; the rest of a list
-//! is used.
+//! A server's tools, page by page. Tools that a model or a model service could not use are left out; the rest of a
+//! list is used.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::connection::Connection;
 use super::exchange::Client;
 use super::failure::McpFailure;
-use super::message::{Call, number, text_of};
+use super::message::{RpcRequest, number, string_member};
 use super::parameter_headers::parameter_headers;
 use crate::catalog::HttpService;
 use crate::json::{Node, first_member, for_each_element};
@@ -18,10 +18,10 @@ use crate::ports::Platform;
 const LIST_BYTES: usize = 2_000_000;
 const MOST_PAGES: usize = 64;
 
-/// The most tools that are read, those that are left out included.
+/// The most tools that are read, unusable ones included.
 const MOST_TOOLS: usize = 1_000;
 
-/// The longest description and schema of a tool together, in bytes: a turn sends them with every call.
+/// The longest description and schema of a tool together, in bytes: a turn sends them with every model call.
 const DEFINITION_BYTES: usize = 65_536;
 
 /// The longest name of a tool, in bytes.
@@ -31,7 +31,7 @@ const NAME_BYTES: usize = 256;
 const SCHEMA_DEPTH: usize = 64;
 const SCHEMA_OBJECTS: usize = 5_000;
 
-/// A tool as its server lists it. All of it was written by others.
+/// A tool as its server lists it. Its texts are the server's, so none of them can be trusted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedTool {
@@ -44,35 +44,42 @@ pub struct ListedTool {
     pub input_schema: Box<RawValue>,
 }
 
-/// A server's tools.
-#[derive(Clone, Debug, Default)]
-pub struct Listing {
-    /// In the server's order, each name once.
-    pub tools: Vec<ListedTool>,
-    /// Tools that cannot be used: their names, and the reason.
-    pub left_out: Vec<(String, &'static str)>,
-    /// For how long the server promises the same list, in milliseconds; 0 when it promises nothing.
-    pub ttl_ms: u64,
-    /// Whether the list may be another one with other credentials; so unless the server says that it is `public`.
-    pub is_private: bool,
+/// A tool that cannot be offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnusableTool {
+    pub name: String,
+    /// For the operator's log.
+    pub reason: &'static str,
 }
 
-/// Lists a server's tools, within the time limit of its entry. The connection may change also when it fails.
+/// A server's list of its tools.
+#[derive(Clone, Debug, Default)]
+pub struct ToolList {
+    /// In the server's order, each name once.
+    pub tools: Vec<ListedTool>,
+    pub unusable: Vec<UnusableTool>,
+    /// For how long the server promises the same list, in milliseconds; 0 when it promises nothing.
+    pub ttl_ms: u64,
+}
+
+/// Requests a server's list, within the time limit of its entry. Also a request that fails may change the connection.
 pub async fn list_tools<P: Platform>(
     platform: &P,
     http: &HttpService,
     connection: &mut Connection,
-) -> Result<Listing, McpFailure> {
+) -> Result<ToolList, McpFailure> {
     let mut client = Client::new(platform, http, connection)?;
-    in_time(platform, http.timeout_ms, list(&mut client)).await
+    in_time(platform, http.timeout_ms, request_list(&mut client)).await
 }
 
-pub(super) async fn list<P: Platform>(client: &mut Client<'_, P>) -> Result<Listing, McpFailure> {
-    let mut listing = Listing::new();
+pub(super) async fn request_list<P: Platform>(
+    client: &mut Client<'_, P>,
+) -> Result<ToolList, McpFailure> {
+    let mut list = ToolList { ttl_ms: u64::MAX, ..ToolList::default() };
     let (mut params, mut left) = (String::new(), LIST_BYTES);
     let mut cursors = Vec::new();
     for _ in 0..MOST_PAGES {
-        let page = client.request(&Call::new("tools/list", params), left).await;
+        let page = client.request(&RpcRequest::new("tools/list", params), left).await;
         let page = page.map_err(|failure| match failure {
             McpFailure::Service(ServiceFailure::TooLarge(_)) => {
                 ServiceFailure::TooLarge(LIST_BYTES).into()
@@ -80,8 +87,8 @@ pub(super) async fn list<P: Platform>(client: &mut Client<'_, P>) -> Result<List
             failure => failure,
         })?;
         left = left.saturating_sub(page.len());
-        match listing.add(&page)? {
-            // A server that gives a cursor again would go on for ever.
+        match list.add_page(&page)? {
+            // A server that repeats a cursor would never come to an end.
             Some(cursor) if !cursors.contains(&cursor) => {
                 params = format!(r#""cursor":{cursor}"#);
                 cursors.push(cursor);
@@ -89,65 +96,70 @@ pub(super) async fn list<P: Platform>(client: &mut Client<'_, P>) -> Result<List
             _ => break,
         }
     }
-    Ok(listing)
+    Ok(list)
 }
 
-impl Listing {
-    /// A list without pages, for which every promise holds.
-    pub(super) fn new() -> Self {
-        Self { ttl_ms: u64::MAX, ..Self::default() }
+impl ToolList {
+    /// The schema of the tool of that name.
+    pub(super) fn schema_of(&self, name: &str) -> Option<&RawValue> {
+        let tool = self.tools.iter().find(|tool| tool.name == name)?;
+        Some(&tool.input_schema)
     }
 
-    /// Adds a page, and gives the JSON of the next one's cursor, if there is to be one.
-    pub(super) fn add(&mut self, page: &str) -> Result<Option<String>, McpFailure> {
+    /// Adds a page, and returns the next one's cursor as JSON; `None` after the last page.
+    fn add_page(&mut self, page: &str) -> Result<Option<String>, McpFailure> {
         let member = |name| first_member(page, name);
-        let ttl_ms = member("ttlMs").and_then(number);
-        let ttl_ms = ttl_ms.map_or(0, |ttl| ttl as u64);
+        let ttl_ms = member("ttlMs").and_then(number).map_or(0, |ttl| ttl as u64);
         self.ttl_ms = self.ttl_ms.min(ttl_ms);
-        self.is_private |= member("cacheScope") != Some(r#""public""#);
-        let tools = member("tools").ok_or(McpFailure::NoAnswer)?;
-        for_each_element(tools, |tool| self.add_tool(tool)).map_err(|_| McpFailure::NoAnswer)?;
+        let tools = member("tools").ok_or(McpFailure::NoResult)?;
+        for_each_element(tools, |tool| self.add_tool(tool)).map_err(|_| McpFailure::NoResult)?;
         let cursor = member("nextCursor").filter(|cursor| cursor.starts_with('"'));
         Ok(cursor.filter(|_| !self.is_full()).map(str::to_owned))
     }
 
     fn is_full(&self) -> bool {
-        self.tools.len() + self.left_out.len() >= MOST_TOOLS
+        self.tools.len() + self.unusable.len() >= MOST_TOOLS
     }
 
     fn add_tool(&mut self, json: &str) {
         if self.is_full() {
             return;
         }
-        let name = text_of(json, "name").filter(|name| (1..=NAME_BYTES).contains(&name.len()));
-        let Some(name) = name else { return };
+        let name = string_member(json, "name");
+        let Some(name) = name.filter(|name| (1..=NAME_BYTES).contains(&name.len())) else { return };
         let name = name.into_owned();
         let known = self.tools.iter().map(|tool| &tool.name);
-        if known.chain(self.left_out.iter().map(|(name, _)| name)).any(|known| *known == name) {
+        if known.chain(self.unusable.iter().map(|tool| &tool.name)).any(|known| *known == name) {
             return;
         }
-        let description = text_of(json, "description").map(|text| text.into_owned());
-        let described = description.as_ref().map_or(0, String::len);
-        match input_schema(json) {
-            Ok(schema) if described + schema.get().len() > DEFINITION_BYTES => {
-                self.left_out.push((name, "its description and schema are too long"));
-            }
-            Ok(input_schema) => self.tools.push(ListedTool { name, description, input_schema }),
-            Err(reason) => self.left_out.push((name, reason)),
+        match read_tool(&name, json) {
+            Ok(tool) => self.tools.push(tool),
+            Err(reason) => self.unusable.push(UnusableTool { name, reason }),
         }
     }
+}
 
-    /// The schema of the tool of that name.
-    pub(super) fn schema_of(&self, name: &str) -> Option<&RawValue> {
-        let tool = self.tools.iter().find(|tool| tool.name == name)?;
-        Some(&tool.input_schema)
+/// A tool of that name, or why it cannot be used.
+fn read_tool(name: &str, json: &str) -> Result<ListedTool, &'static str> {
+    let input_schema = input_schema(json)?;
+    let description = string_member(json, "description").map(|text| text.into_owned());
+    let described = description.as_ref().map_or(0, String::len);
+    if described + input_schema.get().len() > DEFINITION_BYTES {
+        return Err("its description and schema are too long");
     }
+    // A server refuses every plain call of such a tool with -32601 (revision 2025-11-25, Tasks).
+    let execution = first_member(json, "execution").unwrap_or_default();
+    if string_member(execution, "taskSupport").as_deref() == Some("required") {
+        return Err("it runs only as a task, which is not supported");
+    }
+    Ok(ListedTool { name: name.to_owned(), description, input_schema })
 }
 
 /// A tool's schema, or why it cannot be used.
 fn input_schema(tool: &str) -> Result<Box<RawValue>, &'static str> {
     let schema = first_member(tool, "inputSchema").unwrap_or_default();
-    if !Node::root(schema).is_object() || text_of(schema, "type").as_deref() != Some("object") {
+    let kind = string_member(schema, "type");
+    if !Node::root(schema).is_object() || kind.as_deref() != Some("object") {
         return Err("its input schema is not that of an object");
     }
     if !is_bounded(schema) {

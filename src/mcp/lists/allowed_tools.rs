@@ -1,5 +1,5 @@
-//! The tools of a server that a turn may offer: those of its list that the catalog allows and whose definitions
-//! are the ones that were approved, in a form that model services take.
+//! The tools of a server that a turn may offer: the tools of its list that the catalog allows and whose definitions
+//! match their pins, with schemas that model services accept.
 
 use std::rc::Rc;
 
@@ -7,69 +7,78 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use super::canonical_json::canonical_json;
-use super::reply::StoredList;
+use super::reply::StoredToolList;
 use crate::catalog::McpServer;
 use crate::encoding::sha256_hex;
-use crate::mcp::client::{Era, ListedTool};
+use crate::mcp::client::{ListedTool, ProtocolEra};
 
 /// The members that model services refuse at the root of a tool's schema. A server checks arguments itself.
 const NOT_AT_THE_ROOT: [&str; 6] = ["$schema", "oneOf", "anyOf", "allOf", "enum", "not"];
 
-/// The tools of one server, as a turn may offer them.
+/// The tools of one server that a turn may offer.
 #[derive(Clone, Debug, Default)]
-pub struct ServerTools {
-    /// In the order of their names, so that the same tools always give the same request. Each schema has what
-    /// model services ask of one.
+pub struct AllowedTools {
+    /// In the order of their names, so that the same tools always give the same request. Each schema has all that
+    /// model services demand of one.
     pub tools: Vec<ListedTool>,
-    /// Tools that are left out because they do not match their pins: their names, and the hashes that they have.
-    pub changed: Vec<(String, String)>,
-    /// The protocol's era in which the server gave its list; empty where none is known.
-    pub era: String,
-    /// How the server was when it was asked last.
+    /// Tools that are left out because they do not match their pins.
+    pub changed: Vec<ChangedTool>,
+    /// The protocol's era in which the server gave its list; `None` where it gave none.
+    pub era: Option<ProtocolEra>,
     pub reach: Reach,
 }
 
-/// The tools of servers, by the servers' keys.
-pub type ToolLists = Vec<(String, Rc<ServerTools>)>;
+/// A tool whose definition differs from the approved one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedTool {
+    pub name: String,
+    /// The hash of its present definition, as a pin would have it.
+    pub sha256: String,
+}
 
-/// How a server was when it was asked for its tools last.
+/// The allowed tools of servers, by the servers' keys in the catalog.
+pub type ToolsByServer = Vec<(String, Rc<AllowedTools>)>;
+
+/// How the last request for a server's tools ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// It gave its list.
+    /// The server gave its list.
     Reached,
-    /// It gave none, and an earlier list serves.
+    /// The server failed, and an earlier list serves.
     Stale,
-    /// It gave none, and there is no earlier one.
+    /// The server failed, and there is no earlier list.
     #[default]
     Unreachable,
 }
 
-impl ServerTools {
-    /// Those of a server's list.
-    pub fn of(server: &McpServer, list: StoredList) -> Self {
-        let era = list.era.map_or("", Era::as_str).to_owned();
-        let mut allowed = Self { era, reach: Reach::Reached, ..Self::default() };
+impl AllowedTools {
+    /// The tools of a list that the server's entry in the catalog allows.
+    pub fn of(server: &McpServer, list: StoredToolList) -> Self {
+        let mut allowed = Self { era: list.era, reach: Reach::Reached, ..Self::default() };
         for tool in list.tools.into_iter().filter(|tool| server.allows(&tool.name)) {
             let Ok(schema) = serde_json::from_str(tool.input_schema.get()) else { continue };
             let pin = server.pin(&tool.name);
             let hash = pin.map(|_| hash_of(&tool, &schema));
-            if let Some(hash) = hash.filter(|hash| Some(hash.as_str()) != pin) {
-                allowed.changed.push((tool.name, hash));
-            } else if let Ok(input_schema) = fitting(schema) {
-                let place = allowed.tools.partition_point(|known| known.name < tool.name);
-                allowed.tools.insert(place, ListedTool { input_schema, ..tool });
+            if let Some(sha256) = hash.filter(|hash| Some(hash.as_str()) != pin) {
+                allowed.changed.push(ChangedTool { name: tool.name, sha256 });
+            } else if let Ok(input_schema) = schema_for_model_services(schema) {
+                allowed.tools.push(ListedTool { input_schema, ..tool });
             }
         }
+        allowed.tools.sort_by(|one, other| one.name.cmp(&other.name));
         allowed
     }
 
-    /// The same tools, of a server that has failed since it listed them.
+    /// The same tools, after a failure of their server.
     pub fn as_stale(&self) -> Rc<Self> {
-        let reach = if self.reach == Reach::Unreachable { self.reach } else { Reach::Stale };
+        let reach = match self.reach {
+            Reach::Reached | Reach::Stale => Reach::Stale,
+            Reach::Unreachable => Reach::Unreachable,
+        };
         Rc::new(Self { reach, ..self.clone() })
     }
 
-    /// About the memory that they take.
+    /// The memory that they take, roughly.
     pub fn bytes(&self) -> usize {
         let text = |tool: &ListedTool| {
             tool.name.len()
@@ -98,19 +107,19 @@ fn hash_of(tool: &ListedTool, schema: &Map<String, Value>) -> String {
     sha256_hex(canonical_json(definition.into()).as_bytes())
 }
 
-/// The schema with all that model services ask for, and without what they refuse.
-fn fitting(mut schema: Map<String, Value>) -> serde_json::Result<Box<RawValue>> {
+/// The schema with the members that model services demand, and without those that they refuse.
+fn schema_for_model_services(mut schema: Map<String, Value>) -> serde_json::Result<Box<RawValue>> {
     schema.retain(|name, _| !NOT_AT_THE_ROOT.contains(&name.as_str()));
     schema.entry("properties").or_insert_with(|| json!({}));
     let mut schema = Value::Object(schema);
-    say_items(&mut schema);
+    add_items(&mut schema);
     to_raw_value(&schema)
 }
 
-/// Lets every array say what its items are: without, a model service refuses the whole request.
-fn say_items(schema: &mut Value) {
+/// Adds `items` to every array schema without it: a model service would refuse the whole request.
+fn add_items(schema: &mut Value) {
     match schema {
-        Value::Array(parts) => parts.iter_mut().for_each(say_items),
+        Value::Array(parts) => parts.iter_mut().for_each(add_items),
         Value::Object(members) => {
             let kind = members.get("type");
             let is_array = kind.is_some_and(|kind| match kind {
@@ -120,7 +129,7 @@ fn say_items(schema: &mut Value) {
             if is_array && !members.contains_key("items") {
                 members.insert("items".to_owned(), json!({}));
             }
-            members.values_mut().for_each(say_items);
+            members.values_mut().for_each(add_items);
         }
         _ => {}
     }
@@ -136,9 +145,9 @@ mod tests {
         format!(r#"{{"name":{},{description}"inputSchema":{schema}}}"#, json!(name))
     }
 
-    fn of(server: &McpServer, tools: &[String]) -> ServerTools {
+    fn of(server: &McpServer, tools: &[String]) -> AllowedTools {
         let list = format!(r#"{{"era":"modern","tools":[{}]}}"#, tools.join(","));
-        ServerTools::of(server, serde_json::from_str(&list).unwrap())
+        AllowedTools::of(server, serde_json::from_str(&list).unwrap())
     }
 
     fn names(tools: &[ListedTool]) -> Vec<&str> {
@@ -173,15 +182,18 @@ mod tests {
             listed("add", Some("Adds €."), &schema.replace("1e3", "1e4")),
             listed("bare", Some(""), bare),
         ] {
-            let left = of(&server, std::slice::from_ref(&changed));
-            assert!(left.tools.is_empty() && left.changed.len() == 1, "{changed} {left:?}");
+            let allowed = of(&server, std::slice::from_ref(&changed));
+            assert!(
+                allowed.tools.is_empty() && allowed.changed.len() == 1,
+                "{changed} {allowed:?}"
+            );
         }
     }
 
     #[test]
     fn a_schema_becomes_one_that_a_model_service_takes() {
         let server = McpServer::default();
-        for (schema, fitting) in [
+        for (schema, accepted) in [
             (
                 r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","anyOf":[{"required":["a"]}]}"#,
                 r#"{"properties":{},"type":"object"}"#,
@@ -192,7 +204,7 @@ mod tests {
             ),
         ] {
             let made = of(&server, &[listed("t", None, schema)]);
-            assert_eq!(made.tools[0].input_schema.get(), fitting);
+            assert_eq!(made.tools[0].input_schema.get(), accepted);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! JSON in the one form that RFC 8785 gives it, for hashes of what a server says.
+//! JSON in the canonical form of RFC 8785, for hashes of tools' definitions.
 
 use serde_json::{Map, Value};
 
@@ -77,7 +77,7 @@ fn ecmascript(number: f64) -> String {
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{whole}{fraction}");
     let significant = digits.trim_start_matches('0');
-    // Where the decimal point stands, counted from the first digit that is not 0.
+    // The position of the decimal point, counted from the first digit that is not 0.
     let exponent: i32 = exponent.parse().unwrap_or_default();
     let point = exponent + length(whole) - (length(&digits) - length(significant));
     let digits = significant.trim_end_matches('0');

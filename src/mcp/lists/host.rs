@@ -1,6 +1,6 @@
 //! The object that keeps the tools of one MCP server for all sessions of a tenant (interface §11).
 //!
-//! It is the one place that asks a server for its tools, so a session costs the server no request.
+//! It is the only place that asks a server for its tools, so a session costs the server no request.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,23 +10,21 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::RETRY_MS;
-use super::reply::{StoredList, ToolListReply};
+use super::reply::{StoredToolList, ToolListReply};
 use crate::catalog::{Catalog, McpServer};
 use crate::contract::Fault;
-use crate::mcp::client::{Connection, list_tools};
+use crate::mcp::client::{Connection, UnusableTool, list_tools};
 use crate::ports::{Database, Platform, unreadable_column};
 
-/// The shortest time for which a list is good, in milliseconds, whatever its server promises.
+/// The shortest and the longest time for which a list is fresh, in milliseconds, whatever its server promises.
 const LEAST_MS: u64 = 60_000;
-
-/// The longest one.
 const MOST_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// The most tools of a list whose fault is logged.
+/// The most unusable tools of a list that are logged.
 const MOST_LOGGED: usize = 20;
 
-/// The longest list that the storage takes, in bytes: a row has at most 2 MB. A longer one is asked for anew
-/// when the object has lost its memory.
+/// The longest list that is stored, in bytes: a row has at most 2 MB. A longer one is only in memory, and requested again
+/// by another instance.
 const STORED_BYTES: usize = 1_900_000;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS tool_list (
@@ -41,25 +39,25 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS tool_list (
 pub struct McpListsHost<D> {
     database: D,
     has_table: Cell<bool>,
-    /// Locked while the server is asked: all requests that come meanwhile get the same list.
+    /// Locked during a request to the server: all sessions that ask meanwhile get the same list.
     memory: Mutex<Memory>,
 }
 
-/// What this instance knows.
+/// This instance's knowledge of the server.
 #[derive(Debug, Default)]
 struct Memory {
-    /// The fingerprint of the server's definition under which the rest was learnt; empty at first.
+    /// The fingerprint of the server's definition for which the rest holds; empty at first.
     server: String,
     connection: Connection,
     list: Option<KnownList>,
-    /// The server failed, and is not asked again before.
+    /// When a server that failed may be asked again.
     retry_at: u64,
 }
 
 #[derive(Debug)]
 struct KnownList {
     fresh_until: u64,
-    /// A [`StoredList`].
+    /// A [`StoredToolList`].
     json: Box<RawValue>,
 }
 
@@ -117,7 +115,7 @@ impl<D: Database> McpListsHost<D> {
         })
     }
 
-    /// What is stored under this definition of the server; nothing of another one.
+    /// The stored list, where it is of this definition of the server.
     fn read(&self, server: &McpServer) -> Result<Memory, Fault> {
         if !self.has_table.get() {
             self.database.execute(TABLE, &[])?;
@@ -145,24 +143,24 @@ impl<D: Database> McpListsHost<D> {
     ) -> Result<(), Fault> {
         // A request that is dropped halfway leaves the connection as it was.
         let mut connection = memory.connection.clone();
-        let listing = list_tools(platform, &server.http, &mut connection).await;
+        let list = list_tools(platform, &server.http, &mut connection).await;
         memory.connection = connection;
-        let listing = match listing {
-            Ok(listing) => listing,
+        let list = match list {
+            Ok(list) => list,
             Err(failure) => {
                 log_failure(platform, &failure.to_string());
                 memory.retry_at = platform.now_ms() + RETRY_MS;
                 return Ok(());
             }
         };
-        for (tool, why) in listing.left_out.iter().take(MOST_LOGGED) {
+        for UnusableTool { name, reason } in list.unusable.iter().take(MOST_LOGGED) {
             platform.log(json!({
-                "event": "tool_unusable", "level": "warn", "tool": tool, "why": why,
+                "event": "tool_unusable", "level": "warn", "tool": name, "why": reason,
             }));
         }
-        let list = StoredList { era: memory.connection.era(), tools: listing.tools };
-        let json = to_raw_value(&list).map_err(|_| Fault::unwritable("A list of tools"))?;
-        let fresh_until = platform.now_ms() + listing.ttl_ms.clamp(LEAST_MS, MOST_MS);
+        let stored = StoredToolList { era: memory.connection.era, tools: list.tools };
+        let json = to_raw_value(&stored).map_err(|_| Fault::unwritable("A list of tools"))?;
+        let fresh_until = platform.now_ms() + list.ttl_ms.clamp(LEAST_MS, MOST_MS);
         self.store(server, fresh_until, json.get())?;
         memory.list = Some(KnownList { fresh_until, json });
         Ok(())
@@ -180,14 +178,14 @@ impl<D: Database> McpListsHost<D> {
 }
 
 impl Memory {
-    /// For how long the list is still good, in milliseconds; `None` when it is not, or there is none.
+    /// For how long the list is still fresh, in milliseconds; `None` when it is stale or missing.
     fn fresh_ms<P: Platform>(&self, platform: &P) -> Option<u64> {
         let left = self.list.as_ref()?.fresh_until.checked_sub(platform.now_ms())?;
         (left > 0).then_some(left)
     }
 }
 
-/// Logs that there is no newer list. The line names tenant and server, which are the object's name.
+/// Logs that the server's list could not be renewed. The platform adds tenant and server, which are the object's name.
 fn log_failure<P: Platform>(platform: &P, failure: &str) {
     platform.log(json!({ "event": "tool_list_failed", "level": "error", "failure": failure }));
 }

@@ -1,9 +1,9 @@
-//! The lists of servers' tools: kept by an object for each tenant and server, known to each isolate, and narrowed to
-//! what the catalog lets a turn offer (interface §11).
+//! The lists of servers' tools: stored by an object for each tenant and server, cached by each isolate, and narrowed to
+//! the tools that a turn may offer (interface §11).
 //!
-//! [`McpListsHost`] is the object. It alone asks a server for its tools, so the server is asked once, however many
-//! sessions there are. [`ListCache`] is what an isolate knows of the objects' lists, so a turn with a fresh list asks
-//! nobody. [`ServerTools`] are the tools of one list that a turn may offer.
+//! [`McpListsHost`] is the object. It alone asks a server for its tools, so a server gets one request, however many
+//! sessions there are. [`ToolListCache`] is an isolate's cache of these lists: a turn with a fresh list sends no request.
+//! [`AllowedTools`] are the tools of one list that the catalog allows.
 
 mod allowed_tools;
 mod cache;
@@ -11,10 +11,10 @@ mod canonical_json;
 mod host;
 mod reply;
 
-pub use allowed_tools::{Reach, ServerTools, ToolLists, pin_of};
-pub use cache::ListCache;
+pub use allowed_tools::{AllowedTools, ChangedTool, Reach, ToolsByServer, pin_of};
+pub use cache::ToolListCache;
 pub use host::McpListsHost;
-pub use reply::{StoredList, ToolListReply};
+pub use reply::{StoredToolList, ToolListReply};
 
-/// How long a server that failed is left alone, in milliseconds.
+/// The time before a server that failed is asked again, in milliseconds.
 const RETRY_MS: u64 = 10_000;

@@ -1,9 +1,9 @@
-//! What the object of a server's list replies to a session, and the list in the form in which the object stores it.
+//! The reply of a server's object to a session, and the list in its stored form.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::mcp::client::{Era, ListedTool};
+use crate::mcp::client::{ListedTool, ProtocolEra};
 
 /// A server's tools, as its object knows them.
 #[derive(Debug, Serialize, Deserialize)]
@@ -15,15 +15,15 @@ pub struct ToolListReply {
     pub fresh_ms: u64,
     /// Whether the server has failed since it gave the list.
     pub is_stale: bool,
-    /// A [`StoredList`]. Absent when the server has failed and there is no earlier list.
+    /// A [`StoredToolList`]. Absent when the server has failed and there is no earlier list.
     pub list: Option<Box<RawValue>>,
 }
 
-/// A server's tools, as they are stored.
+/// A server's tools in their stored form.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct StoredList {
+pub struct StoredToolList {
     /// The protocol's era in which the server gave the list.
-    pub era: Option<Era>,
-    /// The tools that can be used, in the server's order.
+    pub era: Option<ProtocolEra>,
+    /// The usable tools, in the server's order.
     pub tools: Vec<ListedTool>,
 }

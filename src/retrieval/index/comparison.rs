@@ -20,7 +20,7 @@ const DOCUMENT_WORK: Work = Work::from_us(40);
 /// The most bytes of paths that are listed as extra: the number of documents in an index is unlimited.
 const EXTRA_BYTES: usize = 4 << 20;
 
-/// What a client has to do for the index to hold what it listed. Both lists are in the order of paths.
+/// The differences between a client's list and the index, each in the order of paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Comparison<'l> {

@@ -1,4 +1,4 @@
-//! The tables of a workspace's index, and what needs nothing else: documents cut into chunks, the ranking of chunks by
+//! The tables of a workspace's index, and all that depends on them alone: documents cut into chunks, the ranking of chunks by
 //! a query's words, the documents that a scope permits, and the passages that chunks make. Other files of retrieval name
 //! only what this page exports.
 

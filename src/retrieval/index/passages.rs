@@ -41,7 +41,7 @@ pub(in crate::retrieval) struct Passage {
 }
 
 impl Passage {
-    /// The score: a quarter for each better passage of the same document.
+    /// The score, divided by four for each better passage of the same document.
     pub(in crate::retrieval) fn score(&self) -> i64 {
         (self.chunk + self.document).checked_shr(self.place.saturating_mul(2)).unwrap_or_default()
     }

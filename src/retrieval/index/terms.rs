@@ -21,7 +21,7 @@ const TAIL_BYTES: usize = 8_192;
 /// The longest word that is searched for, in bytes. Longer ones are encoded data.
 const LONGEST_WORD: usize = 64;
 
-/// Words that do not tell documents apart, in alphabetical order.
+/// Words that do not distinguish documents, in alphabetical order.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at",
     "be", "because", "been", "before", "being", "both", "but", "by", "can", "could", "did", "do",
@@ -82,7 +82,7 @@ struct Terms(BTreeMap<String, Standing>);
 /// The rank of a term, for a query that has too many.
 #[derive(Default)]
 struct Standing {
-    /// Part of an identifier: rare in the index, so it tells documents apart.
+    /// Part of an identifier: rare in the index, so it distinguishes documents.
     specific: bool,
     count: usize,
     first: usize,

@@ -22,10 +22,10 @@ pub(in crate::retrieval) type RankedChunks = Vec<(Reverse<i64>, u64)>;
 /// The ranking of chunks by a query's words.
 pub(in crate::retrieval) struct WordRanking<'t, D> {
     tables: &'t Tables<D>,
-    /// The query as FTS5 takes it.
+    /// The query as an expression of FTS5.
     expression: String,
     match_work: Work,
-    /// The most chunks that are kept.
+    /// The most chunks in `best`.
     limit: usize,
     best: RankedChunks,
 }

@@ -52,7 +52,7 @@ pub struct Upserted {
     pub content_hash: String,
     /// SHA-256 of its contents as they were sent, in UTF-8, lower-case hex.
     pub sha256: String,
-    /// Whether it was indexed anew.
+    /// Whether it was indexed again.
     pub changed: bool,
 }
 

@@ -136,7 +136,7 @@ impl RequestForm {
 
 /// Why there are no vectors. The text is for the operator's log.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::retrieval) enum EmbeddingFailure {
+pub(super) enum EmbeddingFailure {
     #[error("{0}")]
     Service(#[from] ServiceFailure),
     #[error("its answer holds no vector for each text")]
@@ -147,25 +147,28 @@ pub(in crate::retrieval) enum EmbeddingFailure {
 
 impl EmbeddingFailure {
     /// Whether fewer or shorter texts may help. Some services answer texts that are too long with 500.
-    pub(in crate::retrieval) fn may_be_the_texts(&self) -> bool {
+    pub(super) fn may_be_the_texts(&self) -> bool {
         match self {
-            Self::Service(
-                ServiceFailure::TimedOut(_) | ServiceFailure::NotJson | ServiceFailure::TooLarge(_),
-            )
-            | Self::NoVectors => true,
-            Self::Service(ServiceFailure::Status { status, .. }) => {
-                matches!(status, 400 | 413 | 422 | 500)
-            }
-            _ => false,
+            Self::Service(failure) => match failure {
+                ServiceFailure::TimedOut(_)
+                | ServiceFailure::NotJson
+                | ServiceFailure::TooLarge(_) => true,
+                ServiceFailure::Status { status, .. } => matches!(status, 400 | 413 | 422 | 500),
+                ServiceFailure::Secret(_)
+                | ServiceFailure::Unreachable
+                | ServiceFailure::RedirectedAway => false,
+            },
+            Self::NoVectors => true,
+            Self::OtherLength(..) => false,
         }
     }
 
     /// How long the service asks to wait, in milliseconds.
-    pub(in crate::retrieval) fn retry_after_ms(&self) -> Option<u64> {
-        match self {
-            Self::Service(ServiceFailure::Status { retry_after_ms, .. }) => *retry_after_ms,
-            _ => None,
-        }
+    pub(super) fn retry_after_ms(&self) -> Option<u64> {
+        let Self::Service(ServiceFailure::Status { retry_after_ms, .. }) = self else {
+            return None;
+        };
+        *retry_after_ms
     }
 }
 

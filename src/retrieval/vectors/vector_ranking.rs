@@ -30,7 +30,7 @@ const FIRST_SCORE: i64 = 1_000_000_000;
 /// The ranking of chunks by their nearness to a question.
 pub(in crate::retrieval) struct VectorRanking<'q> {
     question: &'q QuestionVector,
-    /// The most chunks that are kept.
+    /// The most chunks in `best`.
     limit: usize,
     /// By similarity.
     best: RankedChunks,
@@ -111,7 +111,7 @@ impl<'q> VectorRanking<'q> {
         fused
     }
 
-    /// Adds the chunks from `first` on, whose vectors stand one behind the other.
+    /// Adds the chunks from `first` on, whose vectors follow one another.
     fn add(&mut self, first: u64, vectors: &[u8]) {
         let mut last = first;
         for (id, similarity) in (first..).zip(self.question.vector.similarities(vectors)) {

@@ -45,7 +45,7 @@ fn long_scenario() -> Vec<Act> {
     ]
 }
 
-/// Does it; false when the instance was lost.
+/// Runs the act; false when the instance was lost.
 fn act(bed: &Bed, act: &Act) -> bool {
     let heard = match act {
         Act::Put(documents) => {
@@ -69,7 +69,7 @@ fn act(bed: &Bed, act: &Act) -> bool {
     heard.status == 200
 }
 
-/// A service that takes few texts at once, so that there are many batches.
+/// A service that accepts few texts at once, so that there are many batches.
 fn bed() -> Bed {
     let bed = Bed::new();
     configure(&bed, by("m"));
@@ -99,7 +99,7 @@ fn survive(acts: &[Act], crash: Option<Crash>, repeats: bool) -> Bed {
         assert!(act(&bed, one), "it was lost twice");
     }
     bed.ring_all("w");
-    // A model that the catalog has changed to is met by the next change or question.
+    // The next change or question embeds by the model that the catalog names now.
     if !repeats {
         found(&bed, json!({ "Query": "step 7" }));
         bed.ring_all("w");
@@ -149,14 +149,14 @@ fn a_crash_at_any_step_or_write_leaves_every_chunk_with_its_one_vector_in_the_en
 }
 
 #[test]
-fn a_long_document_that_was_written_by_half_hides_nothing_that_stands_behind_it() {
+fn a_half_written_long_document_does_not_hold_up_the_chunks_behind_it() {
     let whole = survive(&long_scenario(), None, true);
     let steps = whole.workspace("w").disk.steps.get();
     survive_all(&long_scenario(), (1..=steps).map(Crash::AfterStep));
 }
 
 #[test]
-fn a_write_that_fails_is_made_up_for_by_the_next_alarm() {
+fn the_next_alarm_completes_what_a_failed_write_left() {
     let documents = [("a.rs", function(1)), ("b.rs", function(2))];
     let documents: Vec<(&str, &str)> =
         documents.iter().map(|(path, text)| (*path, text.as_str())).collect();

@@ -1,5 +1,5 @@
-//! A service that fails, refuses or answers wrongly: words alone serve, the alarm comes again, and what the
-//! service knows of a request is told to nobody.
+//! A service that fails, refuses or sends a wrong response: words alone serve, the alarm is set again, and nothing that
+//! only the service knows gets into a log or a response.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -53,7 +53,7 @@ fn first(answer: &mut Value, embedding: Value) {
     answer["data"][0]["embedding"] = embedding;
 }
 
-/// Asserts that neither log nor answer holds what only the service was told, and empties the log.
+/// Asserts that neither log nor response holds what only the service received, and empties the log.
 fn assert_discreet(bed: &Bed, heard: &Heard) -> String {
     let log = bed.world.log.take().iter().map(Value::to_string).collect::<String>();
     for text in ["sk-test", "automobile", "html", "Bearer", "soup", "Soup", "/embeddings"] {
@@ -66,7 +66,7 @@ fn assert_discreet(bed: &Bed, heard: &Heard) -> String {
 }
 
 #[test]
-fn whatever_the_service_does_words_alone_serve_with_a_warning_until_it_is_well_again() {
+fn whatever_the_failure_words_alone_serve_with_a_warning_until_the_service_recovers() {
     for (why, fault) in FAULTS {
         let bed = embedded(&DOCUMENTS);
         let embeddings = &bed.world.embeddings;
@@ -104,7 +104,7 @@ fn whatever_the_service_does_words_alone_serve_with_a_warning_until_it_is_well_a
 }
 
 #[test]
-fn an_answer_that_is_odd_and_right_is_taken() {
+fn an_odd_but_valid_response_is_accepted() {
     let oddities: [fn(&mut Value); 4] = [
         |answer| {
             for item in answer["data"].as_array_mut().unwrap() {
@@ -152,7 +152,7 @@ fn an_answer_that_is_odd_and_right_is_taken() {
 }
 
 #[test]
-fn the_alarm_comes_again_later_and_later_or_when_the_service_says() {
+fn the_alarm_backs_off_or_waits_as_long_as_the_service_asks() {
     let bed = Bed::new();
     bed.deploy("TURN_ALARM_MS", "7000");
     configure(&bed, by("m"));
@@ -164,7 +164,7 @@ fn the_alarm_comes_again_later_and_later_or_when_the_service_says() {
         bed.ring("w");
     }
     assert_eq!(waits, [0, 1_000, 2_000, 4_000, 7_000, 7_000]);
-    // A change and a search leave it its rest.
+    // A change and a search do not shorten the wait.
     put(&bed, &[("new.md", "A physician.\n")]);
     found(&bed, json!({ "Query": "soup" }));
     assert_eq!(bed.rings_in("w"), Some(7_000));
@@ -210,7 +210,7 @@ fn a_catalog_that_cannot_be_read_delays_the_alarm_and_loses_nothing() {
 }
 
 #[test]
-fn a_service_that_refuses_members_is_asked_without_them_for_as_long_as_its_vectors_fit() {
+fn members_that_a_service_refuses_are_omitted_while_its_vectors_have_the_right_length() {
     for member in ["dimensions", "encoding_format"] {
         let bed = Bed::new();
         configure(&bed, by("m"));
@@ -229,7 +229,7 @@ fn a_service_that_refuses_members_is_asked_without_them_for_as_long_as_its_vecto
         assert_eq!(paths[0], "new.md");
         assert_eq!(bed.world.embeddings.requests().len(), known + 2, "{member}");
     }
-    // A refusal that had another reason does not make it do without for good.
+    // After a refusal with another cause, the member is sent again.
     let bed = Bed::new();
     configure(&bed, by("m"));
     bed.world.embeddings.usual_dimensions.set(1_536);
@@ -240,7 +240,7 @@ fn a_service_that_refuses_members_is_asked_without_them_for_as_long_as_its_vecto
 }
 
 #[test]
-fn a_service_that_refuses_one_member_only_is_asked_with_the_other() {
+fn the_member_that_a_service_accepts_is_kept() {
     let bed = Bed::new();
     configure(&bed, by("m"));
     bed.world.embeddings.usual_dimensions.set(1_536);
@@ -254,7 +254,7 @@ fn a_service_that_refuses_one_member_only_is_asked_with_the_other() {
 }
 
 #[test]
-fn a_service_that_takes_little_at_once_gets_smaller_batches() {
+fn a_service_that_refuses_large_batches_gets_smaller_ones() {
     let documents: Vec<(String, String)> =
         (0..40).map(|n| (format!("{n}.rs"), function(n))).collect();
     let documents: Vec<(&str, &str)> =
@@ -273,7 +273,7 @@ fn a_service_that_takes_little_at_once_gets_smaller_batches() {
         assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
         assert!(bed.world.embeddings.requests().len() < 120);
     }
-    // One that is silent when it is asked for much is not waited for again and again.
+    // A service that is silent on large requests gets smaller ones, instead of the same wait again and again.
     let bed = Bed::new();
     let mut patient = by("m");
     patient["TimeoutMs"] = json!(2_000);
@@ -290,7 +290,7 @@ fn a_service_that_takes_little_at_once_gets_smaller_batches() {
 }
 
 #[test]
-fn a_chunk_that_the_service_does_not_take_is_passed_over_and_no_other_is() {
+fn a_chunk_that_the_service_refuses_is_skipped_and_no_other_is() {
     let refused = |text: &str| text.contains("step_17");
     let source: String = (0..30).filter(|number| *number != 17).map(function).collect();
     let bed = Bed::new();
@@ -307,7 +307,7 @@ fn a_chunk_that_the_service_does_not_take_is_passed_over_and_no_other_is() {
     let (chunks, embedded) = counts(&bed);
     assert_eq!(embedded, Some(chunks - 1));
     assert_embedded(&bed, &[("m", DIMENSIONS)], refused);
-    // Words find it, and nothing is said to be missing.
+    // Words find it, without a warning.
     let (paths, warnings) = found(&bed, json!({ "Query": "step 17" }));
     assert!(paths.contains(&"b.rs".to_owned()));
     assert_eq!((warnings, bed.rings_in("w")), (vec![], None));
@@ -330,7 +330,7 @@ fn a_chunk_that_is_too_long_for_the_service_is_found_by_its_beginning() {
 }
 
 #[test]
-fn a_question_without_a_direction_is_answered_by_words_alone() {
+fn a_question_without_a_direction_is_searched_by_words_alone() {
     let none: [fn(&mut Value); 3] = [
         |answer| first(answer, json!(vec![0.0; DIMENSIONS])),
         |answer| first(answer, json!(vec![1e39; DIMENSIONS])),
@@ -346,12 +346,12 @@ fn a_question_without_a_direction_is_answered_by_words_alone() {
 }
 
 #[test]
-fn what_was_erased_is_sent_to_nobody_any_more() {
+fn erased_texts_are_never_sent_again() {
     let source: String = (0..60).map(function).collect();
     for requests in 1..20 {
         let bed = Bed::new();
         configure(&bed, by("m"));
-        // The service refuses all that is said to it, so it is asked for less and less.
+        // The service refuses every request, so each one is smaller than the last.
         bed.world
             .embeddings
             .think(|request| (request.inputs() != ["text"]).then(|| EmbeddingsFault::status(400)));

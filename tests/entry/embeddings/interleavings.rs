@@ -15,7 +15,7 @@ use super::*;
 const SEEDS: u64 = 100;
 const LONG_SEEDS: u64 = 4_000;
 
-/// More steps than anything takes.
+/// More steps than any run takes.
 const ALL: u64 = 200_000;
 
 const PATHS: [&str; 5] = ["a.rs", "b.rs", "c/d.md", "c/e.md", "long.txt"];
@@ -43,7 +43,7 @@ struct Story<'a> {
     random: Random,
     open: Vec<Open>,
     may: BTreeMap<&'static str, May>,
-    /// All that was ever sent, by path.
+    /// All contents that were ever sent, by path.
     sent: BTreeMap<&'static str, String>,
     models: Vec<(&'static str, usize)>,
     /// The catalog never changes.
@@ -72,7 +72,7 @@ impl Story<'_> {
         self.open.push(Open { asked, pending, beside_erasure });
     }
 
-    /// A path on which no request works, since of two at once nobody knows which one comes first.
+    /// A path on which no request works: the order of two at once would be unknown.
     fn free_path(&mut self) -> Option<&'static str> {
         let path = *self.random.pick(&PATHS);
         let works_on = |open: &Open| match &open.asked {
@@ -230,7 +230,7 @@ impl Story<'_> {
         *self.met.entry(format!("{}", heard.status)).or_default() += 1;
         let mut now = |path: &'static str, contents: Option<String>| {
             let may = self.may.entry(path).or_insert_with(|| May::from([None]));
-            // Whether a document or an erasure came first is known to nobody.
+            // The order of a document and an erasure is unknown.
             if is_done && (contents.is_some() || !open.beside_erasure) {
                 may.clear();
             }
@@ -247,7 +247,7 @@ impl Story<'_> {
             }
             Asked::Remove(path) => now(path, None),
             Asked::Erase => {
-                // What others write meanwhile, they say when they have done so.
+                // Others report what they write meanwhile when they are done.
                 PATHS.iter().for_each(|path| now(path, None));
             }
             Asked::Look if is_done && heard.body["Result"].get("Chunks").is_some() => {
@@ -269,7 +269,7 @@ impl Story<'_> {
         self.pass(ALL);
         assert!(self.open.is_empty(), "a request was never answered");
         if !self.is_steady {
-            // Another catalog is met by the next change.
+            // The next change follows the new catalog.
             self.change_catalog();
             self.put(BTreeSet::from(["a.rs"]));
             self.pass(ALL);

@@ -1,11 +1,11 @@
-//! The embeddings of a workspace (interface §7): what is embedded and when, what is found by it, and what
-//! becomes of it when the service, the catalog or the instance goes.
+//! The embeddings of a workspace (interface §7): what is embedded and when, searches by vectors, and the loss of the
+//! service, of a model in the catalog or of the instance.
 
 mod crashes;
 mod failures;
 mod interleavings;
-mod meaning;
 mod models;
+mod vector_search;
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn by(model: &str) -> Value {
     json!({ "Model": model, "Dimensions": DIMENSIONS })
 }
 
-/// Has the default agent context embed so.
+/// Configures the embeddings of the default agent context.
 fn configure(bed: &Bed, embeddings: Value) {
     bed.configure(|catalog| {
         catalog["AgentContexts"]["default"]["Retrieval"] =
@@ -28,7 +28,7 @@ fn configure(bed: &Bed, embeddings: Value) {
     });
 }
 
-/// A workspace `w` that is embedded by `m`, with such documents.
+/// A workspace `w` with these documents, embedded by the model `m`.
 fn embedded(documents: &[(&str, &str)]) -> Bed {
     let bed = Bed::new();
     configure(&bed, by("m"));

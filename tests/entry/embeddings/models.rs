@@ -1,4 +1,4 @@
-//! Another model in the catalog: everything is embedded again, and the vectors of the last one serve meanwhile.
+//! Another model in the catalog: everything is embedded again, and the vectors of the former model serve meanwhile.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ fn asked(bed: &Bed) -> String {
     bed.world.embeddings.requests().last().unwrap().model().to_owned()
 }
 
-/// Has the service embed one text at a time, and fail after so many of a model.
+/// Makes the service embed one text at a time, and fail after `count` texts of a model.
 fn fails_after(bed: &Bed, model: &'static str, texts: usize) {
     let left = Cell::new(texts);
     bed.world.embeddings.think(move |request| {
@@ -33,7 +33,7 @@ fn fails_after(bed: &Bed, model: &'static str, texts: usize) {
     });
 }
 
-/// What a search in other words finds first, and the model by which it asks.
+/// The first result of a search in other words, and the model that embedded the question.
 fn doctor(bed: &Bed) -> (String, String) {
     let (paths, warnings) = found(bed, json!({ "Query": "doctors" }));
     assert_eq!(warnings, Vec::<String>::new());
@@ -45,7 +45,7 @@ fn by_model(model: &str) -> (String, String) {
 }
 
 #[test]
-fn while_another_model_embeds_the_last_one_serves_and_then_its_vectors_go() {
+fn the_former_model_serves_until_the_new_one_has_embedded_everything_and_then_loses_its_vectors() {
     let bed = Bed::new();
     configure(&bed, by("old"));
     put(&bed, &DOCUMENTS);
@@ -58,10 +58,10 @@ fn while_another_model_embeds_the_last_one_serves_and_then_its_vectors_go() {
     bed.ring("w");
     assert_eq!((doctor(&bed), counts(&bed)), (by_model("old"), (3, Some(2))));
     assert_eq!(rows(&bed, "vector_sets"), 2);
-    // What is new meanwhile is found by its words.
+    // Documents that come meanwhile are found by their words.
     put(&bed, &[("new.md", "Rain falls.\n")]);
     assert_eq!(found(&bed, json!({ "Query": "rain" })).0[0], "new.md");
-    // Another instance goes on where this one was.
+    // Another instance continues where this one ended.
     bed.restart_workspace("w", None);
     bed.world.embeddings.mend();
     let before = bed.world.embeddings.requests().len();
@@ -73,7 +73,7 @@ fn while_another_model_embeds_the_last_one_serves_and_then_its_vectors_go() {
 }
 
 #[test]
-fn a_change_that_is_taken_back_half_way_leaves_what_was() {
+fn a_change_of_the_model_that_is_reverted_halfway_leaves_the_former_vectors() {
     let bed = Bed::new();
     configure(&bed, by("old"));
     put(&bed, &DOCUMENTS);
@@ -86,7 +86,7 @@ fn a_change_that_is_taken_back_half_way_leaves_what_was() {
     let before = bed.world.embeddings.requests().len();
     assert_eq!((doctor(&bed), counts(&bed)), (by_model("old"), (3, Some(3))));
     bed.ring_all("w");
-    // Nothing but the question went out, and the half that came into being is gone.
+    // Only the question was sent, and the vectors of the other model are deleted.
     assert_eq!(bed.world.embeddings.requests().len(), before + 1);
     assert_embedded(&bed, &[("old", DIMENSIONS)], |_| false);
 }
@@ -142,7 +142,7 @@ fn each_agent_context_is_served_by_its_own_model() {
     };
     assert_eq!((ask("t1"), asked(&bed)), (0, "other".to_owned()));
     assert_eq!(bed.world.model.conversation().heard("Path: office.md"), 1);
-    // One service that fails neither takes the other's vectors along nor keeps it from embedding.
+    // The failure of one service neither deletes the other's vectors nor keeps it from embedding.
     bed.world
         .embeddings
         .think(|request| (request.model() == "one").then(|| EmbeddingsFault::status(500)));

@@ -4,30 +4,30 @@ use super::session_host::SessionHost;
 use crate::catalog::{Catalog, DEFAULT_CONTEXT};
 use crate::contract::{ExecuteRequest, Fault, UserTurn};
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::mcp::ToolLists;
+use crate::mcp::ToolsByServer;
 use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The tools of the MCP servers that a submission's turn names, where the submission begins one. They are
     /// fetched before the turn is admitted, because admission never awaits.
-    pub(super) async fn tool_lists(
+    pub(super) async fn mcp_tools(
         &self,
         source: &ContextSource,
         context: &AdmissionContext,
         request: &ExecuteRequest,
-    ) -> ToolLists {
-        let mut lists = ToolLists::new();
+    ) -> ToolsByServer {
+        let mut tools = ToolsByServer::new();
         let (ExecuteRequest::UserTurn(turn), Ok(catalog)) = (request, &context.catalog) else {
-            return lists;
+            return tools;
         };
         // Another turn may change the mode meanwhile.
         loop {
             // Admission reports a fault of the storage.
             let keys = self.servers_of(catalog, turn).unwrap_or_default();
-            if keys.iter().all(|key| lists.iter().any(|(known, _)| known == key)) {
-                return lists;
+            if keys.iter().all(|key| tools.iter().any(|(known, _)| known == key)) {
+                return tools;
             }
-            lists = source.tool_lists.tools_of(self.platform.as_ref(), catalog, &keys).await;
+            tools = source.tool_lists.tools_of(self.platform.as_ref(), catalog, &keys).await;
         }
     }
 

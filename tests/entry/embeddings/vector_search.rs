@@ -1,8 +1,8 @@
-//! What is embedded, by whom, and what is found by it.
+//! What is embedded and by which service, and searches by vectors.
 
 use super::*;
 
-/// Documents of which words alone do not find the right one.
+/// Documents among which words alone do not find the right one.
 const DOCUMENTS: [(&str, &str); 3] = [
     ("garage.md", "The automobile stands in the garage.\n"),
     ("kitchen.md", "Soup is boiling on a stove.\n"),
@@ -14,7 +14,7 @@ fn a_question_in_other_words_finds_its_chunk_once_the_workspace_is_embedded() {
     let bed = Bed::new();
     configure(&bed, by("m"));
     put(&bed, &DOCUMENTS);
-    // The upsert has not waited for the service, and a search goes by words alone.
+    // The upsert has not waited for the service, and a search uses words alone.
     assert_eq!((bed.world.embeddings.requests().len(), bed.rings_in("w")), (0, Some(0)));
     assert_eq!(counts(&bed), (3, Some(0)));
     let asked = json!({ "Query": "Which doctors bill?" });
@@ -42,7 +42,7 @@ fn a_question_in_other_words_finds_its_chunk_once_the_workspace_is_embedded() {
 }
 
 #[test]
-fn what_changes_is_embedded_and_nothing_else_and_what_goes_takes_its_vectors_along() {
+fn only_changed_chunks_are_embedded_and_removed_chunks_lose_their_vectors() {
     let bed = embedded(&DOCUMENTS);
     put(&bed, &[DOCUMENTS[0], ("kitchen.md", "A cat sleeps.\n"), ("new.md", "Rain.\n")]);
     bed.asked("DELETE", "/workspaces/w/documents?Path=office.md", "").result();
@@ -53,7 +53,7 @@ fn what_changes_is_embedded_and_nothing_else_and_what_goes_takes_its_vectors_alo
     assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
     bed.asked("DELETE", "/workspaces/w", "").result();
     assert_eq!((rows(&bed, "sqlite_master"), bed.rings_in("w")), (0, None));
-    // Nothing is behind an empty workspace, so there is nothing to warn of.
+    // An empty workspace has no pending chunks, so there is no warning.
     let before = bed.world.embeddings.requests().len();
     assert_eq!(found(&bed, json!({ "Query": "car" })), (vec![], vec![]));
     assert_eq!(bed.world.embeddings.requests().len(), before);
@@ -113,7 +113,7 @@ fn the_key_goes_to_the_agent_s_own_service_and_to_no_other() {
 }
 
 #[test]
-fn only_chunks_in_scope_are_looked_at() {
+fn only_chunks_in_scope_are_ranked() {
     let bed = Bed::new();
     configure(&bed, by("m"));
     let document = |n: usize| {
@@ -192,7 +192,7 @@ fn without_embeddings_nothing_costs_a_row_more_and_an_unchanged_upsert_with_them
     let bed = embedded(&DOCUMENTS);
     assert_eq!(cost(&bed, || put(&bed, &DOCUMENTS)), unchanged);
     let requests = bed.world.embeddings.requests().len();
-    // The alarm finds nothing to do, by few rows.
+    // The alarm reads few rows, and finds nothing to do.
     let (written, read) = cost(&bed, || bed.ring_all("w"));
     assert!(written == 0 && read < 10, "{written}, {read}");
     assert_eq!(bed.world.embeddings.requests().len(), requests);
