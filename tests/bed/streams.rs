@@ -34,6 +34,10 @@ impl Exchange {
             let done = events().filter(|event| event["type"] == "response.output_item.done");
             response["output"] = done.map(|mut event| event["item"].take()).collect();
         }
+        if let (Some(response), Some(id)) = (&mut response, self.expected["response_id"].as_str()) {
+            // Some recordings have another id in each event.
+            response["id"] = id.into();
+        }
         let kept = |response: &Value| response["id"].is_string();
         Recording { body: self.body.clone(), response: response.filter(kept) }
     }
