@@ -88,8 +88,8 @@ function isJson(text) {
 function kept() {
   const { status, stdout } = spawnSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' });
   if (status === 0) return stdout.trim().split('\n');
-  const ignored = read('.gitignore').split('\n').map((line) => line.replaceAll('/', ''));
-  return readdirSync(ROOT).filter((name) => name !== '.git' && !ignored.includes(name));
+  const ignored = read('.gitignore').trim().split('\n').map((line) => line.replaceAll('/', ''));
+  return readdirSync(ROOT).filter((name) => name !== '.git' && !ignored.some((pattern) => path.matchesGlob(name, pattern)));
 }
 
 test('a decision says why each package and each entry at the top is there', () => {

@@ -1,4 +1,4 @@
-//! One model call with its retries (interface §3; AGN-027 §3.1.3): the request is composed, sent, and
+//! One model call with its retries (interface §4; AGN-027 §3.1.3): the request is composed, sent, and
 //! sent again while the failure may be temporary and no text of the output went out to a client.
 //!
 //! Two retries for 408, 409, 429, 5xx, connections that failed or broke, and failures inside the stream
