@@ -378,7 +378,7 @@ export interface components {
     schemas: {
         /** @description The client's own id: 1 to 128 of A-Z a-z 0-9 . _ : -, but not . or .. */
         Identifier: string;
-        /** @description A Tool Continuation when ToolResults is present, else a User Turn. */
+        /** @description A Tool Continuation when ToolResults has elements, else a User Turn. */
         ExecuteRequest: components["schemas"]["UserTurn"] | components["schemas"]["ToolContinuation"];
         /** @description Needs a non-empty Instruction, InputArtifacts or ClipboardImages. */
         UserTurn: {
@@ -402,6 +402,7 @@ export interface components {
             ToolsJson?: string | null;
             /** @description Must name an offered tool; an empty one names none. */
             ToolChoiceName?: string | null;
+            /** @description An empty list and false count as null. */
             ToolResults?: null;
         };
         InputArtifact: {
