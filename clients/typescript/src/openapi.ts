@@ -219,7 +219,7 @@ export interface paths {
         put?: never;
         /**
          * What a turn would be given.
-         * @description The best chunks first, by the settings of the default contexts. The warnings embeddings_pending and embeddings_failed say that embeddings are configured and words alone ranked, because there are no vectors yet or the service failed; retrieval_failed, that a retrieval service failed.
+         * @description The best chunks first, by the settings of the default contexts. The warnings embeddings_pending and embeddings_failed say that embeddings are configured and words alone ranked, because there are no vectors yet or the service failed; retrieval_failed, that a retrieval service failed; scope_key_unknown, that no document has a key of the scope.
          */
         post: operations["searchWorkspace"];
         delete?: never;
