@@ -127,10 +127,20 @@ export async function send(response, type, pieces, { gzip = false } = {}) {
   for (const piece of pieces) {
     if (response.destroyed) return;
     count += 1;
-    if (!out.write(piece)) await Promise.race([new Promise((resolve) => out.once('drain', resolve)), closed(response)]);
+    if (!out.write(piece)) await drained(out, response);
     else if (count % 4 === 0) await turn();
   }
   out.end();
 }
 
-const closed = (response) => new Promise((resolve) => (response.destroyed ? resolve() : response.once('close', resolve)));
+/** When more may be written, or nobody reads any more. */
+const drained = (out, response) => new Promise((resolve) => {
+  if (response.destroyed) return void resolve();
+  const done = () => {
+    out.off('drain', done);
+    response.off('close', done);
+    resolve();
+  };
+  out.once('drain', done);
+  response.once('close', done);
+});
