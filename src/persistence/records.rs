@@ -292,6 +292,10 @@ impl EntrySeq {
         self.0 == other.0 + 1
     }
 
+    fn is_start(&self) -> bool {
+        *self == Self::START
+    }
+
     /// The place before this one.
     pub(super) fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
@@ -325,6 +329,9 @@ pub struct Window {
     pub turns_left_out: u64,
     /// Tool outputs that are sent in part.
     pub shortened: Option<Shortening>,
+    /// The last entry whose reasoning is not sent, because the model service refused it or one before it.
+    #[serde(skip_serializing_if = "EntrySeq::is_start")]
+    pub without_reasoning: EntrySeq,
 }
 
 impl Window {

@@ -220,7 +220,7 @@ pub(crate) const OWN: &[Question] = &[
         "why is reasoning dropped when the conversation is replayed without store",
         &[
             ("src/responses_api/replay_item.rs", "pub fn for_replay"),
-            ("src/responses_api/replay_item.rs", "fn reasoning_is_replayed_only_when_it_is"),
+            ("src/responses_api/replay_item.rs", "fn reasoning_goes_back_with_the_items_behind_it"),
         ],
     ),
     (
