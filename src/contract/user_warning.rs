@@ -25,6 +25,8 @@ pub enum UserWarning<'a> {
     TooManyTools {
         most: usize,
     },
+    /// The model service refused the session's solution context, or it is too long for the model.
+    SolutionContextLeftOut,
     RetrievalFailed,
     /// The service of the embeddings failed, or the index still lacks vectors.
     RetrievedByWordsAlone,
@@ -79,6 +81,9 @@ impl Display for UserWarning<'_> {
             Self::TooManyTools { most } => {
                 write!(out, "Some tools of MCP servers are missing: a turn has at most {most} tools.")
             }
+            Self::SolutionContextLeftOut => out.write_str(
+                "The answer was given without the solution context: the model does not take it, or it is too long.",
+            ),
             Self::RetrievalFailed => out.write_str(
                 "Nothing could be retrieved from the workspace; the answer was given without it.",
             ),

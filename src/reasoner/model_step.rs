@@ -74,6 +74,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             }
         }
         running.session.tools_sent = Some(running.turn.tools.clone());
+        latch_tools(running);
         transcript.count(&mut running.session, &mut running.turn);
         let progress = &mut running.turn.progress;
         progress.model_calls += 1;
@@ -193,6 +194,16 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 format!("{welcome}\n\n{text}")
             }
         }
+    }
+}
+
+/// Latches the client tools that the turn's request brought, now that the model service has taken them. A turn that was
+/// run again after others takes nothing from the others.
+fn latch_tools(running: &mut RunningTurn<'_>) {
+    let (session, turn) = (&mut running.session, &running.turn);
+    if turn.progress.received_tools.is_some() && session.state.client_tools_turn <= turn.ordinal {
+        session.client_tools.clone_from(&turn.progress.received_tools);
+        session.state.client_tools_turn = turn.ordinal;
     }
 }
 

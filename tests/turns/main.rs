@@ -10,6 +10,7 @@
 )]
 
 mod approvals;
+mod client_tools;
 mod commentary;
 mod compaction;
 mod conversation;
@@ -35,6 +36,7 @@ mod retrieval;
 mod rows;
 mod session;
 mod settlement;
+mod solution_context;
 mod tools;
 mod usage;
 
