@@ -1,4 +1,4 @@
-//! The warnings to a user, `UserWarnings` of a final response (AGN-033 §4; interface §3): a closed list, with the
+//! The warnings to a user, `UserWarnings` of a final response (AGN-033 §4; interface §2): a closed list, with the
 //! sentence of each. A sentence says what the answer lacks or how it differs, and asks for no action.
 
 use std::fmt::{Display, Formatter, Result};

@@ -137,7 +137,7 @@ fn embedded(part: &str) -> Option<Embedded<'_>> {
     let given = text(member)?;
     let (mime_type, data) = match given.strip_prefix("data:") {
         Some(url) => url.split_once(";base64,")?,
-        // Some services take the data of a file alone.
+        // Some model services take the data of a file alone.
         None if member == "file_data" => ("", given.as_ref()),
         None => return None,
     };

@@ -67,6 +67,13 @@ pub struct SessionState {
     /// Whether the model service gives no reasoning to send back, and has said so.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reasoning_refused: bool,
+    /// Attempts at model calls that were cut before the id of a response was known that the service may have
+    /// stored.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unknown_responses: u64,
+    /// Instances that were lost when they may have been at a model call, whose attempts nobody recorded.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost_calls: u64,
 }
 
 /// How a model service keeps the chain of a session's responses.
@@ -102,6 +109,14 @@ impl Session {
     pub fn end_chain(&mut self, why: ChainEnd) {
         self.chain_head = None;
         self.state.chain = Chain { ended: Some(why), ..Chain::default() };
+    }
+
+    /// Notes that the instance that ran a turn was lost. Where the turn's next step is a model call, the instance
+    /// may have been at that call.
+    pub fn lose_instance(&mut self, turn: &Turn) {
+        if turn.progress.retrieval.is_none() && self.open_calls_of(turn.ordinal).is_none() {
+            self.state.lost_calls = self.state.lost_calls.saturating_add(1);
+        }
     }
 
     /// The open calls of a turn.
@@ -277,6 +292,10 @@ impl EntrySeq {
         self.0 == other.0 + 1
     }
 
+    fn is_start(&self) -> bool {
+        *self == Self::START
+    }
+
     /// The place before this one.
     pub(super) fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
@@ -310,6 +329,9 @@ pub struct Window {
     pub turns_left_out: u64,
     /// Tool outputs that are sent in part.
     pub shortened: Option<Shortening>,
+    /// The last entry whose reasoning is not sent, because the model service refused it or one before it.
+    #[serde(skip_serializing_if = "EntrySeq::is_start")]
+    pub without_reasoning: EntrySeq,
 }
 
 impl Window {
@@ -391,6 +413,10 @@ pub struct ModeChange {
     pub turn_id: TurnId,
     /// The model called it a branch of the conversation.
     pub branch: bool,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Reads a column's JSON.

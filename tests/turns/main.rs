@@ -29,6 +29,7 @@ mod model_parameters;
 mod modes;
 mod no_storage;
 mod progress;
+mod reasoning;
 mod replays;
 mod retrieval;
 mod rows;

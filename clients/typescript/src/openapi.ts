@@ -782,6 +782,8 @@ export interface components {
                 Pending: number;
                 Refused: number;
                 Unreachable: number;
+                /** @description Attempts at model calls that were cut before the id of their response was known: each may have left one. */
+                Unknown: number;
             };
         };
         UpsertRequest: {

@@ -9,7 +9,7 @@ use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::contract::identifiers::{SessionId, TurnId};
 use crate::contract::limits;
-use crate::contract::relative_path::{file_name_problem, relative_path_problem};
+use crate::contract::relative_path::{normal_file_name, normal_path};
 use crate::contract::request::{
     ArtifactContent, ClipboardImage, ContentEncoding, InputArtifact, UserTurn,
 };
@@ -163,10 +163,8 @@ fn input_artifact(node: Node<'_, '_>, reader: &mut Reader) -> Option<InputArtifa
     let (mut origin, mut mime_type, mut language) = (None, None, None);
     let is_base64 = declares_base64(node);
     INPUT_ARTIFACT.read(node, reader, |name, node, reader| match name {
-        "RelativePath" => {
-            relative_path = reader.checked_text(limits::PATH, relative_path_problem, node);
-        }
-        "FileName" => file_name = reader.checked_text(limits::PATH, file_name_problem, node),
+        "RelativePath" => relative_path = reader.path(normal_path, node),
+        "FileName" => file_name = reader.path(normal_file_name, node),
         "Contents" if is_base64 => {
             content = base64(limits::CONTENTS, node, reader).map(ArtifactContent::Base64);
         }

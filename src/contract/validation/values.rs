@@ -1,13 +1,16 @@
 //! Reading one JSON value by the rule of its member: text, a number, a name of a closed list, a list
 //! or an identifier.
 //!
-//! Each method gives the value, or reports a fault and gives nothing. No report repeats a value.
+//! Each method gives the value, or reports a fault and gives nothing. No report repeats a value but a path, by which the
+//! client finds its document.
 
 use serde::de::DeserializeOwned;
 
 use super::reader::Reader;
 use crate::contract::closed_list::ClosedList;
 use crate::contract::fault::Fault;
+use crate::contract::limits;
+use crate::contract::relative_path::quoted_path;
 use crate::json::{Node, Report};
 
 /// The largest integer that every JSON implementation can hold exactly.
@@ -47,6 +50,19 @@ impl Reader {
             Some(problem) => self.refuse(node, problem),
             None => Some(text),
         }
+    }
+
+    /// A path in its normal form, which `normal` gives.
+    pub(super) fn path(
+        &mut self,
+        normal: fn(&str) -> Result<String, &'static str>,
+        node: Node<'_, '_>,
+    ) -> Option<String> {
+        let path = self.text(limits::PATH, node)?;
+        normal(&path).map_or_else(
+            |problem| self.refuse(node, &format!("{} {problem}", quoted_path(&path))),
+            Some,
+        )
     }
 
     /// An integer from 0 to 2^53, written without fraction or exponent.

@@ -37,8 +37,12 @@ impl InputEntry {
     fn within(window: &Window, entry: Entry) -> Self {
         let mut sent = Self::from(entry);
         let (seq, kind) = (sent.entry.seq, sent.entry.kind);
-        if kind == EntryKind::ModelOutput && seq == window.from {
-            sent.form = Form::SinceCompaction;
+        if kind == EntryKind::ModelOutput {
+            if seq <= window.without_reasoning {
+                sent.form = Form::WithoutReasoning;
+            } else if seq == window.from {
+                sent.form = Form::SinceCompaction;
+            }
         }
         if let Some(shortened) = window.shortened.filter(|shortened| seq <= shortened.through)
             && kind == EntryKind::ToolOutputs

@@ -16,8 +16,8 @@ pub struct SentEntries {
     pub first: EntrySeq,
     /// The last one, which can be the same.
     pub last: EntrySeq,
-    /// The form of those that can have several forms: tool outputs, or the one model output of which only a
-    /// part is sent. All others have the form of their kind.
+    /// The form of those that can have several forms: tool outputs, or model outputs of which only a part is
+    /// sent. All others have the form of their kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
 }
@@ -27,7 +27,9 @@ impl SentEntries {
     pub fn form_of(&self, kind: EntryKind) -> Form {
         let concerned = match self.form {
             None | Some(Form::AsStored | Form::ForReplay) => None,
-            Some(form @ Form::SinceCompaction) => Some((EntryKind::ModelOutput, form)),
+            Some(form @ (Form::SinceCompaction | Form::WithoutReasoning)) => {
+                Some((EntryKind::ModelOutput, form))
+            }
             Some(form @ (Form::Replacements | Form::Shortened(_))) => {
                 Some((EntryKind::ToolOutputs, form))
             }
@@ -68,6 +70,8 @@ pub enum Form {
     Shortened(u32),
     /// Like [`Self::ForReplay`], from the newest compaction item on.
     SinceCompaction,
+    /// Like that, without reasoning; of an output without a compaction item, all the rest.
+    WithoutReasoning,
 }
 
 impl Form {
@@ -86,21 +90,25 @@ impl Form {
     pub fn each_item(self, items: &str, write: &mut dyn FnMut(&RawValue)) -> Result<(), Fault> {
         let items: Vec<&RawValue> = serde_json::from_str(items)
             .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
-        let begin = match self {
-            Self::SinceCompaction => items.iter().rposition(|item| is_compaction(item)),
-            Self::AsStored | Self::ForReplay | Self::Replacements | Self::Shortened(_) => None,
+        let since_compaction = || {
+            let begin = items.iter().rposition(|item| is_compaction(item));
+            items.get(begin.unwrap_or(0)..).unwrap_or_default()
         };
-        for item in items.into_iter().skip(begin.unwrap_or(0)) {
-            match self {
-                Self::AsStored => write(item),
-                Self::ForReplay | Self::SinceCompaction => {
-                    for_replay(item).iter().for_each(|item| write(item));
+        match self {
+            Self::AsStored => items.iter().for_each(|item| write(item)),
+            Self::ForReplay => for_replay(&items, true, write),
+            Self::SinceCompaction => for_replay(since_compaction(), true, write),
+            Self::WithoutReasoning => for_replay(since_compaction(), false, write),
+            Self::Replacements => {
+                for item in &items {
+                    write(&replacement_output(item)?);
                 }
-                Self::Replacements => write(&replacement_output(item)?),
-                Self::Shortened(bytes) => match shortened_output(item, bytes as usize)? {
-                    Some(shortened) => write(&shortened),
-                    None => write(item),
-                },
+            }
+            Self::Shortened(bytes) => {
+                for item in &items {
+                    let shortened = shortened_output(item, bytes as usize)?;
+                    write(shortened.as_deref().unwrap_or(item));
+                }
             }
         }
         Ok(())
