@@ -20,7 +20,7 @@ pub fn normal_path(path: &str) -> Result<String, &'static str> {
     if path.contains('\\') {
         return Err("must separate folders with \"/\", not with \"\\\"");
     }
-    if hides_a_character(path) {
+    if !path.is_ascii() && hides_a_character(path) {
         return Err("must not hold an invisible character: another path looks the same");
     }
     let segments = path.split('/').filter(|segment| !matches!(*segment, "" | "."));

@@ -58,7 +58,7 @@ impl RemovedPath {
     }
 
     /// The paths, in the order in which they are tried.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.paths.iter().map(String::as_str)
     }
 

@@ -10,7 +10,7 @@ use crate::contract::document::ListedDocuments;
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
-use crate::contract::relative_path::{normal_file_path, quoted_path};
+use crate::contract::relative_path::quoted_path;
 use crate::encoding::is_sha256;
 use crate::json::{Node, ObjectShape, Place};
 
@@ -73,7 +73,7 @@ impl<'b> ComparisonReading<'b> {
 fn read_document(node: Node<'_, '_>, documents: &mut ListedDocuments, reader: &mut Reader) {
     let (mut path, mut sha256) = (None, None);
     DOCUMENT.read(node, reader, |name, node, reader| match name {
-        "Path" => path = reader.path(normal_file_path, node),
+        "Path" => path = reader.document_path(node),
         "Sha256" => sha256 = reader.checked_text(usize::MAX, sha256_problem, node),
         _ => {}
     });

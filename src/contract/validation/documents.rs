@@ -8,7 +8,7 @@ use crate::contract::document::{Document, Properties};
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
-use crate::contract::relative_path::{normal_file_path, quoted_path};
+use crate::contract::relative_path::quoted_path;
 use crate::json::{Kind, Node, ObjectShape, Place, Report, for_each_member};
 
 const BODY: ObjectShape = ObjectShape::new(&["Documents"], &["Documents"]);
@@ -46,7 +46,7 @@ fn document(node: Node<'_, '_>, reader: &mut Reader) -> Option<Document> {
     let (mut path, mut contents, mut language) = (None, None, None);
     let mut properties = Properties::new();
     DOCUMENT.read(node, reader, |name, node, reader| match name {
-        "Path" => path = reader.path(normal_file_path, node),
+        "Path" => path = reader.document_path(node),
         "Contents" => contents = reader.text(limits::DOCUMENT_CONTENTS, node),
         "Language" => language = reader.optional_text(limits::DOCUMENT_LANGUAGE, node),
         "Properties" => properties = property_map(node, reader),

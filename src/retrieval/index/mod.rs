@@ -4,6 +4,7 @@
 
 mod chunking;
 mod comparison;
+mod document_kind;
 mod fields;
 mod passages;
 mod schema;
@@ -18,12 +19,12 @@ mod writing;
 pub use chunking::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES, Piece, Pieces, pieces};
 pub use comparison::Comparison;
 pub(super) use comparison::compare;
+pub(super) use document_kind::AskedKinds;
 pub(super) use passages::{Candidate, Passage, passages, weighted_score};
 pub(super) use scope::Selection;
 pub(super) use scope_keys::{SCOPE_KEY_UNKNOWN, unknown_scope_keys};
 pub(super) use spans::{Span, Spans};
 pub(super) use tables::{CHUNK_WORK, STEP_CHUNKS, State, Tables};
-pub(super) use terms::mentions_tests;
 pub use terms::{MAX_TERMS, match_expression, searchable};
 pub(super) use word_ranking::{RankedChunks, WordRanking};
 pub(super) use writing::Writer;
