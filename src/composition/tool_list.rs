@@ -96,7 +96,7 @@ impl OfferedTool {
 }
 
 /// Client tools in their order, then server tools, then those that the model service runs. When both have a
-/// tool of one name, the server's is offered, because the operator has approved it; an MCP server's tool gives
+/// tool of one name, the server's is offered, because the operator has chosen it; an MCP server's tool gives
 /// way to any other that the server runs. A warning says what is left out.
 ///
 /// Where there are more than a request may hold, MCP servers' tools give way first, then the client's, then the

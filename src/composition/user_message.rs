@@ -51,6 +51,10 @@ pub(super) fn compose_messages(
         Block::sent("mode", "Session.Mode", opening.len()),
         Block::of("instruction", "Instruction", turn.instruction.as_deref(), "not given"),
     ]);
+    let hints = [("Repo", &turn.repo), ("Language", &turn.language)];
+    for (source, _) in hints.into_iter().filter(|(_, hint)| hint.is_some()) {
+        blocks.trace.push(Block::left_out("hint", source, "advisory, and for retrieval alone"));
+    }
     blocks.add_artifacts(turn);
     let chunks_end = ChunksEnd { chunks: blocks.context.chunks.len(), blocks: blocks.trace.len() };
     let solution_context = material.solution_context.filter(|context| !context.is_empty());

@@ -94,6 +94,18 @@ impl CallFailure {
         can_pass && !self.too_long() && !self.refused_storage()
     }
 
+    /// Whether the service may have stored a response and not come to name it: it was cut, or stands behind a
+    /// gateway that gave it up.
+    pub fn may_hide_response(&self) -> bool {
+        match &self.cause {
+            Cause::Unreachable | Cause::Silent { .. } | Cause::BrokenOff | Cause::Unreadable(_) => {
+                true
+            }
+            Cause::Refused(refusal) => matches!(refusal.status, 502 | 504),
+            Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => false,
+        }
+    }
+
     /// Whether the input does not fit into the model's context window: the same input never will.
     pub fn too_long(&self) -> bool {
         match &self.cause {

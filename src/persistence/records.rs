@@ -67,6 +67,13 @@ pub struct SessionState {
     /// Whether the model service gives no reasoning to send back, and has said so.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reasoning_refused: bool,
+    /// Attempts at model calls that were cut before the id of a response was known that the service may have
+    /// stored.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unknown_responses: u64,
+    /// Instances that were lost when they may have been at a model call, whose attempts nobody recorded.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost_calls: u64,
     /// Hash of a solution context that the model service refused, for its length or its contents. It counts as long
     /// as it is the latched one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,10 +81,6 @@ pub struct SessionState {
     /// Ordinal of the turn whose client tools are latched.
     #[serde(skip_serializing_if = "is_zero")]
     pub client_tools_turn: u64,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// How a model service keeps the chain of a session's responses.
@@ -113,6 +116,14 @@ impl Session {
     pub fn end_chain(&mut self, why: ChainEnd) {
         self.chain_head = None;
         self.state.chain = Chain { ended: Some(why), ..Chain::default() };
+    }
+
+    /// Notes that the instance that ran a turn was lost. Where the turn's next step is a model call, the instance
+    /// may have been at that call.
+    pub fn lose_instance(&mut self, turn: &Turn) {
+        if turn.progress.retrieval.is_none() && self.open_calls_of(turn.ordinal).is_none() {
+            self.state.lost_calls = self.state.lost_calls.saturating_add(1);
+        }
     }
 
     /// Whether the model service has refused the latched solution context.
@@ -421,6 +432,10 @@ pub struct ModeChange {
     pub turn_id: TurnId,
     /// The model called it a branch of the conversation.
     pub branch: bool,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Reads a column's JSON.

@@ -42,14 +42,14 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         match ending {
             Ok(usable) => {
                 let transcript = self.keep_pictures(running, &usable.output, transcript).await;
-                self.store_output(running, transcript, usable, welcomed)
+                self.store_output(running, transcript, usable, welcomed).await
             }
             Err(failure) => Err(self.record_failure(running, transcript, failure)?),
         }
     }
 
     /// Stores an output: a final text ends the turn, calls become open.
-    fn store_output(
+    async fn store_output(
         &self,
         running: &mut RunningTurn<'_>,
         mut transcript: Transcript,
@@ -95,7 +95,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         if calls.is_empty() {
             warn_of_flaws(progress, &output, cut_off.as_deref());
             let text = self.final_text(running, segment, &output, welcomed);
-            return self.complete(running, segment, text, &record).map(Some);
+            return self.complete(running, segment, text, &record).await.map(Some);
         }
         let waits = calls.iter().any(Call::is_pending);
         progress.text_with_calls = None;

@@ -113,7 +113,7 @@ pub(crate) const OWN: &[Question] = &[
     (
         "how does the catalog check refuse a bad tool URL",
         &[
-            ("src/catalog/http_endpoint.rs", "fn url_fault"),
+            ("src/catalog/http_endpoint.rs", "fn url_problem"),
             ("src/catalog/http_endpoint.rs", "fn any_other_text_is_refused_with_its_remedy"),
             ("tests/catalog/wrong_documents.rs", "/ServerTools/0/Http/Url\", json!"),
         ],
@@ -191,7 +191,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/contract/validation/rag_scope.rs", ""),
             (PROMISE, "`RagScope`: at most 32 conditions"),
-            ("tests/contract/violations.rs", "invalid_field /RagScope/Conditions/0/Operator"),
+            ("tests/contract/faults.rs", "invalid_field /RagScope/Conditions/0/Operator"),
         ],
     ),
     (
