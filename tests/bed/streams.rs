@@ -20,7 +20,7 @@ impl Exchange {
     /// Its response, for another session.
     pub fn recording(&self) -> Recording {
         let body = String::from_utf8_lossy(&self.body);
-        let events = || body.lines().filter_map(|line| line.strip_prefix("data:"));
+        let events = || body.split(['\r', '\n']).filter_map(|line| line.strip_prefix("data:"));
         let events = || events().filter_map(|json| serde_json::from_str::<Value>(json).ok());
         let ends = ["response.completed", "response.incomplete"];
         let ending = |event: &Value| ends.iter().any(|end| event["type"] == *end);
