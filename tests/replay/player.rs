@@ -193,7 +193,8 @@ impl Services {
         let tool = text("Tool");
         let lost = call.previous_response_id.as_ref();
         let lost = lost.filter(|_| followed.is_some_and(|next| next.rebuilt));
-        let is_final = fault.code == ErrorCode::UpstreamRejected;
+        let is_limited = detail("HttpStatus").and_then(Value::as_u64) == Some(429);
+        let is_final = is_limited && fault.code == ErrorCode::UpstreamRejected;
         let message = match lost {
             _ if too_long => "Your input exceeds the context window of this model.".to_owned(),
             _ if no_storage => "'store' must be false".to_owned(),
