@@ -196,6 +196,8 @@ pub struct Embeddings {
     pub query: Vec<(String, String)>,
     /// For one request, in milliseconds, 1 to 900000. Default 10000.
     pub timeout_ms: u64,
+    /// The part of a chunk's score that its place by vectors makes, in thousandths; words make the rest. Default 430.
+    pub weight: u32,
 }
 
 /// Where a user turn's chunks come from.

@@ -5,11 +5,11 @@ use std::ops::RangeInclusive;
 use super::definitions::{AgentContext, Catalog, DEFAULT_CONTEXT, Embeddings, HeaderTemplate};
 use super::findings::Findings;
 use super::http_endpoint::{TIMEOUT_MS, base_url, model_service_headers, refuse_open_secret};
-use super::values::{integer, model};
+use super::values::{integer, model, thousandths};
 use crate::json::{Node, ObjectShape};
 
 const EMBEDDINGS: ObjectShape = ObjectShape::new(
-    &["Model", "Dimensions", "BaseUrl", "Headers", "TimeoutMs"],
+    &["Model", "Dimensions", "BaseUrl", "Headers", "TimeoutMs", "Weight"],
     &["Model", "Dimensions"],
 );
 
@@ -19,14 +19,23 @@ const DIMENSIONS: RangeInclusive<u32> = 1..=4_096;
 /// For one request, in milliseconds: a turn waits for the vector of its question.
 const DEFAULT_TIMEOUT_MS: u64 = 10_000;
 
+/// The weight of vectors against words, in thousandths: a little less, since a name that a question spells out is seldom
+/// chance.
+const DEFAULT_WEIGHT: u32 = 430;
+
 pub(super) fn embeddings(node: Node<'_, '_>, findings: &mut Findings) -> Embeddings {
-    let mut embeddings = Embeddings { timeout_ms: DEFAULT_TIMEOUT_MS, ..Embeddings::default() };
+    let mut embeddings = Embeddings {
+        timeout_ms: DEFAULT_TIMEOUT_MS,
+        weight: DEFAULT_WEIGHT,
+        ..Embeddings::default()
+    };
     EMBEDDINGS.read(node, findings, |name, node, findings| match name {
         "Model" => embeddings.model = model(node, findings),
         "Dimensions" => embeddings.dimensions = integer(node, DIMENSIONS, findings) as usize,
         "BaseUrl" => embeddings.base_url = Some(base_url(node, "embeddings", findings)),
         "Headers" => embeddings.headers = model_service_headers(node, findings),
         "TimeoutMs" => embeddings.timeout_ms = integer(node, TIMEOUT_MS, findings).into(),
+        "Weight" => embeddings.weight = thousandths(node, findings),
         _ => {}
     });
     if embeddings.headers.iter().any(HeaderTemplate::is_secret)

@@ -144,6 +144,19 @@ pub(super) fn integer(
     })
 }
 
+/// A number from 0 to 1, in thousandths.
+pub(super) fn thousandths(node: Node<'_, '_>, findings: &mut Findings) -> u32 {
+    if node.kind() != Kind::Number {
+        findings.add(node, Problem::WrongKind("a number"));
+        return 0;
+    }
+    let number = node.json.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.map(|number| (number * 1000.0).round() as u32).unwrap_or_else(|| {
+        findings.fault(node, "must be a number from 0 to 1".to_owned());
+        0
+    })
+}
+
 /// One of a few words.
 pub(super) fn choice<T: Copy + Default, const N: usize>(
     node: Node<'_, '_>,

@@ -37,7 +37,7 @@ pub use fingerprint::fingerprint;
 pub use identifiers::{SessionId, TurnId};
 pub use invoke_result::InvokeResult;
 pub use progress::{Progress, ToolState};
-pub use relative_path::relative_path_problem;
+pub use relative_path::{normal_path, quoted_path, relative_path_problem};
 pub use request::{
     ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ContentEncoding, ExecuteRequest,
     ImageMimeType, InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation,

@@ -9,6 +9,7 @@
 
 mod context;
 mod door;
+mod removed_path;
 mod request;
 mod response;
 mod route;
@@ -17,6 +18,7 @@ mod workspace;
 
 pub use context::{AdmissionContext, ContextSource};
 pub use door::{Caller, FrontDoor, FrontResponse, Keyring, openapi, warm_up};
+pub use removed_path::RemovedPath;
 pub use request::RequestHead;
 pub use response::{Body, Header, PlainResponse, Response};
 pub use route::{Route, SessionRoute, TurnPage, WorkspaceRoute};

@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use crate::contract::{ErrorCode, Fault, SessionId, TurnId, limits, relative_path_problem};
+use super::removed_path::RemovedPath;
+use crate::contract::{ErrorCode, Fault, SessionId, TurnId, limits};
 use crate::files::{PresentedLink, no_such_file};
 
 /// An endpoint.
@@ -34,9 +35,8 @@ pub enum Route {
 pub enum WorkspaceRoute {
     /// `PUT /workspaces/{WorkspaceId}/documents`
     Upsert,
-    /// `DELETE /workspaces/{WorkspaceId}/documents?Path=…`: the path and, where it holds plus signs, the
-    /// same path with blanks in their place, as HTML forms encode them.
-    Remove(String, Option<String>),
+    /// `DELETE /workspaces/{WorkspaceId}/documents?Path=…`
+    Remove(RemovedPath),
     /// `POST /workspaces/{WorkspaceId}/search`
     Search,
     /// `POST /workspaces/{WorkspaceId}/compare`
@@ -54,8 +54,7 @@ impl WorkspaceRoute {
             [] if method == "DELETE" => ("GET, DELETE", Ok(Self::Erase)),
             [] => ("GET, DELETE", Ok(Self::Counts)),
             ["documents"] if method == "DELETE" => {
-                let removed = removed_path(query);
-                ("PUT, DELETE", removed.map(|(path, as_form)| Self::Remove(path, as_form)))
+                ("PUT, DELETE", RemovedPath::of(query).map(Self::Remove))
             }
             ["documents"] => ("PUT, DELETE", Ok(Self::Upsert)),
             ["search"] => ("POST", Ok(Self::Search)),
@@ -314,41 +313,12 @@ fn turn_page(query: &str) -> Result<TurnPage, Fault> {
 ///
 /// # Errors
 /// `invalid_field` for bytes that are no UTF-8.
-fn decoded(segment: &str) -> Result<Cow<'_, str>, Fault> {
+pub(super) fn decoded(segment: &str) -> Result<Cow<'_, str>, Fault> {
     percent_encoding::percent_decode_str(segment).decode_utf8().map_err(|_| {
         let message =
             "The URL holds percent-encoded bytes that are not UTF-8. Encode text as UTF-8.";
         Fault::new(ErrorCode::InvalidField, message)
     })
-}
-
-/// The `?Path=…` of a removal: a document, or a folder with a `/` at its end.
-fn removed_path(query: &str) -> Result<(String, Option<String>), Fault> {
-    let (mut path, mut as_form) = (None, None);
-    for member in query.split('&').filter(|member| !member.is_empty()) {
-        let (name, value) = member.split_once('=').unwrap_or((member, ""));
-        if name != "Path" || path.is_some() {
-            let message = "This endpoint takes one Path in its query, nothing else.";
-            return Err(Fault::new(ErrorCode::UnknownField, message));
-        }
-        path = Some(decoded(value).map_err(|fault| fault.at("/Path"))?.into_owned());
-        if value.contains('+') {
-            as_form = Some(decoded(&value.replace('+', " "))?.into_owned());
-        }
-    }
-    let path = path.ok_or_else(|| {
-        Fault::new(ErrorCode::MissingField, "Path is required; add ?Path=….").at("/Path")
-    })?;
-    let problem = match path.trim_end_matches('/') {
-        "" => Some("must name a document, or a folder with a / at its end"),
-        _ => relative_path_problem(&path),
-    };
-    match problem {
-        Some(problem) => {
-            Err(Fault::new(ErrorCode::InvalidField, format!("Path {problem}.")).at("/Path"))
-        }
-        None => Ok((path, as_form)),
-    }
 }
 
 #[cfg(test)]
@@ -370,7 +340,7 @@ mod tests {
                 "/workspaces/w/documents?Path=a+b%20c%2Bd/",
                 Route::Workspace(
                     "w".to_owned(),
-                    WorkspaceRoute::Remove("a+b c+d/".to_owned(), Some("a b c+d/".to_owned())),
+                    WorkspaceRoute::Remove(RemovedPath::of("Path=a+b%20c%2Bd/").unwrap()),
                 ),
             ),
             (

@@ -74,6 +74,13 @@ pub struct SessionState {
     /// Instances that were lost when they may have been at a model call, whose attempts nobody recorded.
     #[serde(skip_serializing_if = "is_zero")]
     pub lost_calls: u64,
+    /// Hash of a solution context that the model service refused, for its length or its contents. It counts as long
+    /// as it is the latched one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_solution_context: Option<String>,
+    /// Ordinal of the turn whose client tools are latched.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub client_tools_turn: u64,
 }
 
 /// How a model service keeps the chain of a session's responses.
@@ -117,6 +124,12 @@ impl Session {
         if turn.progress.retrieval.is_none() && self.open_calls_of(turn.ordinal).is_none() {
             self.state.lost_calls = self.state.lost_calls.saturating_add(1);
         }
+    }
+
+    /// Whether the model service has refused the latched solution context.
+    pub fn solution_context_is_refused(&self) -> bool {
+        self.solution_context.is_some()
+            && self.state.refused_solution_context == self.solution_context
     }
 
     /// The open calls of a turn.
@@ -181,6 +194,9 @@ pub struct TurnProgress {
     /// The text beside the calls that the model made last, with its segment.
     #[serde(rename = "said_with_calls")]
     pub text_with_calls: Option<(u32, String)>,
+    /// Hash of the client tools that the turn's request brought, which its first model output latches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received_tools: Option<String>,
     /// Key of the mode whose welcome message stands before the final text.
     pub welcome: Option<String>,
     /// The model has changed the mode in this turn.
@@ -292,6 +308,10 @@ impl EntrySeq {
         self.0 == other.0 + 1
     }
 
+    fn is_start(&self) -> bool {
+        *self == Self::START
+    }
+
     /// The place before this one.
     pub(super) fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
@@ -325,6 +345,12 @@ pub struct Window {
     pub turns_left_out: u64,
     /// Tool outputs that are sent in part.
     pub shortened: Option<Shortening>,
+    /// The last entry whose reasoning is not sent, because the model service refused it or one before it.
+    #[serde(skip_serializing_if = "EntrySeq::is_start")]
+    pub without_reasoning: EntrySeq,
+    /// The last entry whose solution context is not sent, for the same reason.
+    #[serde(skip_serializing_if = "EntrySeq::is_start")]
+    pub without_solution_context: EntrySeq,
 }
 
 impl Window {

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::Chunk;
 use super::index::{
-    Candidate, Passage, RankedChunks, Selection, Spans, State, Tables, WordRanking,
-    match_expression, mentions_tests, passages, weighted_score,
+    AskedKinds, Candidate, Passage, RankedChunks, Selection, Spans, State, Tables, WordRanking,
+    match_expression, passages, weighted_score,
 };
 use super::vectors::{QuestionVector, VectorRanking};
 use super::work_budget::WorkBudget;
@@ -51,10 +51,10 @@ pub(super) async fn search<D: Database, F: AsyncFn()>(
         tables.complete_properties(budget).await?;
     }
     let candidates = search.limit.max(LEAST_LIMIT).saturating_mul(CANDIDATES);
-    let about_tests = expression.as_deref().is_some_and(mentions_tests);
+    let asked = AskedKinds::of(expression.as_deref().unwrap_or_default());
     let words = expression.map(|expression| WordRanking::new(tables, expression, candidates));
     let vectors = search.vector.map(|vector| VectorRanking::new(vector, candidates));
-    let mut ranked = Ranked { tables, search, words, vectors, about_tests };
+    let mut ranked = Ranked { tables, search, words, vectors, asked };
     let (mut next, mut skipped) = (0, Spans::default());
     loop {
         let State { next_chunk: end, hidden } = tables.state()?;
@@ -85,15 +85,14 @@ struct Ranked<'s, D> {
     /// `None` for a query without terms.
     words: Option<WordRanking<'s, D>>,
     vectors: Option<VectorRanking<'s>>,
-    /// Whether the query has a word for tests.
-    about_tests: bool,
+    asked: AskedKinds,
 }
 
 impl<D: Database> Ranked<'_, D> {
     /// The best passages of the chunks that still belong to a document.
     fn chunks(&self) -> Result<Vec<Chunk>, Fault> {
         let Search { limit, max_bytes, explain, .. } = self.search;
-        let passages = passages(&self.candidates()?, self.about_tests, limit, max_bytes);
+        let passages = passages(&self.candidates()?, &self.asked, limit, max_bytes);
         let mut chunks = self.read(&passages)?;
         for (chunk, passage) in chunks.iter_mut().zip(&passages) {
             chunk.score = Some(score_for_client(passage.score()));
@@ -178,7 +177,7 @@ impl<D: Database> Ranked<'_, D> {
             let terms = matches.iter().filter(|of_term| of_term.chunk == passage.best);
             let terms: Vec<_> = terms
                 .map(|of_term| {
-                    let score = weighted_score(of_term.score, &chunk.path, self.about_tests);
+                    let score = weighted_score(of_term.score, &chunk.path, &self.asked);
                     json!({
                         "Term": of_term.term,
                         "Score": score_for_client(score),

@@ -1,5 +1,6 @@
 // What indexing and searching 10,000 chunks cost in workerd, with and without embeddings: the second half of `make
-// bench-retrieval`, whose first half is native. `CHUNKS=1000 DIMENSIONS=256` measure other numbers.
+// bench-retrieval`, whose first half is native. `CHUNKS=1000 DIMENSIONS=256` measure other numbers, `CORPUS=NAME.json.gz`
+// documents and questions of another repository, in the form of `tests/retrieval/bench/folder.rs`.
 //
 // Processor time is the process's, runtime and Miniflare included, so that a busy machine does not count. The service of
 // embeddings is in this process: its work is left out, what a request and an answer cost the Worker is not.
@@ -7,6 +8,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { Rig, eventually, resultOf } from '../e2e/harness.mjs';
 import { MEASURABLE, cpuMs } from './process_cost.mjs';
 
@@ -15,7 +17,8 @@ const CHUNKS = Number(process.env.CHUNKS ?? 10_000);
 const DIMENSIONS = Number(process.env.DIMENSIONS ?? 1536);
 const ROUTE = '/v1/embeddings';
 const ROUNDS = 3;
-const QUESTIONS = [
+const CORPUS = process.env.CORPUS && corpusIn(process.env.CORPUS);
+const QUESTIONS = CORPUS?.queries.map(({ q }) => q) ?? [
   'Where is a request refused that has no key?', 'How long may the body of a request be?', 'Which headers does a tool get?',
   'When does an alarm ring?', 'How is a document cut into chunks?', 'What happens when the model service is overloaded?',
   'Which tokens count for a budget?', 'How is a session erased?', 'Where are secrets taken out of an answer?',
@@ -60,7 +63,7 @@ async function measured(dimensions) {
     });
     await rig.get('/health');
     const cost = costFrom(rig);
-    await putAll(rig);
+    await (CORPUS ? put(rig, CORPUS.docs) : putCopies(rig));
     const counts = async () => resultOf(await rig.get('/workspaces/large'));
     if (dimensions !== null) {
       const { Chunks } = await counts();
@@ -81,18 +84,33 @@ async function measured(dimensions) {
 }
 
 /** Puts this project's texts in numbered folders, with other words in each, until there are enough chunks. */
-async function putAll(rig) {
+async function putCopies(rig) {
   const own = ['src', 'tests'].flatMap(filesUnder);
   let chunks = 0;
   for (let copy = 0; ; copy += 1) {
     for (let from = 0; from < own.length; from += 100) {
       if (chunks >= CHUNKS) return;
       const Documents = own.slice(from, from + 100).map(({ path: Path, text }) => ({ Path: `copy${copy}/${Path}`, Contents: text.replaceAll('turn', `turn${copy}`) }));
-      const upserted = resultOf(await rig.request('PUT', '/workspaces/large/documents', { body: { Documents } })).Documents;
-      chunks += upserted.reduce((sum, { Chunks }) => sum + Chunks, 0);
-      rig.clearAnswers();
+      chunks += await put(rig, Documents);
     }
   }
+}
+
+/** Puts documents, and gives the number of their chunks. */
+async function put(rig, documents) {
+  let chunks = 0;
+  for (let from = 0; from < documents.length; from += 100) {
+    const Documents = documents.slice(from, from + 100);
+    const upserted = resultOf(await rig.request('PUT', '/workspaces/large/documents', { body: { Documents } })).Documents;
+    chunks += upserted.reduce((sum, { Chunks }) => sum + Chunks, 0);
+    rig.clearAnswers();
+  }
+  return chunks;
+}
+
+function corpusIn(file) {
+  const bytes = readFileSync(file);
+  return JSON.parse(file.endsWith('.gz') ? gunzipSync(bytes) : bytes);
 }
 
 /** A search's processor time and its time by the clock, the medians. */

@@ -27,7 +27,7 @@ pub(crate) fn full() -> Value {
             },
             "index": { "Retrieval": { "Index": { "Limit": 100, "MaxBytes": 1_048_576, "Embeddings": {
                 "Model": "embed-1", "Dimensions": 256, "BaseUrl": "http://localhost:9300/v1",
-                "Headers": { "Authorization": "Bearer ${EMBED_KEY}" }, "TimeoutMs": 2000
+                "Headers": { "Authorization": "Bearer ${EMBED_KEY}" }, "TimeoutMs": 2000, "Weight": 0.25
             } } } },
             "plain": {
                 "Retrieval": "None", "PromptCacheKey": "Session",

@@ -92,6 +92,7 @@ fn a_full_document_is_read_member_by_member() {
         base_url: Some("http://localhost:9300/v1".into()),
         headers: vec![header("Authorization", "Bearer ${EMBED_KEY}")],
         timeout_ms: 2000,
+        weight: 250,
         ..Embeddings::default()
     };
     let index = Retrieval {

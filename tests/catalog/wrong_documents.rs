@@ -196,6 +196,8 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced("/AgentContexts/index/Retrieval/Index/MaxBytes", json!(1_048_577), "must be an integer from 1 to 1048576"),
         replaced("/AgentContexts/index/Retrieval/Index/MaxBytes", json!("1"), "must be an integer, not a string"),
         replaced(&at(embeddings, "Dimensions"), json!(4_097), "must be an integer from 1 to 4096"),
+        replaced(&at(embeddings, "Weight"), json!(1.01), "must be a number from 0 to 1"),
+        replaced(&at(embeddings, "Weight"), json!("0.5"), "must be a number, not a string"),
         replaced(&at(embeddings, "Model"), json!("a b"), model),
         replaced(&at(embeddings, "BaseUrl"), json!("http://localhost/v1?a=b"), "must have no query: /embeddings is appended to it"),
         replaced(&at(embeddings, "TimeoutMs"), json!(0), timeout),

@@ -100,6 +100,24 @@ test('a plus sign in a path is one, or the blank of a form', async () => {
   assert.equal(await removed('Path=x%20y'), 1);
 });
 
+test('every spelling of a path is one document, and a path that looks like another one is none', async () => {
+  const ask = (method, path, body) => rig.request(method, `/workspaces/spelled${path}`, { key, body });
+  const remove = (path) => ask('DELETE', `/documents?Path=${encodeURIComponent(path)}`);
+  resultOf(await put('spelled', [document('./src//a.rs', 'alpha')]));
+  const [again] = resultOf(await put('spelled', [document('src/./a.rs', 'alpha')])).Documents;
+  assert.deepEqual([again.Path, again.Changed], ['src/a.rs', false]);
+  const Documents = [{ Path: '././src/a.rs', Sha256: again.Sha256 }];
+  assert.deepEqual(resultOf(await ask('POST', '/compare', { Documents })), { Needed: [], Extra: [] });
+  for (const path of ['src\\a.rs', 'src/a\u200b.rs', '\ufeffsrc/a.rs', 'src/a\u2060.rs']) {
+    for (const refused of [await put('spelled', [document(path, 'x')]), await remove(path)]) {
+      const [{ ErrorCode, Message, Path }] = refused.json.Errors;
+      assert.deepEqual([refused.status, ErrorCode, Path.split('/').at(-1)], [400, 'invalid_field', 'Path']);
+      assert.ok(Message.includes('src') && /"\/"|invisible/.test(Message), Message);
+    }
+  }
+  assert.equal(resultOf(await remove('./src/')).Documents, 1);
+});
+
 test('a scope is held to exactly', async () => {
   resultOf(await put('scoped', [
     document('src/a.rs', 'fn needle() {}', { Properties: { team: ['core', 'edge'], stage: 'live' } }),

@@ -147,7 +147,9 @@ fn path_of(route: &Route) -> Option<String> {
         Route::Workspace(workspace, route) => {
             let rest = match route {
                 WorkspaceRoute::Upsert => "/documents".to_owned(),
-                WorkspaceRoute::Remove(path, _) => format!("/documents?Path={}", id(path)),
+                WorkspaceRoute::Remove(path) => {
+                    format!("/documents?Path={}", path.paths().next().map(id).unwrap_or_default())
+                }
                 WorkspaceRoute::Search => "/search".to_owned(),
                 WorkspaceRoute::Compare => "/compare".to_owned(),
                 WorkspaceRoute::Counts | WorkspaceRoute::Erase => String::new(),

@@ -86,13 +86,13 @@ fn every_violation_of_a_document_is_named_at_once_in_document_order() {
             "unknown_field /Documents/0/path | Documents[0].path is not a known member; did you mean Path?",
             "invalid_field /Documents/0/Contents | Documents[0].Contents must be a string.",
             "missing_field /Documents/0/Path | Documents[0].Path is required; add it.",
-            "invalid_field /Documents/1/Path | Documents[1].Path must stay inside the root: it must not hold a \"..\" segment.",
+            r#"invalid_field /Documents/1/Path | Documents[1].Path "../a" must stay inside the root: it must not hold a ".." segment."#,
             "invalid_field /Documents/1/Language | Documents[1].Language must be a string.",
             "invalid_field /Documents/1/Properties | Documents[1].Properties must be an object of strings or arrays of strings.",
-            "invalid_field /Documents/2/Path | Documents[2].Path must name a file.",
-            "invalid_field /Documents/3/Path | Documents[3].Path must name a file.",
-            "invalid_field /Documents/4/Path | Documents[4].Path must name a file.",
-            "invalid_field /Documents/5/Path | Documents[5].Path must be relative: it must not begin with a drive letter or a URL scheme.",
+            r#"invalid_field /Documents/2/Path | Documents[2].Path "a/" must name a file."#,
+            r#"invalid_field /Documents/3/Path | Documents[3].Path "" must name a file."#,
+            r#"invalid_field /Documents/4/Path | Documents[4].Path "a\." must name a file."#,
+            r#"invalid_field /Documents/5/Path | Documents[5].Path "C:\a" must be relative: it must not begin with a drive letter or a URL scheme."#,
             "invalid_field /Documents/5/Contents | Documents[5].Contents must be a string.",
             "unknown_field /Documents/5/Extra | Documents[5].Extra is not a known member; remove it.",
             "invalid_field /Documents/6/Properties/Path | Documents[6].Properties.Path is the document's own; use its member instead.",
@@ -101,9 +101,35 @@ fn every_violation_of_a_document_is_named_at_once_in_document_order() {
             "invalid_field /Documents/6/Properties/e | Documents[6].Properties.e must hold at least one value.",
             "invalid_field /Documents/6/Properties/m/1 | Documents[6].Properties.m[1] must be a string.",
             "invalid_field /Documents/6/Properties/d | Documents[6].Properties.d stands more than once in its object; send it once.",
-            "invalid_field /Documents/7/Path | Documents[7].Path names a document that stands above it; send each once.",
+            r#"invalid_field /Documents/7/Path | Documents[7].Path "p" names a document that stands above it; send each once."#,
             "invalid_field /Documents/8 | Documents[8] must be an object.",
             "unknown_field /Document | Document is not a known member; did you mean Documents?",
+        ]
+    );
+}
+
+#[test]
+fn every_spelling_of_a_path_is_one_document() {
+    let read = documents(json!([{ "Path": "./src//./a.rs", "Contents": "" }])).unwrap();
+    assert_eq!(read[0].path, "src/a.rs");
+    let sha256 = "0".repeat(64);
+    let listed = comparison(json!([{ "Path": ".//src/a.rs", "Sha256": sha256 }])).unwrap();
+    assert_eq!(listed.keys().collect::<Vec<_>>(), ["src/a.rs"]);
+    let twice = json!([{ "Path": "a", "Contents": "" }, { "Path": "./a", "Contents": "" }]);
+    let twice_listed =
+        json!([{ "Path": "a", "Sha256": sha256 }, { "Path": "./a", "Sha256": sha256 }]);
+    let repeated = |verb: &str| {
+        let message = r#"Documents[1].Path "a" names a document that stands above it;"#;
+        [format!("invalid_field /Documents/1/Path | {message} {verb} each once.")]
+    };
+    assert_eq!(refused(documents(twice)), repeated("send"));
+    assert_eq!(refused(comparison(twice_listed)), repeated("list"));
+    let bad = json!([{ "Path": "src\\a.rs", "Contents": "" }, { "Path": "a\u{200b}.rs", "Contents": "" }]);
+    assert_eq!(
+        refused(documents(bad)),
+        [
+            r#"invalid_field /Documents/0/Path | Documents[0].Path "src\a.rs" must separate folders with "/", not with "\"."#,
+            r#"invalid_field /Documents/1/Path | Documents[1].Path "a\u{200b}.rs" must not hold an invisible character: another path looks the same."#,
         ]
     );
 }
@@ -262,10 +288,10 @@ fn every_violation_of_a_comparison_is_named_at_once() {
     assert_eq!(
         refused(comparison(list)),
         [
-            "invalid_field /Documents/1/Path | Documents[1].Path must stay inside the root: it must not hold a \"..\" segment.".to_owned(),
+            r#"invalid_field /Documents/1/Path | Documents[1].Path "../b" must stay inside the root: it must not hold a ".." segment."#.to_owned(),
             no_hash(2),
             no_hash(3),
-            "invalid_field /Documents/4/Path | Documents[4].Path names a document that stands above it; list each once.".to_owned(),
+            r#"invalid_field /Documents/4/Path | Documents[4].Path "a" names a document that stands above it; list each once."#.to_owned(),
             "unknown_field /Documents/5/Contents | Documents[5].Contents is not a known member; remove it.".to_owned(),
             "missing_field /Documents/5/Sha256 | Documents[5].Sha256 is required; add it.".to_owned(),
         ]

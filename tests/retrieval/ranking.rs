@@ -99,6 +99,40 @@ fn a_test_ranks_behind_the_code_that_it_tests_unless_the_query_is_about_tests() 
 }
 
 #[test]
+fn a_record_ranks_behind_what_it_repeats_unless_the_query_asks_for_it() {
+    let index = index_of(&[
+        document("CHANGELOG.md", "alpha works well since alpha 2\n"),
+        document("src/beta.rs", "alpha works well, gamma too\n"),
+        document("tests/__snapshots__/b.snap", "alpha works well since alpha 2\n"),
+    ]);
+    assert_eq!(paths(&index, "how does alpha work?")[0], "src/beta.rs");
+    assert_eq!(paths(&index, "alpha in the changelog")[0], "CHANGELOG.md");
+    assert_eq!(paths(&index, "the snapshot of alpha")[0], "tests/__snapshots__/b.snap");
+}
+
+#[test]
+fn a_test_lends_the_file_that_it_tests_a_part_of_its_score() {
+    let files = [
+        document("src/beta.rs", "alpha\n"),
+        document("src/error.rs", "alpha\n"),
+        document("src/gamma.rs", "alpha\n"),
+    ];
+    let test = document("tests/error_test.rs", "alpha delta\n");
+    let index = index_of(&files);
+    assert_eq!(paths(&index, "alpha delta"), ["src/beta.rs", "src/error.rs", "src/gamma.rs"]);
+    index.upsert(&[test]).unwrap();
+    let ranked = paths(&index, "alpha delta");
+    let place = |path: &str| ranked.iter().position(|known| known == path).unwrap();
+    assert!(place("src/error.rs") < place("src/beta.rs"), "{ranked:?}");
+    let asking = paths(&index, "tests of alpha delta");
+    assert_eq!(asking[0], "tests/error_test.rs");
+    assert!(
+        asking.iter().position(|path| path == "src/beta.rs")
+            < asking.iter().position(|path| path == "src/error.rs")
+    );
+}
+
+#[test]
 fn a_score_is_the_sum_of_its_parts_each_with_the_fields_that_made_it() {
     let index = index_of(&[
         document("retry_policy.rs", "// Waits between attempts.\nfn retry_policy() { wait(); }\n"),

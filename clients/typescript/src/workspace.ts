@@ -70,14 +70,14 @@ export class Workspace {
   /** Makes the index equal to these documents: compares their hashes, sends what is new or changed, and no more. */
   async sync(documents: SourceDocument[], options: SyncOptions = {}): Promise<{ sent: string[]; removed: string[] }> {
     const { signal, dispose } = abortable(options.signal);
-    const listed = new Map(documents.map((document) => [document.Path, document]));
+    const listed = new Map(documents.map((document) => [normalPath(document.Path), document]));
     const sent: string[] = [];
     const removed: string[] = [];
     try {
       const { needed, extra } = await this.#compare(listed, options.maxBytes ?? MAX_BYTES, signal);
       const doomed = options.remove ? extra : [];
       const told = () => options.onProgress?.(sent.length + removed.length, needed.length + doomed.length);
-      for await (const Documents of read(needed.map((path) => listed.get(path)!), options.maxBytes ?? MAX_BYTES)) {
+      for await (const Documents of read(needed.map((Path) => ({ ...listed.get(Path)!, Path })), options.maxBytes ?? MAX_BYTES)) {
         await this.#send("PUT", "/documents", { Documents }, signal);
         sent.push(...Documents.map(({ Path }) => Path));
         told();
@@ -96,8 +96,8 @@ export class Workspace {
   /** The paths that the index lacks, and those that it has besides (of these, 10,000 for each request at most). */
   async #compare(listed: Map<string, SourceDocument>, maxBytes: number, signal?: AbortSignal) {
     const hashes: { Path: string; Sha256: string }[] = [];
-    for (const document of listed.values()) {
-      hashes.push({ Path: document.Path, Sha256: await sha256(await contentsOf(document)) });
+    for (const [Path, document] of listed) {
+      hashes.push({ Path, Sha256: await sha256(await contentsOf(document)) });
     }
     const needed: string[] = [];
     const extra = new Set<string>();
@@ -115,6 +115,12 @@ export class Workspace {
     if (query) call.query = query;
     return request(this.http, call, signal);
   }
+}
+
+/** The one form of a path in which the service lists it: `./src//a.rs` is `src/a.rs`. A bad path stays bad, for the service to refuse. */
+function normalPath(path: string): string {
+  if (path.startsWith("/") || /(^|\/)\.?$/.test(path)) return path;
+  return path.split("/").filter((segment) => segment !== "" && segment !== ".").join("/");
 }
 
 const contentsOf = async ({ Contents }: SourceDocument) => (typeof Contents === "function" ? Contents() : Contents);

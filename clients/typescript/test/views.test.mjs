@@ -208,6 +208,13 @@ test('a workspace is made equal to a list of documents by what has changed, in r
   assert.deepEqual([result.sent, result.removed.length, asked.length], [['src/3.rs'], 10, 2]);
   assert.deepEqual(progress.at(-1), [11, 11]);
   assert.deepEqual(await workspace.sync(kept, { remove: true }), { sent: [], removed: [] });
+  const spelled = kept.map(({ Path, ...document }) => ({ ...document, Path: `.//${Path}` }));
+  assert.deepEqual(await workspace.sync(spelled, { remove: true }), { sent: [], removed: [] });
+  spelled[7].Contents = 'fn spelled() {}\n';
+  assert.deepEqual(await workspace.sync(spelled, { remove: true }), { sent: ['src/7.rs'], removed: [] });
+  for (const Path of ['src\\a.rs', '/etc/passwd', 'src/', './']) {
+    await assert.rejects(workspace.sync([{ Path, Contents: '' }]), (error) => error.path === '/Documents/0/Path' && error.message.includes(`"${Path}" must`));
+  }
 
   const before = puts();
   await workspace.sync(kept.map((each, at) => ({ Path: each.Path, Contents: `${at}`.padEnd(1000, 'x') })), { maxBytes: 40_000 });

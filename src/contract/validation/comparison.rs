@@ -2,13 +2,15 @@
 //!
 //! A body lists so many documents that it is read step by step: other requests run between two steps.
 
+use std::collections::btree_map::Entry;
+
 use super::body::object_text;
-use super::documents::document_path_problem;
 use super::reader::Reader;
 use crate::contract::document::ListedDocuments;
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
+use crate::contract::relative_path::quoted_path;
 use crate::encoding::is_sha256;
 use crate::json::{Node, ObjectShape, Place};
 
@@ -71,16 +73,18 @@ impl<'b> ComparisonReading<'b> {
 fn read_document(node: Node<'_, '_>, documents: &mut ListedDocuments, reader: &mut Reader) {
     let (mut path, mut sha256) = (None, None);
     DOCUMENT.read(node, reader, |name, node, reader| match name {
-        "Path" => path = reader.checked_text(limits::PATH, document_path_problem, node),
+        "Path" => path = reader.document_path(node),
         "Sha256" => sha256 = reader.checked_text(usize::MAX, sha256_problem, node),
         _ => {}
     });
-    if let (Some(path), Some(sha256)) = (path, sha256)
-        && documents.insert(path, sha256).is_some()
-    {
-        let place = Place::Member(&node.place, "Path");
-        let problem = "names a document that stands above it; list each once";
-        reader.report(ErrorCode::InvalidField, &place, problem);
+    let (Some(path), Some(sha256)) = (path, sha256) else { return };
+    match documents.entry(path) {
+        Entry::Vacant(free) => drop(free.insert(sha256)),
+        Entry::Occupied(above) => {
+            let named = quoted_path(above.key());
+            let problem = format!("{named} names a document that stands above it; list each once");
+            reader.report(ErrorCode::InvalidField, &Place::Member(&node.place, "Path"), &problem);
+        }
     }
 }
 

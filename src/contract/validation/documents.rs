@@ -8,7 +8,7 @@ use crate::contract::document::{Document, Properties};
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
-use crate::contract::relative_path::relative_path_problem;
+use crate::contract::relative_path::quoted_path;
 use crate::json::{Kind, Node, ObjectShape, Place, Report, for_each_member};
 
 const BODY: ObjectShape = ObjectShape::new(&["Documents"], &["Documents"]);
@@ -33,8 +33,9 @@ fn document_list(node: Node<'_, '_>, reader: &mut Reader) -> Option<Vec<Document
         let document = document(node, reader)?;
         if paths.contains(&document.path) {
             let place = Place::Member(&node.place, "Path");
-            let problem = "names a document that stands above it; send each once";
-            reader.report(ErrorCode::InvalidField, &place, problem);
+            let named = quoted_path(&document.path);
+            let problem = format!("{named} names a document that stands above it; send each once");
+            reader.report(ErrorCode::InvalidField, &place, &problem);
         }
         paths.push(document.path.clone());
         Some(document)
@@ -45,22 +46,13 @@ fn document(node: Node<'_, '_>, reader: &mut Reader) -> Option<Document> {
     let (mut path, mut contents, mut language) = (None, None, None);
     let mut properties = Properties::new();
     DOCUMENT.read(node, reader, |name, node, reader| match name {
-        "Path" => path = reader.checked_text(limits::PATH, document_path_problem, node),
+        "Path" => path = reader.document_path(node),
         "Contents" => contents = reader.text(limits::DOCUMENT_CONTENTS, node),
         "Language" => language = reader.optional_text(limits::DOCUMENT_LANGUAGE, node),
         "Properties" => properties = property_map(node, reader),
         _ => {}
     });
     Some(Document { path: path?, contents: contents?, language, properties })
-}
-
-/// What is wrong with a document's path, in words that follow its name.
-pub(super) fn document_path_problem(path: &str) -> Option<&'static str> {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    if matches!(name.trim(), "" | ".") {
-        return Some("must name a file");
-    }
-    relative_path_problem(path)
 }
 
 fn property_map(node: Node<'_, '_>, reader: &mut Reader) -> Properties {

@@ -1,13 +1,16 @@
 //! Reading one JSON value by the rule of its member: text, a number, a name of a closed list, a list
 //! or an identifier.
 //!
-//! Each method gives the value, or reports a fault and gives nothing. No report repeats a value.
+//! Each method gives the value, or reports a fault and gives nothing. No report repeats a value but the path of a
+//! document, by which a client finds it among many.
 
 use serde::de::DeserializeOwned;
 
 use super::reader::Reader;
 use crate::contract::closed_list::ClosedList;
 use crate::contract::fault::Fault;
+use crate::contract::limits;
+use crate::contract::relative_path::{normal_file_path, quoted_path};
 use crate::json::{Node, Report};
 
 /// The largest integer that every JSON implementation can hold exactly.
@@ -47,6 +50,23 @@ impl Reader {
             Some(problem) => self.refuse(node, problem),
             None => Some(text),
         }
+    }
+
+    /// A path in the form that `normal` gives.
+    pub(super) fn path(
+        &mut self,
+        normal: fn(&str) -> Result<String, &'static str>,
+        node: Node<'_, '_>,
+    ) -> Option<String> {
+        let path = self.text(limits::PATH, node)?;
+        normal(&path).map_or_else(|problem| self.refuse(node, problem), Some)
+    }
+
+    /// The path of a document, in its one form.
+    pub(super) fn document_path(&mut self, node: Node<'_, '_>) -> Option<String> {
+        let path = self.text(limits::PATH, node)?;
+        let named = |problem| format!("{} {problem}", quoted_path(&path));
+        normal_file_path(&path).map_or_else(|problem| self.refuse(node, &named(problem)), Some)
     }
 
     /// An integer from 0 to 2^53, written without fraction or exponent.

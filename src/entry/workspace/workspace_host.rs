@@ -16,7 +16,7 @@ use crate::entry::response::{PlainResponse, Response, object_failed, refusal_lin
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
 use crate::retrieval::{
-    RetrievalQuery, RetrievalTarget, Search, Work, WorkBudget, budget_of, read_turn_search,
+    Counts, RetrievalQuery, RetrievalTarget, Search, Work, WorkBudget, budget_of, read_turn_search,
     retrieve,
 };
 
@@ -107,13 +107,19 @@ impl<D: Database> WorkspaceHost<D> {
                 });
                 Ok(success(&Named("Documents", write.await?)))
             }
-            WorkspaceRoute::Remove(path, as_form) => {
+            WorkspaceRoute::Remove(named) => {
                 let write = self.index.write(platform, source, async |index| {
-                    let mut removed = index.remove(budget, &path).await?;
-                    if let Some(path) = as_form.filter(|_| removed.documents == 0) {
-                        removed = index.remove(budget, &path).await?;
+                    let mut removed = Counts::default();
+                    for path in named.paths() {
+                        removed = index.remove(budget, path).await?;
+                        if removed.documents > 0 {
+                            break;
+                        }
                     }
-                    Ok(Written { result: removed, changed: true })
+                    match named.refusal().filter(|_| removed.documents == 0) {
+                        Some(refusal) => Err(refusal),
+                        None => Ok(Written { result: removed, changed: true }),
+                    }
                 });
                 Ok(success(&write.await?))
             }
@@ -229,11 +235,12 @@ impl<D: Database> WorkspaceHost<D> {
     ) -> Result<InvokeResult, Vec<Fault>> {
         let IndexSearch { agent_context, request, limit, max_bytes, explain } = search;
         let SearchRequest { query, rag_scope, .. } = request;
-        let (vector, warnings) =
+        let (vector, mut warnings) =
             self.index.question_vector(platform, source, agent_context, query).await?;
         let (scope, vector) = (rag_scope.as_ref(), vector.as_ref());
         let search = Search { query, scope, limit, max_bytes, vector, explain };
-        let chunks = self.index.search(&mut budget_of(platform), search).await?;
+        let (chunks, of_scope) = self.index.search(&mut budget_of(platform), search).await?;
+        warnings.extend(of_scope);
         Ok(InvokeResult::success(Named("Chunks", chunks), warnings))
     }
 }

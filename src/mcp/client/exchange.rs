@@ -77,7 +77,7 @@ impl<'a, P: Platform> Client<'a, P> {
         loop {
             let handshake =
                 self.connection.needs_handshake().then(|| RpcRequest::handshake(remedies.version));
-            match self.send(handshake.as_ref().unwrap_or(request), longest).await? {
+            match self.attempt(handshake.as_ref().unwrap_or(request), longest).await? {
                 Reply::Result(agreement) if handshake.is_some() => {
                     self.end_handshake(&agreement).await?;
                 }
@@ -100,7 +100,7 @@ impl<'a, P: Platform> Client<'a, P> {
     }
 
     /// Sends a request once.
-    async fn send(&mut self, request: &RpcRequest, longest: usize) -> Result<Reply, McpFailure> {
+    async fn attempt(&mut self, request: &RpcRequest, longest: usize) -> Result<Reply, McpFailure> {
         self.id += 1;
         let id = self.id;
         let is_legacy = self.connection.era == Some(ProtocolEra::Legacy);

@@ -1,4 +1,4 @@
-//! One model call with its retries (interface §3; AGN-027 §3.1.3): the request is composed, sent, and
+//! One model call with its retries (interface §4; AGN-027 §3.1.3): the request is composed, sent, and
 //! sent again while the failure may be temporary and no text of the output went out to a client.
 //!
 //! Two retries for 408, 409, 429, 5xx, connections that failed or broke, and failures inside the stream
@@ -9,6 +9,7 @@ use super::budget::permit;
 use super::call_recorder::CallRecorder;
 use super::conversation_input::Input;
 use super::live_segment::LiveSegment;
+use super::refused_tool::NamedTool;
 use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
 use crate::composition::{ModelRequest, compose_request};
@@ -105,7 +106,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         mut transcript: Transcript,
         failure: CallFailure,
     ) -> Result<Fault, Fault> {
+        let tool = NamedTool::of(&self.store, running, &failure)?;
         let fault = failure.into_fault(transcript.attempts());
+        let fault = match tool {
+            Some(tool) => tool.named_in(fault),
+            None => fault,
+        };
         transcript.fault = Some(fault.clone());
         self.record_attempt(running, &transcript)?;
         Ok(fault)

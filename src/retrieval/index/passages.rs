@@ -2,14 +2,18 @@
 //!
 //! All matching chunks of a document add to the score of its best one. Eight passages are to show eight places, so a
 //! document's second passage ranks far behind its first, and neighbouring chunks are one passage. A test repeats the
-//! words of the code that it tests, so its score is lower unless the query is about tests.
+//! words of the code that it tests, and a record those of many documents, so their scores are lower unless the query is
+//! about them; and a test shows what its file is about, so the file gets a part of the test's score.
 //!
 //! Any ranking of the chunks will do: this file reads their scores only.
 
 use std::cmp::Reverse;
 
 use super::chunking::{HARD_LIMIT_BYTES, HARD_LIMIT_LINES};
-use super::terms::mentions_tests;
+use super::document_kind::{AskedKinds, tested_files};
+
+/// The percentage of a test's score that is added to the score of the file that it tests.
+const LENT_PERCENT: i64 = 30;
 
 /// A chunk that matches.
 #[derive(Debug)]
@@ -31,7 +35,8 @@ pub(in crate::retrieval) struct Passage {
     /// The best of its chunks, and the score of that chunk alone.
     pub(in crate::retrieval) best: u64,
     pub(in crate::retrieval) chunk: i64,
-    /// The part of all matching chunks of the document: the best one's score, half of the second's, and so on.
+    /// The part of all matching chunks of the document: the best one's score, half of the second's, and so on; and
+    /// [`LENT_PERCENT`] of the scores of its tests.
     pub(in crate::retrieval) document: i64,
     /// How many passages of the document are better.
     pub(in crate::retrieval) place: u32,
@@ -58,14 +63,14 @@ impl Passage {
 /// that does not fit, the passage is skipped.
 pub(in crate::retrieval) fn passages(
     candidates: &[Candidate],
-    about_tests: bool,
+    asked: &AskedKinds,
     limit: usize,
     max_bytes: usize,
 ) -> Vec<Passage> {
     let longest = HARD_LIMIT_BYTES.min(max_bytes);
-    let documents = candidates.chunk_by(|a, b| a.path == b.path);
+    let documents = MatchingDocument::all(candidates, asked);
     let all: Vec<Passage> =
-        documents.flat_map(|chunks| of_document(chunks, about_tests, longest)).collect();
+        documents.iter().flat_map(|document| document.passages(longest)).collect();
     let mut order: Vec<_> =
         (0_u64..).zip(&all).map(|(at, passage)| (Reverse(passage.score()), at)).collect();
     order.sort_unstable();
@@ -79,44 +84,81 @@ pub(in crate::retrieval) fn passages(
     fitting.collect()
 }
 
-/// The score of a chunk or of one of its terms, reduced by a fifth in a document of tests unless the query is about
-/// tests.
-pub(in crate::retrieval) fn weighted_score(score: i64, path: &str, about_tests: bool) -> i64 {
-    if about_tests || !mentions_tests(path) { score } else { score - score / 5 }
+/// The part of the score of a chunk or of one of its terms that a document at the path keeps.
+pub(in crate::retrieval) fn weighted_score(score: i64, path: &str, asked: &AskedKinds) -> i64 {
+    score * asked.tenths(path) / 10
 }
 
-/// The passages of a document. Neighbours are one passage of up to `longest` bytes.
-fn of_document(candidates: &[Candidate], about_tests: bool, longest: usize) -> Vec<Passage> {
-    let score = |chunk: &Candidate| weighted_score(chunk.score, &chunk.path, about_tests);
-    let share = |(place, chunk)| score(chunk).checked_shr(place).unwrap_or_default();
-    let document = (0..).zip(candidates).map(share).sum();
-    let mut free: Vec<&Candidate> = candidates.iter().collect();
-    let mut passages: Vec<Passage> = Vec::new();
-    for best in candidates {
-        let Some(at) = free.iter().position(|chunk| chunk.id == best.id) else { continue };
-        free.remove(at);
-        let (mut first, mut last, mut bytes) = (best, best, best.bytes);
-        // Extend by the better adjacent chunk that fits.
-        while let Some(at) = free.iter().position(|next| {
-            let start = first.start_line.min(next.start_line);
-            (next.id + 1 == first.id || next.id == last.id + 1)
-                && bytes + next.bytes <= longest
-                && last.end_line.max(next.end_line) < start + HARD_LIMIT_LINES
-        }) {
-            let next = free.remove(at);
-            bytes += next.bytes;
-            *(if next.id < first.id { &mut first } else { &mut last }) = next;
+/// The chunks of a document that match, the best first.
+struct MatchingDocument<'c> {
+    chunks: &'c [Candidate],
+    /// The tenths of a chunk's score that count.
+    tenths: i64,
+    /// The part of all chunks, and of tests.
+    score: i64,
+}
+
+impl<'c> MatchingDocument<'c> {
+    fn all(candidates: &'c [Candidate], asked: &AskedKinds) -> Vec<Self> {
+        let path = |chunks: &'c [Candidate]| chunks.first().map_or("", |chunk| &chunk.path);
+        let documents = candidates.chunk_by(|a, b| a.path == b.path);
+        let document = |chunks| Self { chunks, tenths: asked.tenths(path(chunks)), score: 0 };
+        let mut documents: Vec<Self> = documents.map(document).collect();
+        for document in &mut documents {
+            let share = |(place, chunk)| document.chunk_score(chunk).checked_shr(place);
+            document.score = (0..).zip(document.chunks).filter_map(share).sum();
         }
-        passages.push(Passage {
-            first: first.id,
-            last: last.id,
-            best: best.id,
-            chunk: score(best),
-            document,
-            place: u32::try_from(passages.len()).unwrap_or(u32::MAX),
-            bytes,
-            best_bytes: best.bytes,
-        });
+        if !asked.are_tests() {
+            let paths: Vec<&str> = documents.iter().map(|document| path(document.chunks)).collect();
+            let lent = |(test, file): (usize, usize)| {
+                let test = documents.get(test)?;
+                let best = test.chunks.first().map_or(0, |chunk| test.chunk_score(chunk));
+                Some((file, (best + test.score) * LENT_PERCENT / 100))
+            };
+            let lent: Vec<_> = tested_files(&paths).into_iter().filter_map(lent).collect();
+            for (file, score) in lent {
+                if let Some(file) = documents.get_mut(file) {
+                    file.score += score;
+                }
+            }
+        }
+        documents
     }
-    passages
+
+    fn chunk_score(&self, chunk: &Candidate) -> i64 {
+        chunk.score * self.tenths / 10
+    }
+
+    /// The passages. Neighbours are one passage of up to `longest` bytes.
+    fn passages(&self, longest: usize) -> Vec<Passage> {
+        let mut free: Vec<&Candidate> = self.chunks.iter().collect();
+        let mut passages: Vec<Passage> = Vec::new();
+        for best in self.chunks {
+            let Some(at) = free.iter().position(|chunk| chunk.id == best.id) else { continue };
+            free.remove(at);
+            let (mut first, mut last, mut bytes) = (best, best, best.bytes);
+            // Extend by the better adjacent chunk that fits.
+            while let Some(at) = free.iter().position(|next| {
+                let start = first.start_line.min(next.start_line);
+                (next.id + 1 == first.id || next.id == last.id + 1)
+                    && bytes + next.bytes <= longest
+                    && last.end_line.max(next.end_line) < start + HARD_LIMIT_LINES
+            }) {
+                let next = free.remove(at);
+                bytes += next.bytes;
+                *(if next.id < first.id { &mut first } else { &mut last }) = next;
+            }
+            passages.push(Passage {
+                first: first.id,
+                last: last.id,
+                best: best.id,
+                chunk: self.chunk_score(best),
+                document: self.score,
+                place: u32::try_from(passages.len()).unwrap_or(u32::MAX),
+                bytes,
+                best_bytes: best.bytes,
+            });
+        }
+        passages
+    }
 }

@@ -57,7 +57,7 @@ pub(super) fn add_searchable(text: &str, separated: &mut String) {
 }
 
 /// Whether a path or an expression has a word for tests.
-pub(in crate::retrieval) fn mentions_tests(text: &str) -> bool {
+pub(super) fn mentions_tests(text: &str) -> bool {
     let words = ["test", "tests", "tested", "testing"];
     let separated = searchable(text);
     let mut all = separated.split(|c: char| !is_letter_or_digit(c));

@@ -19,6 +19,8 @@ const QUESTION_BYTES: usize = 4_096;
 pub struct QuestionVector {
     pub(super) set: u64,
     pub(super) vector: QuantizedVector,
+    /// The part of a chunk's score that its place by vectors makes, in thousandths.
+    pub(super) weight: u32,
 }
 
 /// A question that is to be embedded.
@@ -76,7 +78,10 @@ pub(in crate::retrieval) async fn embed_question<D: Database, P: Platform, F: As
         vector.ok_or(EmbeddingFailure::NoVectors)
     });
     match vector {
-        Ok(vector) => embedded.vector = Some(QuestionVector { set: set.id, vector }),
+        Ok(vector) => {
+            embedded.vector =
+                Some(QuestionVector { set: set.id, vector, weight: service.embeddings.weight })
+        }
         Err(failure) => embedded.failure = Some(format!("{}: {failure}", set.model)),
     }
     Ok(embedded)

@@ -53,7 +53,7 @@ impl<'q> VectorRanking<'q> {
         floor: u64,
         end: u64,
     ) -> Result<(), Fault> {
-        let QuestionVector { set, vector } = self.question;
+        let QuestionVector { set, vector, .. } = self.question;
         let length = vector.bytes().len();
         let row = ROW_WORK + BYTE_WORK.times(ROW_CHUNKS * length);
         let rows = row.times_per_slice();
@@ -101,14 +101,22 @@ impl<'q> VectorRanking<'q> {
                 None if covered.covers(*id) => 0,
                 None => *by_words,
             };
-            (Reverse(fused_score(*by_words, by_vector)), *id)
+            (self.fused_score(*by_words, by_vector), *id)
         });
         let has_words = |id: u64| words.iter().any(|(_, known)| *known == id);
         let without_words = by_place.iter().filter(|(id, _)| !has_words(*id));
-        let without_words = without_words.map(|(id, score)| (Reverse(fused_score(0, *score)), *id));
-        let mut fused: RankedChunks = with_words.chain(without_words).collect();
+        let without_words = without_words.map(|(id, score)| (self.fused_score(0, *score), *id));
+        let fused = with_words.chain(without_words);
+        // Where only one of the rankings counts, the other's chunks have no score.
+        let mut fused: RankedChunks = fused.filter(|(score, _)| score.0 > 0).collect();
         fused.sort_unstable();
         fused
+    }
+
+    /// The score of a chunk, from its score by words and that of its place by vectors.
+    fn fused_score(&self, by_words: i64, by_vector: i64) -> Reverse<i64> {
+        let weight = i64::from(self.question.weight);
+        Reverse(((1000 - weight) * by_words + weight * by_vector) / 1000)
     }
 
     /// Adds the chunks from `first` on, whose vectors follow one another.
@@ -137,11 +145,6 @@ impl<'q> VectorRanking<'q> {
     }
 }
 
-/// The words' score weighs a little more than the vectors': a name that a question spells out is seldom chance.
-fn fused_score(by_words: i64, by_vector: i64) -> i64 {
-    (4 * by_words + 3 * by_vector) / 7
-}
-
 /// The selected chunks from `from` up to `end`.
 fn selected_spans(selection: &Selection, from: u64, end: u64) -> Vec<Span> {
     if let Some(within) = &selection.within {
@@ -167,7 +170,8 @@ mod tests {
 
     #[test]
     fn the_nearest_chunks_are_kept_in_whatever_order_they_come() {
-        let question = QuestionVector { set: 1, vector: QuantizedVector::of(&[1.0, 0.0]) };
+        let question =
+            QuestionVector { set: 1, vector: QuantizedVector::of(&[1.0, 0.0]), weight: 430 };
         // The larger the second number, the farther is the chunk.
         let stored = |far: u64| QuantizedVector::of(&[1.0, far as f32 / 10.0]).bytes().to_vec();
         let orders = (0..11).flat_map(|start| (1..11).map(move |step| (start, step)));

@@ -42,6 +42,28 @@ fn a_question_in_other_words_finds_its_chunk_once_the_workspace_is_embedded() {
 }
 
 #[test]
+fn the_weight_of_vectors_is_the_operator_s() {
+    let bed = Bed::new();
+    let weighted = |weight: Option<f64>| {
+        let mut embeddings = by("m");
+        if let Some(weight) = weight {
+            embeddings["Weight"] = json!(weight);
+        }
+        configure(&bed, embeddings);
+    };
+    weighted(None);
+    let words = ("words.md", "A car beside a stove, a cat, soup and rain.\n");
+    put(&bed, &[("vectors.md", "The automobile.\n"), words]);
+    bed.ring_all("w");
+    let paths = || found(&bed, json!({ "Query": "car" })).0;
+    assert_eq!(paths(), ["words.md", "vectors.md"]);
+    weighted(Some(0.0));
+    assert_eq!(paths(), ["words.md"]);
+    weighted(Some(1.0));
+    assert_eq!(paths(), ["vectors.md", "words.md"]);
+}
+
+#[test]
 fn only_changed_chunks_are_embedded_and_removed_chunks_lose_their_vectors() {
     let bed = embedded(&DOCUMENTS);
     put(&bed, &[DOCUMENTS[0], ("kitchen.md", "A cat sleeps.\n"), ("new.md", "Rain.\n")]);

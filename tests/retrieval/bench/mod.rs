@@ -90,6 +90,7 @@ fn the_corpora_of_a_folder_are_searched_better_than_by_strong_fts5() {
         let (index, chunks) = index_of(&corpus.documents);
         let baseline = StrongFts5::of(&corpus.documents);
         let (mut ours, mut strong) = (Quality::default(), Quality::default());
+        let mut strong_files = Quality::default();
         let (mut times, mut strong_times) = (Vec::new(), Vec::new());
         for (question, paths) in &corpus.queries {
             let answers: Vec<_> = paths.iter().map(|path| (path.as_str(), "")).collect();
@@ -98,8 +99,10 @@ fn the_corpora_of_a_folder_are_searched_better_than_by_strong_fts5() {
             strong_times.push(median_ms(3, || strongly = baseline.search(question, LIMIT)));
             ours.add(&found, &answers);
             strong.add(&strongly, &answers);
+            strong_files.add(&baseline.search_files(question, LIMIT), &answers);
         }
         report(&corpus.name, &ours, &strong);
+        println!("  strong FTS5, the best chunk of each file alone: {}", strong_files.shown());
         println!(
             "  {} documents, {chunks} chunks; a search {:.2} ms, strong FTS5 {:.2} ms",
             corpus.documents.len(),

@@ -48,7 +48,7 @@ impl Quality {
         self.reciprocal_ranks / self.asked
     }
 
-    fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         format!("{:.3} / {:.3} / {:.3}", self.hit(), self.recalls / self.asked, self.mrr())
     }
 }

@@ -35,6 +35,21 @@ impl StrongFts5 {
     }
 
     pub(crate) fn search(&self, question: &str, limit: usize) -> Vec<Hit> {
+        let mut found = self.ranked(question, limit);
+        found.truncate(limit);
+        found
+    }
+
+    /// The best chunk of each file.
+    pub(crate) fn search_files(&self, question: &str, limit: usize) -> Vec<Hit> {
+        let mut paths = std::collections::BTreeSet::new();
+        let mut found = self.ranked(question, 100 * limit);
+        found.retain(|(path, _)| paths.insert(path.clone()));
+        found.truncate(limit);
+        found
+    }
+
+    fn ranked(&self, question: &str, limit: usize) -> Vec<Hit> {
         let words: Vec<String> = question
             .split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty())
