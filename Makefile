@@ -45,7 +45,7 @@ test: setup ## everything: licences, format, lints, native tests, release build,
 	@# The tests in JavaScript run these programs. A native test with them, so that all is compiled with the same features.
 	cargo build --locked --workspace --bins --test promise
 	@tools/setup/side_by_side test-native test-worker
-	node --test --test-concurrency=1 $(timed)
+	node --test --test-reporter=spec --test-concurrency=1 $(timed)
 	@echo 'make test: everything passed'
 
 # The half of `make test` that computes. It gives way to the other one, whose tests hold short times.
@@ -60,7 +60,7 @@ test-worker:
 	tools/setup/setup chromium
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
 	@# `make test` has built the programs; cargo would wait for the native tests that compile.
-	APTIX_PROGRAMS=built node --test --test-concurrency=3 $(filter-out $(timed),$(scripts))
+	APTIX_PROGRAMS=built node --test --test-reporter=spec --test-concurrency=3 $(filter-out $(timed),$(scripts))
 
 test-long: build client ## the random tests at length, every cut of the client's streams, and a mixed load of 80 clients for MINUTES=8 (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::

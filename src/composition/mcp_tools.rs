@@ -39,7 +39,7 @@ pub(super) fn mcp_tools(
     let is_wanted = |name: &str| wanted == "*" || wanted == name;
     for ChangedTool { name, .. } in allowed.changed.iter().filter(|tool| is_wanted(&tool.name)) {
         let text = format!(
-            "The tool {key}/{name} was left out: its server has changed it since it was approved."
+            "The tool {key}/{name} was left out: its server has changed it since it was pinned."
         );
         warnings.warn_client("tool_changed", text);
     }

@@ -16,6 +16,7 @@ mod model_request;
 mod retrieved_chunks;
 mod server_tools;
 mod shortened_output;
+mod solution_context;
 mod summary;
 mod tool_definition;
 mod tool_list;
@@ -29,9 +30,10 @@ pub use call_parameters::{CallParameters, prompt_cache_key};
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
 pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub(crate) use shortened_output::shortened_output;
+pub(crate) use solution_context::{shows_solution_context, without_solution_context};
 pub(crate) use summary::{
     SummaryMessage, SummaryRequest, add_to_record, compose_summary_message,
-    compose_summary_request, estimated_bytes, shows_solution_context, summary_in,
+    compose_summary_request, estimated_bytes, summary_in,
 };
 pub use tool_list::{McpTool, OfferedTool, ToolList};
 pub use tool_output::tool_outputs;

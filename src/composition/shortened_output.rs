@@ -45,7 +45,7 @@ pub(super) fn head_and_tail(text: &str, bytes: usize) -> String {
     )
 }
 
-/// A part as text.
+/// The words of a part; a part without text becomes a note of its kind.
 pub(super) fn part_as_text(part: ReadablePart) -> String {
     match part {
         ReadablePart::Text(text) => text,

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::call_parameters::CallParameters;
 use super::model_request::ModelRequest;
 use super::shortened_output::{head_and_tail, part_as_text};
-use super::user_message::SOLUTION_CONTEXT;
+use super::solution_context::SOLUTION_CONTEXT;
 use crate::contract::Fault;
 use crate::responses_api::{ContentPart, ReadableItem, ReadablePart, user_message};
 
@@ -177,13 +177,6 @@ pub(crate) fn summary_in(message: &RawValue) -> Option<String> {
     text.strip_prefix(SUMMARY_FOLLOWS).map(str::to_owned)
 }
 
-/// Whether a user message shows a solution context.
-pub(crate) fn shows_solution_context(message: &RawValue) -> bool {
-    let ReadableItem::User(parts) = ReadableItem::read(message) else { return false };
-    let is_context = |part: &ReadablePart| matches!(part, ReadablePart::Text(text) if text.starts_with(SOLUTION_CONTEXT));
-    parts.iter().any(is_context)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,15 +260,5 @@ mod tests {
         assert_eq!(estimated_bytes(&message), 500 + PICTURE_BYTES);
         let call = raw(r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#);
         assert_eq!(estimated_bytes(&call), call.get().len());
-    }
-
-    #[test]
-    fn a_solution_context_is_recognised_by_its_own_part_only() {
-        let message = |text: &str| {
-            user_message(&[ContentPart::text("[MODE: general]"), ContentPart::text(text)]).unwrap()
-        };
-        assert!(shows_solution_context(&message("[SOLUTION CONTEXT]\nnet9")));
-        assert!(!shows_solution_context(&message("[CONTEXT]\n\n[SOLUTION CONTEXT]\n")));
-        assert!(!shows_solution_context(&raw(r#"{"type":"reasoning"}"#)));
     }
 }

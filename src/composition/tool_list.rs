@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::tool_definition::ToolDefinition;
-use crate::catalog::{APPROVE_TOOL, Approval};
+use crate::catalog::{APPROVE_TOOL, Approval, BuiltInTool};
 use crate::contract::{Fault, UserWarning, Warning};
 use crate::json::first_member;
 
 /// The most tools of a request: the model service takes no more.
-const MOST_TOOLS: usize = 128;
+pub(super) const MOST_TOOLS: usize = 128;
 
 /// A tool that a turn offers to the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,14 +96,19 @@ impl OfferedTool {
 }
 
 /// Client tools in their order, then server tools, then those that the model service runs. When both have a
-/// tool of one name, the server's is offered, because the operator has approved it; an MCP server's tool gives
+/// tool of one name, the server's is offered, because the operator has chosen it; an MCP server's tool gives
 /// way to any other that the server runs. A warning says what is left out.
+///
+/// Where there are more than a request may hold, MCP servers' tools give way first, then the client's, then the
+/// operator's; the last of each go. `Err` is the number of client tools for which there is room, where these are the
+/// request's own: a client is to know which of its tools are offered.
 pub(super) fn merge_tools(
     client: Vec<ToolDefinition>,
     server: Vec<OfferedTool>,
     hosted: Vec<ToolDefinition>,
+    are_received: bool,
     warnings: &mut ToolWarnings,
-) -> ToolList {
+) -> Result<ToolList, usize> {
     let mut list: Vec<OfferedTool> = Vec::with_capacity(client.len() + server.len());
     for tool in client {
         let name = &tool.0;
@@ -137,15 +142,41 @@ pub(super) fn merge_tools(
             warnings.warn_client("tool_left_out", message);
         }
     }
-    let mut excess = (list.len() + hosted.len()).saturating_sub(MOST_TOOLS);
-    for place in (0..list.len()).rev() {
-        if excess > 0 && list.get(place).is_some_and(|tool| tool.mcp.is_some()) {
-            list.remove(place);
-            excess -= 1;
-            warnings.warn_user(UserWarning::TooManyTools { most: MOST_TOOLS });
-        }
+    let excess = (list.len() + hosted.len()).saturating_sub(MOST_TOOLS);
+    let mcp = take_last(&mut list, excess, |tool| tool.mcp.is_some());
+    if !mcp.is_empty() {
+        warnings.warn_user(UserWarning::TooManyTools { most: MOST_TOOLS });
+    }
+    let excess = excess - mcp.len();
+    let clients = list.iter().filter(|tool| !tool.on_server).count();
+    if excess > 0 && are_received && clients > 0 {
+        return Err(clients.saturating_sub(excess));
+    }
+    let mut left_out = take_last(&mut list, excess, |tool| !tool.on_server);
+    let excess = excess - left_out.len();
+    let is_operators = |tool: &OfferedTool| BuiltInTool::parse(&tool.name).is_none();
+    left_out.extend(take_last(&mut list, excess, is_operators));
+    for OfferedTool { name, .. } in left_out {
+        let message =
+            format!("The tool {name} was left out: a turn has at most {MOST_TOOLS} tools.");
+        warnings.warn_client("tool_left_out", message);
     }
     let hosted = hosted.into_iter();
     list.extend(hosted.map(|tool| OfferedTool { hosted: true, ..OfferedTool::of_client(tool) }));
-    ToolList(list)
+    Ok(ToolList(list))
+}
+
+/// Takes the last tools of a kind out of a list, at most so many.
+fn take_last(
+    list: &mut Vec<OfferedTool>,
+    most: usize,
+    is_of_the_kind: impl Fn(&OfferedTool) -> bool,
+) -> Vec<OfferedTool> {
+    let mut taken = Vec::new();
+    for place in (0..list.len()).rev() {
+        if taken.len() < most && list.get(place).is_some_and(&is_of_the_kind) {
+            taken.push(list.remove(place));
+        }
+    }
+    taken
 }

@@ -2,7 +2,7 @@
 
 use super::server_tools::server_tools;
 use super::tool_definition::{ToolDefinition, client_tool, default_tool, hosted_tools};
-use super::tool_list::{ToolList, ToolWarnings, merge_tools};
+use super::tool_list::{MOST_TOOLS, ToolList, ToolWarnings, merge_tools};
 use super::turn_material::TurnMaterial;
 use super::user_message::{ComposedMessages, compose_messages};
 use crate::contract::{ErrorCode, Fault, UserTurn, Warning};
@@ -18,8 +18,8 @@ pub struct ComposedTurn {
     pub warnings: Vec<Warning>,
     /// The client tools of the request, for the session to latch: JSON; `None` when it has none.
     pub received_tools: Option<String>,
-    /// Why the turn is refused: it chose a tool that it does not offer.
-    pub unoffered_choice: Option<Fault>,
+    /// Why the turn is refused: it brought more tools than it can offer, or chose one that it does not offer.
+    pub faults: Vec<Fault>,
 }
 
 /// Composes a user turn.
@@ -38,19 +38,24 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
     let mut warnings = ToolWarnings::default();
     let server = server_tools(material, &mut warnings)?;
     let hosted = hosted_tools(material.conversation, material.mode);
-    let tools = merge_tools(client_tools, server, hosted, &mut warnings);
+    let are_received = turn.tools.is_some();
+    let mut faults = Vec::new();
+    let tools = match merge_tools(client_tools, server, hosted, are_received, &mut warnings) {
+        Ok(tools) => tools,
+        Err(room) => {
+            let message = format!(
+                "A turn has at most {MOST_TOOLS} tools, those of the server included: ToolsJson has room for {room}."
+            );
+            faults.push(Fault::new(ErrorCode::InvalidField, message).at("/ToolsJson"));
+            ToolList::default()
+        }
+    };
     let choice = turn.tool_choice_name.as_deref();
-    let unoffered_choice = choice.filter(|name| tools.get(name).is_none()).map(|_| {
+    if faults.is_empty() && choice.is_some_and(|name| tools.get(name).is_none()) {
         let message = "ToolChoiceName must name an offered tool, and none of that name is offered.";
-        Fault::new(ErrorCode::InvalidField, message).at("/ToolChoiceName")
-    });
+        faults.push(Fault::new(ErrorCode::InvalidField, message).at("/ToolChoiceName"));
+    }
     let mut messages = compose_messages(turn, material)?;
     messages.user_warnings.extend(warnings.for_user);
-    Ok(ComposedTurn {
-        messages,
-        tools,
-        warnings: warnings.for_client,
-        received_tools,
-        unoffered_choice,
-    })
+    Ok(ComposedTurn { messages, tools, warnings: warnings.for_client, received_tools, faults })
 }

@@ -5,14 +5,12 @@ use serde_json::value::RawValue;
 
 use super::artifact_content::{ArtifactKind, classify, data_url};
 use super::context_block::{ContextBlock, ContextChunk, chunk_path};
+use super::solution_context::SOLUTION_CONTEXT;
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
 use crate::contract::{Fault, UserTurn, UserWarning};
 use crate::encoding::language_of;
 use crate::responses_api::{ContentPart, system_message, user_message_json};
-
-/// What stands before the text of a solution context.
-pub(super) const SOLUTION_CONTEXT: &str = "[SOLUTION CONTEXT]\n";
 
 /// The messages of a user turn.
 #[derive(Debug)]
@@ -53,6 +51,10 @@ pub(super) fn compose_messages(
         Block::sent("mode", "Session.Mode", opening.len()),
         Block::of("instruction", "Instruction", turn.instruction.as_deref(), "not given"),
     ]);
+    let hints = [("Repo", &turn.repo), ("Language", &turn.language)];
+    for (source, _) in hints.into_iter().filter(|(_, hint)| hint.is_some()) {
+        blocks.trace.push(Block::left_out("hint", source, "advisory, and for retrieval alone"));
+    }
     blocks.add_artifacts(turn);
     let chunks_end = ChunksEnd { chunks: blocks.context.chunks.len(), blocks: blocks.trace.len() };
     let solution_context = material.solution_context.filter(|context| !context.is_empty());
@@ -60,7 +62,7 @@ pub(super) fn compose_messages(
         "solution_context",
         "Session.SolutionContextText",
         solution_context,
-        "none, or unchanged since it was last sent",
+        "none, unchanged since it was last sent, or refused by the model service",
     ));
     for image in &turn.clipboard_images {
         let url = data_url(image.mime_type.as_str(), &image.data_base64);

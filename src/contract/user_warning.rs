@@ -1,4 +1,4 @@
-//! The warnings to a user, `UserWarnings` of a final response (AGN-033 §4; interface §3): a closed list, with the
+//! The warnings to a user, `UserWarnings` of a final response (AGN-033 §4; interface §2): a closed list, with the
 //! sentence of each. A sentence says what the answer lacks or how it differs, and asks for no action.
 
 use std::fmt::{Display, Formatter, Result};
@@ -25,6 +25,8 @@ pub enum UserWarning<'a> {
     TooManyTools {
         most: usize,
     },
+    /// The model service refused the session's solution context, or it is too long for the model.
+    SolutionContextLeftOut,
     RetrievalFailed,
     /// The service of the embeddings failed, or the index still lacks vectors.
     RetrievedByWordsAlone,
@@ -48,6 +50,10 @@ pub enum UserWarning<'a> {
     },
     /// The text holds what should be a file.
     ContentsInText,
+    /// The result of a server tool holds what should be a file.
+    ContentsInResult {
+        tool: &'a str,
+    },
 }
 
 impl UserWarning<'_> {
@@ -79,6 +85,9 @@ impl Display for UserWarning<'_> {
             Self::TooManyTools { most } => {
                 write!(out, "Some tools of MCP servers are missing: a turn has at most {most} tools.")
             }
+            Self::SolutionContextLeftOut => out.write_str(
+                "The answer was given without the solution context: the model does not take it, or it is too long.",
+            ),
             Self::RetrievalFailed => out.write_str(
                 "Nothing could be retrieved from the workspace; the answer was given without it.",
             ),
@@ -108,6 +117,9 @@ impl Display for UserWarning<'_> {
             Self::ContentsInText => out.write_str(
                 "The answer carries the contents of a file in its text. They may be cut or changed; ask for the file itself.",
             ),
+            Self::ContentsInResult { tool } => {
+                write!(out, "The result of the tool {tool} carries the contents of a file in its text.")
+            }
         }
     }
 }

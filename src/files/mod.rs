@@ -9,6 +9,7 @@ mod inline_contents;
 mod link;
 mod listed_files;
 mod output_file;
+mod part_contents;
 mod pictures;
 mod tool_files;
 
@@ -18,5 +19,6 @@ pub use download::{
 pub use inline_contents::embeds_contents;
 pub use link::{FileId, FileLink, PresentedLink};
 pub use output_file::OutputFile;
+pub use part_contents::{embeds_contents_of_its_own, keep_part_contents, without_part_contents};
 pub use pictures::keep_picture;
 pub use tool_files::{FileFailure, FileLinks, keep_files};

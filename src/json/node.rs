@@ -63,6 +63,16 @@ impl<'d, 'p> Node<'d, 'p> {
         self.kind() == Kind::Object
     }
 
+    /// Whether it is what serialisers write for a member that is not set: `null`, `false`, or a list without elements.
+    pub fn is_unset(&self) -> bool {
+        self.json == "null" || self.json == "false" || self.is_empty_array()
+    }
+
+    /// Whether it is a list without elements.
+    pub fn is_empty_array(&self) -> bool {
+        self.json.strip_prefix('[').is_some_and(|rest| rest.trim_ascii_start().starts_with(']'))
+    }
+
     /// The text, if it is a string of valid Unicode.
     pub fn as_text(&self) -> Option<Cow<'d, str>> {
         text_of(self.json)

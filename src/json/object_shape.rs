@@ -22,8 +22,9 @@ pub struct ForbiddenMembers {
     pub names: &'static [&'static str],
     /// The reason and the remedy; it follows the member's name in the message.
     pub problem: &'static str,
-    /// Whether `null` counts as absent, because serialisers write it for a member that is not set.
-    pub null_is_absent: bool,
+    /// Whether the values that serialisers write for a member that is not set count as absent
+    /// ([`Node::is_unset`]).
+    pub unset_is_absent: bool,
 }
 
 impl ObjectShape {
@@ -76,7 +77,7 @@ impl ObjectShape {
                 }
                 seen |= bit;
             } else if let Some(forbidden) = self.forbidden(&name) {
-                if !(is_null && forbidden.null_is_absent) {
+                if !(forbidden.unset_is_absent && node.is_unset()) {
                     report.add(node, Problem::Forbidden(forbidden.problem));
                 }
             } else {

@@ -8,8 +8,9 @@ use super::refusal::{Refusal, needs_operator, status_can_pass, with_plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::outbound::as_repeated;
 use crate::responses_api::{
-    ErrorBody, ResponseReport, StreamFault, code_concerns_input, concerns_encrypted_reasoning,
-    concerns_input, concerns_previous_response, concerns_storage,
+    ErrorBody, RefusedTool, ResponseReport, StreamFault, code_concerns_input,
+    concerns_encrypted_reasoning, concerns_input, concerns_previous_response,
+    concerns_sent_reasoning, concerns_storage, refused_tool,
 };
 
 /// A model call without a usable output.
@@ -93,6 +94,18 @@ impl CallFailure {
         can_pass && !self.too_long() && !self.refused_storage()
     }
 
+    /// Whether the service may have stored a response and not come to name it: it was cut, or stands behind a
+    /// gateway that gave it up.
+    pub fn may_hide_response(&self) -> bool {
+        match &self.cause {
+            Cause::Unreachable | Cause::Silent { .. } | Cause::BrokenOff | Cause::Unreadable(_) => {
+                true
+            }
+            Cause::Refused(refusal) => matches!(refusal.status, 502 | 504),
+            Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => false,
+        }
+    }
+
     /// Whether the input does not fit into the model's context window: the same input never will.
     pub fn too_long(&self) -> bool {
         match &self.cause {
@@ -137,15 +150,26 @@ impl CallFailure {
         self.error().is_some_and(|(status, error)| concerns_encrypted_reasoning(status, error))
     }
 
-    /// Whether the service refused the input itself, and not for its length: it would refuse the same input
-    /// again.
+    /// Whether the service does not take its own reasoning back, or what belongs to it.
+    pub fn refused_sent_reasoning(&self) -> bool {
+        self.error().is_some_and(|(status, error)| concerns_sent_reasoning(status, error))
+    }
+
+    /// The tool that the service refused.
+    pub fn refused_tool(&self) -> Option<RefusedTool<'_>> {
+        self.error().and_then(|(status, error)| refused_tool(status, error))
+    }
+
+    /// Whether the service refused the input itself, and neither its length, nor reasoning of its own, nor a tool:
+    /// it would refuse the same input again.
     pub fn refused_input(&self) -> bool {
         let refused = match self.error() {
             Some((Some(status), error)) => concerns_input(status, error),
             Some((None, error)) => error.code.as_deref().is_some_and(code_concerns_input),
             None => false,
         };
-        refused && !self.too_long()
+        let blames_another = self.refused_sent_reasoning() || self.refused_tool().is_some();
+        refused && !self.too_long() && !blames_another
     }
 
     /// The error that the service reported, with the HTTP status of a refusal.

@@ -67,12 +67,18 @@ pub(super) fn status_can_pass(status: u16) -> bool {
     matches!(status, 408 | 409 | 429 | 500..=599)
 }
 
-/// Whether somebody has to pay or to raise a limit first.
+/// The codes and types of errors for which somebody has to pay or to raise a limit first.
+const OF_OPERATOR: [&str; 2] = ["insufficient_quota", "credit_balance_exhausted"];
+
+/// Whether somebody has to pay or to raise a limit first. LiteLLM writes the error of the service behind it into its own
+/// message, with a code and a type that say less.
 pub(super) fn needs_operator(error: &ErrorBody) -> bool {
-    let names = [&error.code, &error.kind].into_iter().flatten();
-    names
-        .map(String::as_str)
-        .any(|name| matches!(name, "insufficient_quota" | "credit_balance_exhausted"))
+    let mut names = [&error.code, &error.kind].into_iter().flatten();
+    names.any(|name| OF_OPERATOR.contains(&name.as_str()))
+        || error
+            .message
+            .as_deref()
+            .is_some_and(|message| OF_OPERATOR.iter().any(|name| message.contains(name)))
 }
 
 /// Reads a refusal. Where the body breaks off or comes too late, the bytes read so far count.

@@ -31,6 +31,18 @@ pub(super) fn note_window(
     session.state.window_moved = true;
 }
 
+/// Brings back what the turn's compactions left out. What the model service refused stays out.
+pub(crate) fn take_compactions_back(session: &mut Session, turn: &mut Turn) {
+    if let Some(before) = turn.progress.window_before.take() {
+        let window = &mut session.state.window;
+        *window = Window {
+            without_reasoning: window.without_reasoning,
+            without_solution_context: window.without_solution_context,
+            ..before
+        };
+    }
+}
+
 impl<D: Database> SessionStore<D> {
     /// Records that the conversation is sent by another window, with its summary message. The
     /// turn keeps the window that it began with.
@@ -73,9 +85,7 @@ impl<D: Database> SessionStore<D> {
     /// Takes a turn out of the conversation, which was too long even with nothing but this turn. What its
     /// compactions left out comes back. A chain that holds an output of the turn ends.
     pub fn leave_out_turn(&self, session: &mut Session, turn: &mut Turn) -> Result<(), Fault> {
-        if let Some(before) = turn.progress.window_before.take() {
-            session.state.window = before;
-        }
+        take_compactions_back(session, turn);
         // This statement looks through the conversation, and only a turn that does not fit alone runs it.
         let its_own = "SELECT seq, kind FROM conversation
              WHERE turn = ? AND standing <> 'forgotten' AND kind NOT IN ('system', 'stand_in')";

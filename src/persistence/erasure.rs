@@ -10,7 +10,7 @@ use super::SessionStore;
 use super::records::{Session, from_json, to_json};
 use super::responses::{DeletionEnd, ResponseStanding};
 use super::schema::{RECEIPT, session_tables};
-use crate::contract::{Fault, SessionId};
+use crate::contract::{Fault, SessionId, TurnStatus};
 use crate::encoding::timestamp;
 use crate::ports::Database;
 
@@ -49,6 +49,9 @@ pub(crate) struct StoredResponses {
     pub(crate) refused: u64,
     /// Nobody can be asked: the agent context or its key is gone, or the service never answered.
     pub(crate) unreachable: u64,
+    /// Attempts at model calls that were cut before the id of their response was known: each may have left a
+    /// response at the service, which nobody can ask for.
+    pub(crate) unknown: u64,
 }
 
 /// Which responses of a session the model service is to delete.
@@ -89,17 +92,17 @@ impl<D: Database> SessionStore<D> {
             tool_calls: count_of_calls("calls")?,
             mode_changes: count_of_calls("mode_history")?,
             files,
-            stored_responses: match at_service {
-                StoredAtService::Left => None,
-                StoredAtService::Deleted { .. } => Some(StoredResponses::default()),
-            },
+            stored_responses: None,
         };
-        let ids = match at_service {
-            StoredAtService::Left => BTreeSet::new(),
+        let (ids, stored_responses) = match at_service {
+            StoredAtService::Left => (BTreeSet::new(), None),
             StoredAtService::Deleted { assume_stored } => {
-                self.responses_in_transcripts(assume_stored)?
+                let ids = self.responses_in_transcripts(assume_stored)?;
+                let unknown = self.unknown_responses(session, &ids, assume_stored)?;
+                (ids, Some(StoredResponses { unknown, ..StoredResponses::default() }))
             }
         };
+        let receipt = ErasureReceipt { stored_responses, ..receipt };
         self.durable_step(|| {
             for table in session_tables() {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
@@ -158,6 +161,34 @@ impl<D: Database> SessionStore<D> {
             }
         }
         Ok(ids)
+    }
+
+    /// The number of responses that the model service may have stored and whose ids nobody knows. `transcribed`
+    /// are the ids in transcripts.
+    fn unknown_responses(
+        &self,
+        session: &Session,
+        transcribed: &BTreeSet<String>,
+        assume_stored: bool,
+    ) -> Result<u64, Fault> {
+        let mut session = session.clone();
+        if let Some(ordinal) = session.live_turn {
+            // A turn that ran in this instance was stopped before.
+            let turn = self.turn_at(ordinal)?;
+            if turn.status == TurnStatus::Running {
+                session.lose_instance(&turn);
+            }
+        }
+        let lost = match session.state.lost_calls {
+            lost if lost > 0 && assume_stored => {
+                // An instance that is lost leaves no transcript, but the id that it has kept.
+                let kept = self.kept_responses()?;
+                let known = kept.iter().filter(|id| !transcribed.contains(*id)).count();
+                lost.saturating_sub(known as u64)
+            }
+            _ => 0,
+        };
+        Ok(session.state.unknown_responses.saturating_add(lost))
     }
 
     /// The receipt as it is stored: with the responses that are settled.

@@ -23,7 +23,7 @@ mod texts;
 mod turn_life_cycle;
 
 pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
-pub(crate) use compaction::CompactedConversation;
+pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub(crate) use erasure::{ErasureReceipt, StoredAtService};
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,

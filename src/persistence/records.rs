@@ -67,6 +67,20 @@ pub struct SessionState {
     /// Whether the model service gives no reasoning to send back, and has said so.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reasoning_refused: bool,
+    /// Attempts at model calls that were cut before the id of a response was known that the service may have
+    /// stored.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unknown_responses: u64,
+    /// Instances that were lost when they may have been at a model call, whose attempts nobody recorded.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost_calls: u64,
+    /// Hash of a solution context that the model service refused, for its length or its contents. It counts as long
+    /// as it is the latched one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_solution_context: Option<String>,
+    /// Ordinal of the turn whose client tools are latched.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub client_tools_turn: u64,
 }
 
 /// How a model service keeps the chain of a session's responses.
@@ -102,6 +116,20 @@ impl Session {
     pub fn end_chain(&mut self, why: ChainEnd) {
         self.chain_head = None;
         self.state.chain = Chain { ended: Some(why), ..Chain::default() };
+    }
+
+    /// Notes that the instance that ran a turn was lost. Where the turn's next step is a model call, the instance
+    /// may have been at that call.
+    pub fn lose_instance(&mut self, turn: &Turn) {
+        if turn.progress.retrieval.is_none() && self.open_calls_of(turn.ordinal).is_none() {
+            self.state.lost_calls = self.state.lost_calls.saturating_add(1);
+        }
+    }
+
+    /// Whether the model service has refused the latched solution context.
+    pub fn solution_context_is_refused(&self) -> bool {
+        self.solution_context.is_some()
+            && self.state.refused_solution_context == self.solution_context
     }
 
     /// The open calls of a turn.
@@ -166,6 +194,9 @@ pub struct TurnProgress {
     /// The text beside the calls that the model made last, with its segment.
     #[serde(rename = "said_with_calls")]
     pub text_with_calls: Option<(u32, String)>,
+    /// Hash of the client tools that the turn's request brought, which its first model output latches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received_tools: Option<String>,
     /// Key of the mode whose welcome message stands before the final text.
     pub welcome: Option<String>,
     /// The model has changed the mode in this turn.
@@ -277,6 +308,10 @@ impl EntrySeq {
         self.0 == other.0 + 1
     }
 
+    fn is_start(&self) -> bool {
+        *self == Self::START
+    }
+
     /// The place before this one.
     pub(super) fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
@@ -310,6 +345,12 @@ pub struct Window {
     pub turns_left_out: u64,
     /// Tool outputs that are sent in part.
     pub shortened: Option<Shortening>,
+    /// The last entry whose reasoning is not sent, because the model service refused it or one before it.
+    #[serde(skip_serializing_if = "EntrySeq::is_start")]
+    pub without_reasoning: EntrySeq,
+    /// The last entry whose solution context is not sent, for the same reason.
+    #[serde(skip_serializing_if = "EntrySeq::is_start")]
+    pub without_solution_context: EntrySeq,
 }
 
 impl Window {
@@ -391,6 +432,10 @@ pub struct ModeChange {
     pub turn_id: TurnId,
     /// The model called it a branch of the conversation.
     pub branch: bool,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Reads a column's JSON.

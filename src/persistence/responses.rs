@@ -62,6 +62,14 @@ impl<D: Database> SessionStore<D> {
         self.database.query(statement, &[limit.into()])?.iter().map(response).collect()
     }
 
+    /// The ids of the living session's responses.
+    pub(super) fn kept_responses(&self) -> Result<Vec<String>, Fault> {
+        self.ensure_responses()?;
+        let statement = "SELECT response_id FROM responses WHERE standing = 'kept'";
+        let rows = self.database.query(statement, &[])?;
+        rows.iter().map(|row| row.get("response_id")).collect()
+    }
+
     /// The number of responses that are to be deleted, and of those among them whom nobody can be asked
     /// about.
     pub(super) fn count_responses(&self) -> Result<(u64, u64), Fault> {

@@ -166,8 +166,11 @@ impl<D: Database> SessionStore<D> {
         now_ms: u64,
     ) -> Result<(), Fault> {
         // A repeat after a failure counts anew.
-        turn.attempts = if turn.status == TurnStatus::Running { turn.attempts + 1 } else { 1 };
-        if turn.status != TurnStatus::Running {
+        if turn.status == TurnStatus::Running {
+            turn.attempts += 1;
+            session.lose_instance(turn);
+        } else {
+            turn.attempts = 1;
             // Other turns may have changed the window since.
             turn.progress.window_before = None;
         }

@@ -18,19 +18,24 @@ use super::promise::{ignore, settled};
 use super::request_body::Sending;
 use super::values::to_js;
 use crate::ports::{
-    CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, RequestBody, ResponseBody,
+    CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, REQUEST_ID_HEADERS, RequestBody,
+    ResponseBody,
 };
 
 /// The longest wait for the end of a body after the model service's last event, in milliseconds.
 const END_MS: u64 = 1_000;
 
-/// The headers that the product reads. Each read is a call into JavaScript.
-const HEADERS: &[&str] =
-    &["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "location"];
-
-/// The headers that matter on a success, which neither redirects nor asks to wait. Reading all of them
-/// costs a short turn up to 8 % of its processor time (`make bench ONLY=json`).
-const HEADERS_OF_SUCCESS: &[&str] = &["x-request-id"];
+/// The headers that the product reads of a response that is no success, besides the request's id. Each read is a call
+/// into JavaScript, and reading all of them costs a short turn up to 8 % of its processor time
+/// (`make bench ONLY=json`).
+const HEADERS_OF_REFUSAL: &[&str] = &[
+    "retry-after",
+    "retry-after-ms",
+    "llm_provider-retry-after",
+    "llm_provider-retry-after-ms",
+    "x-should-retry",
+    "location",
+];
 
 /// A `RequestInit`.
 #[derive(Serialize)]
@@ -69,13 +74,14 @@ pub(super) async fn fetch(
     };
     let response: Response = response.unchecked_into();
     let (status, headers) = (response.status(), response.headers());
-    let read = if (200..300).contains(&status) { HEADERS_OF_SUCCESS } else { HEADERS };
+    let of_refusal = if (200..300).contains(&status) { &[] } else { HEADERS_OF_REFUSAL };
+    let header = |name: &&str| Some(((*name).to_owned(), headers.get(name).ok()??));
+    let request_id = REQUEST_ID_HEADERS.iter().find_map(header);
     Ok(HttpResponse {
         status,
-        headers: read
-            .iter()
-            .chain(request.reads)
-            .filter_map(|name| Some(((*name).to_owned(), headers.get(name).ok()??)))
+        headers: request_id
+            .into_iter()
+            .chain(of_refusal.iter().chain(request.reads).filter_map(header))
             .collect(),
         body: FetchBody {
             reading: response.body().map_or(Reading::Ended, Reading::Unread),

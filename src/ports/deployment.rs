@@ -86,6 +86,9 @@ deployment! {
             "turns that one session may have.";
         upstream_idle_timeout_ms: u64 = "UPSTREAM_IDLE_TIMEOUT_MS", 1.., 120_000,
             "the longest silence of the model service.";
+        response_id_wait_ms: u64 = "RESPONSE_ID_WAIT_MS", 1.., 2_000,
+            "the longest time for which a cancelled model call goes on until the id of its response is known, \
+             where the response is to be deleted with its session.";
         turn_timeout_ms: u64 = "TURN_TIMEOUT_MS", 1.., 900_000,
             "the longest time that one submission may run.";
         keep_alive_ms: u64 = "KEEP_ALIVE_MS", 1.., 10_000,
@@ -158,6 +161,7 @@ mod tests {
             max_continuations: 1_000,
             max_turns: 10_000,
             upstream_idle_timeout_ms: 120_000,
+            response_id_wait_ms: 2_000,
             turn_timeout_ms: 900_000,
             keep_alive_ms: 10_000,
             delta_interval_ms: 16,
@@ -180,6 +184,7 @@ mod tests {
                 ("BODY_TIMEOUT_MS", "6"),
                 ("MAX_ITERATIONS", " 2 "),
                 ("UPSTREAM_IDLE_TIMEOUT_MS", "3"),
+                ("RESPONSE_ID_WAIT_MS", "12"),
                 ("TURN_TIMEOUT_MS", "4"),
                 ("KEEP_ALIVE_MS", "5"),
                 ("DELTA_INTERVAL_MS", "0"),
@@ -198,6 +203,7 @@ mod tests {
                 max_continuations: 9,
                 max_turns: 10,
                 upstream_idle_timeout_ms: 3,
+                response_id_wait_ms: 12,
                 turn_timeout_ms: 4,
                 keep_alive_ms: 5,
                 delta_interval_ms: 0,
@@ -242,6 +248,7 @@ mod tests {
             "BODY_TIMEOUT_MS",
             "MAX_ITERATIONS",
             "UPSTREAM_IDLE_TIMEOUT_MS",
+            "RESPONSE_ID_WAIT_MS",
             "TURN_TIMEOUT_MS",
             "KEEP_ALIVE_MS",
             "TURN_ALARM_MS",

@@ -16,6 +16,6 @@ pub use gateway::{Gateway, KEY_ID, ObjectRequest, RECEIVED_AT, Upload};
 pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion};
 pub use platform::{
     CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, OperatorCatalog,
-    Platform, ResponseBody,
+    Platform, REQUEST_ID_HEADERS, ResponseBody,
 };
 pub use request_body::RequestBody;

@@ -144,10 +144,15 @@ pub struct HttpRequest<B = String> {
     pub headers: Vec<(String, String)>,
     /// JSON text; sent with a `Post` only.
     pub body: B,
-    /// Headers of a success that are read besides `x-request-id`, in lower case. Each read is a call into
+    /// Headers of a success that are read besides the request's id, in lower case. Each read is a call into
     /// JavaScript.
     pub reads: &'static [&'static str],
 }
+
+/// The headers by which a service names a request: the service's own, and those under which the gateway LiteLLM passes
+/// that one on or names the request itself. The first that is there counts.
+pub const REQUEST_ID_HEADERS: [&str; 3] =
+    ["x-request-id", "llm_provider-x-request-id", "x-litellm-call-id"];
 
 /// The head of a response, with its body still to come.
 #[derive(Debug)]
@@ -162,6 +167,11 @@ impl<B> HttpResponse<B> {
     /// The first header of that name, given in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The service's id for the request.
+    pub fn request_id(&self) -> Option<&str> {
+        REQUEST_ID_HEADERS.iter().find_map(|name| self.header(name))
     }
 }
 

@@ -42,14 +42,14 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         match ending {
             Ok(usable) => {
                 let transcript = self.keep_pictures(running, &usable.output, transcript).await;
-                self.store_output(running, transcript, usable, welcomed)
+                self.store_output(running, transcript, usable, welcomed).await
             }
             Err(failure) => Err(self.record_failure(running, transcript, failure)?),
         }
     }
 
     /// Stores an output: a final text ends the turn, calls become open.
-    fn store_output(
+    async fn store_output(
         &self,
         running: &mut RunningTurn<'_>,
         mut transcript: Transcript,
@@ -74,6 +74,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             }
         }
         running.session.tools_sent = Some(running.turn.tools.clone());
+        latch_tools(running);
         transcript.count(&mut running.session, &mut running.turn);
         let progress = &mut running.turn.progress;
         progress.model_calls += 1;
@@ -94,7 +95,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         if calls.is_empty() {
             warn_of_flaws(progress, &output, cut_off.as_deref());
             let text = self.final_text(running, segment, &output, welcomed);
-            return self.complete(running, segment, text, &record).map(Some);
+            return self.complete(running, segment, text, &record).await.map(Some);
         }
         let waits = calls.iter().any(Call::is_pending);
         progress.text_with_calls = None;
@@ -193,6 +194,16 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 format!("{welcome}\n\n{text}")
             }
         }
+    }
+}
+
+/// Latches the client tools that the turn's request brought, now that the model service has taken them. A turn that was
+/// run again after others takes nothing from the others.
+fn latch_tools(running: &mut RunningTurn<'_>) {
+    let (session, turn) = (&mut running.session, &running.turn);
+    if turn.progress.received_tools.is_some() && session.state.client_tools_turn <= turn.ordinal {
+        session.client_tools.clone_from(&turn.progress.received_tools);
+        session.state.client_tools_turn = turn.ordinal;
     }
 }
 

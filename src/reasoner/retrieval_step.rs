@@ -78,6 +78,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         })?;
         let turn = &mut running.turn;
         turn.progress.user_warnings.extend(user_warning.map(|warning| warning.to_string()));
+        turn.progress.warnings.extend(retrieved.warnings);
         let message = user.map(|user| (message.seq, Box::<str>::from(user).into()));
         self.store.record_retrieval(turn, message, trace.get(), self.platform.now_ms())
     }

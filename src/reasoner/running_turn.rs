@@ -30,6 +30,8 @@ pub struct Reasoner<P, D> {
     pub(super) under_way: RefCell<Option<Transcript>>,
     /// The number of the newest model call, which may not be recorded yet.
     pub(super) newest_call: Cell<u64>,
+    /// The run has been cancelled or is out of time; its model call may go on until the response's id is known.
+    pub(super) is_stopped: Cell<bool>,
 }
 
 /// A turn that is stored as `running`, and that nobody runs yet.
@@ -80,8 +82,18 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         deployment: Rc<Deployment>,
         connections: Rc<Connections>,
     ) -> Self {
-        let (report, under_way, newest_call) = Default::default();
-        Self { platform, store, catalog, deployment, connections, report, under_way, newest_call }
+        let (report, under_way, newest_call, is_stopped) = Default::default();
+        Self {
+            platform,
+            store,
+            catalog,
+            deployment,
+            connections,
+            report,
+            under_way,
+            newest_call,
+            is_stopped,
+        }
     }
 
     pub(super) fn stored_session(&self) -> Result<Session, Fault> {

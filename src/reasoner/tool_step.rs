@@ -5,8 +5,8 @@ use super::pictures::MAX_FILES;
 use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::outputs_of;
 use crate::catalog::BuiltInTool;
-use crate::contract::{ErrorCode, Fault, Progress, ToolState, Warning};
-use crate::files::FileLinks;
+use crate::contract::{ErrorCode, Fault, Progress, ToolOutcome, ToolState, Warning};
+use crate::files::{FileLinks, keep_part_contents};
 use crate::mcp::{Connection, ProtocolEra, ToolRef};
 use crate::persistence::{Call, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform};
@@ -54,12 +54,17 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             self.report.borrow_mut().timings.tools += duration_ms;
             let successful = run.as_ref().is_ok_and(|run| run.result.outcome.is_result());
             self.show_tool_run(running, call, Some(ToolEnd { successful, duration_ms }));
-            let run = run?;
+            let mut run = run?;
             if running.turn.progress.files.len() + run.files.len() > MAX_FILES {
                 let message = format!("The turn's tools have made more than {MAX_FILES} files.");
                 return Err(Fault::new(ErrorCode::ServerToolFailed, message)
                     .with("ToolName", call.name.as_str())
                     .with("ToolCallId", call.tool_call_id.as_str()));
+            }
+            let made = running.turn.progress.files.len() + run.files.len();
+            if let ToolOutcome::Result(json) = &run.result.outcome {
+                let (platform, most) = (self.platform.as_ref(), MAX_FILES.saturating_sub(made));
+                run.files.extend(keep_part_contents(platform, links, json, made, most).await);
             }
             running.result_bytes = Some(given + run.result.outcome.text().len());
             call.result = Some(run.result);

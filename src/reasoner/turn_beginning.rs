@@ -60,8 +60,7 @@ pub(crate) struct NewContinuation<'a> {
 }
 
 /// Composes a new turn and stores it as `running`; `before_writing` comes between the two. `faults` are those
-/// that admission found: the client gets them together with the fault of a tool choice that the turn does not
-/// offer.
+/// that admission found: the client gets them together with those of the request's tools and its tool choice.
 pub(crate) fn begin_turn<D: Database>(
     store: &SessionStore<D>,
     new: NewUserTurn<'_>,
@@ -79,7 +78,11 @@ pub(crate) fn begin_turn<D: Database>(
         Some(latched) if new.request.tools.is_none() => Some(store.text(latched)?),
         _ => None,
     };
-    let solution_context = unshown_solution_context(store, session, new.request)?;
+    let is_refused = brings_refused_context(session, new.request);
+    let solution_context = match is_refused {
+        true => None,
+        false => unshown_solution_context(store, session, new.request)?,
+    };
     let material = TurnMaterial {
         catalog: new.catalog,
         conversation: new.conversation,
@@ -90,11 +93,14 @@ pub(crate) fn begin_turn<D: Database>(
         solution_context: solution_context.as_deref(),
     };
     let mut composed = compose_turn(new.request, &material)?;
+    if is_refused {
+        UserWarning::SolutionContextLeftOut.add_once(&mut composed.messages.user_warnings);
+    }
     if new_mode.is_some() {
         let warning = UserWarning::ModeReplaced { by: &mode.display_name };
         composed.messages.user_warnings.push(warning.to_string());
     }
-    faults.extend(composed.unoffered_choice.take());
+    faults.append(&mut composed.faults);
     if !faults.is_empty() {
         return Err(faults);
     }
@@ -114,14 +120,16 @@ fn store_turn<D: Database>(
     let agent = new.catalog.agent_context(&session.agent_context);
     let retrieval = pending_retrieval(agent, new.request, messages.chunks_end);
     let turn = store.durable_step(|| {
-        if let Some(received) = &composed.received_tools {
-            session.client_tools = Some(store.keep_text(received)?);
-        }
+        let received = composed.received_tools.as_ref();
+        let received_tools = received.map(|received| store.keep_text(received)).transpose()?;
         if let Some(text) = &new.request.solution_context_text {
             session.solution_context = match text.as_str() {
                 "" => None,
                 text => Some(store.keep_text(text)?),
             };
+        }
+        if !session.solution_context_is_refused() {
+            session.state.refused_solution_context = None;
         }
         session.solution_context_sent.clone_from(&session.solution_context);
         settle_open_calls(store, &mut session, Abandonment::Ended)?;
@@ -145,6 +153,7 @@ fn store_turn<D: Database>(
                 progress: TurnProgress {
                     streaming: new.request.streaming,
                     tool_choice: new.request.tool_choice_name.clone(),
+                    received_tools,
                     user_warnings: messages.user_warnings,
                     warnings: composed.warnings,
                     origin: new.origin.to_owned(),
@@ -210,6 +219,16 @@ pub(crate) fn resume_turn<D: Database>(
         )
     })?;
     Ok(StartedTurn { turn, tools: None })
+}
+
+/// Whether the solution context that the session has from this request on is the one that the model service refused.
+fn brings_refused_context(session: &Session, request: &UserTurn) -> bool {
+    let refused = session.state.refused_solution_context.as_ref();
+    match &request.solution_context_text {
+        // Storage names a text by this hash.
+        Some(text) => refused.is_some_and(|refused| *refused == sha256_hex(text.as_bytes())),
+        None => session.solution_context_is_refused(),
+    }
 }
 
 /// The solution context that the turn shows: the request's, else the session's; none when it is the

@@ -8,16 +8,16 @@ use super::settlement::abort;
 use crate::catalog::BuiltInTool;
 use crate::contract::{
     AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCalls,
-    ToolContinuationResponse, ToolResult, TurnStatus, UserWarning,
+    ToolContinuationResponse, ToolOutcome, ToolResult, TurnStatus, UserWarning,
 };
-use crate::files::embeds_contents;
+use crate::files::{embeds_contents, embeds_contents_of_its_own, without_part_contents};
 use crate::live_text::LiveText;
 use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, Turn};
-use crate::ports::{Database, Platform};
+use crate::ports::{CHUNK_BYTES, Database, Platform};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Ends the turn with its final text, and records `last` in the same durable step.
-    pub(super) fn complete(
+    pub(super) async fn complete(
         &self,
         running: &mut RunningTurn<'_>,
         segment: u32,
@@ -26,6 +26,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<StoredOutcome, Fault> {
         let progress = &running.turn.progress;
         let mut user_warnings = progress.user_warnings.clone();
+        let tool_results = match progress.model_calls > 1 || progress.submission > 0 {
+            true => self.shown_results(&running.turn, &mut user_warnings).await?,
+            false => Vec::new(),
+        };
         let window = &running.session.state.window;
         let compacted = compaction::user_warning(progress, window, last.compaction.as_ref());
         let in_text = embeds_contents(&text).then_some(UserWarning::ContentsInText);
@@ -37,11 +41,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             mode_display_name: self.catalog.display_name(&running.session.mode).to_owned(),
             primary_output_text: text,
             files: progress.files.iter().map(|file| file.reference.clone()).collect(),
-            tool_results: if progress.model_calls > 1 || progress.submission > 0 {
-                self.shown_results(running.turn.ordinal)?
-            } else {
-                Vec::new()
-            },
+            tool_results,
             user_warnings,
             usage: progress.usage,
         });
@@ -133,12 +133,33 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         report.usage = turn.progress.usage;
     }
 
-    /// The server tools' results. The mode tools' name mode keys, which clients must not see;
-    /// `ModeDisplayName` shows their effect.
-    fn shown_results(&self, turn: u64) -> Result<Vec<ToolResult>, Fault> {
-        let shown = self.store.turn_calls(turn)?.into_iter().filter(|call| {
-            call.runs_on == RunsOn::Server && BuiltInTool::parse(&call.name).is_none()
-        });
-        Ok(shown.filter_map(|call| call.result).collect())
+    /// The server tools' results, without the contents of files that are content parts. Contents under another name stay,
+    /// with a warning. The mode tools' results name mode keys, which clients must not see; `ModeDisplayName` shows their
+    /// effect.
+    async fn shown_results(
+        &self,
+        turn: &Turn,
+        user_warnings: &mut Vec<String>,
+    ) -> Result<Vec<ToolResult>, Fault> {
+        let mut shown = Vec::new();
+        for call in self.store.turn_calls(turn.ordinal)? {
+            if call.runs_on != RunsOn::Server || BuiltInTool::parse(&call.name).is_some() {
+                continue;
+            }
+            let Some(mut result) = call.result else { continue };
+            if let ToolOutcome::Result(json) = &mut result.outcome {
+                if json.len() > CHUNK_BYTES {
+                    self.platform.yield_to_others().await;
+                }
+                let files = &turn.progress.files;
+                let without = without_part_contents(self.platform.as_ref(), files, json).await;
+                *json = without.unwrap_or_else(|| std::mem::take(json));
+                if embeds_contents_of_its_own(json) {
+                    UserWarning::ContentsInResult { tool: &call.name }.add_once(user_warnings);
+                }
+            }
+            shown.push(result);
+        }
+        Ok(shown)
     }
 }

@@ -1,6 +1,8 @@
 //! The turn loop: the pending retrieval, then the open calls, else a model call, until the turn ends or pauses.
 
-use std::pin::pin;
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
 
 use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
@@ -8,7 +10,7 @@ use super::running_turn::{Reasoner, RunningTurn, StartedTurn, tools_of};
 use crate::composition::prompt_cache_key;
 use crate::contract::{ErrorCode, Fault};
 use crate::live_text::{LiveText, Outcome};
-use crate::persistence::StoredOutcome;
+use crate::persistence::{Session, StoredOutcome};
 use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
@@ -36,17 +38,65 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         cancellation: AbortRegistration,
     ) -> Result<StoredOutcome, Fault> {
         // Dropping the loop at an await aborts what it waits for, and never cuts a durable step.
-        // A cancelled turn is not polled again, so it sends no further request.
+        let mut advancing = pin!(self.advance(started, live_text));
+        let stopped = pin!(self.stopped(cancellation));
+        match select(stopped, advancing.as_mut()).await {
+            Either::Right((outcome, _)) => outcome,
+            Either::Left((fault, _)) => {
+                self.read_on_for_id(advancing).await;
+                Err(fault)
+            }
+        }
+    }
+
+    /// Completes when the run has to end before its time, with the fault of that.
+    async fn stopped(&self, cancellation: AbortRegistration) -> Fault {
         let timed_out = pin!(self.platform.sleep(self.deployment.turn_timeout_ms));
-        let advancing = pin!(self.advance(started, live_text));
-        match Abortable::new(select(timed_out, advancing), cancellation).await {
-            Err(Aborted) => Err(Fault::new(ErrorCode::TurnAborted, "The turn was cancelled.")),
-            Ok(Either::Left(_)) => Err(Fault::new(
+        match Abortable::new(timed_out, cancellation).await {
+            Err(Aborted) => Fault::new(ErrorCode::TurnAborted, "The turn was cancelled."),
+            Ok(()) => Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The turn did not end within {} ms.", self.deployment.turn_timeout_ms),
-            )),
-            Ok(Either::Right((outcome, _))) => outcome,
+            ),
         }
+    }
+
+    /// Where the model service is to delete the response of the call under way with the session, and has not
+    /// named the response, reads on for the id. A stopped run is polled for nothing else, so it sends no further
+    /// request.
+    async fn read_on_for_id<T>(&self, mut advancing: Pin<&mut impl Future<Output = T>>) {
+        if !self.awaits_id() || !self.deletes_stored() {
+            return;
+        }
+        self.is_stopped.set(true);
+        let heard = poll_fn(|context| {
+            // It cannot complete: a stopped run is held behind its model call.
+            let _ = advancing.as_mut().poll(context);
+            if self.awaits_id() { Poll::Pending } else { Poll::Ready(()) }
+        });
+        let patience = pin!(self.platform.sleep(self.deployment.response_id_wait_ms));
+        select(heard, patience).await;
+    }
+
+    /// Never completes in a run that has been stopped.
+    pub(super) async fn hold_if_stopped(&self) {
+        if self.is_stopped.get() {
+            pending().await
+        }
+    }
+
+    fn awaits_id(&self) -> bool {
+        self.under_way.borrow().as_ref().is_some_and(|transcript| transcript.awaits_id)
+    }
+
+    /// Whether the model service is to delete the session's responses with it.
+    fn deletes_stored(&self) -> bool {
+        let agent = |session: Session| {
+            self.catalog
+                .agent_context(&session.agent_context)
+                .is_some_and(|known| known.delete_stored)
+        };
+        self.stored_session().is_ok_and(agent)
     }
 
     async fn advance(

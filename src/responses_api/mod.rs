@@ -18,6 +18,7 @@ mod message_content;
 mod ordered_text;
 mod output_item;
 mod readable_item;
+mod refused_tool;
 mod replay_item;
 mod request;
 mod response_end;
@@ -29,19 +30,20 @@ mod token_counts;
 pub(crate) use error_body::code_concerns_input;
 pub use error_body::{
     ErrorBody, concerns_encrypted_reasoning, concerns_input, concerns_previous_response,
-    concerns_storage,
+    concerns_sent_reasoning, concerns_storage,
 };
 pub use hosted_items::{Citation, HostedCall, picture};
 pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
 pub use readable_item::{ReadableItem, ReadablePart};
+pub use refused_tool::{RefusedTool, refused_tool};
 pub use replay_item::{for_replay, is_compaction};
 pub use request::{
     CallMembers, ContextManagement, ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice,
 };
 pub(crate) use request::{
     ContentPart, ToolOutput, function_call_output, system_message, user_message, user_message_json,
-    with_text,
+    with_text, without_text,
 };
 pub use response_end::{ModelOutput, ResponseEnd, end_of_json};
 pub use response_report::ResponseReport;

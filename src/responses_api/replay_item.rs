@@ -1,50 +1,133 @@
-//! The input items that stand for output items when the service keeps nothing and every call sends
-//! the whole conversation (`store: false`).
+//! The input items that stand for the items of an output when a call sends the whole conversation.
 //!
-//! Output and input items differ: ids and statuses refer to state that the service does not
-//! keep, and a tool that the service ran by itself in a container of its own has no input form without it. The callers
-//! decide which items belong to a conversation.
-//! Source: the published request schema; every result is an item of it.
+//! Output and input items differ: ids and statuses refer to state that the service may not keep, and a tool that the
+//! service ran by itself in a container of its own has no input form without it. The callers decide which items belong
+//! to a conversation.
+//!
+//! Reasoning and the items behind it belong together. The service refuses a reasoning item unless the item that it gave
+//! behind it follows, which it knows by that item's id; and it refuses an item by its id when the reasoning before it is
+//! missing. Encrypted reasoning is bound to its id. So either all of them have their own ids, or the reasoning is left
+//! out and the others have none.
+//! Source: the published request schema, of which every result is an item; for the pairing, recorded requests and
+//! refusals.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::output_item::{FunctionCall, ItemKind, OutputItem, Phase};
+use super::output_item::{FunctionCall, ItemHead, ItemKind, Message, OutputItem, Phase};
 
-use crate::json::{Object, from_object};
+use crate::json::{Object, first_member, from_object};
 
-/// The input item for an output item, or `None` where there is none: for cut calls, for reasoning
-/// without its encrypted content, for tools that ran in state which the service does not keep, and for items
-/// that cannot be read.
+/// Writes the input items for the items of one output. Left out are cut calls, tools that ran in state which the
+/// service does not keep, and items that cannot be read.
 ///
-/// - A message keeps its text, refusals included, as one string: the only form of an
-///   assistant's message that needs no id. It keeps its `phase`, which guides newer models.
+/// - Reasoning keeps `id`, `summary` and `encrypted_content`. Without the last one, without the item that the service
+///   gave behind it, and unless it is `with_reasoning`, it is left out.
+/// - The items behind reasoning, up to the next, have their own ids when it is sent. When it is not, they have none,
+///   and those that need one are left out.
+/// - A message keeps its text, refusals included, and its `phase`, which guides newer models. Without an id its text is
+///   one string, the only form of an assistant's message that does without one.
 /// - A function call keeps `call_id`, `name` and `arguments`.
-/// - Reasoning keeps `id`, `summary` and `encrypted_content`.
 /// - A compaction stays as it is.
-/// - A search, a picture, and a call of an MCP server by the service keep the members that input items have.
-pub fn for_replay(item: &RawValue) -> Option<Box<RawValue>> {
-    let replayed = match OutputItem::read(item).ok()? {
-        OutputItem::Message(message) => InputItem::Own(OwnItem::Message {
-            role: "assistant",
-            content: message.parts.into_iter().map(|part| part.text).collect(),
-            phase: Phase::known(message.phase),
-        }),
-        OutputItem::FunctionCall(call) if call.cut => return None,
-        OutputItem::FunctionCall(call) => InputItem::Own(OwnItem::FunctionCall(call)),
-        OutputItem::Other if ItemKind::of(item) == ItemKind::Reasoning => {
-            let reasoning: Reasoning = from_object(item.get()).ok()?;
-            if reasoning.encrypted_content.is_empty() {
-                return None;
+/// - A search, a picture, and a call of an MCP server by the service keep the members that input items have, the id
+///   among them.
+pub fn for_replay(items: &[&RawValue], with_reasoning: bool, write: &mut dyn FnMut(&RawValue)) {
+    let mut before = Before::NoReasoning;
+    for item in items {
+        before = match ItemKind::of(item) {
+            ItemKind::Reasoning => before.then(reasoning(item).filter(|_| with_reasoning)),
+            ItemKind::Compaction => {
+                write(item);
+                Before::NoReasoning
             }
-            InputItem::Own(OwnItem::Reasoning(reasoning))
+            ItemKind::Message | ItemKind::FunctionCall | ItemKind::Other => {
+                before.followed_by(item, write)
+            }
+        };
+    }
+}
+
+/// The reasoning before an item of an output.
+enum Before {
+    NoReasoning,
+    /// It is sent with the item behind it, or not at all.
+    Unsent(Vec<Box<RawValue>>),
+    Sent,
+    LeftOut,
+}
+
+impl Before {
+    /// The state behind one more reasoning item, which is `None` when it cannot be sent.
+    fn then(self, reasoning: Option<Box<RawValue>>) -> Self {
+        let mut unsent = if let Self::Unsent(unsent) = self { unsent } else { Vec::new() };
+        match reasoning {
+            Some(reasoning) => {
+                unsent.push(reasoning);
+                Self::Unsent(unsent)
+            }
+            None => Self::LeftOut,
         }
-        OutputItem::Other if is_compaction(item) => return Some(item.to_owned()),
-        OutputItem::Other => InputItem::Hosted(hosted_item(item)?),
+    }
+
+    /// Writes an item that is no reasoning, and the reasoning that waits for it.
+    fn followed_by(self, item: &RawValue, write: &mut dyn FnMut(&RawValue)) -> Self {
+        let (state, item) = match self {
+            Self::Unsent(reasoning) => match with_own_id(item) {
+                Some(follower) => {
+                    reasoning.iter().for_each(|reasoning| write(reasoning));
+                    (Self::Sent, Some(follower))
+                }
+                None => (Self::LeftOut, without_id(item)),
+            },
+            Self::Sent => (Self::Sent, with_own_id(item).or_else(|| without_id(item))),
+            Self::LeftOut => (Self::LeftOut, without_id(item)),
+            Self::NoReasoning => {
+                (Self::NoReasoning, without_id(item).or_else(|| hosted_item(item)))
+            }
+        };
+        item.iter().for_each(|item| write(item));
+        state
+    }
+}
+
+/// The input item for reasoning; `None` when nobody could read it.
+fn reasoning(item: &RawValue) -> Option<Box<RawValue>> {
+    let reasoning: Reasoning = from_object(item.get()).ok()?;
+    if reasoning.id.is_empty() || reasoning.encrypted_content.is_empty() {
+        return None;
+    }
+    to_raw_value(&InputItem::Reasoning(reasoning)).ok()
+}
+
+/// The input item for an item that is no reasoning, with its own id; `None` when it has none, or no input form.
+fn with_own_id(item: &RawValue) -> Option<Box<RawValue>> {
+    let (ItemHead { id, .. }, read) = OutputItem::read_with_head(item).ok()?;
+    let id = id.filter(|id| !id.is_empty());
+    let own = match read {
+        OutputItem::Message(message) => InputItem::output_message(id?, item, message),
+        OutputItem::FunctionCall(call) if call.cut => return None,
+        OutputItem::FunctionCall(call) => InputItem::FunctionCall(CallItem { id: Some(id?), call }),
+        OutputItem::Other => return hosted_item(item),
     };
-    to_raw_value(&replayed).ok()
+    to_raw_value(&own).ok()
+}
+
+/// The input item without an id for a message or a call; `None` for any other item, and for a call that was cut.
+fn without_id(item: &RawValue) -> Option<Box<RawValue>> {
+    let own = match OutputItem::read(item).ok()? {
+        OutputItem::Message(Message { parts, phase, .. }) => InputItem::Message {
+            role: ROLE,
+            content: parts.into_iter().map(|part| part.text).collect(),
+            phase: Phase::known(phase),
+        },
+        OutputItem::FunctionCall(call) if call.cut => return None,
+        OutputItem::FunctionCall(call) => InputItem::FunctionCall(CallItem { id: None, call }),
+        OutputItem::Other => return None,
+    };
+    to_raw_value(&own).ok()
 }
 
 /// Whether an output item holds all that was said before it, as only the service can read it.
@@ -62,8 +145,8 @@ const HOSTED: [(&str, &[&str], &[&str]); 5] = [
     ("mcp_call", &["id", "server_label", "name", "arguments"], &["output", "error", "status"]),
 ];
 
-/// The members of a hosted tool's item that its input item has.
-fn hosted_item(item: &RawValue) -> Option<BTreeMap<&'static str, Box<RawValue>>> {
+/// The input item for the item of a tool that the service ran by itself.
+fn hosted_item(item: &RawValue) -> Option<Box<RawValue>> {
     let mut members: BTreeMap<&str, Box<RawValue>> = serde_json::from_str(item.get()).ok()?;
     let kind: &str = serde_json::from_str(members.get("type")?.get()).ok()?;
     let (_, required, optional) = HOSTED.iter().find(|(known, ..)| *known == kind)?;
@@ -76,27 +159,77 @@ fn hosted_item(item: &RawValue) -> Option<BTreeMap<&'static str, Box<RawValue>>>
             None => return None,
         }
     }
-    Some(kept)
+    to_raw_value(&kept).ok()
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum InputItem {
-    Own(OwnItem),
-    Hosted(BTreeMap<&'static str, Box<RawValue>>),
-}
+/// The role of a model's message.
+const ROLE: &str = "assistant";
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum OwnItem {
+enum InputItem {
     Message {
         role: &'static str,
         content: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         phase: Option<Phase>,
     },
-    FunctionCall(FunctionCall),
+    #[serde(rename = "message")]
+    OutputMessage {
+        id: String,
+        role: &'static str,
+        status: &'static str,
+        content: Vec<OutputPart>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<Phase>,
+    },
+    FunctionCall(CallItem),
     Reasoning(Reasoning),
+}
+
+impl InputItem {
+    fn output_message(id: String, item: &RawValue, message: Message<'_>) -> Self {
+        let cut = first_member(item.get(), "status") == Some(r#""incomplete""#);
+        let parts = message.parts.into_iter().filter(|part| !part.text.is_empty());
+        let mut content: Vec<OutputPart> = parts
+            .map(|part| match part.refusal {
+                true => OutputPart::Refusal { refusal: part.text },
+                false => OutputPart::text(part.text),
+            })
+            .collect();
+        if content.is_empty() {
+            content.push(OutputPart::text(Cow::default()));
+        }
+        Self::OutputMessage {
+            id,
+            role: ROLE,
+            status: if cut { "incomplete" } else { "completed" },
+            content,
+            phase: Phase::known(message.phase),
+        }
+    }
+}
+
+/// A part of a message that has its id. The schema requires the empty lists.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum OutputPart {
+    OutputText { text: Cow<'static, str>, annotations: [(); 0], logprobs: [(); 0] },
+    Refusal { refusal: Cow<'static, str> },
+}
+
+impl OutputPart {
+    fn text(text: Cow<'static, str>) -> Self {
+        Self::OutputText { text, annotations: [], logprobs: [] }
+    }
+}
+
+#[derive(Serialize)]
+struct CallItem {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(flatten)]
+    call: FunctionCall,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -124,9 +257,89 @@ enum SummaryKind {
 mod tests {
     use super::*;
 
+    /// The input items for an output, joined by line feeds.
+    fn sent(items: &[&str], with_reasoning: bool) -> String {
+        let items: Vec<&RawValue> =
+            items.iter().map(|item| serde_json::from_str(item).unwrap()).collect();
+        let mut sent = Vec::new();
+        for_replay(&items, with_reasoning, &mut |item| sent.push(item.get().to_owned()));
+        sent.join("\n")
+    }
+
     fn replayed(item: &str) -> Option<String> {
-        let item = RawValue::from_string(item.to_owned()).unwrap();
-        for_replay(&item).map(|raw| raw.get().to_owned())
+        Some(sent(&[item], true)).filter(|sent| !sent.is_empty())
+    }
+
+    const REASONING: &str = r#"{"id":"rs_1","type":"reasoning","status":null,"encrypted_content":"e",
+        "summary":[{"type":"summary_text","text":"s"}],"content":[]}"#;
+    const SENT_REASONING: &str = r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"s"}],"encrypted_content":"e"}"#;
+    const MESSAGE: &str = r#"{"id":"msg_1","type":"message","status":"completed","role":"assistant","phase":"final_answer",
+        "content":[{"type":"output_text","text":"a\n","annotations":[{"a":1}]},{"type":"refusal","refusal":"b"}]}"#;
+    const MESSAGE_WITHOUT_ID: &str =
+        r#"{"type":"message","role":"assistant","content":"a\nb","phase":"final_answer"}"#;
+    const CALL: &str = r#"{"id":"fc_1","type":"function_call","status":"completed","call_id":"c","name":"f","arguments":"{}"}"#;
+    const CALL_WITHOUT_ID: &str =
+        r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#;
+    const SEARCH: &str = r#"{"action":{"type":"search","query":"q"},"id":"ws_1","status":"completed","type":"web_search_call"}"#;
+    const CUSTOM_CALL: &str =
+        r#"{"id":"ctc_1","type":"custom_tool_call","call_id":"c","name":"n","input":"i"}"#;
+
+    #[test]
+    fn reasoning_goes_back_with_the_items_behind_it_under_their_own_ids() {
+        let message = concat!(
+            r#"{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":["#,
+            r#"{"type":"output_text","text":"a\n","annotations":[],"logprobs":[]},"#,
+            r#"{"type":"refusal","refusal":"b"}],"phase":"final_answer"}"#
+        );
+        let call =
+            r#"{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"}"#;
+        for (items, expected) in [
+            (vec![REASONING, MESSAGE], vec![SENT_REASONING, message]),
+            (vec![REASONING, CALL, MESSAGE], vec![SENT_REASONING, call, message]),
+            (vec![REASONING, REASONING, CALL], vec![SENT_REASONING, SENT_REASONING, call]),
+            (
+                vec![REASONING, SEARCH, REASONING, MESSAGE],
+                vec![SENT_REASONING, SEARCH, SENT_REASONING, message],
+            ),
+            (vec![MESSAGE, REASONING, CALL], vec![MESSAGE_WITHOUT_ID, SENT_REASONING, call]),
+        ] {
+            assert_eq!(sent(&items, true), expected.join("\n"), "{items:?}");
+        }
+        let cut = MESSAGE.replace("completed", "incomplete");
+        assert!(sent(&[REASONING, &cut], true).contains(r#""status":"incomplete""#));
+        let empty = r#"{"id":"msg_1","type":"message","content":[]}"#;
+        assert!(sent(&[REASONING, empty], true).contains(r#"[{"type":"output_text","text":"","#));
+    }
+
+    #[test]
+    fn reasoning_that_lacks_its_follower_stays_here_and_nothing_behind_it_has_an_id() {
+        let unreadable = REASONING.replace(r#""e""#, "null");
+        let nameless = REASONING.replace("rs_1", "");
+        let cut_call = CALL.replace("completed", "incomplete");
+        let message_of_a_gateway = MESSAGE.replace(r#""id":"msg_1","#, "");
+        for (items, expected) in [
+            (vec![MESSAGE, REASONING], vec![MESSAGE_WITHOUT_ID]),
+            (vec![REASONING, CUSTOM_CALL, MESSAGE], vec![MESSAGE_WITHOUT_ID]),
+            (vec![REASONING, &cut_call, MESSAGE], vec![MESSAGE_WITHOUT_ID]),
+            (vec![REASONING, &message_of_a_gateway], vec![MESSAGE_WITHOUT_ID]),
+            (vec![REASONING, &unreadable, CALL], vec![CALL_WITHOUT_ID]),
+            (vec![&unreadable, SEARCH, MESSAGE], vec![MESSAGE_WITHOUT_ID]),
+            (vec![&nameless, CALL], vec![CALL_WITHOUT_ID]),
+        ] {
+            assert_eq!(sent(&items, true), expected.join("\n"), "{items:?}");
+        }
+    }
+
+    #[test]
+    fn without_reasoning_nothing_that_belongs_to_it_is_sent() {
+        let compaction = r#"{"type":"compaction","id":"cmp_1","encrypted_content":"e"}"#;
+        for (items, expected) in [
+            (vec![SEARCH, REASONING, CALL], vec![SEARCH, CALL_WITHOUT_ID]),
+            (vec![REASONING, SEARCH, MESSAGE, CALL], vec![MESSAGE_WITHOUT_ID, CALL_WITHOUT_ID]),
+            (vec![REASONING, compaction, SEARCH], vec![compaction, SEARCH]),
+        ] {
+            assert_eq!(sent(&items, false), expected.join("\n"), "{items:?}");
+        }
     }
 
     #[test]
@@ -158,24 +371,6 @@ mod tests {
             Some(r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#)
         );
         assert_eq!(call("incomplete"), None);
-    }
-
-    #[test]
-    fn reasoning_is_replayed_only_when_it_is_encrypted() {
-        assert_eq!(
-            replayed(
-                r#"{"id":"rs_1","type":"reasoning","status":null,"encrypted_content":"e",
-                "summary":[{"type":"summary_text","text":"s"}],"content":[]}"#
-            )
-            .as_deref(),
-            Some(
-                r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"s"}],"encrypted_content":"e"}"#
-            )
-        );
-        for rest in [r#""summary":[]"#, r#""encrypted_content":null"#, r#""encrypted_content":"""#]
-        {
-            assert_eq!(replayed(&format!(r#"{{"type":"reasoning","id":"rs_1",{rest}}}"#)), None);
-        }
     }
 
     #[test]

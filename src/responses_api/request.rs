@@ -208,6 +208,25 @@ pub(crate) fn with_text(
     to_raw_value(&Message { role: "user", content: &content })
 }
 
+/// A user message without its text parts that begin so; `None` when no part is left. Everything else stays byte for
+/// byte as it is.
+pub(crate) fn without_text<'a>(
+    message: &'a RawValue,
+    begin: &str,
+) -> serde_json::Result<Option<Cow<'a, RawValue>>> {
+    let MessageParts { mut content } = serde_json::from_str(message.get())?;
+    let before = content.len();
+    content.retain(|part| {
+        let read = serde_json::from_str::<TextContent>(part.get());
+        !read.is_ok_and(|part| part.text.starts_with(begin))
+    });
+    match content.len() {
+        0 => Ok(None),
+        left if left == before => Ok(Some(Cow::Borrowed(message))),
+        _ => to_raw_value(&Message { role: "user", content: &content }).map(Cow::Owned).map(Some),
+    }
+}
+
 /// The JSON text of a value, in memory of its own length. A text that grows takes up to three times that for
 /// a moment, and a module's memory never shrinks.
 fn exact_json(value: &impl Serialize) -> serde_json::Result<String> {
@@ -254,6 +273,12 @@ struct Message<'a, P> {
 #[derive(Deserialize)]
 struct MessageContent {
     content: Vec<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct MessageParts<'a> {
+    #[serde(borrow)]
+    content: Vec<&'a RawValue>,
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@
 //! a method continues on an empty index.
 
 use super::Chunk;
-use super::index::{Comparison, Counts, Tables, Upserted, Writer, compare};
+use super::index::{Comparison, Counts, Tables, Upserted, Writer, compare, unknown_scope_keys};
 use super::search::{self, Search};
 use super::vectors::{
     EmbeddedQuestion, Embedder, EmbeddingOutcome, EmbeddingService, LearnedLimits, Question,
@@ -12,7 +12,7 @@ use super::vectors::{
 };
 use super::work_budget::{Work, WorkBudget};
 use crate::catalog::Embeddings;
-use crate::contract::{Document, Fault, ListedDocuments};
+use crate::contract::{Document, Fault, ListedDocuments, RagScope, Warning};
 use crate::ports::{Database, Platform};
 
 /// The documents that one statement counts.
@@ -148,6 +148,17 @@ impl<D: Database> ChunkIndex<D> {
         let generation = self.tables.generation();
         let chunks = search::search(&self.tables, budget, request).await;
         self.or_empty(generation, chunks)
+    }
+
+    /// A warning for each key of a scope that no document has.
+    pub async fn unknown_scope_keys<F: AsyncFn()>(
+        &self,
+        budget: &mut WorkBudget<F>,
+        scope: &RagScope,
+    ) -> Result<Vec<Warning>, Fault> {
+        let generation = self.tables.generation();
+        let warnings = unknown_scope_keys(&self.tables, budget, &scope.conditions).await;
+        self.or_empty(generation, warnings)
     }
 
     async fn count<F: AsyncFn()>(

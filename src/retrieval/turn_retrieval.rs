@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Chunk;
+use super::index::SCOPE_KEY_UNKNOWN;
 use crate::catalog::{Retrieval, RetrievalSource};
-use crate::contract::{RagScope, UserTurn, relative_path_problem};
+use crate::contract::{RagScope, UserTurn, Warning, relative_path_problem};
 use crate::encoding::language_of;
 use crate::json::{Object, first_member, from_object};
 use crate::outbound::post;
@@ -27,6 +28,8 @@ pub struct Retrieved {
     pub failed: bool,
     /// The index ranked by words alone, although embeddings are configured.
     pub by_words_alone: bool,
+    /// What the client should know about its scope.
+    pub warnings: Vec<Warning>,
 }
 
 /// A chunk that the index or the service returned and the turn does not receive.
@@ -89,8 +92,9 @@ pub async fn retrieve<P: Platform>(
     let limit = query.limit.unwrap_or(retrieval.limit);
     let query = RetrievalQuery { limit: Some(limit), ..query };
     match request(platform, &retrieval.source, target, query).await {
-        Some(Response { chunks, by_words_alone }) => Retrieved {
+        Some(Response { chunks, by_words_alone, warnings }) => Retrieved {
             by_words_alone,
+            warnings,
             ..within_limits(chunks, limit as usize, retrieval.max_bytes as usize)
         },
         None => Retrieved { failed: true, ..Retrieved::default() },
@@ -102,6 +106,7 @@ pub async fn retrieve<P: Platform>(
 struct Response {
     chunks: Vec<Chunk>,
     by_words_alone: bool,
+    warnings: Vec<Warning>,
 }
 
 /// Asks the index or the service; `None` when it fails.
@@ -125,7 +130,8 @@ async fn request<P: Platform>(
             let query = RetrievalQuery { workspace_id: Some(workspace), ..query };
             let body = serde_json::to_string(&query).ok()?;
             let response = post(platform, service, body, MAX_RESPONSE_BYTES).await.ok()?;
-            Some(Response { chunks: chunks_of_service(&response)?, by_words_alone: false })
+            let (chunks, warnings) = (chunks_of_service(&response)?, Vec::new());
+            Some(Response { chunks, by_words_alone: false, warnings })
         }
     }
 }
@@ -180,10 +186,14 @@ fn chunks_of_service(response: &str) -> Option<Vec<Chunk>> {
     Some(chunks.into_iter().map(|Object(chunk)| chunk).collect())
 }
 
-/// The response in an index's `InvokeResult`; `None` when it was not successful. Its only warnings are about embeddings.
+/// The response in an index's `InvokeResult`; `None` when it was not successful. Its warnings are about the scope, the
+/// others about embeddings.
 fn response_of_index(result: &str) -> Option<Response> {
     let chunks = chunks_of_service(first_member(result, "Result")?)?;
-    Some(Response { chunks, by_words_alone: first_member(result, "Warnings") != Some("[]") })
+    let warnings: Vec<Warning> = serde_json::from_str(first_member(result, "Warnings")?).ok()?;
+    let of_scope = |warning: &Warning| warning.code == SCOPE_KEY_UNKNOWN;
+    let (warnings, of_embeddings): (Vec<_>, Vec<_>) = warnings.into_iter().partition(of_scope);
+    Some(Response { chunks, by_words_alone: !of_embeddings.is_empty(), warnings })
 }
 
 #[cfg(test)]

@@ -23,7 +23,10 @@ const MAY_NAME: [(&str, &[&str]); 18] = [
         &["catalog", "contract", "encoding", "json", "mcp", "responses_api", "retrieval"],
     ),
     ("llm_call", &["catalog", "contract", "outbound", "ports", "responses_api"]),
-    ("server_tools", &["catalog", "contract", "files", "json", "mcp", "outbound", "ports"]),
+    (
+        "server_tools",
+        &["catalog", "contract", "encoding", "files", "json", "mcp", "outbound", "ports"],
+    ),
     (
         "reasoner",
         &[

@@ -62,7 +62,7 @@ impl Source {
 pub(crate) fn absolute(module: &[String], path: &[String]) -> Option<Vec<String>> {
     let (first, mut rest) = path.split_first()?;
     let mut at = match first.as_str() {
-        // A program in `src/bin` names the crate as `aptix_edge`.
+        // A program in `tools` names the crate as `aptix_edge`.
         "crate" | "aptix_edge" => Vec::new(),
         "self" => module.to_vec(),
         "super" => module.split_last()?.1.to_vec(),

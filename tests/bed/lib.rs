@@ -17,6 +17,7 @@ mod lone_step;
 mod mcp_lists;
 mod mcp_service;
 mod model_service;
+mod pairing;
 mod planned_model;
 mod platform;
 mod published_schema;
@@ -45,7 +46,7 @@ pub use model_service::ModelService;
 pub use planned_model::{is_record, planned};
 pub use published_schema::assert_published;
 pub use reply::{
-    Answer, Ending, Item, Reply, call, error_event, failed, http_error, incomplete,
+    Answer, Ending, Item, Recording, Reply, call, error_event, failed, http_error, incomplete,
     incomplete_without_items, raw, say, says,
 };
 pub use requests::{results, turn, with};

@@ -11,9 +11,11 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::conversation::Conversation;
+use super::pairing::Pairing;
 use super::published_schema::assert_published;
-use super::reply::{Answer, Ending, Reply, http_error};
+use super::reply::{Ending, Recording, Reply, http_error};
 use super::response_stream::{RenderedResponse, render};
+use super::scripted_service::{HttpReply, Piece};
 
 /// Decides on the model's reply from the conversation that it is shown.
 type Mind = Box<dyn Fn(&Conversation) -> Reply>;
@@ -25,6 +27,7 @@ pub struct ModelService {
     /// The number of requests that succeed first, the number that then fail, and the failure.
     spoiled: RefCell<Option<(usize, usize, Reply)>>,
     kept: RefCell<BTreeMap<String, Rc<Kept>>>,
+    pairing: RefCell<Pairing>,
     latest: RefCell<Option<Rc<Kept>>>,
     /// The ids of stored responses that a client was told of, whatever became of them.
     pub held: RefCell<BTreeSet<String>>,
@@ -74,6 +77,7 @@ impl ModelService {
             script: RefCell::default(),
             spoiled: RefCell::default(),
             kept: RefCell::default(),
+            pairing: RefCell::default(),
             latest: RefCell::default(),
             held: RefCell::default(),
             deletions: RefCell::default(),
@@ -204,9 +208,15 @@ impl ModelService {
                 return (http_error(400, error, &[]), None);
             }
         };
-        let mut items = body["input"].as_array().unwrap().clone();
-        let reply = self.decide(body["store"] == true, before.as_ref(), &items);
-        let mut reply = reply;
+        let items = body["input"].as_array().unwrap().clone();
+        let mut reply = self.decide(body["store"] == true, before.as_ref(), &items);
+        if let Reply::Recorded(Recording { body: bytes, response }) = &reply {
+            if let Some(response) = response {
+                self.keep(&body, before, items, response);
+            }
+            let reply = HttpReply::in_pieces(200, [Piece::Bytes(bytes.clone())]);
+            return (Reply::Http(reply), None);
+        }
         let Reply::Answer(answer) = &mut reply else {
             return (reply, None);
         };
@@ -219,9 +229,7 @@ impl ModelService {
         });
         let rendered = render(answer, &format!("resp_{}", self.number()), calls);
         if matches!(answer.ending, Ending::Completed | Ending::Incomplete(_)) {
-            let output = rendered.response["output"].as_array().unwrap();
-            items.extend(output.iter().cloned());
-            self.keep(&body, before, items, answer, &rendered);
+            self.keep(&body, before, items, &rendered.response);
         }
         (reply, Some(rendered))
     }
@@ -254,27 +262,21 @@ impl ModelService {
         (self.mind.borrow())(&Conversation(items))
     }
 
-    fn keep(
-        &self,
-        body: &Value,
-        before: Option<Rc<Kept>>,
-        items: Vec<Value>,
-        answer: &Answer,
-        rendered: &RenderedResponse,
-    ) {
+    /// Keeps a response with its input, and what it is to know of the items that it gave out.
+    fn keep(&self, body: &Value, before: Option<Rc<Kept>>, mut items: Vec<Value>, given: &Value) {
+        let output = given["output"].as_array().unwrap();
+        self.pairing.borrow_mut().give(output);
         let mut open_calls = BTreeSet::new();
-        let whole = matches!(answer.ending, Ending::Completed);
-        for item in rendered.response["output"].as_array().unwrap() {
-            if whole && item["type"] == "function_call" {
+        for item in output {
+            if given["status"] == "completed" && item["type"] == "function_call" {
                 open_calls.insert(item["call_id"].as_str().unwrap().to_owned());
             }
         }
+        items.extend(output.iter().cloned());
         let kept = Rc::new(Kept { before, items, open_calls });
         self.latest.replace(Some(Rc::clone(&kept)));
         if body["store"] == true && !self.keeps_nothing.get() {
-            self.kept
-                .borrow_mut()
-                .insert(rendered.response["id"].as_str().unwrap().to_owned(), kept);
+            self.kept.borrow_mut().insert(given["id"].as_str().unwrap().to_owned(), kept);
         }
     }
 
@@ -310,12 +312,14 @@ impl ModelService {
                 _ => {}
             }
         }
-        match open.first() {
+        if let Some(id) = open.first() {
+            let message = format!("No tool output found for function call {id}.");
+            return Err(refused(&message, "input".into()));
+        }
+        let chain = before.as_ref().map(|kept| kept.items()).unwrap_or_default();
+        match self.pairing.borrow().fault(&chain, input) {
             None => Ok(before),
-            Some(id) => Err(refused(
-                &format!("No tool output found for function call {id}."),
-                "input".into(),
-            )),
+            Some(message) => Err(refused(&message, "input".into())),
         }
     }
 
@@ -422,12 +426,20 @@ fn check_item(item: &Value) -> Result<(), Refusal> {
     };
     let kind = item["type"].as_str().unwrap_or("message");
     let (required, optional): (&[&str], &[&str]) = match kind {
-        "message" => (&["type", "role", "content"], &["phase"]),
-        "function_call" => (&["type", "call_id", "name", "arguments"], &[]),
+        "message" if item["role"] == "assistant" => {
+            (&["type", "role", "content"], &["id", "status", "phase"])
+        }
+        "message" => (&["type", "role", "content"], &[]),
+        "function_call" => (&["type", "call_id", "name", "arguments"], &["id"]),
         "function_call_output" => (&["type", "call_id", "output"], &[]),
         "reasoning" => (&["type", "id", "summary", "encrypted_content"], &[]),
         "compaction" => (&["type", "encrypted_content"], &["id"]),
         "web_search_call" => (&["type", "id", "status", "action"], &[]),
+        "file_search_call" => (&["type", "id", "status", "queries"], &["results"]),
+        "mcp_list_tools" => (&["type", "id", "server_label", "tools"], &["error"]),
+        "mcp_call" => {
+            (&["type", "id", "server_label", "name", "arguments"], &["output", "error", "status"])
+        }
         "image_generation_call" => (&["type", "id", "status", "result"], &[]),
         _ => return wrong("unknown type"),
     };

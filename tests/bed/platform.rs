@@ -59,6 +59,7 @@ impl TestPlatform {
             }
             Reply::Silence => std::future::pending().await,
             Reply::Http(reply) => Ok(self.http_response(reply, Some(call)).await),
+            Reply::Recorded(_) => unreachable!("the service plays its recordings"),
             Reply::Answer(answer) => {
                 let rendered = rendered.expect("a response was rendered");
                 let whole = if answer.as_json {

@@ -84,10 +84,20 @@ pub enum Reply {
     Answer(Answer),
     /// An HTTP error, or a success whose body is no response.
     Http(HttpReply),
+    /// A response as another service once gave it.
+    Recorded(Recording),
     /// The connection is refused.
     Unreachable,
     /// No data at all, not even a status line.
     Silence,
+}
+
+/// A recorded response: its bytes, and what the service stores of it.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    pub body: Vec<u8>,
+    /// The response object in its final state; `None` where the body ends without one.
+    pub response: Option<Value>,
 }
 
 /// A response with these items.

@@ -7,11 +7,36 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::reply::Recording;
+
 /// One exchange with a model service.
 pub struct Exchange {
     pub name: String,
     pub body: Vec<u8>,
     pub expected: Value,
+}
+
+impl Exchange {
+    /// Its response, for another session.
+    pub fn recording(&self) -> Recording {
+        let body = String::from_utf8_lossy(&self.body);
+        let events = || body.lines().filter_map(|line| line.strip_prefix("data:"));
+        let events = || events().filter_map(|json| serde_json::from_str::<Value>(json).ok());
+        let ends = ["response.completed", "response.incomplete"];
+        let ending = |event: &Value| ends.iter().any(|end| event["type"] == *end);
+        let mut response = match serde_json::from_str::<Value>(&body) {
+            Ok(response) => Some(response),
+            Err(_) => events().filter(ending).last().map(|mut event| event["response"].take()),
+        };
+        if let Some(response) = &mut response
+            && response["output"].as_array().is_none_or(Vec::is_empty)
+        {
+            let done = events().filter(|event| event["type"] == "response.output_item.done");
+            response["output"] = done.map(|mut event| event["item"].take()).collect();
+        }
+        let kept = |response: &Value| response["id"].is_string();
+        Recording { body: self.body.clone(), response: response.filter(kept) }
+    }
 }
 
 /// A file or folder beside the project's.

@@ -220,7 +220,9 @@ fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back
          "content":[{"type":"output_text","text":"I will.","annotations":[],"logprobs":[]}]},
         {"id":"fc_1","type":"function_call","status":"completed","call_id":"call_a","name":"ddr_document","arguments":"{}"}]"#,
     );
-    let output: Vec<_> = output.iter().filter_map(|item| for_replay(item)).collect();
+    let stored: Vec<&RawValue> = output.iter().map(|item| &**item).collect();
+    let mut output = Vec::new();
+    for_replay(&stored, true, &mut |item| output.push(item.to_owned()));
     let outputs = tool_outputs([("call_a", &ToolOutcome::Result("true".to_owned()))]).unwrap();
     let outputs = items(&outputs);
     let user = raw(&first.user);

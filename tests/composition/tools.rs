@@ -53,7 +53,7 @@ fn a_turn_offers_the_tools_of_its_request_or_those_received_last_and_chooses_amo
     let first = compose_turn(&with_tools, &material).unwrap();
     let offered = [("zip", false), ("agent_change_mode", true), ("lookup", true)];
     assert_eq!(names(&first.tools), offered);
-    assert_eq!(first.unoffered_choice, None);
+    assert_eq!(first.faults, []);
     assert!(first.messages.system.is_some());
 
     let latched_tools = first.received_tools.as_deref();
@@ -65,7 +65,7 @@ fn a_turn_offers_the_tools_of_its_request_or_those_received_last_and_chooses_amo
 
     let choosing = user_turn(json!({ "Instruction": "Pack.", "ToolChoiceName": "zip" }));
     let third = compose_turn(&choosing, &material).unwrap();
-    let fault = third.unoffered_choice.unwrap();
+    let [fault] = &third.faults[..] else { panic!("{:?}", third.faults) };
     assert_eq!(
         (fault.code, fault.path.as_deref()),
         (ErrorCode::InvalidField, Some("/ToolChoiceName"))

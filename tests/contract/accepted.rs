@@ -39,6 +39,37 @@ fn a_tool_continuation_is_read_whole() {
 }
 
 #[test]
+fn what_a_client_writes_for_a_member_that_is_not_set_changes_no_request() {
+    let results = r#""ToolResults":[{"ToolCallId":"c","ExecutionMs":0,"ResultJson":"1"}]"#;
+    let submitted = parse(turn(results).as_bytes()).unwrap();
+    let asked = parse(turn_with("\"Streaming\":false").as_bytes()).unwrap();
+    assert!(matches!(submitted, ExecuteRequest::ToolContinuation(_)));
+    assert!(matches!(asked, ExecuteRequest::UserTurn(_)));
+    for unset in ["null", "[]", "[ \n]", "false"] {
+        let user_turn = turn_with(&format!("\"ToolResults\":{unset}"));
+        assert_eq!(parse(user_turn.as_bytes()).as_ref(), Ok(&asked), "{unset}");
+        let members = [
+            "Instruction",
+            "InputArtifacts",
+            "ClipboardImages",
+            "RagScope",
+            "SolutionContextText",
+            "WorkspaceId",
+            "Repo",
+            "Language",
+            "Streaming",
+            "AgentContextId",
+            "ConversationContextId",
+            "ToolsJson",
+            "ToolChoiceName",
+        ];
+        let members = members.map(|name| format!("\"{name}\":{unset}")).join(",");
+        let continuation = turn(&format!("{members},{results}"));
+        assert_eq!(parse(continuation.as_bytes()).as_ref(), Ok(&submitted), "{unset}");
+    }
+}
+
+#[test]
 fn every_permitted_variant_is_accepted() {
     let artifact = |members: &str| {
         turn(&format!(
@@ -47,7 +78,6 @@ fn every_permitted_variant_is_accepted() {
     };
     for body in [
         "\u{feff}{\"SessionId\":\"s\",\"TurnId\":\"t\",\"Instruction\":\"x\"}".to_owned(),
-        turn_with(r#""ToolResults":null"#),
         turn_with(r#""InputArtifacts":[],"ClipboardImages":[]"#),
         turn_with(
             r#""InputArtifacts":null,"ClipboardImages":null,"RagScope":null,"ToolsJson":null"#,

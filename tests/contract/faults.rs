@@ -41,7 +41,7 @@ fn all_violations_are_reported_at_once_in_document_order() {
     assert_eq!(
         report(body),
         [
-            "forbidden_field /Mode | Mode belongs to the server; remove it.",
+            "forbidden_field /Mode | Mode belongs to the server; remove it, and choose the mode of a new session by its ConversationContextId.",
             r#"unknown_field /Instructions | Instructions is not a known member; did you mean Instruction? | {"DidYouMean":"Instruction"}"#,
             r#"unknown_field /Colour~1~0 | Colour/~ is not a known member; remove it. | {"DidYouMean":"TurnId"}"#,
             "invalid_field /Streaming | Streaming must be true or false.",
@@ -81,6 +81,8 @@ fn a_turn_without_input_is_empty_after_everything_else() {
         r#"{"Instruction":" \n\t"}"#,
         r#"{"InputArtifacts":[ ],"ClipboardImages":null,"Instruction":null}"#,
         r#"{"ToolResults":null}"#,
+        r#"{"ToolResults":[ ]}"#,
+        r#"{"ToolResults":false}"#,
     ] {
         assert_eq!(report(body), [&missing[0], &missing[1], empty], "{body}");
     }
@@ -101,33 +103,35 @@ fn a_turn_without_input_is_empty_after_everything_else() {
 
 #[test]
 fn every_server_owned_member_is_forbidden_in_both_scenarios() {
-    let names = [
-        "Mode",
-        "ModeDisplayName",
-        "ConversationId",
-        "ResponseContinuationId",
-        "PreviousResponseId",
-        "previous_response_id",
-        "CorrelationId",
-        "Model",
-        "Kind",
+    let use_instead = [
+        ("Mode", ", and choose the mode of a new session by its ConversationContextId"),
+        ("ModeDisplayName", ""),
+        ("ConversationId", ", and name the conversation by its SessionId"),
+        ("ResponseContinuationId", ""),
+        ("PreviousResponseId", ""),
+        ("previous_response_id", ""),
+        ("CorrelationId", ""),
+        ("Model", ""),
+        ("Kind", ""),
     ];
-    for name in names {
+    for (name, rest) in use_instead {
         let expected =
-            [format!("forbidden_field /{name} | {name} belongs to the server; remove it.")];
-        assert_eq!(report(&turn_with(&format!("\"{name}\":1"))), expected);
-        let results = r#""ToolResults":[{"ToolCallId":"c","ExecutionMs":1,"ResultJson":"1"}]"#;
-        assert_eq!(report(&turn(&format!("{results},\"{name}\":1"))), expected);
+            [format!("forbidden_field /{name} | {name} belongs to the server; remove it{rest}.")];
+        for value in ["1", "null", "[]", "false", "\"\""] {
+            assert_eq!(report(&turn_with(&format!("\"{name}\":{value}"))), expected);
+            let results = r#""ToolResults":[{"ToolCallId":"c","ExecutionMs":1,"ResultJson":"1"}]"#;
+            assert_eq!(report(&turn(&format!("{results},\"{name}\":{value}"))), expected);
+        }
     }
 }
 
 #[test]
 fn a_tool_continuation_takes_nothing_but_its_results() {
     let body = turn(
-        r#""Instruction":"x","InputArtifacts":[],"ClipboardImages":[],"RagScope":{},
-           "SolutionContextText":"","WorkspaceId":"","Repo":"","Language":"","Streaming":false,
+        r#""Instruction":"x","InputArtifacts":[1],"ClipboardImages":{},"RagScope":{},
+           "SolutionContextText":"","WorkspaceId":"","Repo":"","Language":"","Streaming":true,
            "AgentContextId":"","ConversationContextId":"","ToolsJson":"[]","ToolChoiceName":"x",
-           "ToolResult":1,"ToolResults":[]"#,
+           "ToolResult":1,"ToolResults":5"#,
     );
     let mut expected: Vec<String> = [
         "Instruction",
@@ -152,7 +156,7 @@ fn a_tool_continuation_takes_nothing_but_its_results() {
     expected.push(
         r#"unknown_field /ToolResult | ToolResult is not a known member; did you mean ToolResults? | {"DidYouMean":"ToolResults"}"#.into(),
     );
-    expected.push("invalid_field /ToolResults | ToolResults must hold at least one result.".into());
+    expected.push("invalid_field /ToolResults | ToolResults must be an array.".into());
     assert_eq!(report(&body), expected);
 }
 

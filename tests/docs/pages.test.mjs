@@ -84,10 +84,12 @@ function isJson(text) {
   }
 }
 
-/** The files that are kept in version control, without those that a developer has lying about. */
+/** The files in version control; without git, what .gitignore does not name. */
 function kept() {
   const { status, stdout } = spawnSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' });
-  return status === 0 ? stdout.trim().split('\n') : readdirSync(ROOT);
+  if (status === 0) return stdout.trim().split('\n');
+  const ignored = read('.gitignore').trim().split('\n').map((line) => line.replaceAll('/', ''));
+  return readdirSync(ROOT).filter((name) => name !== '.git' && !ignored.some((pattern) => path.matchesGlob(name, pattern)));
 }
 
 test('a decision says why each package and each entry at the top is there', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiKeys, clientTool, eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { exchange } from './raw_http.mjs';
 import { answer, call, httpError, text } from './scripted_model.mjs';
 
 const PAGE = 'https://app.example';

@@ -86,7 +86,7 @@ test('an erased session is gone, with a receipt, and so are its responses at the
     ModelCalls: 6,
     ToolCalls: 4,
     ModeChanges: 1, Files: 0,
-    StoredResponses: { Deleted: 6, Pending: 0, Refused: 0, Unreachable: 0 },
+    StoredResponses: { Deleted: 6, Pending: 0, Refused: 0, Unreachable: 0, Unknown: 0 },
   });
   assert.deepEqual([...rig.model.deletions].sort(), [...responses].sort());
   for (const rest of ['', '/turns', '/turns/t1', '/modes', '/export']) {
@@ -121,7 +121,7 @@ test('what the model service does not delete at once is deleted later, also afte
   resultOf(await rig.post({ ...turn, TurnId: 'turn-2' }, { key }));
   rig.model.refuseDeletions = 500;
   const { StoredResponses } = resultOf(await erase(turn.SessionId));
-  assert.deepEqual(StoredResponses, { Deleted: 0, Pending: 2, Refused: 0, Unreachable: 0 });
+  assert.deepEqual(StoredResponses, { Deleted: 0, Pending: 2, Refused: 0, Unreachable: 0, Unknown: 0 });
   assert.deepEqual(refusalOf(await rig.get(`/sessions/${turn.SessionId}`, { key })), [404, 'session_not_found']);
 
   await rig.restart();
@@ -129,7 +129,7 @@ test('what the model service does not delete at once is deleted later, also afte
   rig.model.refuseDeletions = null;
   // The alarm continues the erasure; a repeated request does so, too, and reports the progress.
   const again = await erase(turn.SessionId);
-  if (again.status === 200) assert.deepEqual(resultOf(again).StoredResponses, { Deleted: 2, Pending: 0, Refused: 0, Unreachable: 0 });
+  if (again.status === 200) assert.deepEqual(resultOf(again).StoredResponses, { Deleted: 2, Pending: 0, Refused: 0, Unreachable: 0, Unknown: 0 });
   await eventually(() => new Set(rig.model.deletions).size === 2, 'both responses are deleted');
   await eventually(async () => (await erase(turn.SessionId)).status === 404, 'the erasure has ended');
 });
@@ -169,7 +169,7 @@ test('after the receipt the model service holds nothing that the receipt does no
   const held = rig.model.held.length;
   assert.ok(held >= 9, `${held} responses`);
   const { StoredResponses } = resultOf(await erase(SessionId));
-  assert.deepEqual(StoredResponses, { Deleted: held, Pending: 0, Refused: 0, Unreachable: 0 });
+  assert.deepEqual(StoredResponses, { Deleted: held, Pending: 0, Refused: 0, Unreachable: 0, Unknown: 0 });
   assert.deepEqual(rig.model.held, []);
 });
 

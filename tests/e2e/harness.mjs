@@ -195,6 +195,13 @@ export class Rig {
     await this.#startWorker();
   }
 
+  /** Ends the Worker's process at this moment, in the middle of whatever it does, and starts it again on the same storage. */
+  async crash() {
+    process.kill(this.processId, 'SIGKILL');
+    await this.#miniflare.dispose();
+    await this.#startWorker();
+  }
+
   async dispose() {
     this.#published?.dispose();
     await this.#miniflare?.dispose();

@@ -24,10 +24,8 @@ export const spoken = (marker, outputs) => `To ${marker}: ${outputs.map((output)
 
 
 export class RememberingModel {
-  /** What it stores, by id: the marker, and when `response.created` was sent. */
-  stored = new Map();
-  /** The cancellations and erasures that concern a marker, `{sentAt, answeredAt}`, by the marker up to its dash. */
-  #aborts = new Map();
+  /** The ids of what it stores, from the moment when `response.created` is sent. */
+  stored = new Set();
   /** Requests that the strict rules refused, one line each. */
   refusals = [];
   /** When a marker was last heard of, by the marker; `performance.now()`. */
@@ -37,12 +35,6 @@ export class RememberingModel {
   /** The longest pause before a delta, in ms, and between a request and its response; one response in eight has a long one. */
   slowMs = 20;
   longMs = 500;
-  /**
-   * A response's id may be known to nobody when `response.created` was sent at most this long before a cancellation or an
-   * erasure was, so that nobody had read it, or this long after that was answered, its call being still open; in ms.
-   */
-  readMs = 250;
-  underWayMs = 1000;
   #chain = new Chain();
   #service;
   #random;
@@ -67,24 +59,9 @@ export class RememberingModel {
     return this.#service.close();
   }
 
-  /** Ids of what it still stores, except those that nobody may know. */
+  /** The number of responses that it still stores. */
   get leftovers() {
-    const isKnown = ({ marker, createdAt }) => {
-      const aborts = this.#aborts.get(marker.split('-')[0]) ?? [];
-      return !aborts.some(({ sentAt, answeredAt }) => createdAt > sentAt - this.readMs && createdAt < answeredAt + this.underWayMs);
-    };
-    return [...this.stored].filter(([, record]) => isKnown(record)).map(([id]) => id);
-  }
-
-  /** Has `ask` send a cancellation or an erasure, and takes note of it. `whose` is the part of markers before the dash. */
-  async aborting(whose, ask) {
-    const abort = { sentAt: performance.now(), answeredAt: Infinity };
-    this.#aborts.set(whose, [...(this.#aborts.get(whose) ?? []), abort]);
-    try {
-      return await ask();
-    } finally {
-      abort.answeredAt = performance.now();
-    }
+    return this.stored.size;
   }
 
   /** Takes note of the marker in an instruction. */
@@ -106,17 +83,12 @@ export class RememberingModel {
     if (response.destroyed) return;
     const told = newResponse(body);
     openStream(response);
-    const [, marker = ''] = PLAN.exec(instructionOf(conversation)) ?? [];
-    const record = { marker, createdAt: 0 };
     let isLong = this.#random.oneIn(8);
     for (const event of responseEvents(told, reply(conversation), { usage: null })) {
       if (event.delta !== undefined) await (isLong ? pause(this.longMs) : this.#pause());
       isLong &&= event.delta === undefined;
       if (response.destroyed) return;
-      if (event.type === 'response.created' && body.store !== false) {
-        record.createdAt = performance.now();
-        this.stored.set(told.id, record);
-      }
+      if (event.type === 'response.created' && body.store !== false) this.stored.add(told.id);
       this.#chain.keep(owner, body, conversation, told);
       response.write(frame(event));
     }

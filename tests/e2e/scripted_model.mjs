@@ -8,7 +8,7 @@ import { Refusal } from '../model_service/refusal.mjs';
 import { checkRequest } from '../model_service/request_rules.mjs';
 import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
 
-export { call, cited, commentary, hosted, reasoning, refusal, text } from '../model_service/response_stream.mjs';
+export { call, cited, commentary, hosted, reasoning, refusal, sealed, text } from '../model_service/response_stream.mjs';
 
 /** The token usage of a scripted response that sets none. */
 export const USAGE = {

@@ -26,6 +26,11 @@ export class ToolService {
     });
   }
 
+  /** Has `play(response, body)` write the responses of `path`. */
+  play(path, play) {
+    this.#answers.set(path, play);
+  }
+
   /** Sets what `path` responds: `reply(body)` gives JSON text, or a promise of it. */
   think(path, reply) {
     this.#answers.set(path, async (response, body) => {

@@ -135,6 +135,26 @@ test('a wait longer than a minute ends the turn at once, and the client is told 
   assert.equal(rig.model.requests.length, 1);
 });
 
+test('behind LiteLLM the wait, the id and a spent quota are read where it puts them', async () => {
+  const of = (error, wait) =>
+    httpError(429, { type: 'throttling_error', code: '429', message: `litellm.RateLimitError: OpenAIException - ${JSON.stringify({ error })}` }, {
+      'llm_provider-x-request-id': 'req_provider_1',
+      'llm_provider-retry-after': wait,
+      'x-litellm-call-id': 'c8107ea9-64c5-44e7-bf62-f9e19125cc25',
+    });
+  const limit = { type: 'requests', code: 'rate_limit_exceeded', message: 'Rate limit reached' };
+  rig.model.script(of(limit, '120'));
+  const [limited] = (await rig.post(userTurn())).json.Errors;
+  assert.deepEqual(limited.ErrorCode, 'upstream_unavailable');
+  assert.deepEqual(limited.Details, {
+    HttpStatus: 429, Code: '429', Type: 'throttling_error', RequestId: 'req_provider_1', Attempts: 1, RetryAfterMs: 120000,
+  });
+  rig.model.script(of({ type: 'insufficient_quota', code: 'insufficient_quota', message: 'You exceeded your current quota.' }, '1'));
+  const spent = await rig.post(userTurn());
+  assert.deepEqual(refusalOf(spent), [502, 'upstream_rejected']);
+  assert.equal(spent.json.Errors[0].Details.Attempts, 1);
+});
+
 test('a failure inside the stream is repeated, unless a client has seen text of it', async () => {
   const failed = half.with({ failed: broken });
   rig.model.script(failed, failed, answer(text('Third time lucky.')));

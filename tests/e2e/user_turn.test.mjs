@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { API_KEY, BOOT_PROMPT, MODEL, clientTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { answer, refusal, text } from './scripted_model.mjs';
+import { answer, call, refusal, sealed, text } from './scripted_model.mjs';
 
 const rig = rigForFile({
   catalog: (catalog) => {
@@ -170,6 +170,26 @@ test('a chain that the model service no longer knows is begun again with the who
   resultOf(await rig.post({ ...first, TurnId: 'turn-2', Instruction: 'Which number?' }));
   assert.match(rig.model.lastSeen, /4711[^]*One\.[^]*Which number\?/);
   assert.equal(rig.model.bodies.at(-1).previous_response_id, undefined);
+  assert.deepEqual(rig.model.refusals.splice(0).map(({ error }) => error.code), ['previous_response_not_found']);
+});
+
+test('reasoning goes back with the items behind it under their own ids when a chain is begun again', async () => {
+  rig.model.script(
+    answer(sealed('Which file?'), call('read_file', { path: 'a.md' })),
+    answer(sealed('It says so.'), text('4711.')),
+    answer(text('The same.')),
+  );
+  const first = userTurn({ Instruction: 'Read it.', ToolsJson: JSON.stringify([clientTool('read_file')]) });
+  const [{ ToolCallId }] = resultOf(await rig.post(first)).ToolCalls;
+  const ToolResults = [{ ToolCallId, ExecutionMs: 1, ResultJson: '"4711"' }];
+  resultOf(await rig.post({ SessionId: first.SessionId, TurnId: first.TurnId, ToolResults }));
+  rig.model.forgetResponses();
+  resultOf(await rig.post({ SessionId: first.SessionId, TurnId: 'turn-2', Instruction: 'And now?' }));
+  const sent = rig.model.bodies.at(-1).input.map(({ type, id }) => `${type} ${id?.split('_')[0] ?? '-'}`);
+  assert.deepEqual(sent, [
+    'message -', 'message -', 'reasoning rs', 'function_call fc', 'function_call_output -', 'reasoning rs', 'message msg',
+    'message -',
+  ]);
   assert.deepEqual(rig.model.refusals.splice(0).map(({ error }) => error.code), ['previous_response_not_found']);
 });
 

@@ -368,11 +368,14 @@ proptest! {
             artifact[member] = value;
             request["InputArtifacts"] = json!([artifact]);
         }
-        if verdict(&request).is_empty() && request.get("ToolResults").is_none_or(Value::is_array) {
-            let shape = if request["ToolResults"].is_array() { "ToolContinuation" } else { "UserTurn" };
-            // A continuation may hold `null` for members that it must not have: serialisers write
-            // that for absent.
-            request.as_object_mut().unwrap().retain(|_, value| shape == "UserTurn" || !value.is_null());
+        if verdict(&request).is_empty() {
+            // The document says what to send. Serialisers write more for members that a request must not have.
+            let is_unset = |value: &Value| value.is_null() || *value == false || *value == json!([]);
+            let shape = if is_unset(&request["ToolResults"]) { "UserTurn" } else { "ToolContinuation" };
+            request.as_object_mut().unwrap().retain(|name, value| {
+                let is_forbidden = (name == "ToolResults") == (shape == "UserTurn");
+                !(is_forbidden && is_unset(value))
+            });
             let validators = VALIDATORS.get_or_init(|| ["UserTurn", "ToolContinuation"].map(validator));
             let validator = &validators[usize::from(shape == "ToolContinuation")];
             prop_assert!(validator.is_valid(&request), "{request}");

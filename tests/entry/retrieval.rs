@@ -106,3 +106,77 @@ fn a_service_of_the_operator_is_asked_and_its_chunks_are_kept_within_the_limits(
     let heard = bed.post(&asking("t2", json!({})));
     assert_eq!(heard.result()["UserWarnings"], json!([WARNING]));
 }
+
+#[test]
+fn a_key_of_the_scope_that_no_document_has_is_named_with_the_nearest_one() {
+    let bed = with_workspace();
+    let condition = |key: &str| json!({ "Key": key, "Operator": "==", "Values": ["src/a.rs"] });
+    let scope = |keys: &[&str]| {
+        let conditions: Vec<Value> = keys.iter().map(|key| condition(key)).collect();
+        json!({ "RagScope": { "Conditions": conditions } })
+    };
+    let warning = |index: usize, message: &str, nearest: &str| {
+        json!({
+            "ErrorCode": "scope_key_unknown",
+            "Message": message,
+            "Path": format!("/RagScope/Conditions/{index}/Key"),
+            "Details": { "DidYouMean": nearest },
+            "SystemError": false,
+        })
+    };
+    let warnings =
+        |heard: &Heard| serde_json::from_str::<Value>(&heard.text).unwrap()["Warnings"].clone();
+
+    // Each key once, at its first place; the search is as before.
+    let misspelt = scope(&["Path", "path", "Teams", "colour", "path", "team"]);
+    let expected = json!([
+        warning(1, "No document of the workspace has the key path; did you mean Path?", "Path"),
+        warning(2, "No document of the workspace has the key Teams; did you mean team?", "team"),
+        warning(3, "No document of the workspace has the key colour.", "Path"),
+    ]);
+    let heard = bed.post(&asking("t1", misspelt.clone()));
+    assert_eq!(warnings(&heard), expected);
+    assert_eq!((heard.result().get("UserWarnings"), shown(&bed)), (None, None));
+    let search = with(json!({ "Query": "alpha" }), misspelt.clone());
+    let search = |workspace: &str| {
+        bed.asked("POST", &format!("/workspaces/{workspace}/search"), &search.to_string())
+    };
+    assert_eq!(warnings(&search("w")), expected);
+    // The warnings stay with the turn.
+    assert!(bed.post(&asking("t1", misspelt)).text.contains("scope_key_unknown"));
+
+    let known = bed.post(&asking("t2", scope(&["Path", "Language", "team"])));
+    assert_eq!(warnings(&known), json!([]));
+    // A workspace without documents has no key to compare with, and nothing to find either.
+    assert_eq!(warnings(&search("empty")), json!([]));
+    bed.asked("DELETE", "/workspaces/w/documents?Path=src%2F", "").result();
+    assert_eq!(warnings(&search("w")), json!([]));
+}
+
+#[test]
+fn a_key_is_unknown_under_every_operator_and_however_many_keys_the_documents_have() {
+    let bed = Bed::new();
+    let documents: Vec<Value> = (0..4)
+        .map(|document| {
+            let keys = (0..60).map(|key| (format!("a{document}_{key}"), json!("x")));
+            let properties: serde_json::Map<String, Value> = keys.collect();
+            json!({ "Path": format!("{document}.md"), "Contents": "alpha", "Properties": properties })
+        })
+        .collect();
+    let documents = json!({ "Documents": documents }).to_string();
+    bed.asked("PUT", "/workspaces/w/documents", &documents).result();
+    for (key, operator, nearest) in [
+        ("path", "==", Some("Path")),
+        ("path", "!=", Some("Path")),
+        ("A0_1", "contains", Some("a0_1")),
+        ("language", "does_not_contain", Some("Language")),
+        ("a3_59", "==", None),
+    ] {
+        let condition = json!({ "Key": key, "Operator": operator, "Values": ["x"] });
+        let search = json!({ "Query": "alpha", "RagScope": { "Conditions": [condition] } });
+        let heard = bed.asked("POST", "/workspaces/w/search", &search.to_string());
+        let envelope: Value = serde_json::from_str(&heard.text).unwrap();
+        let named = envelope["Warnings"][0]["Details"]["DidYouMean"].as_str();
+        assert_eq!(named, nearest, "{key} {operator}: {}", heard.text);
+    }
+}

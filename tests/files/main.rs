@@ -9,7 +9,10 @@
 )]
 
 use aptix_edge::encoding::{content_hash_of_bytes, content_hash_of_text};
-use aptix_edge::files::{FileFailure, FileLinks, OutputFile, PresentedLink, keep_files};
+use aptix_edge::files::{
+    FileFailure, FileLinks, OutputFile, PresentedLink, embeds_contents_of_its_own, keep_files,
+    keep_part_contents, without_part_contents,
+};
 use aptix_edge::ports::FileFault;
 use bed::LoneStep;
 use serde_json::{Value, json};
@@ -59,6 +62,60 @@ fn contents_are_kept_by_their_bytes_and_a_reference_takes_their_place() {
         assert_eq!(link.expires_at, 60);
         assert_eq!(step.files().get(&link.id.key()).unwrap(), contents);
     }
+}
+
+#[test]
+fn only_contents_in_parts_are_taken_for_files_and_the_rest_of_a_result_stays_as_it_is() {
+    let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
+    let step = with_key();
+    let given = r#"[ {"type":"input_file","n": 1.0,"file_data":"AAEC","filename":"a\nb"},
+        {"type":"input_image","image_url":"data:image\/svg+xml;charset=utf-8;base64,AAEC"},
+        {"type":"input_image","image_url":"data:;base64,AAED"},
+        {"type":"input_text","text":"data:image/png;base64,AAEC"},
+        {"type":"input_image","image_url":"https://a.example/data:a/b;base64,AAEC"},
+        {"type":"input_image","image_url":"data:text/plain,hello"},
+        {"type":"input_image","image_url":"data:image/png;base64,A"}, 7, "x" ]"#;
+    let files = step.run(keep_part_contents(&step.platform, links, given, 4, 10));
+    let names: Vec<(&str, &str)> = files
+        .iter()
+        .map(|file| (file.reference.name.as_str(), file.reference.mime_type.as_str()))
+        .collect();
+    let unknown = "application/octet-stream";
+    assert_eq!(
+        names,
+        [("file_5.bin", unknown), ("picture_6.bin", "image/svg+xml"), ("file_7.bin", unknown)]
+    );
+    let shown = step.run(without_part_contents(&step.platform, &files, given)).unwrap();
+    let first = json!(files[0].reference);
+    assert_eq!(
+        shown,
+        format!(
+            r#"[{{"type":"input_file","n":1.0,"File":{first},"filename":"a\nb"}},{{"type":"input_image","File":{first}}},{{"type":"input_image","File":{}}},{{"type":"input_text","text":"data:image/png;base64,AAEC"}},{{"type":"input_image","image_url":"https://a.example/data:a/b;base64,AAEC"}},{{"type":"input_image","image_url":"data:text/plain,hello"}},{{"type":"input_image","image_url":"data:image/png;base64,A"}},7,"x"]"#,
+            json!(files[2].reference)
+        )
+    );
+    // No more are kept than may be, and the others are shown without a link.
+    assert_eq!(step.run(keep_part_contents(&step.platform, links, given, 0, 1)).len(), 1);
+    let shown = step.run(without_part_contents(&step.platform, &[], given)).unwrap();
+    assert!(shown.contains(r#""File":{"MimeType":"image/svg+xml","SizeBytes":3}"#), "{shown}");
+    for without in ["[]", "{}", "", "[1", r#"[{"type":"input_text","text":"a"}]"#] {
+        assert_eq!(step.run(without_part_contents(&step.platform, &[], without)), None);
+    }
+}
+
+#[test]
+fn contents_under_another_name_are_found_at_any_depth() {
+    let long = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2w0".repeat(6);
+    for (result, embeds) in [
+        (json!({ "a": [{ "b": "data:image/png;base64,AAEC" }] }), true),
+        (json!([long]), true),
+        (json!(long), true),
+        (json!({ long: "a name is no contents" }), false),
+        (json!({ "a": [1, null, true, "text"] }), false),
+    ] {
+        assert_eq!(embeds_contents_of_its_own(&result.to_string()), embeds, "{result}");
+    }
+    assert!(!embeds_contents_of_its_own("no JSON"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use aptix_edge::contract::{ErrorCode, Fault};
 use bed::{HttpReply, LoneStep, Piece};
+use serde_json::json;
 
 use super::{
     CALL, MESSAGE, PAUSE_MS, called, completed, delta, ended, ended_with, event, failed,
@@ -77,6 +78,10 @@ fn the_wait_that_the_service_asks_for_is_read_in_either_unit() {
         (&[("retry-after", "Thu, 01 Jan 1970 00:00:00 GMT")], None),
         (&[("retry-after", "Wed, 31 Dec 1969 00:00:09 GMT")], None),
         (&[("retry-after", "")], None),
+        (&[("llm_provider-retry-after", "7")], Some(7000)),
+        (&[("llm_provider-retry-after-ms", "250"), ("llm_provider-retry-after", "7")], Some(250)),
+        (&[("llm_provider-retry-after", "7"), ("retry-after", "2")], Some(2000)),
+        (&[("llm_provider-retry-after", "7"), ("retry-after", "soon")], Some(7000)),
         (&[], None),
     ] {
         assert_eq!(asked(headers), ms, "{headers:?}");
@@ -139,6 +144,62 @@ fn a_refusal_carries_what_the_service_names_whatever_its_content_type() {
             .with("RequestId", "req_1")
             .with("Attempts", 1);
     assert_eq!(failed(reply.with("x-request-id", "req_1")), (true, fault));
+}
+
+/// What LiteLLM 1.106.2 responds with for an error of the OpenAI API behind it.
+fn of_litellm(error: &str) -> HttpReply {
+    let message = format!(
+        "litellm.RateLimitError: RateLimitError: OpenAIException - {error}\n\nLiteLLM: model group \
+         'gpt-5.1' failed with the error above. No fallback was attempted."
+    );
+    let error =
+        json!({ "message": message, "type": "throttling_error", "param": null, "code": "429" });
+    HttpReply::new(429, &json!({ "error": error }).to_string())
+        .with("llm_provider-x-request-id", "req_provider_1")
+        .with("llm_provider-retry-after", "7")
+        .with("request-id", "req_provider_1")
+        .with("x-litellm-call-id", "c8107ea9-64c5-44e7-bf62-f9e19125cc25")
+}
+
+#[test]
+fn a_refusal_that_a_gateway_words_anew_counts_as_that_of_the_service_behind_it() {
+    let limited = of_litellm(
+        r#"{"error":{"message":"Rate limit reached","type":"requests","param":null,"code":"rate_limit_exceeded"}}"#,
+    );
+    let named = |code: ErrorCode, message: &str| {
+        Fault::new(code, message).with("HttpStatus", 429).with("Code", "429").with("Attempts", 1)
+    };
+    let fault =
+        named(ErrorCode::UpstreamUnavailable, "The model service answered with status 429.")
+            .with("Type", "throttling_error")
+            .with("RetryAfterMs", 7000)
+            .with("RequestId", "req_provider_1");
+    assert_eq!(failed(limited), (true, fault));
+
+    let spent = of_litellm(
+        r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#,
+    );
+    let message = "The model service refused the request with status 429.";
+    let fault = named(ErrorCode::UpstreamRejected, message)
+        .with("Type", "throttling_error")
+        .with("RequestId", "req_provider_1");
+    assert_eq!(failed(spent), (false, fault));
+}
+
+#[test]
+fn the_id_of_a_request_is_the_service_s_own_before_a_gateway_s() {
+    let all = [
+        ("x-request-id", "req_1"),
+        ("llm_provider-x-request-id", "req_2"),
+        ("x-litellm-call-id", "call_3"),
+    ];
+    for first in 0..=all.len() {
+        let reply = all[first..].iter().rev();
+        let reply = reply.fold(HttpReply::new(401, ""), |reply, (name, id)| reply.with(name, id));
+        let (_, fault) = failed(reply);
+        let id = fault.details.as_ref().and_then(|details| details.get("RequestId"));
+        assert_eq!(id.and_then(|id| id.as_str()), all.get(first).map(|(_, id)| *id));
+    }
 }
 
 #[test]

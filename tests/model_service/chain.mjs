@@ -2,11 +2,13 @@
 // Owns `previous_response_id`: the response's owner, its open calls, and the whole conversation.
 // Stored in memory, unless its request set `store: false`: a response is held from its beginning, and can be continued
 // when it has ended.
+import { Pairing } from './pairing.mjs';
 import { Refusal } from './refusal.mjs';
 
 export class Chain {
   #kept = new Map(); // response id -> { owner, items }
   #held = new Map(); // response id -> owner
+  #pairing = new Pairing();
 
   /** The ids of all stored responses, whatever became of them. */
   get held() {
@@ -21,11 +23,13 @@ export class Chain {
     const earlier = this.#earlier(owner, body.previous_response_id);
     const input = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : body.input;
     checkAnswers(earlier, input);
+    this.#pairing.check(earlier, input);
     return [...earlier, ...input];
   }
 
   /** Stores a response; once it has ended, a later request can refer to it. */
   keep(owner, body, conversation, response) {
+    this.#pairing.give(response.output);
     if (body.store === false) return;
     this.#held.set(response.id, owner);
     if (!['completed', 'incomplete'].includes(response.status)) return;

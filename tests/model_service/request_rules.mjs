@@ -20,6 +20,7 @@ const ITEMS = {
   function_call_output: { required: ['call_id', 'output'], optional: ['id', 'status'] },
   reasoning: { required: ['summary'], optional: ['id', 'content', 'encrypted_content', 'status'] },
   web_search_call: { required: ['id', 'status', 'action'], optional: [] },
+  file_search_call: { required: ['id', 'status', 'queries'], optional: ['results'] },
   image_generation_call: { required: ['id', 'status', 'result'], optional: [] },
   item_reference: { required: ['id'], optional: [] },
 };

@@ -11,6 +11,8 @@ export const text = (...deltas) => ({ kind: 'text', deltas });
 export const commentary = (...deltas) => ({ kind: 'text', phase: 'commentary', deltas });
 export const refusal = (...deltas) => ({ kind: 'refusal', deltas });
 export const reasoning = (...deltas) => ({ kind: 'reasoning', deltas });
+/** Reasoning that can be sent back, which models also give unasked. */
+export const sealed = (...deltas) => ({ kind: 'reasoning', deltas, sealed: 'c2VhbGVk' });
 /** A message that cites pages: `annotations` as the service writes them. */
 export const cited = (said, annotations) => ({ kind: 'text', deltas: [said], annotations });
 /** The item of a tool that the service ran by itself, but for its id and status. */
@@ -155,7 +157,10 @@ const SHAPES = {
       name: 'reasoning_summary_part', at: { summary_index: 0 }, of: (whole) => ({ type: 'summary_text', text: whole }),
     },
     item: (item, id, status, whole) => ({
-      id, type: 'reasoning', summary: whole === null ? [] : [{ type: 'summary_text', text: whole }],
+      id,
+      type: 'reasoning',
+      summary: whole === null ? [] : [{ type: 'summary_text', text: whole }],
+      ...(item.sealed === undefined ? {} : { encrypted_content: item.sealed }),
     }),
   },
   call: {

@@ -189,10 +189,13 @@ impl Services {
             && followed.is_some_and(|next| next.unchained.as_deref() == Some("store_refused"));
         let lost = call.previous_response_id.as_ref();
         let lost = lost.filter(|_| followed.is_some_and(|next| next.rebuilt));
+        let is_final = fault.code == ErrorCode::UpstreamRejected;
         let message = match lost {
             _ if too_long => "Your input exceeds the context window of this model.".to_owned(),
             _ if no_storage => "'store' must be false".to_owned(),
             Some(id) => format!("Previous response with id '{id}' not found."),
+            // The message alone may have said that no repetition helps.
+            None if is_final => "no: insufficient_quota".to_owned(),
             None => "no".to_owned(),
         };
         if let Some(status) = detail("HttpStatus").and_then(Value::as_u64) {

@@ -20,6 +20,7 @@ use aptix_edge::responses_api::{
     TextProgress, concerns_input, concerns_previous_response, end_of_json, for_replay,
 };
 use bed::{Exchange, assert_published, recorded_exchanges};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{ROOMY, Reading, item_types, read, shown, written};
@@ -130,7 +131,9 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
         let Some(output) = outcome.output() else {
             continue;
         };
-        let items: Vec<_> = output.items.iter().filter_map(|item| for_replay(item)).collect();
+        let stored: Vec<&RawValue> = output.items.iter().map(|item| &**item).collect();
+        let mut items: Vec<String> = Vec::new();
+        for_replay(&stored, true, &mut |item| items.push(item.get().to_owned()));
         let request = ResponsesRequest {
             model: "m",
             instructions: None,
@@ -144,8 +147,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
             parameters: &[],
         };
         let (head, tail) = request.around_input().unwrap();
-        let input: Vec<&str> = items.iter().map(|item| item.get()).collect();
-        assert_published(&format!("{head}{}{tail}", input.join(",")));
+        assert_published(&format!("{head}{}{tail}", items.join(",")));
         replayed += items.len();
         dropped += output.items.len() - items.len();
     }

@@ -54,8 +54,8 @@ fn only_refused_words_leave_the_conversation() {
     bed.world.model.mend();
     let guilty = with(turn("t3", "Guilty"), json!({ "SolutionContextText": "S" }));
     for _ in 0..3 {
-        bed.world.model.script([no()]);
-        bed.world.model.script([no()]);
+        // With all entries, without those of others, and without the solution context.
+        bed.world.model.script([no(), no(), no()]);
         assert_eq!(bed.post(&guilty).failure(), (502, "upstream_rejected"));
         bed.settle();
         // The replies of the script that no call took.

@@ -34,7 +34,7 @@ fn an_erasure_that_is_cut_anywhere_has_happened_or_not_and_is_completed_by_repea
     let receipt = bed.try_erase().unwrap().result().clone();
     assert_eq!(
         receipt["StoredResponses"],
-        json!({ "Deleted": 3, "Pending": 0, "Refused": 0, "Unreachable": 0 })
+        json!({ "Deleted": 3, "Pending": 0, "Refused": 0, "Unreachable": 0, "Unknown": 0 })
     );
     assert_eq!((tables(&bed), bed.world.model.stored()), (0, 0));
     let after = (bed.disk.steps.get(), bed.disk.writes.get());
@@ -132,13 +132,12 @@ fn what_the_model_service_refuses_to_delete_is_told_and_given_up_in_the_end() {
         told.push(heard.result()["StoredResponses"].clone());
     }
     let (last, earlier) = told.split_last().unwrap();
-    assert!(
-        earlier
-            .iter()
-            .all(|told| *told
-                == json!({ "Deleted": 0, "Pending": 3, "Refused": 0, "Unreachable": 0 }))
+    assert!(earlier.iter().all(|told| *told
+        == json!({ "Deleted": 0, "Pending": 3, "Refused": 0, "Unreachable": 0, "Unknown": 0 })));
+    assert_eq!(
+        *last,
+        json!({ "Deleted": 0, "Pending": 0, "Refused": 3, "Unreachable": 0, "Unknown": 0 })
     );
-    assert_eq!(*last, json!({ "Deleted": 0, "Pending": 0, "Refused": 3, "Unreachable": 0 }));
     assert_eq!((told.len(), tables(&bed)), (10, 0));
 }
 
@@ -161,7 +160,8 @@ fn an_erasure_waits_for_a_catalog_that_says_whom_to_ask() {
     bed.try_erase().unwrap();
     bed.world.model.keeps_everything.set(false);
     bed.spoil_catalog();
-    let waiting = json!({ "Deleted": 0, "Pending": 3, "Refused": 0, "Unreachable": 0 });
+    let waiting =
+        json!({ "Deleted": 0, "Pending": 3, "Refused": 0, "Unreachable": 0, "Unknown": 0 });
     for _ in 0..20 {
         assert_eq!(bed.try_erase().unwrap().result()["StoredResponses"], waiting);
         bed.try_alarm().unwrap();
@@ -188,7 +188,7 @@ fn two_who_erase_at_once_erase_once() {
 }
 
 fn stored(deleted: u64, pending: u64, refused: u64, unreachable: u64) -> Value {
-    json!({ "Deleted": deleted, "Pending": pending, "Refused": refused, "Unreachable": unreachable })
+    json!({ "Deleted": deleted, "Pending": pending, "Refused": refused, "Unreachable": unreachable, "Unknown": 0 })
 }
 
 fn told(heard: &Heard) -> Value {
@@ -207,6 +207,105 @@ fn the_id_of_a_response_outlives_the_instance_that_heard_it() {
         assert_eq!(told(&bed.try_erase().unwrap()), stored(1, 0, 0, 0));
         assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
     }
+}
+
+/// What the receipt says that is owed and is not, `(Deleted, Unknown)`, and the number of responses that are left.
+fn settled(bed: &Bed) -> (u64, u64, usize) {
+    let receipt = bed.try_erase().unwrap();
+    let told = &receipt.result()["StoredResponses"];
+    let (deleted, unknown) = (&told["Deleted"], &told["Unknown"]);
+    let left = bed.world.model.held.borrow().len();
+    assert_eq!((tables(bed), bed.world.model.open.get()), (0, 0));
+    (deleted.as_u64().unwrap(), unknown.as_u64().unwrap(), left)
+}
+
+fn deleting(reply: impl Into<Reply>) -> Bed {
+    let bed = Bed::new();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    bed.world.model.script([reply.into()]);
+    bed
+}
+
+fn ends(bed: &Bed, how: &str, turn: &Pending) {
+    match how {
+        "is cancelled" => drop(bed.wait(&bed.send_cancel("t1")).unwrap()),
+        "is out of time" => drop(bed.wait(turn).unwrap()),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_call_that_is_stopped_goes_on_for_the_id_of_its_response_and_for_nothing_else() {
+    for how in ["is cancelled", "is out of time", "is erased"] {
+        // Id, calls and end come at once.
+        let reply = says(vec![call("lookup", json!({ "query": "x" }))]);
+        let bed = deleting(reply.in_chunks_of(1 << 20).paced(1500));
+        bed.deploy("TURN_TIMEOUT_MS", "1000");
+        let running = bed.send(&turn("t1", "One"));
+        bed.run_until(|bed| bed.world.model.requests() == 1, "the call is sent");
+        ends(&bed, how, &running);
+        assert_eq!(settled(&bed), (1, 0, 0), "it {how}");
+        assert!(bed.world.tools.calls().is_empty(), "it {how}, and its tool runs");
+        assert_eq!(bed.world.model.requests(), 1, "it {how}");
+    }
+}
+
+#[test]
+fn a_response_whose_id_never_came_is_counted_as_unknown() {
+    for (how, reply, unknown) in [
+        // The id would come after the wait for it.
+        ("is cancelled", say("Late.").paced(4000).into(), 1),
+        ("is erased", say("Late.").paced(4000).into(), 1),
+        ("is out of time", Reply::Silence, 1),
+        ("fails", say("Cut.").breaks_after(0).into(), 1),
+        ("fails", Reply::Unreachable, 1),
+        ("fails", http_error(504, json!({}), &[]), 1),
+        ("fails", http_error(500, json!({}), &[]), 0),
+        ("fails", failed("server_error"), 0),
+    ] {
+        let bed = deleting(reply.clone());
+        bed.deploy("TURN_TIMEOUT_MS", "60000");
+        let running = bed.send(&turn("t1", "One"));
+        bed.run_until(|bed| bed.world.model.requests() == 1, "the call is sent");
+        ends(&bed, how, &running);
+        if how == "fails" {
+            bed.wait(&running).unwrap();
+        }
+        let (_, told, left) = settled(&bed);
+        assert_eq!((told, left), (unknown, 0), "it {how} with {reply:?}");
+    }
+}
+
+#[test]
+fn a_call_that_lost_its_instance_leaves_an_unknown_response_unless_its_id_was_kept() {
+    for goes_on in [false, true] {
+        for (reply, unknown) in [(Reply::Silence, 1), (say("Half.").silent_after(1).into(), 0)] {
+            let bed = deleting(reply);
+            bed.send(&turn("t1", "One"));
+            let model = &bed.world.model;
+            let begun =
+                |_: &Bed| model.requests() == 1 && (unknown == 1 || model.held.borrow().len() == 1);
+            bed.run_until(begun, "the call is made");
+            bed.restart();
+            if goes_on {
+                bed.try_alarm().unwrap();
+                bed.settle();
+                assert_eq!(bed.status("t1"), "completed");
+            }
+            let (_, told, left) = settled(&bed);
+            assert_eq!((told, left), (unknown, 0), "the turn goes on: {goes_on}");
+        }
+    }
+}
+
+#[test]
+fn where_nothing_is_to_be_deleted_a_stopped_call_is_dropped_at_once() {
+    let bed = Bed::new();
+    let before = bed.world.executor.now_ms();
+    bed.send_to_silence(&turn("t1", "One"));
+    bed.wait(&bed.send_cancel("t1")).unwrap();
+    assert!(bed.world.executor.now_ms() - before < 100);
+    assert!(bed.try_erase().unwrap().result().get("StoredResponses").is_none());
 }
 
 #[test]

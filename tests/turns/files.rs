@@ -160,3 +160,92 @@ fn file_contents_in_the_final_text_bring_a_user_warning() {
     assert_eq!(open.final_text(), format!("Here: data:text/csv;base64,{data}"));
     assert_eq!(bed.post(&turn("t2", "Send it well")).result().get("UserWarnings"), None);
 }
+
+/// A picture of 8 bytes, as base64.
+const PICTURE: &str = "iVBORw0KGgo=";
+
+/// Both kinds of tools give the picture: an MCP server as an image, an HTTP tool as a content part.
+fn giving_pictures(bed: Bed) -> Bed {
+    bed.configure(|catalog| {
+        catalog["McpServers"]["docs"] = json!({ "Url": "https://docs.example/mcp" });
+        catalog["Modes"][0]["Tools"] = json!(["lookup", "docs/*"]);
+    });
+    bed.world.mcp.think(|_, _| {
+        let image = json!({ "type": "image", "mimeType": "image/png", "data": PICTURE });
+        json!({ "content": [{ "type": "text", "text": "Seen." }, image] })
+    });
+    bed.world.tools.think(|_| {
+        ToolAnswer::Json(json!([
+            { "type": "input_image", "detail": "low", "image_url": format!("data:image/png;base64,{PICTURE}") },
+            { "type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERg==" },
+            { "type": "input_text", "text": "Both." },
+        ]))
+    });
+    bed
+}
+
+/// The server tools' results as the client is shown them.
+fn shown(heard: &Heard) -> Vec<Value> {
+    let results = heard.result()["ToolResults"].as_array().unwrap();
+    let json =
+        |result: &Value| serde_json::from_str(result["ResultJson"].as_str().unwrap()).unwrap();
+    results.iter().map(json).collect()
+}
+
+#[test]
+fn contents_in_the_parts_of_a_result_are_the_model_s_and_clients_are_shown_references() {
+    let bed = giving_pictures(Bed::new());
+    let request = turn("t1", "Show [plan: mcp, server]");
+    let heard = bed.post(&request);
+    let files = heard.result()["Files"].as_array().unwrap();
+    let names: Vec<&Value> = files.iter().map(|file| &file["Name"]).collect();
+    assert_eq!(names, ["picture_1.png", "a.pdf"], "equal contents once");
+    assert_eq!(behind(&bed, &files[0]), b"\x89PNG\r\n\x1a\n");
+    assert_eq!(behind(&bed, &files[1]), b"%PDF");
+    assert_eq!(
+        shown(&heard),
+        [
+            json!([{ "type": "input_text", "text": "Seen." }, { "type": "input_image", "File": files[0] }]),
+            json!([
+                { "type": "input_image", "detail": "low", "File": files[0] },
+                { "type": "input_file", "filename": "a.pdf", "File": files[1] },
+                { "type": "input_text", "text": "Both." },
+            ]),
+        ]
+    );
+    assert_eq!(heard.result().get("UserWarnings"), None);
+    for (_, output) in bed.world.model.conversation().outputs() {
+        assert!(output.contains(&format!("data:image/png;base64,{PICTURE}")), "{output}");
+    }
+    let again = bed.post(&request);
+    assert_eq!((again.replayed, &again.text), (true, &heard.text));
+    assert_eq!(bed.try_erase().unwrap().result()["Files"], 2);
+}
+
+#[test]
+fn contents_that_cannot_be_kept_are_shown_by_their_type_and_size_and_fail_nothing() {
+    for fault in [FileFault::NoBucket, FileFault::Failed] {
+        let bed = giving_pictures(Bed::new());
+        bed.world.file_fault.set(Some(fault));
+        let heard = bed.post(&turn("t1", "Show [plan: mcp, server]"));
+        assert_eq!(heard.result().get("Files"), None);
+        let picture = json!({ "MimeType": "image/png", "SizeBytes": 8 });
+        assert_eq!(shown(&heard)[0][1], json!({ "type": "input_image", "File": picture }));
+        let text = json!({ "MimeType": "application/pdf", "SizeBytes": 4 });
+        assert_eq!(shown(&heard)[1][1]["File"], text);
+        assert!(!heard.text.contains("base64"), "{}", heard.text);
+        bed.assert_chain_held();
+    }
+}
+
+#[test]
+fn contents_under_a_name_of_the_tool_s_own_bring_a_user_warning() {
+    let bed = Bed::new();
+    bed.world.tools.think(|_| {
+        ToolAnswer::Json(json!({ "chart": { "png": format!("data:image/png;base64,{PICTURE}") } }))
+    });
+    let heard = bed.post(&turn("t1", "Show [plan: two-servers]"));
+    let warning = "The result of the tool lookup carries the contents of a file in its text.";
+    assert_eq!(heard.result()["UserWarnings"], json!([warning]));
+    assert!(shown(&heard)[0]["chart"]["png"].as_str().unwrap().ends_with(PICTURE));
+}

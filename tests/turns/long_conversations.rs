@@ -45,9 +45,14 @@ fn composed(bed: &Bed) -> String {
             items = bed.disk.read(&parts).iter().map(|part| cell(part, "text")).collect();
         }
         let items: Vec<Box<RawValue>> = serde_json::from_str(&items).unwrap();
+        let (kind, standing) = (cell(&row, "kind"), cell(&row, "standing"));
+        if (kind.as_str(), standing.as_str()) == ("answer", "kept") {
+            let items: Vec<&RawValue> = items.iter().map(|item| &**item).collect();
+            for_replay(&items, true, &mut |item| written.push(item.to_string()));
+            continue;
+        }
         for item in &items {
-            match (cell(&row, "kind").as_str(), cell(&row, "standing").as_str()) {
-                ("answer", "kept") => written.extend(for_replay(item).map(|raw| raw.to_string())),
+            match (kind.as_str(), standing.as_str()) {
                 (_, "kept") => written.push(item.to_string()),
                 ("tool_outputs", "withheld") => {
                     let item: Value = serde_json::from_str(item.get()).unwrap();

@@ -10,6 +10,7 @@
 )]
 
 mod approvals;
+mod client_tools;
 mod commentary;
 mod compaction;
 mod conversation;
@@ -29,11 +30,13 @@ mod model_parameters;
 mod modes;
 mod no_storage;
 mod progress;
+mod reasoning;
 mod replays;
 mod retrieval;
 mod rows;
 mod session;
 mod settlement;
+mod solution_context;
 mod tools;
 mod usage;
 

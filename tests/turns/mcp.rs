@@ -257,7 +257,7 @@ fn only_the_tools_that_are_named_allowed_and_as_they_were_approved_are_offered()
             .map(|name| format!("The tool docs/{name} is missing: its server does not offer it."))
     );
     assert_eq!(warned(&heard), ["tool_changed", "tool_replaced"]);
-    let read = "The tool docs/read was left out: its server has changed it since it was approved.";
+    let read = "The tool docs/read was left out: its server has changed it since it was pinned.";
     assert_eq!(heard.body["Warnings"][0]["Message"], read);
 
     // The server says something else from one day to the next.

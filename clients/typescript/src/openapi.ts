@@ -219,7 +219,7 @@ export interface paths {
         put?: never;
         /**
          * What a turn would be given.
-         * @description The best chunks first, by the settings of the default contexts. The warnings embeddings_pending and embeddings_failed say that embeddings are configured and words alone ranked, because there are no vectors yet or the service failed; retrieval_failed, that a retrieval service failed.
+         * @description The best chunks first, by the settings of the default contexts. The warnings embeddings_pending and embeddings_failed say that embeddings are configured and words alone ranked, because there are no vectors yet or the service failed; retrieval_failed, that a retrieval service failed; scope_key_unknown, that no document has a key of the scope.
          */
         post: operations["searchWorkspace"];
         delete?: never;
@@ -378,7 +378,7 @@ export interface components {
     schemas: {
         /** @description The client's own id: 1 to 128 of A-Z a-z 0-9 . _ : -, but not . or .. */
         Identifier: string;
-        /** @description A Tool Continuation when ToolResults is present, else a User Turn. */
+        /** @description A Tool Continuation when ToolResults has elements, else a User Turn. */
         ExecuteRequest: components["schemas"]["UserTurn"] | components["schemas"]["ToolContinuation"];
         /** @description Needs a non-empty Instruction, InputArtifacts or ClipboardImages. */
         UserTurn: {
@@ -402,6 +402,7 @@ export interface components {
             ToolsJson?: string | null;
             /** @description Must name an offered tool; an empty one names none. */
             ToolChoiceName?: string | null;
+            /** @description An empty list and false count as null. */
             ToolResults?: null;
         };
         InputArtifact: {
@@ -781,6 +782,8 @@ export interface components {
                 Pending: number;
                 Refused: number;
                 Unreachable: number;
+                /** @description Attempts at model calls that were cut before the id of their response was known: each may have left one. */
+                Unknown: number;
             };
         };
         UpsertRequest: {

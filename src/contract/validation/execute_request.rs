@@ -10,7 +10,7 @@ use super::user_turn::user_turn;
 use crate::contract::fault::Fault;
 use crate::contract::identifiers::SessionId;
 use crate::contract::request::ExecuteRequest;
-use crate::json::{first_member, for_each_member};
+use crate::json::{Node, Place, first_member, for_each_member};
 
 /// Reads the body of `POST /execute`. Its faults may also be `forbidden_field`, and `empty_turn` last.
 pub fn parse(body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
@@ -29,11 +29,14 @@ pub fn parse_object(body: &str) -> Result<ExecuteRequest, Vec<Fault>> {
     reader.settle(request)
 }
 
-/// Whether the body is a Tool Continuation, by the presence of `ToolResults`; `null` is absence.
+/// Whether the body is a Tool Continuation, by the presence of `ToolResults`. Clients whose lists are never null
+/// write an empty one in a User Turn.
 fn has_tool_results(body: &str) -> bool {
     let mut present = false;
     // Half a character in a name ends the walk early; it is a fault in either scenario.
-    let _ = for_each_member(body, |name, json| present |= name == "ToolResults" && json != "null");
+    let _ = for_each_member(body, |name, json| {
+        present |= name == "ToolResults" && !Node { json, place: Place::Root }.is_unset();
+    });
     present
 }
 

@@ -33,30 +33,42 @@ pub(super) const MEMBERS: &[&str] = &[
     "ConversationContextId",
     "ToolsJson",
     "ToolChoiceName",
-    // Always `null` here: any other value makes the request a Tool Continuation. The name is known, so that
+    // Always unset here: any other value makes the request a Tool Continuation. The name is known, so that
     // a misspelling of it is recognised.
     "ToolResults",
 ];
 
 const USER_TURN: ObjectShape =
-    ObjectShape::new(MEMBERS, &["SessionId", "TurnId"]).forbidding(&[SERVER_OWNED]);
+    ObjectShape::new(MEMBERS, &["SessionId", "TurnId"]).forbidding(&SERVER_OWNED);
 
-/// Members that only the server may set, in either scenario.
-pub(super) const SERVER_OWNED: ForbiddenMembers = ForbiddenMembers {
-    names: &[
-        "Mode",
-        "ModeDisplayName",
-        "ConversationId",
-        "ResponseContinuationId",
-        "PreviousResponseId",
-        "previous_response_id",
-        "CorrelationId",
-        "Model",
-        "Kind",
-    ],
-    problem: "belongs to the server; remove it",
-    null_is_absent: false,
-};
+/// Members that only the server may set, in either scenario, whatever they hold. Two of them have a member that
+/// clients mean by them.
+pub(super) const SERVER_OWNED: [ForbiddenMembers; 3] = [
+    server_owned(
+        &["Mode"],
+        "belongs to the server; remove it, and choose the mode of a new session by its ConversationContextId",
+    ),
+    server_owned(
+        &["ConversationId"],
+        "belongs to the server; remove it, and name the conversation by its SessionId",
+    ),
+    server_owned(
+        &[
+            "ModeDisplayName",
+            "ResponseContinuationId",
+            "PreviousResponseId",
+            "previous_response_id",
+            "CorrelationId",
+            "Model",
+            "Kind",
+        ],
+        "belongs to the server; remove it",
+    ),
+];
+
+const fn server_owned(names: &'static [&'static str], problem: &'static str) -> ForbiddenMembers {
+    ForbiddenMembers { names, problem, unset_is_absent: false }
+}
 
 const INPUT_ARTIFACT: ObjectShape = ObjectShape::new(
     &["RelativePath", "FileName", "Contents", "Origin", "MimeType", "Language", "Encoding"],
@@ -89,12 +101,12 @@ pub(super) fn user_turn(body: &str, reader: &mut Reader) -> Option<UserTurn> {
             instruction = text.filter(|_| !is_blank);
         }
         "InputArtifacts" => {
-            has_input |= !is_empty_array(node);
+            has_input |= !node.is_empty_array();
             let artifacts = reader.list(limits::INPUT_ARTIFACTS, node, input_artifact);
             input_artifacts = artifacts.unwrap_or_default();
         }
         "ClipboardImages" => {
-            has_input |= !is_empty_array(node);
+            has_input |= !node.is_empty_array();
             let images = reader.list(limits::CLIPBOARD_IMAGES, node, clipboard_image);
             clipboard_images = images.unwrap_or_default();
         }
@@ -203,8 +215,4 @@ fn declares_base64(artifact: Node<'_, '_>) -> bool {
 fn media_type_problem(text: &str) -> Option<&'static str> {
     (!is_media_type(text))
         .then_some("must be a media type such as text/plain; leave it out when unknown")
-}
-
-fn is_empty_array(node: Node<'_, '_>) -> bool {
-    node.json.strip_prefix('[').is_some_and(|rest| rest.trim_ascii_start().starts_with(']'))
 }

@@ -92,6 +92,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if turn.attempts >= MAX_ATTEMPTS {
             let message = "The turn was interrupted more than once. Send the same request again to go on from its last step.";
             let fault = Fault::new(ErrorCode::TurnInterrupted, message);
+            session.lose_instance(&turn);
             turn.status = TurnStatus::Failed;
             let outcome = StoredOutcome::of(&fault.into(), None);
             self.store.end(&mut session, &mut turn, None, &outcome, now)?;

@@ -135,6 +135,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         match (turn.status, self.running.turn(&turn)) {
             (TurnStatus::Running, Some(live)) => live.cancel().await,
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
+                if turn.status == TurnStatus::Running {
+                    session.lose_instance(&turn);
+                }
                 let outcome = StoredOutcome::of(&turn_aborted().into(), None);
                 let now = self.platform.now_ms();
                 abort(&self.store, &mut session, &mut turn, &outcome, now)?;

@@ -65,13 +65,18 @@ impl<D: Database> EmbeddedIndex<D> {
         self.index.compare(budget, listed).await
     }
 
-    /// The best chunks for a query.
+    /// The best chunks for a query, and a warning for each key of its scope that no document has.
     pub(super) async fn search<F: AsyncFn()>(
         &self,
         budget: &mut WorkBudget<F>,
         search: Search<'_>,
-    ) -> Result<Vec<Chunk>, Fault> {
-        self.index.search(budget, search).await
+    ) -> Result<(Vec<Chunk>, Vec<Warning>), Fault> {
+        let chunks = self.index.search(budget, search).await?;
+        let warnings = match search.scope {
+            Some(scope) => self.index.unknown_scope_keys(budget, scope).await?,
+            None => Vec::new(),
+        };
+        Ok((chunks, warnings))
     }
 
     /// The size of the index, and of its part that has vectors by a service.

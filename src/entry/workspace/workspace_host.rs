@@ -235,11 +235,12 @@ impl<D: Database> WorkspaceHost<D> {
     ) -> Result<InvokeResult, Vec<Fault>> {
         let IndexSearch { agent_context, request, limit, max_bytes, explain } = search;
         let SearchRequest { query, rag_scope, .. } = request;
-        let (vector, warnings) =
+        let (vector, mut warnings) =
             self.index.question_vector(platform, source, agent_context, query).await?;
         let (scope, vector) = (rag_scope.as_ref(), vector.as_ref());
         let search = Search { query, scope, limit, max_bytes, vector, explain };
-        let chunks = self.index.search(&mut budget_of(platform), search).await?;
+        let (chunks, of_scope) = self.index.search(&mut budget_of(platform), search).await?;
+        warnings.extend(of_scope);
         Ok(InvokeResult::success(Named("Chunks", chunks), warnings))
     }
 }

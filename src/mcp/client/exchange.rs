@@ -33,6 +33,9 @@ const MOST_MESSAGES: usize = 10_000;
 const SLICE_BYTES: usize = 512 * 1024;
 const SLICE_MESSAGES: usize = 1_000;
 
+/// The bytes that a read counts at least in a slice: a read that brings one byte takes as long.
+const READ_BYTES: usize = 4096;
+
 pub(super) struct Client<'a, P> {
     platform: &'a P,
     service: Service<'a, P>,
@@ -74,7 +77,7 @@ impl<'a, P: Platform> Client<'a, P> {
         loop {
             let handshake =
                 self.connection.needs_handshake().then(|| RpcRequest::handshake(remedies.version));
-            match self.send(handshake.as_ref().unwrap_or(request), longest).await? {
+            match self.attempt(handshake.as_ref().unwrap_or(request), longest).await? {
                 Reply::Result(agreement) if handshake.is_some() => {
                     self.end_handshake(&agreement).await?;
                 }
@@ -97,7 +100,7 @@ impl<'a, P: Platform> Client<'a, P> {
     }
 
     /// Sends a request once.
-    async fn send(&mut self, request: &RpcRequest, longest: usize) -> Result<Reply, McpFailure> {
+    async fn attempt(&mut self, request: &RpcRequest, longest: usize) -> Result<Reply, McpFailure> {
         self.id += 1;
         let id = self.id;
         let is_legacy = self.connection.era == Some(ProtocolEra::Legacy);
@@ -117,7 +120,7 @@ impl<'a, P: Platform> Client<'a, P> {
             let chunk = response.body.chunk(1).await.ok().flatten();
             let has_ended = chunk.is_none();
             let chunk = chunk.unwrap_or_default();
-            in_slice += chunk.len();
+            in_slice += chunk.len().max(READ_BYTES);
             if in_slice >= SLICE_BYTES {
                 in_slice = 0;
                 self.platform.yield_to_others().await;

@@ -28,7 +28,7 @@ pub struct AllowedTools {
     pub reach: Reach,
 }
 
-/// A tool whose definition differs from the approved one.
+/// A tool whose definition differs from its pin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedTool {
     pub name: String,

@@ -149,6 +149,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             })?;
             next.summary_message = None;
         }
+        // What the summary message showed, and nothing else does, is owed again.
+        let owes_context = reduction == Reduction::NoMessage
+            && self.unshown_solution_context(running, &rest.verbatim_entries())?.is_some();
         let summary_message_bytes = match (&message, keeps_message) {
             (Some(message), _) => message.get().len(),
             (None, true) => before.summary_message_bytes,
@@ -169,6 +172,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let compacted = CompactedConversation { record, window: next, summary_message };
         let now = self.platform.now_ms();
         let RunningTurn { session, turn, .. } = running;
+        session.solution_context_sent.take_if(|_| owes_context);
         self.store.record_compaction(session, turn, compacted, now)?;
         self.report.borrow_mut().compactions += 1;
         Ok(true)
@@ -212,8 +216,15 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         sent: &[Entry],
     ) -> Result<Option<String>, Fault> {
-        let Some(hash) = &running.session.solution_context else { return Ok(None) };
-        for entry in sent.iter().filter(|entry| entry.kind == EntryKind::User) {
+        let session = &running.session;
+        let latched = session.solution_context.as_ref();
+        let Some(hash) = latched.filter(|_| !session.solution_context_is_refused()) else {
+            return Ok(None);
+        };
+        let without = session.state.window.without_solution_context;
+        for entry in
+            sent.iter().filter(|entry| entry.kind == EntryKind::User && entry.seq > without)
+        {
             let mut shows = false;
             self.each_item(entry, &mut |item| shows |= shows_solution_context(item))?;
             if shows {

@@ -1,6 +1,7 @@
 //! The part of the conversation that one model call sends, by reference: `streamed_request.rs` reads it.
 
 use super::sent_entries::{Form, SentEntries};
+use crate::composition::shows_solution_context;
 use crate::contract::Fault;
 use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore, Window};
 use crate::ports::Database;
@@ -24,29 +25,26 @@ pub(in crate::reasoner) struct InputEntry {
     pub(in crate::reasoner) form: Form,
 }
 
-impl From<Entry> for InputEntry {
-    fn from(entry: Entry) -> Self {
-        let is_refused = entry.withheld && entry.kind == EntryKind::ToolOutputs;
-        let form = if is_refused { Form::Replacements } else { Form::of(entry.kind) };
-        Self { entry, form }
-    }
-}
-
 impl InputEntry {
     /// An entry as a window sends it.
     fn within(window: &Window, entry: Entry) -> Self {
-        let mut sent = Self::from(entry);
-        let (seq, kind) = (sent.entry.seq, sent.entry.kind);
-        if kind == EntryKind::ModelOutput && seq == window.from {
-            sent.form = Form::SinceCompaction;
-        }
-        if let Some(shortened) = window.shortened.filter(|shortened| seq <= shortened.through)
-            && kind == EntryKind::ToolOutputs
-            && sent.form == Form::AsStored
-        {
-            sent.form = Form::Shortened(shortened.bytes);
-        }
-        sent
+        let Entry { seq, kind, withheld, .. } = entry;
+        let shortened = window.shortened.filter(|shortened| seq <= shortened.through);
+        let form = match kind {
+            EntryKind::ModelOutput if seq <= window.without_reasoning => Form::WithoutReasoning,
+            EntryKind::ModelOutput if seq == window.from => Form::SinceCompaction,
+            EntryKind::ToolOutputs if withheld => Form::Replacements,
+            EntryKind::ToolOutputs => {
+                shortened.map_or(Form::AsStored, |shortened| Form::Shortened(shortened.bytes))
+            }
+            EntryKind::User | EntryKind::SummaryMessage
+                if seq <= window.without_solution_context =>
+            {
+                Form::WithoutSolutionContext
+            }
+            other => Form::of(other),
+        };
+        Self { entry, form }
     }
 }
 
@@ -69,8 +67,8 @@ impl Input {
         match running.session.chain_head.clone().filter(|_| running.is_chained()) {
             Some(head) => {
                 let entries = store.entries_after(running.session.acknowledged)?;
-                let entries = entries.into_iter().map(InputEntry::from).collect();
-                Ok(Self { previous_response_id: Some(head), ..Self::of(entries) })
+                let sent = Self::within(&running.session.state.window, entries);
+                Ok(Self { previous_response_id: Some(head), ..sent })
             }
             None => Self::whole(store, &running.session.state.window),
         }
@@ -90,24 +88,46 @@ impl Input {
         window: &Window,
     ) -> Result<Self, Fault> {
         if *window == Window::default() {
-            let entries = store.entries_after(EntrySeq::START)?;
-            return Ok(Self::of(entries.into_iter().map(InputEntry::from).collect()));
+            return Ok(Self::within(window, store.entries_after(EntrySeq::START)?));
         }
         let summary_message =
             window.summary_message.map(|seq| store.entry(seq)).transpose()?.flatten();
-        let mut sent: Vec<InputEntry> = store
-            .boot_message()?
-            .into_iter()
-            .chain(summary_message)
-            .map(InputEntry::from)
-            .collect();
-        let entries = store.entries_in(window)?;
-        sent.extend(entries.into_iter().map(|entry| InputEntry::within(window, entry)));
-        Ok(Self::of(sent))
+        let first = store.boot_message()?.into_iter().chain(summary_message);
+        Ok(Self::within(window, first.chain(store.entries_in(window)?)))
     }
 
-    fn of(entries: Vec<InputEntry>) -> Self {
+    /// Entries as a window sends them.
+    fn within(window: &Window, entries: impl IntoIterator<Item = Entry>) -> Self {
+        let entries = entries.into_iter().map(|entry| InputEntry::within(window, entry)).collect();
         Self { entries, ..Self::default() }
+    }
+
+    /// The same entries as another window sends them.
+    pub(in crate::reasoner) fn sent_within(&self, window: &Window) -> Self {
+        let entries = self.entries.iter().map(|sent| sent.entry.clone());
+        Self {
+            previous_response_id: self.previous_response_id.clone(),
+            rebuilt: self.rebuilt,
+            ..Self::within(window, entries)
+        }
+    }
+
+    /// Whether an entry that the service has not received yet shows a solution context.
+    pub(in crate::reasoner) fn brings_solution_context<D: Database>(
+        &self,
+        store: &SessionStore<D>,
+        acknowledged: EntrySeq,
+    ) -> Result<bool, Fault> {
+        let mut brings = false;
+        for InputEntry { entry, form } in &self.entries {
+            let is_message = matches!(entry.kind, EntryKind::User | EntryKind::SummaryMessage);
+            if is_message && *form == Form::AsStored && entry.seq > acknowledged {
+                for items in store.items(&[entry])? {
+                    form.each_item(&items, &mut |item| brings |= shows_solution_context(item))?;
+                }
+            }
+        }
+        Ok(brings)
     }
 
     /// What its call sends, in the transcript's form.

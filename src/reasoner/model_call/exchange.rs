@@ -1,4 +1,4 @@
-//! One model call with its retries (interface §3; AGN-027 §3.1.3): the request is composed, sent, and
+//! One model call with its retries (interface §4; AGN-027 §3.1.3): the request is composed, sent, and
 //! sent again while the failure may be temporary and no text of the output went out to a client.
 //!
 //! Two retries for 408, 409, 429, 5xx, connections that failed or broke, and failures inside the stream
@@ -9,6 +9,7 @@ use super::budget::permit;
 use super::call_recorder::CallRecorder;
 use super::conversation_input::Input;
 use super::live_segment::LiveSegment;
+use super::refused_tool::NamedTool;
 use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
 use crate::composition::{ModelRequest, compose_request};
@@ -64,7 +65,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
+            self.set_awaits_id(request.store);
             let ending = llm_call::call(platform, &endpoint, body, &mut recorder).await;
+            if ending.as_ref().err().is_none_or(|failure| !failure.may_hide_response()) {
+                self.set_awaits_id(false);
+            }
+            self.hold_if_stopped().await;
             let Err(failure) = &ending else { break ending };
             let wait = wait_ms(failure, attempts, platform.random())
                 // A wait past the turn's deadline would replace the real failure by a timeout.
@@ -100,7 +106,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         mut transcript: Transcript,
         failure: CallFailure,
     ) -> Result<Fault, Fault> {
+        let tool = NamedTool::of(&self.store, running, &failure)?;
         let fault = failure.into_fault(transcript.attempts());
+        let fault = match tool {
+            Some(tool) => tool.named_in(fault),
+            None => fault,
+        };
         transcript.fault = Some(fault.clone());
         self.record_attempt(running, &transcript)?;
         Ok(fault)
@@ -170,6 +181,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             composition: composed.trace.clone(),
             stored: request.store,
             hosted_calls: Vec::new(),
+            awaits_id: false,
+            unknown_responses: 0,
             retries: Vec::new(),
             response_id: None,
             usage: None,
@@ -182,6 +195,12 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let number = self.newest_call.get().max(session.state.model_calls) + 1;
         self.newest_call.set(number);
         number
+    }
+
+    fn set_awaits_id(&self, awaits_id: bool) {
+        if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
+            transcript.awaits_id = awaits_id;
+        }
     }
 
     fn spent_under_way(&self) -> u64 {

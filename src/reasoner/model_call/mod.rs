@@ -7,6 +7,7 @@ mod conversation_input;
 mod exchange;
 mod live_segment;
 mod output_call;
+mod refused_tool;
 mod remedies;
 mod sent_entries;
 mod streamed_request;

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::composition::{replacement_output, shortened_output};
+use crate::composition::{replacement_output, shortened_output, without_solution_context};
 use crate::contract::Fault;
 use crate::persistence::{EntryKind, EntrySeq};
 use crate::responses_api::{for_replay, is_compaction};
@@ -16,7 +16,7 @@ pub struct SentEntries {
     pub first: EntrySeq,
     /// The last one, which can be the same.
     pub last: EntrySeq,
-    /// The form of those that can have several forms: tool outputs, or the one model output of which only a
+    /// The form of those that can have several forms: tool outputs, or model outputs or messages of which only a
     /// part is sent. All others have the form of their kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
@@ -25,14 +25,13 @@ pub struct SentEntries {
 impl SentEntries {
     /// The form of one of the entries.
     pub fn form_of(&self, kind: EntryKind) -> Form {
-        let concerned = match self.form {
-            None | Some(Form::AsStored | Form::ForReplay) => None,
-            Some(form @ Form::SinceCompaction) => Some((EntryKind::ModelOutput, form)),
-            Some(form @ (Form::Replacements | Form::Shortened(_))) => {
-                Some((EntryKind::ToolOutputs, form))
-            }
+        let concerned: &[EntryKind] = match self.form {
+            None | Some(Form::AsStored | Form::ForReplay) => &[],
+            Some(Form::SinceCompaction | Form::WithoutReasoning) => &[EntryKind::ModelOutput],
+            Some(Form::Replacements | Form::Shortened(_)) => &[EntryKind::ToolOutputs],
+            Some(Form::WithoutSolutionContext) => &[EntryKind::User, EntryKind::SummaryMessage],
         };
-        concerned.filter(|(of, _)| *of == kind).map_or(Form::of(kind), |(_, form)| form)
+        self.form.filter(|_| concerned.contains(&kind)).unwrap_or(Form::of(kind))
     }
 
     /// Adds an entry to those that are sent.
@@ -68,6 +67,10 @@ pub enum Form {
     Shortened(u32),
     /// Like [`Self::ForReplay`], from the newest compaction item on.
     SinceCompaction,
+    /// Like that, without reasoning; of an output without a compaction item, all the rest.
+    WithoutReasoning,
+    /// Messages without the solution context.
+    WithoutSolutionContext,
 }
 
 impl Form {
@@ -86,21 +89,30 @@ impl Form {
     pub fn each_item(self, items: &str, write: &mut dyn FnMut(&RawValue)) -> Result<(), Fault> {
         let items: Vec<&RawValue> = serde_json::from_str(items)
             .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
-        let begin = match self {
-            Self::SinceCompaction => items.iter().rposition(|item| is_compaction(item)),
-            Self::AsStored | Self::ForReplay | Self::Replacements | Self::Shortened(_) => None,
+        let since_compaction = || {
+            let begin = items.iter().rposition(|item| is_compaction(item));
+            items.get(begin.unwrap_or(0)..).unwrap_or_default()
         };
-        for item in items.into_iter().skip(begin.unwrap_or(0)) {
-            match self {
-                Self::AsStored => write(item),
-                Self::ForReplay | Self::SinceCompaction => {
-                    for_replay(item).iter().for_each(|item| write(item));
+        match self {
+            Self::AsStored => items.iter().for_each(|item| write(item)),
+            Self::ForReplay => for_replay(&items, true, write),
+            Self::SinceCompaction => for_replay(since_compaction(), true, write),
+            Self::WithoutReasoning => for_replay(since_compaction(), false, write),
+            Self::WithoutSolutionContext => {
+                for item in &items {
+                    without_solution_context(item)?.iter().for_each(|item| write(item));
                 }
-                Self::Replacements => write(&replacement_output(item)?),
-                Self::Shortened(bytes) => match shortened_output(item, bytes as usize)? {
-                    Some(shortened) => write(&shortened),
-                    None => write(item),
-                },
+            }
+            Self::Replacements => {
+                for item in &items {
+                    write(&replacement_output(item)?);
+                }
+            }
+            Self::Shortened(bytes) => {
+                for item in &items {
+                    let shortened = shortened_output(item, bytes as usize)?;
+                    write(shortened.as_deref().unwrap_or(item));
+                }
             }
         }
         Ok(())

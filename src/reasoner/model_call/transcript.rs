@@ -57,6 +57,12 @@ pub(in crate::reasoner) struct Transcript {
     /// Of the last attempt.
     pub(in crate::reasoner) usage: Option<Usage>,
     pub(in crate::reasoner) fault: Option<Fault>,
+    /// The attempt was sent, and the service may store a response whose id is not known yet.
+    #[serde(skip)]
+    pub(in crate::reasoner) awaits_id: bool,
+    /// The number of earlier attempts that ended so.
+    #[serde(skip)]
+    pub(in crate::reasoner) unknown_responses: u64,
 }
 
 /// An attempt that failed and was followed by another.
@@ -75,6 +81,7 @@ impl Transcript {
     /// Notes what the service has reported about the attempt's response.
     pub(in crate::reasoner) fn set_report(&mut self, reported: &ResponseReport) {
         self.response_id.clone_from(&reported.response_id);
+        self.awaits_id &= self.response_id.is_none();
         self.usage = reported.usage.map(usage);
     }
 
@@ -82,6 +89,7 @@ impl Transcript {
     pub(in crate::reasoner) fn repeat(&mut self, http_status: Option<u16>, waited_ms: u64) {
         let (response_id, usage) = (self.response_id.take(), self.usage.take());
         self.retries.push(Retry { http_status, waited_ms, response_id, usage });
+        self.unknown_responses += u64::from(std::mem::take(&mut self.awaits_id));
     }
 
     /// The calls made so far.
@@ -103,6 +111,8 @@ impl Transcript {
     pub(in crate::reasoner) fn count(&self, session: &mut Session, turn: &mut Turn) {
         let (state, sum) = (&mut session.state, &mut turn.progress.usage);
         state.model_calls = state.model_calls.max(self.number);
+        let unknown = self.unknown_responses + u64::from(self.awaits_id);
+        state.unknown_responses = state.unknown_responses.saturating_add(unknown);
         for usage in self.usages() {
             *sum = Some(sum.unwrap_or_default().saturating_add(usage));
             state.total_tokens = state.total_tokens.saturating_add(usage.total_tokens);

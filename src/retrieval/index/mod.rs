@@ -1,5 +1,5 @@
 //! The tables of a workspace's index, and all that depends on them alone: documents cut into chunks, the ranking of chunks by
-//! a query's words, the documents that a scope permits, and the passages that chunks make. Other files of retrieval name
+//! a query's words, the documents that a scope permits and its unknown keys, and the passages that chunks make. Other files of retrieval name
 //! only what this page exports.
 
 mod chunking;
@@ -9,6 +9,7 @@ mod fields;
 mod passages;
 mod schema;
 mod scope;
+mod scope_keys;
 mod spans;
 mod tables;
 mod terms;
@@ -21,6 +22,7 @@ pub(super) use comparison::compare;
 pub(super) use document_kind::AskedKinds;
 pub(super) use passages::{Candidate, Passage, passages, weighted_score};
 pub(super) use scope::Selection;
+pub(super) use scope_keys::{SCOPE_KEY_UNKNOWN, unknown_scope_keys};
 pub(super) use spans::{Span, Spans};
 pub(super) use tables::{CHUNK_WORK, STEP_CHUNKS, State, Tables};
 pub use terms::{MAX_TERMS, match_expression, searchable};

@@ -113,7 +113,7 @@ pub(crate) const OWN: &[Question] = &[
     (
         "how does the catalog check refuse a bad tool URL",
         &[
-            ("src/catalog/http_endpoint.rs", "fn url_fault"),
+            ("src/catalog/http_endpoint.rs", "fn url_problem"),
             ("src/catalog/http_endpoint.rs", "fn any_other_text_is_refused_with_its_remedy"),
             ("tests/catalog/wrong_documents.rs", "/ServerTools/0/Http/Url\", json!"),
         ],
@@ -191,7 +191,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/contract/validation/rag_scope.rs", ""),
             (PROMISE, "`RagScope`: at most 32 conditions"),
-            ("tests/contract/violations.rs", "invalid_field /RagScope/Conditions/0/Operator"),
+            ("tests/contract/faults.rs", "invalid_field /RagScope/Conditions/0/Operator"),
         ],
     ),
     (
@@ -220,7 +220,7 @@ pub(crate) const OWN: &[Question] = &[
         "why is reasoning dropped when the conversation is replayed without store",
         &[
             ("src/responses_api/replay_item.rs", "pub fn for_replay"),
-            ("src/responses_api/replay_item.rs", "fn reasoning_is_replayed_only_when_it_is"),
+            ("src/responses_api/replay_item.rs", "fn reasoning_goes_back_with_the_items_behind_it"),
         ],
     ),
     (

@@ -1,22 +1,28 @@
 //! Remedies for a model call that the service refused: each repeats the call with another input. They
-//! apply in the order of [`IN_ORDER`], each at most once in a step of the loop.
+//! apply in the order of [`IN_ORDER`], each at most once in a step of the loop. One stands there twice: a
+//! conversation that was compacted is sent as a whole, with reasoning.
 //!
 //! | remedy | applies to | changes | cannot repeat because |
 //! |---|---|---|---|
 //! | [`no_storage`] | a service that stores nothing, and says so | stores nothing, sends the whole conversation | that call asks for no storage |
 //! | [`lost_chain`] | a chain that the service does not know | sends the whole conversation | that input continues no chain |
 //! | [`no_reasoning`] | a service that gives no reasoning to send back | asks for none | that call asks for none |
+//! | [`refused_reasoning`] | reasoning that the service does not take back | sends the whole conversation without reasoning | no reasoning is left |
 //! | [`too_long`] | an input that does not fit into the context window | compacts the conversation step by step | each step sends less, and the steps have an end |
 //! | [`refused_outputs`] | refused replacements of tool outputs | their calls leave the conversation | no replacement is left |
 //! | [`refused_input`] | any other refused input | the refused entries leave the conversation | withheld entries are never sent again |
+//!
+//! Before [`too_long`] and [`refused_input`] blame the turn itself, [`refused_context`] has the call made again without the session's solution context, where the input brings it.
 //!
 //! A new remedy is a file here, a variant of [`Remedy`], and a place in [`IN_ORDER`].
 
 mod lost_chain;
 mod no_reasoning;
 mod no_storage;
+mod refused_context;
 mod refused_input;
 mod refused_outputs;
+mod refused_reasoning;
 mod too_long;
 
 use super::conversation_input::Input;
@@ -31,17 +37,20 @@ enum Remedy {
     NoStorage,
     LostChain,
     NoReasoning,
+    RefusedReasoning,
     TooLong,
     RefusedOutputs,
     RefusedInput,
 }
 
 /// The last remedy blames the entries themselves, so the others come first.
-const IN_ORDER: [Remedy; 6] = [
+const IN_ORDER: [Remedy; 8] = [
     Remedy::NoStorage,
     Remedy::LostChain,
     Remedy::NoReasoning,
+    Remedy::RefusedReasoning,
     Remedy::TooLong,
+    Remedy::RefusedReasoning,
     Remedy::RefusedOutputs,
     Remedy::RefusedInput,
 ];
@@ -67,6 +76,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                         exchange = self.call_again(running, exchange, &input).await?;
                     }
                     None
+                }
+                Remedy::RefusedReasoning => {
+                    refused_reasoning::new_input(&self.store, &mut running.session, failure)?
                 }
                 Remedy::TooLong => {
                     if failure.too_long() {

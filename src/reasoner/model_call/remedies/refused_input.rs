@@ -1,8 +1,11 @@
 //! The service refuses the input. The refused entries leave the conversation, so that they never block
 //! another turn; all others stay. When the input holds entries of earlier turns, one more call without
-//! them shows whether theirs or the turn's own were refused.
+//! them shows whether theirs or the turn's own were refused; and when it brings the solution context, one more
+//! without it.
 
+use super::refused_context;
 use crate::contract::Fault;
+use crate::llm_call::CallFailure;
 use crate::ports::{Database, Platform};
 use crate::reasoner::model_call::conversation_input::Input;
 use crate::reasoner::model_call::exchange::Exchange;
@@ -17,13 +20,24 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<Exchange, Fault> {
         let (own, others) = input.refusable(running);
         if !others.is_empty() {
-            exchange = self.call_again(running, exchange, &input.without(&others)).await?;
+            let next = input.sent_within(&running.session.state.window).without(&others);
+            exchange = self.call_again(running, exchange, &next).await?;
         }
-        let session = &mut running.session;
-        match &exchange.ending {
-            Ok(_) => self.store.withhold(session, &others)?,
-            Err(failure) if failure.refused_input() => self.store.withhold(session, &own)?,
-            Err(_) => {}
+        let refused =
+            |exchange: &Exchange| exchange.ending.as_ref().is_err_and(CallFailure::refused_input);
+        if exchange.ending.is_ok() {
+            self.store.withhold(&mut running.session, &others)?;
+            return Ok(exchange);
+        }
+        if refused(&exchange)
+            && let Some(left_out) = refused_context::leave_out(&self.store, running, &input)?
+        {
+            let next = input.sent_within(&running.session.state.window);
+            exchange = self.call_again(running, exchange, &next).await?;
+            left_out.conclude(running, &exchange);
+        }
+        if refused(&exchange) {
+            self.store.withhold(&mut running.session, &own)?;
         }
         Ok(exchange)
     }

@@ -1,11 +1,12 @@
 //! The input does not fit into the model's context window. The conversation is compacted, step by step, until
-//! it does (interface §10). What does not fit even alone leaves the conversation, so that it never blocks
-//! another turn.
+//! it does (interface §10). When the turn does not fit even alone and brings the solution context, the same begins
+//! anew without it. What still does not fit leaves the conversation, so that it never blocks another turn.
 
+use super::refused_context;
 use crate::catalog::CompactionBy;
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
-use crate::persistence::CompactionReason;
+use crate::persistence::{CompactionReason, take_compactions_back};
 use crate::ports::{Database, Platform};
 use crate::reasoner::compaction::REDUCTIONS;
 use crate::reasoner::model_call::conversation_input::Input;
@@ -20,24 +21,50 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         mut input: Input,
         mut exchange: Exchange,
     ) -> Result<(Input, Exchange), Fault> {
-        let too_long =
-            |exchange: &Exchange| exchange.ending.as_ref().is_err_and(CallFailure::too_long);
-        if running.agent.compaction.by != CompactionBy::None {
-            let bytes = Input::whole(&self.store, &running.session.state.window)?.stored_bytes();
-            let reason = CompactionReason::Refused;
-            for reduction in REDUCTIONS {
-                if !too_long(&exchange) {
-                    break;
-                }
-                if self.compact(running, reduction, bytes, reason).await? {
-                    input = Input::whole(&self.store, &running.session.state.window)?;
-                    exchange = self.call_again(running, exchange, &input).await?;
-                }
-            }
+        let was_chained = input.previous_response_id.is_some();
+        (input, exchange) = self.reduce_until_it_fits(running, input, exchange).await?;
+        if too_long(&exchange)
+            && let Some(left_out) = refused_context::leave_out(&self.store, running, &input)?
+        {
+            take_compactions_back(&mut running.session, &mut running.turn);
+            input = match was_chained && running.session.chain_head.is_some() {
+                true => input.sent_within(&running.session.state.window),
+                false => Input::rebuild(&self.store, &running.session.state.window)?,
+            };
+            exchange = self.call_again(running, exchange, &input).await?;
+            (input, exchange) = self.reduce_until_it_fits(running, input, exchange).await?;
+            left_out.conclude(running, &exchange);
         }
         if too_long(&exchange) {
             self.store.leave_out_turn(&mut running.session, &mut running.turn)?;
         }
         Ok((input, exchange))
     }
+
+    async fn reduce_until_it_fits(
+        &self,
+        running: &mut RunningTurn<'_>,
+        mut input: Input,
+        mut exchange: Exchange,
+    ) -> Result<(Input, Exchange), Fault> {
+        if running.agent.compaction.by == CompactionBy::None || !too_long(&exchange) {
+            return Ok((input, exchange));
+        }
+        let bytes = Input::whole(&self.store, &running.session.state.window)?.stored_bytes();
+        let reason = CompactionReason::Refused;
+        for reduction in REDUCTIONS {
+            if !too_long(&exchange) {
+                break;
+            }
+            if self.compact(running, reduction, bytes, reason).await? {
+                input = Input::whole(&self.store, &running.session.state.window)?;
+                exchange = self.call_again(running, exchange, &input).await?;
+            }
+        }
+        Ok((input, exchange))
+    }
+}
+
+fn too_long(exchange: &Exchange) -> bool {
+    exchange.ending.as_ref().is_err_and(CallFailure::too_long)
 }

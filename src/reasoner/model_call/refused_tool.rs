@@ -1,0 +1,57 @@
+//! A refusal that names a tool, in the words of whoever can correct the tool: its name, and its place in `ToolsJson` where
+//! the turn's request brought it (interface §3).
+
+use serde::de::IgnoredAny;
+
+use crate::contract::Fault;
+use crate::llm_call::CallFailure;
+use crate::persistence::SessionStore;
+use crate::ports::Database;
+use crate::reasoner::running_turn::RunningTurn;
+use crate::responses_api::RefusedTool;
+
+/// A tool that the model service refused.
+pub(super) struct NamedTool {
+    name: String,
+    /// Its place in the request's `ToolsJson`.
+    place: Option<usize>,
+}
+
+impl NamedTool {
+    /// The tool that a failure names; `None` when it names none that the turn offers.
+    pub(super) fn of<D: Database>(
+        store: &SessionStore<D>,
+        running: &RunningTurn<'_>,
+        failure: &CallFailure,
+    ) -> Result<Option<Self>, Fault> {
+        let tools = &running.tools.0;
+        let tool = match failure.refused_tool() {
+            None => None,
+            Some(RefusedTool::At(place)) => tools.get(place),
+            Some(RefusedTool::Named(name)) => tools.iter().find(|tool| tool.name == name),
+        };
+        let Some(tool) = tool else { return Ok(None) };
+        let mut place = None;
+        if let Some(received) = running.turn.progress.received_tools.as_ref()
+            && !tool.on_server
+            && !tool.hosted
+        {
+            let received: Vec<(String, IgnoredAny)> = serde_json::from_str(&store.text(received)?)
+                .map_err(|_| Fault::internal("The turn's client tools are unreadable."))?;
+            place = received.iter().position(|(name, _)| *name == tool.name);
+        }
+        Ok(Some(Self { name: tool.name.clone(), place }))
+    }
+
+    /// The failure's fault, with the tool.
+    pub(super) fn named_in(self, mut fault: Fault) -> Fault {
+        let Self { name, place } = self;
+        if let Some(place) = place {
+            fault.message = format!(
+                "The model service refused tools[{place}], {name}. Correct its definition."
+            );
+            fault = fault.at("/ToolsJson");
+        }
+        fault.with("Tool", name)
+    }
+}

@@ -1,0 +1,48 @@
+//! The service does not take a message with the session's solution context, and takes it without. Then the context is
+//! to blame, and not the turn: the session keeps it (AGN-034 §4.5), remembers that it was refused, and sends it no more
+//! until another one comes.
+
+use super::super::conversation_input::Input;
+use super::super::exchange::Exchange;
+use crate::contract::{Fault, UserWarning};
+use crate::persistence::{EntrySeq, SessionStore};
+use crate::ports::Database;
+use crate::reasoner::running_turn::RunningTurn;
+
+/// What a turn did before it left the solution context out.
+pub(super) struct LeftOut {
+    /// The last entry without it.
+    through: EntrySeq,
+}
+
+/// Leaves the solution context out of a refused input; `None` where the input does not bring it.
+pub(super) fn leave_out<D: Database>(
+    store: &SessionStore<D>,
+    running: &mut RunningTurn<'_>,
+    refused: &Input,
+) -> Result<Option<LeftOut>, Fault> {
+    let session = &mut running.session;
+    let newest = refused.entries.iter().map(|sent| sent.entry.seq).max();
+    let Some(newest) = newest.filter(|_| session.solution_context.is_some()) else {
+        return Ok(None);
+    };
+    if !refused.brings_solution_context(store, session.acknowledged)? {
+        return Ok(None);
+    }
+    let through = std::mem::replace(&mut session.state.window.without_solution_context, newest);
+    session.state.refused_solution_context.clone_from(&session.solution_context);
+    session.solution_context_sent = None;
+    Ok(Some(LeftOut { through }))
+}
+
+impl LeftOut {
+    /// Remembers whom to blame, by the call without the solution context.
+    pub(super) fn conclude(self, running: &mut RunningTurn<'_>, exchange: &Exchange) {
+        if exchange.ending.is_ok() {
+            UserWarning::SolutionContextLeftOut.add_once(&mut running.turn.progress.user_warnings);
+        } else {
+            running.session.state.refused_solution_context = None;
+            running.session.state.window.without_solution_context = self.through;
+        }
+    }
+}

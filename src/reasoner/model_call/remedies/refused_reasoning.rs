@@ -1,0 +1,25 @@
+//! The service does not take back reasoning that it gave out: it misses the item that belongs to it, or cannot read the
+//! reasoning any more, as after a change of the model. The call sends the whole conversation without the reasoning so
+//! far, and so does every later call that sends it: what was refused once is not paid for again.
+
+use crate::contract::Fault;
+use crate::llm_call::CallFailure;
+use crate::persistence::{Session, SessionStore};
+use crate::ports::Database;
+use crate::reasoner::model_call::conversation_input::Input;
+
+pub(super) fn new_input<D: Database>(
+    store: &SessionStore<D>,
+    session: &mut Session,
+    failure: &CallFailure,
+) -> Result<Option<Input>, Fault> {
+    // The newest output of the model is the last entry that the service has received.
+    let newest = session.acknowledged;
+    if !failure.refused_sent_reasoning() || session.state.window.without_reasoning >= newest {
+        return Ok(None);
+    }
+    session.state.window.without_reasoning = newest;
+    // A service that misses something in its own chain would miss it again.
+    session.chain_head = None;
+    Input::rebuild(store, &session.state.window).map(Some)
+}

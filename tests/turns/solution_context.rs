@@ -1,0 +1,118 @@
+//! A solution context that the model service does not take is left out, and the session goes on (AGN-034 §4.5).
+
+use serde_json::json;
+
+use super::*;
+
+const LEFT_OUT: &str = "The answer was given without the solution context: the model does not take it, or it is too long.";
+
+fn given(id: &str, words: &str, context: &str) -> Value {
+    with(turn(id, words), json!({ "SolutionContextText": context }))
+}
+
+/// Whether the client is told that the context was left out.
+fn is_left_out(heard: &Heard) -> bool {
+    heard.final_text();
+    let warnings = heard.result()["UserWarnings"].as_array().cloned().unwrap_or_default();
+    warnings.contains(&LEFT_OUT.into())
+}
+
+/// The ways in which a service does not take a context that begins with `Poison`.
+fn refusing(how: &str) -> Bed {
+    let bed = Bed::new();
+    match how {
+        "its words" => bed.world.model.think(|conversation| {
+            match conversation.heard("[SOLUTION CONTEXT]\nPoison") {
+                0 => planned(conversation),
+                _ => http_error(400, json!({ "param": "input", "code": "invalid_prompt" }), &[]),
+            }
+        }),
+        _ => bed
+            .world
+            .model
+            .narrow(16_000, http_error(400, json!({ "code": "context_length_exceeded" }), &[])),
+    }
+    bed
+}
+
+#[test]
+fn a_solution_context_that_is_refused_is_remembered_and_left_out_until_another_comes() {
+    let poison = format!("Poison {}", "word ".repeat(8_000));
+    for how in ["its words", "its length", "its length, without compaction"] {
+        for context in ["default", "replay"] {
+            let bed = refusing(how);
+            if how.ends_with("without compaction") {
+                bed.configure(|catalog| {
+                    catalog["AgentContexts"][context]["Compaction"] = json!({ "By": "None" });
+                });
+            }
+            let first = with(given("t1", "One", "A"), json!({ "ConversationContextId": context }));
+            assert!(!is_left_out(&bed.post(&first)));
+            assert!(is_left_out(&bed.post(&given("t2", "Two", &poison))), "{how}, {context}");
+            // What was said before is all there.
+            let heard = |words: &str| bed.world.model.conversation().heard(words);
+            assert_eq!(["One", "Two", "Poison"].map(heard), [1, 1, 0], "{how}, {context}");
+            let calls = bed.world.model.requests();
+            bed.restart();
+            assert!(is_left_out(&bed.post(&turn("t3", "Three"))));
+            assert!(is_left_out(&bed.post(&given("t4", "Four", &poison))));
+            assert_eq!(bed.world.model.requests(), calls + 2, "nothing is asked in vain");
+            assert_eq!(bed.export()["Result"]["SolutionContextText"], poison.as_str());
+            bed.world.model.forget();
+            assert!(is_left_out(&bed.post(&turn("t5", "Five"))));
+            assert!(!is_left_out(&bed.post(&given("t6", "Six", "B"))));
+            assert!(!is_left_out(&bed.post(&turn("t7", "Seven"))));
+            let heard = |words: &str| bed.world.model.conversation().heard(words);
+            let words = ["One", "Two", "Five", "Poison", "[SOLUTION CONTEXT]\nB"];
+            assert_eq!(words.map(heard), [1, 1, 1, 0, 1], "{how}, {context}");
+            // Another one has come in between, so the service is asked again.
+            let calls = bed.world.model.requests();
+            assert!(is_left_out(&bed.post(&given("t8", "Eight", &poison))));
+            assert!(bed.world.model.requests() > calls + 1);
+            assert!(!is_left_out(&bed.post(&given("t9", "Nine", ""))));
+            bed.assert_chain_held();
+            crate::replays::assert_replays(&bed, how);
+        }
+    }
+}
+
+#[test]
+fn a_context_that_an_unanswered_turn_brought_is_left_out_in_its_place() {
+    for how in ["its words", "its length"] {
+        let bed = refusing(how);
+        bed.post(&turn("t1", "One")).final_text();
+        bed.world.model.spoil_after(0, Reply::Unreachable);
+        let poison = format!("Poison {}", "word ".repeat(8_000));
+        bed.post(&given("t2", "Two", &poison)).failure();
+        bed.world.model.mend();
+        for id in ["t3", "t4"] {
+            assert_eq!(bed.post(&turn(id, "Next")).final_text(), "Answer to Next.", "{how}");
+        }
+        assert!(is_left_out(&bed.post(&turn("t5", "Last"))));
+        bed.assert_chain_held();
+        crate::replays::assert_replays(&bed, how);
+    }
+}
+
+#[test]
+fn a_solution_context_is_not_blamed_for_the_words_of_its_turn() {
+    for how in ["its words", "its length"] {
+        let bed = refusing(how);
+        bed.world.model.think(|conversation| match conversation.heard("Guilty") {
+            0 => planned(conversation),
+            _ => http_error(400, json!({ "param": "input", "code": "invalid_prompt" }), &[]),
+        });
+        let guilty = format!("Guilty {}", "word ".repeat(8_000));
+        let (status, code) = match how {
+            "its words" => (502, "upstream_rejected"),
+            _ => (413, "context_window_exceeded"),
+        };
+        assert_eq!(bed.post(&given("t1", &guilty, "Innocent.")).failure(), (status, code));
+        let next = bed.post(&turn("t2", "Next"));
+        assert!(!is_left_out(&next), "{how}");
+        let conversation = bed.world.model.conversation();
+        assert_eq!(["Guilty", "Innocent."].map(|words| conversation.heard(words)), [0, 1], "{how}");
+        bed.assert_chain_held();
+        crate::replays::assert_replays(&bed, how);
+    }
+}
