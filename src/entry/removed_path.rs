@@ -3,7 +3,7 @@
 //! A client may spell a path in several ways, and an index of an earlier version holds a document by the path as it was
 //! sent. So a removal has several paths, each for the case that those before it name no document.
 
-use super::route::decoded;
+use super::request::decoded;
 use crate::contract::{ErrorCode, Fault, normal_path, quoted_path, relative_path_problem};
 
 /// A document, or a folder with a `/` at its end.

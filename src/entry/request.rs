@@ -1,5 +1,9 @@
 //! The head of a request: the Worker and the objects both see a request in this form.
 
+use std::borrow::Cow;
+
+use crate::contract::{ErrorCode, Fault};
+
 /// The head of a request. A header is read when it is needed: each read is a call into JavaScript.
 pub struct RequestHead<'a> {
     pub method: &'a str,
@@ -28,6 +32,18 @@ impl RequestHead<'_> {
     pub(super) fn header(&self, name: &str) -> Option<String> {
         (self.header)(name)
     }
+}
+
+/// A part of a URL with its percent-encoding undone. Two parts that differ never become one.
+///
+/// # Errors
+/// `invalid_field` for bytes that are no UTF-8.
+pub(super) fn decoded(part: &str) -> Result<Cow<'_, str>, Fault> {
+    percent_encoding::percent_decode_str(part).decode_utf8().map_err(|_| {
+        let message =
+            "The URL holds percent-encoded bytes that are not UTF-8. Encode text as UTF-8.";
+        Fault::new(ErrorCode::InvalidField, message)
+    })
 }
 
 #[cfg(test)]

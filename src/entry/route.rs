@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::removed_path::RemovedPath;
+use super::request::decoded;
 use crate::contract::{ErrorCode, Fault, SessionId, TurnId, limits};
 use crate::files::{PresentedLink, no_such_file};
 
@@ -307,18 +308,6 @@ fn turn_page(query: &str) -> Result<TurnPage, Fault> {
         }
     }
     Ok(page)
-}
-
-/// A segment with its percent-encoding undone. Two segments that differ never become one.
-///
-/// # Errors
-/// `invalid_field` for bytes that are no UTF-8.
-pub(super) fn decoded(segment: &str) -> Result<Cow<'_, str>, Fault> {
-    percent_encoding::percent_decode_str(segment).decode_utf8().map_err(|_| {
-        let message =
-            "The URL holds percent-encoded bytes that are not UTF-8. Encode text as UTF-8.";
-        Fault::new(ErrorCode::InvalidField, message)
-    })
 }
 
 #[cfg(test)]

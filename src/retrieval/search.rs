@@ -51,7 +51,7 @@ pub(super) async fn search<D: Database, F: AsyncFn()>(
         tables.complete_properties(budget).await?;
     }
     let candidates = search.limit.max(LEAST_LIMIT).saturating_mul(CANDIDATES);
-    let asked = AskedKinds::of(expression.as_deref().unwrap_or_default());
+    let asked = AskedKinds::of(expression.as_deref().unwrap_or(""));
     let words = expression.map(|expression| WordRanking::new(tables, expression, candidates));
     let vectors = search.vector.map(|vector| VectorRanking::new(vector, candidates));
     let mut ranked = Ranked { tables, search, words, vectors, asked };
