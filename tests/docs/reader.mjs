@@ -261,13 +261,18 @@ async function answers(port, isRunning, output) {
   }
 }
 
-/** A port that nobody has. */
+/**
+ * A port that nobody has. It lies below those that systems give out by themselves (32768 on Linux, 49152 elsewhere), so
+ * that no connection of another test takes it before the server does.
+ */
 async function freePort() {
-  const probe = net.createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address();
-  await new Promise((closed) => probe.close(closed));
-  return String(port);
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const probe = net.createServer().listen(port, '127.0.0.1');
+    const isFree = await once(probe, 'listening').then(() => true, () => false);
+    await new Promise((closed) => probe.close(closed));
+    if (isFree) return String(port);
+  }
 }
 
 /** Resolves to the exit code and the output of a process. */

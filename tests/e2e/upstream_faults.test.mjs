@@ -136,12 +136,14 @@ test('a wait longer than a minute ends the turn at once, and the client is told 
 });
 
 test('behind LiteLLM the wait, the id and a spent quota are read where it puts them', async () => {
-  const of = (error, wait) =>
-    httpError(429, { type: 'throttling_error', code: '429', message: `litellm.RateLimitError: OpenAIException - ${JSON.stringify({ error })}` }, {
+  const of = (error, wait) => {
+    const message = `litellm.RateLimitError: OpenAIException - ${JSON.stringify({ error })}`;
+    return httpError(429, JSON.stringify({ error: { type: 'throttling_error', code: '429', message } }), {
       'llm_provider-x-request-id': 'req_provider_1',
       'llm_provider-retry-after': wait,
       'x-litellm-call-id': 'c8107ea9-64c5-44e7-bf62-f9e19125cc25',
     });
+  };
   const limit = { type: 'requests', code: 'rate_limit_exceeded', message: 'Rate limit reached' };
   rig.model.script(of(limit, '120'));
   const [limited] = (await rig.post(userTurn())).json.Errors;

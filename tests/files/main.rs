@@ -86,12 +86,13 @@ fn only_contents_in_parts_are_taken_for_files_and_the_rest_of_a_result_stays_as_
         [("file_5.bin", unknown), ("picture_6.bin", "image/svg+xml"), ("file_7.bin", unknown)]
     );
     let shown = step.run(without_part_contents(&step.platform, &files, given)).unwrap();
-    let first = json!(files[0].reference);
+    let reference = |file: &OutputFile| serde_json::to_string(&file.reference).unwrap();
+    let first = reference(&files[0]);
     assert_eq!(
         shown,
         format!(
             r#"[{{"type":"input_file","n":1.0,"File":{first},"filename":"a\nb"}},{{"type":"input_image","File":{first}}},{{"type":"input_image","File":{}}},{{"type":"input_text","text":"data:image/png;base64,AAEC"}},{{"type":"input_image","image_url":"https://a.example/data:a/b;base64,AAEC"}},{{"type":"input_image","image_url":"data:text/plain,hello"}},{{"type":"input_image","image_url":"data:image/png;base64,A"}},7,"x"]"#,
-            json!(files[2].reference)
+            reference(&files[2])
         )
     );
     // No more are kept than may be, and the others are shown without a link.

@@ -14,6 +14,8 @@ export class Pairing {
       if (before !== null) this.#follower.set(before, id);
       before = type === 'reasoning' ? id : null;
       if (type === 'reasoning') reasoning = id;
+      // It stands for all that was before it.
+      else if (type === 'compaction') reasoning = null;
       else if (reasoning !== null) this.#reasoning.set(id, reasoning);
     }
   }

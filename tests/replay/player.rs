@@ -11,6 +11,7 @@ use std::rc::Rc;
 use aptix_edge::contract::{ErrorCode, Fault, Usage};
 use aptix_edge::persistence::EntryKind;
 use aptix_edge::ports::{HttpFault, HttpRequest};
+use aptix_edge::reasoner::Form;
 use bed::{HttpReply, Piece};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -187,12 +188,23 @@ impl Services {
         let followed = turn.model_calls.get(place + 1);
         let no_storage = call.unchained.is_none()
             && followed.is_some_and(|next| next.unchained.as_deref() == Some("store_refused"));
+        let newly = |form: Form| !too_long && sends_more(form, call, followed);
+        let reasoning = newly(Form::WithoutReasoning);
+        let tool = text("Tool");
         let lost = call.previous_response_id.as_ref();
         let lost = lost.filter(|_| followed.is_some_and(|next| next.rebuilt));
-        let is_final = fault.code == ErrorCode::UpstreamRejected;
+        let is_limited = detail("HttpStatus").and_then(Value::as_u64) == Some(429);
+        let is_final = is_limited && fault.code == ErrorCode::UpstreamRejected;
         let message = match lost {
             _ if too_long => "Your input exceeds the context window of this model.".to_owned(),
             _ if no_storage => "'store' must be false".to_owned(),
+            _ if reasoning => {
+                "Item 'rs_1' of type 'reasoning' was provided without its required following item."
+                    .to_owned()
+            }
+            _ if tool.is_some() => {
+                format!("Invalid schema for function '{}'.", tool.unwrap_or_default())
+            }
             Some(id) => format!("Previous response with id '{id}' not found."),
             // The message alone may have said that no repetition helps.
             None if is_final => "no: insufficient_quota".to_owned(),
@@ -200,8 +212,9 @@ impl Services {
         };
         if let Some(status) = detail("HttpStatus").and_then(Value::as_u64) {
             let param = match () {
-                () if too_long => None,
+                () if too_long || tool.is_some() => None,
                 () if no_storage => Some("store"),
+                () if reasoning || newly(Form::WithoutSolutionContext) => Some("input"),
                 () if lost.is_some() => Some("previous_response_id"),
                 () if self.withheld(call) => Some("input"),
                 () => Some("model"),
@@ -381,6 +394,15 @@ fn event(event: &Value) -> Piece {
 
 fn named(reply: HttpReply, request_id: Option<&str>) -> HttpReply {
     request_id.into_iter().fold(reply, |reply, id| reply.with("x-request-id", id))
+}
+
+/// Whether the call after a refused one sends more entries in a form: its remedy was that form.
+fn sends_more(form: Form, call: &ModelCall, next: Option<&ModelCall>) -> bool {
+    let through = |call: &ModelCall| {
+        let of_the_form = call.input.iter().filter(|run| run.form == Some(form));
+        of_the_form.map(|run| run.last).max()
+    };
+    next.and_then(through) > through(call)
 }
 
 fn usage(counted: Usage) -> Value {

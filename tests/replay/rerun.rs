@@ -280,7 +280,11 @@ impl Rerun {
     /// Has the bucket keep files, or fail as it did when the turn was run.
     fn provide_bucket(&self, turn: &BundledTurn) {
         let said = |words: &str| turn.user_warnings.iter().any(|said| said.contains(words));
+        let outcomes = turn.submissions.iter().filter_map(|submission| submission.outcome.as_ref());
+        let mut texts = outcomes.map(|outcome| outcome.get());
+        let shows_no_link = texts.any(|text| text.contains(r#"\"File\":{\"MimeType\""#));
         self.bed.world.file_fault.set(match () {
+            () if shows_no_link => Some(FileFault::NoBucket),
             () if said("a picture, and this deployment has no place") => Some(FileFault::NoBucket),
             () if said("a picture that could not be kept") => Some(FileFault::Failed),
             () => None,
@@ -444,14 +448,18 @@ fn without_links(outcome: &str) -> String {
     let mut rest = outcome;
     let mut text = String::new();
     let next = |rest: &str| {
-        let begins = ["\"Url\":\"", "\"ContentExpires\":\""]
-            .map(|name| rest.find(name).map(|at| at + name.len()));
+        // The result of a tool holds JSON as a text.
+        let begins =
+            [r#""Url":""#, r#"\"Url\":\""#, r#""ContentExpires":""#, r#"\"ContentExpires\":\""#]
+                .map(|name| rest.find(name).map(|at| at + name.len()));
         begins.into_iter().flatten().min()
     };
     while let Some(begin) = next(rest) {
         let end = rest[begin..].find('"').map_or(rest.len(), |end| begin + end);
         text.push_str(&rest[..begin]);
-        if !rest[begin..end].contains("/files/") && !rest[..begin].ends_with("Expires\":\"") {
+        let expires = [r#"Expires":""#, r#"Expires\":\""#];
+        let is_time = expires.iter().any(|name| rest[..begin].ends_with(name));
+        if !rest[begin..end].contains("/files/") && !is_time {
             text.push_str(&rest[begin..end]);
         }
         rest = &rest[end..];

@@ -219,6 +219,7 @@ fn contents_in_the_parts_of_a_result_are_the_model_s_and_clients_are_shown_refer
     }
     let again = bed.post(&request);
     assert_eq!((again.replayed, &again.text), (true, &heard.text));
+    super::replays::assert_replays(&bed, "contents in parts");
     assert_eq!(bed.try_erase().unwrap().result()["Files"], 2);
 }
 
@@ -235,6 +236,7 @@ fn contents_that_cannot_be_kept_are_shown_by_their_type_and_size_and_fail_nothin
         assert_eq!(shown(&heard)[1][1]["File"], text);
         assert!(!heard.text.contains("base64"), "{}", heard.text);
         bed.assert_chain_held();
+        super::replays::assert_replays(&bed, "contents that were not kept");
     }
 }
 

@@ -89,7 +89,9 @@ fn pictures_of_client_and_server_tools_reach_the_model_as_pictures() {
         sent["input"].as_array().unwrap().iter().map(|item| &item["output"]).collect();
     let data = json!([{ "type": "input_text", "text": "a", "more": 1 }]).to_string();
     assert_eq!(outputs, [&parts("server"), &parts("client"), &json!(data), &json!("[]")]);
-    assert_eq!(heard.result()["ToolResults"][0]["ResultJson"], parts("server").to_string());
+    let shown = heard.result()["ToolResults"][0]["ResultJson"].as_str().unwrap();
+    let shown: Value = serde_json::from_str(shown).unwrap();
+    assert_eq!(shown[1], json!({ "type": "input_image", "File": heard.result()["Files"][0] }));
     bed.assert_chain_held();
     super::replays::assert_replays(&bed, "tools");
 }

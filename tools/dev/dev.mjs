@@ -85,9 +85,13 @@ async function main() {
   settings.FILE_LINK_KEY ||= 'for local work only';
   if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request from this machine is let in');
   const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/${brought(isStandIn)}` : '';
-  // Two that run at once must not share what they keep.
-  const kept = port === 8787 ? [] : ['--persist-to', `.wrangler/state-${port}`];
-  return wranglerDev(port, ['--env-file', settingsFile(settings), ...kept, ...(await catalogOptions(process.env.CATALOG, kept))], shown);
+  // Two that run at once must not share what they keep, nor the inspector's port: wrangler looks for a free one from 9229
+  // on, and takes it later, so of two that start together one would fail.
+  const isFirst = port === 8787;
+  const kept = isFirst ? [] : ['--persist-to', `.wrangler/state-${port}`];
+  const inspector = isFirst ? [] : ['--inspector-port', '0'];
+  const catalog = await catalogOptions(process.env.CATALOG, kept);
+  return wranglerDev(port, ['--env-file', settingsFile(settings), ...kept, ...inspector, ...catalog], shown);
 }
 
 /** Runs wrangler dev until it ends or a signal ends it; resolves to the exit code. `shown` is said when it serves. */

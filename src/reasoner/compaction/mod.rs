@@ -149,14 +149,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             })?;
             next.summary_message = None;
         }
-        // What the summary message showed, and nothing else does, is owed again.
-        let owes_context = reduction == Reduction::NoMessage
-            && self.unshown_solution_context(running, &rest.verbatim_entries())?.is_some();
-        let summary_message_bytes = match (&message, keeps_message) {
-            (Some(message), _) => message.get().len(),
-            (None, true) => before.summary_message_bytes,
-            (None, false) => 0,
-        };
+        let owes_context =
+            reduction == Reduction::NoMessage && self.owes_context(running, &rest)?;
+        let kept = if keeps_message { before.summary_message_bytes } else { 0 };
+        let summary_message_bytes = message.as_ref().map_or(kept, |message| message.get().len());
         if rest_extent.bytes + summary_message_bytes >= before.bytes {
             return Ok(false);
         }
@@ -208,6 +204,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let mut entries = Input::whole(&self.store, &from)?.verbatim_entries();
         entries.retain(|entry| entry.seq < next.from);
         Ok(entries)
+    }
+
+    /// Whether the next turn has to show the solution context again, because only the summary message did.
+    fn owes_context(&self, running: &RunningTurn<'_>, rest: &Input) -> Result<bool, Fault> {
+        Ok(self.unshown_solution_context(running, &rest.verbatim_entries())?.is_some())
     }
 
     /// The session's solution context, when none of these entries shows it.

@@ -2,11 +2,11 @@
 //! to blame, and not the turn: the session keeps it (AGN-034 §4.5), remembers that it was refused, and sends it no more
 //! until another one comes.
 
-use super::super::conversation_input::Input;
-use super::super::exchange::Exchange;
 use crate::contract::{Fault, UserWarning};
 use crate::persistence::{EntrySeq, SessionStore};
 use crate::ports::Database;
+use crate::reasoner::model_call::conversation_input::Input;
+use crate::reasoner::model_call::exchange::Exchange;
 use crate::reasoner::running_turn::RunningTurn;
 
 /// What a turn did before it left the solution context out.
