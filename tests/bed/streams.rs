@@ -26,7 +26,7 @@ impl Exchange {
         let ending = |event: &Value| ends.iter().any(|end| event["type"] == *end);
         let mut response = match serde_json::from_str::<Value>(&body) {
             Ok(response) => Some(response),
-            Err(_) => events().filter(ending).last().map(|mut event| event["response"].take()),
+            Err(_) => events().rfind(ending).map(|mut event| event["response"].take()),
         };
         if response.is_none()
             && let Some(mut begun) = events().find(|event| event["type"] == "response.created")

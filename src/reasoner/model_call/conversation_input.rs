@@ -42,7 +42,10 @@ impl InputEntry {
             {
                 Form::WithoutSolutionContext
             }
-            other => Form::of(other),
+            EntryKind::System
+            | EntryKind::User
+            | EntryKind::ModelOutput
+            | EntryKind::SummaryMessage => Form::of(kind),
         };
         Self { entry, form }
     }
@@ -120,7 +123,10 @@ impl Input {
     ) -> Result<bool, Fault> {
         let mut brings = false;
         for InputEntry { entry, form } in &self.entries {
-            let is_message = matches!(entry.kind, EntryKind::User | EntryKind::SummaryMessage);
+            let is_message = match entry.kind {
+                EntryKind::User | EntryKind::SummaryMessage => true,
+                EntryKind::System | EntryKind::ModelOutput | EntryKind::ToolOutputs => false,
+            };
             if is_message && *form == Form::AsStored && entry.seq > acknowledged {
                 for items in store.items(&[entry])? {
                     form.each_item(&items, &mut |item| brings |= shows_solution_context(item))?;
