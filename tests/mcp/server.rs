@@ -58,9 +58,8 @@ impl Server {
     pub(super) fn known(connection: &str, replies: impl IntoIterator<Item = HttpReply>) -> Self {
         let mut words = connection.split(' ');
         let era = words.next().and_then(ProtocolEra::parse);
-        let version = words.next().map(|version| {
-            LEGACY.into_iter().find(|known| *known == version).expect("a legacy version")
-        });
+        let version =
+            words.next().map(|version| LEGACY.into_iter().find(|known| *known == version).unwrap());
         let connection = Connection { era, version, session_id: words.next().map(str::to_owned) };
         Self { connection, ..Self::replying(replies) }
     }
