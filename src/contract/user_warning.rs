@@ -27,6 +27,8 @@ pub enum UserWarning<'a> {
     },
     /// The model service refused the session's solution context, or it is too long for the model.
     SolutionContextLeftOut,
+    /// The client tools of an earlier turn never came to an output of the model, so the session does not have them.
+    ClientToolsLeftOut,
     RetrievalFailed,
     /// The service of the embeddings failed, or the index still lacks vectors.
     RetrievedByWordsAlone,
@@ -87,6 +89,9 @@ impl Display for UserWarning<'_> {
             }
             Self::SolutionContextLeftOut => out.write_str(
                 "The answer was given without the solution context: the model does not take it, or it is too long.",
+            ),
+            Self::ClientToolsLeftOut => out.write_str(
+                "The answer was given without the tools that came with an earlier message: the model did not take them.",
             ),
             Self::RetrievalFailed => out.write_str(
                 "Nothing could be retrieved from the workspace; the answer was given without it.",

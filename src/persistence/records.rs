@@ -81,6 +81,9 @@ pub struct SessionState {
     /// Ordinal of the turn whose client tools are latched.
     #[serde(skip_serializing_if = "is_zero")]
     pub client_tools_turn: u64,
+    /// Ordinal of the newest turn that brought client tools, until they or newer ones are latched; 0 for none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub untaken_tools_turn: u64,
 }
 
 /// How a model service keeps the chain of a session's responses.

@@ -204,6 +204,9 @@ fn latch_tools(running: &mut RunningTurn<'_>) {
     if turn.progress.received_tools.is_some() && session.state.client_tools_turn <= turn.ordinal {
         session.client_tools.clone_from(&turn.progress.received_tools);
         session.state.client_tools_turn = turn.ordinal;
+        if session.state.untaken_tools_turn <= turn.ordinal {
+            session.state.untaken_tools_turn = 0;
+        }
     }
 }
 

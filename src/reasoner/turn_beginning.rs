@@ -96,6 +96,9 @@ pub(crate) fn begin_turn<D: Database>(
     if is_refused {
         UserWarning::SolutionContextLeftOut.add_once(&mut composed.messages.user_warnings);
     }
+    if new.request.tools.is_none() && session.state.untaken_tools_turn != 0 {
+        UserWarning::ClientToolsLeftOut.add_once(&mut composed.messages.user_warnings);
+    }
     if new_mode.is_some() {
         let warning = UserWarning::ModeReplaced { by: &mode.display_name };
         composed.messages.user_warnings.push(warning.to_string());
@@ -122,6 +125,9 @@ fn store_turn<D: Database>(
     let turn = store.durable_step(|| {
         let received = composed.received_tools.as_ref();
         let received_tools = received.map(|received| store.keep_text(received)).transpose()?;
+        if received_tools.is_some() {
+            session.state.untaken_tools_turn = new.ordinal;
+        }
         if let Some(text) = &new.request.solution_context_text {
             session.solution_context = match text.as_str() {
                 "" => None,

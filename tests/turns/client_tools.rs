@@ -5,8 +5,17 @@ use serde_json::json;
 
 use super::*;
 
+const LEFT_OUT: &str = "The answer was given without the tools that came with an earlier message: the model did not take them.";
+
 fn named(name: &str) -> Value {
     json!({ "type": "function", "name": name })
+}
+
+/// What the user is told beside the answer.
+fn user_warnings(heard: &Heard) -> Vec<String> {
+    heard.final_text();
+    let warnings = heard.result().get("UserWarnings").cloned().unwrap_or_else(|| json!([]));
+    serde_json::from_value(warnings).unwrap()
 }
 
 fn bringing(id: &str, tools: &[Value]) -> Value {
@@ -44,9 +53,14 @@ fn tools_that_the_service_refuses_are_named_and_not_latched() {
         );
         assert!(error["Message"].as_str().unwrap().contains("tools[2], bad"), "{error}");
         bed.restart();
-        bed.post(&turn("t3", "Next")).final_text();
+        assert_eq!(user_warnings(&bed.post(&turn("t3", "Next"))), [LEFT_OUT]);
         assert_eq!(offered(&bed)[0], "good");
         assert_eq!(bed.world.model.conversation().heard("Hello"), 2, "the words stay");
+        // Until others come.
+        assert_eq!(user_warnings(&bed.post(&turn("t4", "Next"))), [LEFT_OUT]);
+        assert_eq!(user_warnings(&bed.post(&bringing("t5", &[named("better")]))), [""; 0]);
+        assert_eq!(user_warnings(&bed.post(&turn("t6", "Next"))), [""; 0]);
+        assert_eq!(offered(&bed)[0], "better");
     }
 }
 

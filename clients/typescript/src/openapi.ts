@@ -406,7 +406,7 @@ export interface components {
             ToolResults?: null;
         };
         InputArtifact: {
-            /** @description Relative, without .. segments. */
+            /** @description Relative, without .. segments, folders separated by /. ./a is a. */
             RelativePath: string;
             FileName: string;
             /** @description With the Encoding base64 in its standard alphabet. */
@@ -790,7 +790,7 @@ export interface components {
             Documents: components["schemas"]["Document"][];
         };
         Document: {
-            /** @description Relative, without .. segments; names the document. */
+            /** @description Relative, without .. segments, folders separated by /; names the document. ./a is a. */
             Path: string;
             Contents: string;
             Language?: string | null;
