@@ -91,7 +91,7 @@ impl Display for UserWarning<'_> {
                 "The answer was given without the solution context: the model does not take it, or it is too long.",
             ),
             Self::ClientToolsLeftOut => out.write_str(
-                "The answer was given without the tools that came with an earlier message: the model did not take them.",
+                "The answer was given without the tools that came with an earlier message: the model did not get or did not take them.",
             ),
             Self::RetrievalFailed => out.write_str(
                 "Nothing could be retrieved from the workspace; the answer was given without it.",

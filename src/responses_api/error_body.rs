@@ -154,31 +154,6 @@ pub fn concerns_encrypted_reasoning(status: Option<u16>, error: &ErrorBody) -> b
     }
 }
 
-/// Whether the service refuses reasoning that it gave out itself, or an item because of the reasoning that it belongs
-/// to: one of them without the other, an id that it does not take, or encrypted content that it cannot read (any more).
-/// The remedy is to send neither reasoning nor ids. `status` is absent inside a successful response.
-pub fn concerns_sent_reasoning(status: Option<u16>, error: &ErrorBody) -> bool {
-    if !matches!(status, None | Some(400 | 404 | 422)) {
-        return false;
-    }
-    let names_id = |param: &str| param.starts_with("input") && param.ends_with(".id");
-    let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
-    error.code.as_deref() == Some("invalid_encrypted_content")
-        || error.param.as_deref().is_some_and(names_id)
-        || mentions(&message, WORDS_OF_REASONING)
-}
-
-/// The words of services that refuse reasoning of theirs, in lower case.
-const WORDS_OF_REASONING: &[&str] = &[
-    // OpenAI: "Item 'rs_1' of type 'reasoning' was provided without its required following item.", and its mirror,
-    // "… of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'."
-    "was provided without its required",
-    // OpenAI: "Item with id 'rs_1' not found."
-    "item with id 'rs_",
-    // OpenAI: openai/codex#8145; Azure, without a code: openai/openai-agents-python#2063; vLLM: vllm-project/vllm#28248.
-    "encrypted content",
-];
-
 /// The words of services that store nothing, in lower case.
 const WORDS_OF_NO_STORAGE: &[&str] = &[
     // OpenAI, xAI, with zero data retention: can1357/oh-my-pi#2341, openai/codex (README).
@@ -292,7 +267,7 @@ fn with_raw(message: Option<String>, error: &Map<String, Value>) -> Option<Strin
     }
 }
 
-fn mentions(text: &str, words: &[&str]) -> bool {
+pub(super) fn mentions(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
 
@@ -430,35 +405,6 @@ mod tests {
         ] {
             let read = concerns_encrypted_reasoning(status, &body);
             assert_eq!(read, expected, "{status:?} {body:?}");
-        }
-    }
-
-    #[test]
-    fn a_refusal_of_reasoning_is_told_from_other_refusals_of_the_input() {
-        let orphan =
-            "Item 'rs_1' of type 'reasoning' was provided without its required following item.";
-        let mirror = "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.";
-        let unreadable = "The encrypted content gAAA...Rg== could not be verified.";
-        let gone =
-            "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.";
-        for (status, body, expected) in [
-            (Some(400), error("", "", "input", orphan), true),
-            (Some(400), error("", "", "input", mirror), true),
-            (None, error("", "", "", orphan), true),
-            (Some(400), error("invalid_encrypted_content", "", "", ""), true),
-            (Some(400), error("", "", "", unreadable), true),
-            (
-                Some(400),
-                error("invalid_value", "", "input[2].id", "Expected an ID that begins with 'fc'."),
-                true,
-            ),
-            (Some(404), error("", "", "input", gone), true),
-            (Some(500), error("", "", "input", orphan), false),
-            (Some(400), error("invalid_value", "", "input[2].call_id", ""), false),
-            (Some(400), error("", "", "input", "No tool output found for function call c."), false),
-            (Some(400), error("", "", "reasoning.effort", "Unsupported value"), false),
-        ] {
-            assert_eq!(concerns_sent_reasoning(status, &body), expected, "{status:?} {body:?}");
         }
     }
 

@@ -18,6 +18,7 @@ mod message_content;
 mod ordered_text;
 mod output_item;
 mod readable_item;
+mod refused_reasoning;
 mod refused_tool;
 mod replay_item;
 mod request;
@@ -30,12 +31,13 @@ mod token_counts;
 pub(crate) use error_body::code_concerns_input;
 pub use error_body::{
     ErrorBody, concerns_encrypted_reasoning, concerns_input, concerns_previous_response,
-    concerns_sent_reasoning, concerns_storage,
+    concerns_storage,
 };
 pub use hosted_items::{Citation, HostedCall, picture};
 pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
 pub use readable_item::{ReadableItem, ReadablePart};
+pub use refused_reasoning::concerns_sent_reasoning;
 pub use refused_tool::{RefusedTool, refused_tool};
 pub use replay_item::{for_replay, is_compaction};
 pub use request::{

@@ -21,7 +21,9 @@ pub fn refused_tool(status: Option<u16>, error: &ErrorBody) -> Option<RefusedToo
     let message = error.message.as_deref().unwrap_or_default();
     let place = match error.param.as_deref() {
         Some(param) => param.strip_prefix("tools").and_then(number_of),
-        None => message.split_once("'tools").and_then(|(_, rest)| number_of(rest)),
+        None => message
+            .match_indices("tools")
+            .find_map(|(at, word)| message.get(at + word.len()..).and_then(number_of)),
     };
     place.map(RefusedTool::At).or_else(|| {
         let (_, rest) = message.split_once("schema for function '")?;
@@ -29,9 +31,9 @@ pub fn refused_tool(status: Option<u16>, error: &ErrorBody) -> Option<RefusedToo
     })
 }
 
-/// The number in `[7]…` or `.7…`.
+/// The number in `[7]…` or `.7…`, or in Python's `', 7…`.
 fn number_of(rest: &str) -> Option<usize> {
-    let rest = rest.strip_prefix(['[', '.'])?;
+    let rest = rest.strip_prefix("', ").or_else(|| rest.strip_prefix(['[', '.']))?;
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     rest.get(..digits)?.parse().ok()
 }
@@ -58,6 +60,8 @@ mod tests {
             (400, "tools[12]", "", Some("12")),
             (422, "tools.3.function.name", "", Some("3")),
             (400, "", "Invalid 'tools[0].name': string too long.", Some("0")),
+            (400, "", "Invalid value at tools[7].parameters: x", Some("7")),
+            (422, "", "body: the tools are wrong: ('body', 'tools', 7, 'parameters')", Some("7")),
             (400, "", schema, Some("build")),
             (400, "tools", "Too many tools.", None),
             (400, "input[7]", "", None),

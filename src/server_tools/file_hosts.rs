@@ -22,9 +22,12 @@ pub(super) fn names_another_host(result: &str, hosts: &[String]) -> bool {
             && !host_of(address)
                 .is_some_and(|host| hosts.iter().any(|known| known.eq_ignore_ascii_case(host)))
     };
+    // Contents and ids are no addresses; some services take one there, too.
+    let is_foreign_address = |text: &Cow<'_, str>| text.contains("://") && is_foreign(text);
     parts.iter().any(|Object(part)| {
         matches!(part.kind.as_ref(), "input_image" | "input_file")
-            && [&part.image_url, &part.file_url].into_iter().flatten().any(is_foreign)
+            && ([&part.image_url, &part.file_url].into_iter().flatten().any(is_foreign)
+                || [&part.file_data, &part.file_id].into_iter().flatten().any(is_foreign_address))
     })
 }
 
@@ -36,6 +39,10 @@ struct Part<'a> {
     image_url: Option<Cow<'a, str>>,
     #[serde(borrow)]
     file_url: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    file_data: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    file_id: Option<Cow<'a, str>>,
 }
 
 /// The host of an address that every reader of URLs takes for the same one; `None` for any other.
@@ -90,6 +97,13 @@ mod tests {
         ] {
             assert!(part("input_image", "image_url", address), "{address}");
             assert!(part("input_file", "file_url", address), "{address}");
+        }
+        for member in ["file_data", "file_id"] {
+            assert!(part("input_file", member, "http://169.254.169.254/latest"), "{member}");
+            for text in ["https://files.example/a", "data:text/plain;base64,QQ==", "QQ==", "file-1"]
+            {
+                assert!(!part("input_file", member, text), "{member} {text}");
+            }
         }
     }
 

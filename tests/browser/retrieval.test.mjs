@@ -45,7 +45,7 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
   };
   const upload = async (page, told) => {
     await panel(page).getByLabel('Choose a folder').setInputFiles(zoo);
-    await panel(page).getByText(told).waitFor();
+    await panel(page).getByRole('status').filter({ hasText: told }).waitFor();
   };
   const search = async (page, words) => {
     await panel(page).getByLabel('What to search for').fill(words);

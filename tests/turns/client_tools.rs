@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-const LEFT_OUT: &str = "The answer was given without the tools that came with an earlier message: the model did not take them.";
+const LEFT_OUT: &str = "The answer was given without the tools that came with an earlier message: the model did not get or did not take them.";
 
 fn named(name: &str) -> Value {
     json!({ "type": "function", "name": name })
@@ -60,6 +60,33 @@ fn tools_that_the_service_refuses_are_named_and_not_latched() {
         assert_eq!(user_warnings(&bed.post(&turn("t4", "Next"))), [LEFT_OUT]);
         assert_eq!(user_warnings(&bed.post(&bringing("t5", &[named("better")]))), [""; 0]);
         assert_eq!(user_warnings(&bed.post(&turn("t6", "Next"))), [""; 0]);
+        assert_eq!(offered(&bed)[0], "better");
+    }
+}
+
+#[test]
+fn tools_that_the_service_took_and_refuses_later_are_not_kept_either() {
+    let refusal = || http_error(400, json!({ "param": "tools[1].parameters" }), &[]);
+    for in_its_own_turn in [false, true] {
+        let bed = Bed::new();
+        let tools = [named("good"), named("bad")];
+        if in_its_own_turn {
+            let server_call = says(vec![call("lookup", json!({}))]).into();
+            bed.world.model.script([server_call, refusal()]);
+            assert_eq!(bed.post(&bringing("t1", &tools)).failure(), (502, "upstream_rejected"));
+        } else {
+            bed.post(&bringing("t1", &tools)).final_text();
+            bed.world.model.script([refusal()]);
+            let heard = bed.post(&turn("t2", "Next"));
+            assert_eq!(heard.failure(), (502, "upstream_rejected"));
+            let error = &heard.body["Errors"][0];
+            assert_eq!((error.get("Path"), &error["Details"]["Tool"]), (None, &"bad".into()));
+        }
+        bed.restart();
+        assert_eq!(user_warnings(&bed.post(&turn("t3", "Next"))), [LEFT_OUT]);
+        assert_eq!(offered(&bed)[0], "ask");
+        bed.post(&bringing("t4", &[named("better")])).final_text();
+        assert_eq!(user_warnings(&bed.post(&turn("t5", "Next"))), [""; 0]);
         assert_eq!(offered(&bed)[0], "better");
     }
 }

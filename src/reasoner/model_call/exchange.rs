@@ -109,7 +109,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let tool = NamedTool::of(&self.store, running, &failure)?;
         let fault = failure.into_fault(transcript.attempts());
         let fault = match tool {
-            Some(tool) => tool.named_in(fault),
+            Some(tool) => {
+                tool.unlatch(running);
+                tool.named_in(fault)
+            }
             None => fault,
         };
         transcript.fault = Some(fault.clone());

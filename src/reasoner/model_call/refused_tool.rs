@@ -13,6 +13,8 @@ use crate::responses_api::RefusedTool;
 /// A tool that the model service refused.
 pub(super) struct NamedTool {
     name: String,
+    /// Whether the client runs it.
+    is_client_s: bool,
     /// Its place in the request's `ToolsJson`.
     place: Option<usize>,
 }
@@ -32,20 +34,31 @@ impl NamedTool {
         };
         let Some(tool) = tool else { return Ok(None) };
         let mut place = None;
+        let is_client_s = !tool.on_server && !tool.hosted;
         if let Some(received) = running.turn.progress.received_tools.as_ref()
-            && !tool.on_server
-            && !tool.hosted
+            && is_client_s
         {
             let received: Vec<(String, IgnoredAny)> = serde_json::from_str(&store.text(received)?)
                 .map_err(|_| Fault::internal("The turn's client tools are unreadable."))?;
             place = received.iter().position(|(name, _)| *name == tool.name);
         }
-        Ok(Some(Self { name: tool.name.clone(), place }))
+        Ok(Some(Self { name: tool.name.clone(), is_client_s, place }))
+    }
+
+    /// Takes the client tools away from the session, where the refused tool is one of them: a service may refuse what it
+    /// took before, as after a change of the model, and would refuse every later turn.
+    pub(super) fn unlatch(&self, running: &mut RunningTurn<'_>) {
+        let RunningTurn { session, turn, .. } = running;
+        let offered = turn.progress.received_tools.as_ref().or(session.client_tools.as_ref());
+        if self.is_client_s && offered.is_some() && offered == session.client_tools.as_ref() {
+            session.client_tools = None;
+            session.state.untaken_tools_turn = turn.ordinal;
+        }
     }
 
     /// The failure's fault, with the tool.
     pub(super) fn named_in(self, mut fault: Fault) -> Fault {
-        let Self { name, place } = self;
+        let Self { name, place, .. } = self;
         if let Some(place) = place {
             fault.message = format!(
                 "The model service refused tools[{place}], {name}. Correct its definition."
