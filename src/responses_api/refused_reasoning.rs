@@ -45,13 +45,7 @@ mod tests {
 
     fn error(code: &str, kind: &str, param: &str, message: &str) -> ErrorBody {
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        ErrorBody {
-            code: text(code),
-            kind: text(kind),
-            param: text(param),
-            message: text(message),
-            ..ErrorBody::default()
-        }
+        ErrorBody { code: text(code), kind: text(kind), param: text(param), message: text(message) }
     }
 
     #[test]
