@@ -118,8 +118,12 @@ fn a_text_is_accepted_where_the_document_permits_it_and_nowhere_else() {
     let base64 = member("ClipboardImage", "DataBase64");
     let config = ProptestConfig { cases: 3_000, ..ProptestConfig::default() };
     proptest!(config, |(text in any_text())| {
+        // A pattern that every validator reads cannot name single characters beyond the 16 bits of JavaScript's.
+        let is_named = text.chars().all(|c| c <= '\u{ffff}');
         for (name, schema, accepts) in &exact {
-            prop_assert_eq!(permits(schema, &text), accepts(&text), "{}: {:?}", name, text);
+            let (is_permitted, is_accepted) = (permits(schema, &text), accepts(&text));
+            let agree = is_permitted == is_accepted || is_permitted && !is_named;
+            prop_assert!(agree, "{}: {:?}", name, text);
         }
         // The length of base64 is a rule beside its characters.
         prop_assert!(permits(&base64, &text) || !image(&text), "{:?}", text);
