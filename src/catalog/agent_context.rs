@@ -4,12 +4,14 @@
 use std::ops::RangeInclusive;
 
 use super::definitions::{
-    AgentContext, Budget, Compaction, CompactionBy, Continuation, HeaderTemplate, HttpService,
-    ModelParameters, Retrieval, RetrievalSource,
+    AgentContext, Budget, Compaction, CompactionBy, Continuation, HttpService, ModelParameters,
+    Retrieval, RetrievalSource,
 };
 use super::embeddings::embeddings;
 use super::findings::{Findings, Recipient};
-use super::http_endpoint::{base_url, model_service_headers, query, refuse_open_secret};
+use super::http_endpoint::{
+    base_url, hold_secret, model_service_headers, query, refuse_open_secret,
+};
 use super::model_parameters::model_parameters;
 use super::names::is_secret_name;
 use super::values::{choice, filled_prose, flag, integer, matching_text, model};
@@ -100,16 +102,11 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
         "RetentionDays" => context.retention_days = Some(integer(node, DAYS, findings)),
         _ => {}
     });
-    let sends_secret =
-        context.api_key_secret.is_some() || context.headers.iter().any(HeaderTemplate::is_secret);
+    let sends_secret = context.api_key_secret.is_some() || hold_secret(&context.headers);
     let lends = context.retrieval.embeddings.as_ref().is_some_and(|embeddings| {
-        embeddings.base_url.is_none() && embeddings.headers.iter().any(HeaderTemplate::is_secret)
+        embeddings.base_url.is_none() && hold_secret(&embeddings.headers)
     });
-    if (sends_secret || lends)
-        && let Some(url) = node.find("BaseUrl")
-    {
-        refuse_open_secret(url, findings);
-    }
+    refuse_open_secret(node, "BaseUrl", sends_secret || lends, findings);
     context.lend_to_embeddings();
     context
 }

@@ -4,7 +4,9 @@ use std::ops::RangeInclusive;
 
 use super::definitions::{AgentContext, Catalog, DEFAULT_CONTEXT, Embeddings, HeaderTemplate};
 use super::findings::Findings;
-use super::http_endpoint::{TIMEOUT_MS, base_url, model_service_headers, refuse_open_secret};
+use super::http_endpoint::{
+    TIMEOUT_MS, base_url, hold_secret, model_service_headers, refuse_open_secret,
+};
 use super::values::{integer, model, thousandths};
 use crate::json::{Node, ObjectShape};
 
@@ -38,11 +40,7 @@ pub(super) fn embeddings(node: Node<'_, '_>, findings: &mut Findings) -> Embeddi
         "Weight" => embeddings.weight = thousandths(node, findings),
         _ => {}
     });
-    if embeddings.headers.iter().any(HeaderTemplate::is_secret)
-        && let Some(url) = node.find("BaseUrl")
-    {
-        refuse_open_secret(url, findings);
-    }
+    refuse_open_secret(node, "BaseUrl", hold_secret(&embeddings.headers), findings);
     embeddings
 }
 

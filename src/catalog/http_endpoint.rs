@@ -48,24 +48,27 @@ impl HttpService {
 
     /// Checks the members together, once they have been read from `node`.
     pub(super) fn check(&self, node: Node<'_, '_>, findings: &mut Findings) {
-        if self.headers.iter().any(HeaderTemplate::is_secret)
-            && let Some(url) = node.find("Url")
-        {
-            refuse_open_secret(url, findings);
-        }
+        refuse_open_secret(node, "Url", hold_secret(&self.headers), findings);
     }
 }
 
-impl HeaderTemplate {
-    /// Whether its value holds a secret.
-    pub(super) fn is_secret(&self) -> bool {
-        self.value.secrets().next().is_some()
-    }
+/// Whether the value of a header holds a secret.
+pub(super) fn hold_secret(headers: &[HeaderTemplate]) -> bool {
+    headers.iter().any(|header| header.value.secrets().next().is_some())
 }
 
-/// Refuses a service that gets a secret and is called by http on another machine. `url` is the member with its address.
-pub(super) fn refuse_open_secret(url: Node<'_, '_>, findings: &mut Findings) {
-    if url.as_text().is_some_and(|url| is_sent_openly(&url)) {
+/// Refuses a service that is called by http on another machine, where it gets a secret. `member` of `node` has its
+/// address.
+pub(super) fn refuse_open_secret(
+    node: Node<'_, '_>,
+    member: &str,
+    gets_secret: bool,
+    findings: &mut Findings,
+) {
+    if gets_secret
+        && let Some(url) = node.find(member)
+        && url.as_text().is_some_and(|url| is_sent_openly(&url))
+    {
         let problem = "must begin with https://, unless the service is on this machine: a secret is sent there";
         findings.fault(url, problem);
     }

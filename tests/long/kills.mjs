@@ -6,10 +6,11 @@
 // again, byte for byte. The seed is printed at the beginning (APTIX_SEED repeats one).
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Rig, apiKeys, eventually, httpTool } from '../e2e/harness.mjs';
+import { eventually } from '../e2e/harness.mjs';
 import { Random } from '../e2e/hostile.mjs';
 import { RememberingModel } from '../e2e/remembering_model.mjs';
 import { Survivor } from './survivor.mjs';
+import { keyOf, loadedRig } from './loaded_rig.mjs';
 
 const CLIENTS = Number(process.env.CLIENTS ?? 24);
 const KILLS = Number(process.env.KILLS ?? 30);
@@ -22,19 +23,7 @@ console.log(`load with kills: ${CLIENTS} clients, ${KILLS} kills, APTIX_SEED=${S
 const random = new Random(SEED);
 const model = await RememberingModel.start(new Random(SEED));
 Object.assign(model, { longMs: 200 });
-const rig = new Rig({
-  vars: { AUTH: undefined, API_KEYS: apiKeys(Object.fromEntries(TENANTS.map((tenant) => [`key-${tenant}`, tenant]))), TURN_ALARM_MS: '500' },
-  catalog: (catalog, { toolUrl }) => {
-    Object.assign(catalog.AgentContexts.default, { BaseUrl: model.url, DeleteStored: true });
-    catalog.ServerTools.push(httpTool('look', toolUrl));
-    for (const mode of catalog.Modes) mode.Tools.push('look');
-  },
-});
-await rig.start();
-rig.tools.think('/look', async ({ Arguments }) => {
-  await pause(5);
-  return JSON.stringify({ found: Arguments.q });
-});
+const rig = await loadedRig(model, TENANTS, 500);
 
 const [met, faults] = [{}, []];
 const counted = (what, number = 1) => {
@@ -42,7 +31,7 @@ const counted = (what, number = 1) => {
 };
 let isOver = false;
 const clients = Array.from({ length: CLIENTS }, (_, number) => {
-  const key = `key-${TENANTS[number % TENANTS.length]}`;
+  const key = keyOf(TENANTS[number % TENANTS.length]);
   return new Survivor({ url: () => rig.url, key, number, random: new Random(SEED * 1000 + number), counted });
 });
 const running = clients.map(async (client) => {

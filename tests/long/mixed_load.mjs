@@ -6,12 +6,13 @@
 // The figures are printed at the end, the seed (APTIX_SEED repeats one) at the beginning.
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Rig, apiKeys, eventually, httpTool } from '../e2e/harness.mjs';
+import { eventually } from '../e2e/harness.mjs';
 import { Random } from '../e2e/hostile.mjs';
 import { RememberingModel } from '../e2e/remembering_model.mjs';
 import { quantile } from '../bench/figures.mjs';
 import { residentBytes } from '../bench/process_cost.mjs';
 import { Client } from './client.mjs';
+import { keyOf, loadedRig } from './loaded_rig.mjs';
 
 const MINUTES = Number(process.env.MINUTES ?? 8);
 const CLIENTS = Number(process.env.CLIENTS ?? 80);
@@ -25,20 +26,7 @@ const GROWTH_BYTES = 8 * MIB;
 
 console.log(`mixed load: ${CLIENTS} clients, ${MINUTES} minutes, APTIX_SEED=${SEED}`);
 const model = await RememberingModel.start(new Random(SEED));
-const rig = new Rig({
-  measured: true,
-  vars: { AUTH: undefined, API_KEYS: apiKeys(Object.fromEntries(TENANTS.map((tenant) => [`key-${tenant}`, tenant]))), TURN_ALARM_MS: '2000' },
-  catalog: (catalog, { toolUrl }) => {
-    Object.assign(catalog.AgentContexts.default, { BaseUrl: model.url, DeleteStored: true });
-    catalog.ServerTools.push(httpTool('look', toolUrl));
-    for (const mode of catalog.Modes) mode.Tools.push('look');
-  },
-});
-await rig.start();
-rig.tools.think('/look', async ({ Arguments }) => {
-  await pause(5);
-  return JSON.stringify({ found: Arguments.q });
-});
+const rig = await loadedRig(model, TENANTS, 2000, { measured: true });
 
 const [count, times, faults] = [{}, {}, []];
 const watch = {
@@ -50,7 +38,7 @@ const watch = {
 const until = performance.now() + MINUTES * 60_000;
 const clients = Array.from({ length: CLIENTS }, (_, number) => {
   const random = new Random(SEED * 1000 + number);
-  return new Client({ url: rig.url, key: `key-${TENANTS[number % TENANTS.length]}`, number, random, model, watch });
+  return new Client({ url: rig.url, key: keyOf(TENANTS[number % TENANTS.length]), number, random, model, watch });
 });
 const samples = [];
 const sampling = (async () => {
