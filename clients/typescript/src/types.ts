@@ -92,6 +92,9 @@ export interface UserErasureReceipt {
   StartedAt: string;
   CompletedAt?: string;
   Sessions: { Erased: number; Pending: number; Failed: number };
+  Rows: number;
+  Files: number;
+  Kept: string[];
 }
 export type Health = Schemas["Health"];
 export type ErrorDictionary = Schemas["ErrorDictionary"];
