@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Rig } from '../e2e/harness.mjs';
 import { demoCatalog } from '../../tools/dev/demo_catalog.mjs';
 import { standIn } from '../../tools/dev/stand_in/server.mjs';
+import { ticketServer } from '../../tools/dev/tickets.mjs';
 import { startBrowser } from './chromium.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -21,14 +22,15 @@ export class Playground {
   rig;
   #model;
   #demo;
+  #tickets;
   #browser;
   #pages = new Set();
 
   /**
    * `vars` and `catalog` as for a `Rig`; without `catalog`, that of `make dev`. `wordMs`: the stand-in's pause before each
-   * word.
+   * word. `tickets`: with the back end that gives the page tickets, whose port is `ticketPort`.
    */
-  static async start({ vars = {}, catalog, wordMs = 2, browser = true } = {}) {
+  static async start({ vars = {}, catalog, wordMs = 2, browser = true, tickets = false } = {}) {
     const playground = new Playground();
     playground.#model = await standIn({ wordMs });
     const url = playground.#model.url;
@@ -40,6 +42,7 @@ export class Playground {
     const served = catalog ? changes : playground.#demo.catalog;
     playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, ...vars }, catalog: served });
     await playground.rig.start();
+    if (tickets) playground.#tickets = await ticketServer(new URL(playground.rig.url).port);
     if (browser) playground.#browser = await startBrowser();
     return playground;
   }
@@ -67,6 +70,10 @@ export class Playground {
     return page;
   }
 
+  get ticketPort() {
+    return this.#tickets.port;
+  }
+
   /** Closes the pages, and fails when one of them did what it must not. */
   async closePages() {
     const pages = [...this.#pages];
@@ -80,6 +87,7 @@ export class Playground {
     await this.rig?.dispose();
     await this.#model?.close();
     await this.#demo?.close();
+    await this.#tickets?.close();
   }
 }
 

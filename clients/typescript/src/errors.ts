@@ -91,6 +91,6 @@ export class AptixConnectionError extends AptixError {
 /** Which budget of attempts pays for a repetition after this error. */
 export const repetition = (error: AptixError): "reconnect" | "retry" | "rerun" | "renew" | undefined => {
   if (error instanceof AptixConnectionError) return error.retryable ? "reconnect" : undefined;
-  if ((error.code as string) === "credential_expired") return "renew";
+  if (error.code === "credential_expired") return "renew";
   return PASSING.has(error.code) ? "retry" : FAILED.has(error.code) ? "rerun" : undefined;
 };

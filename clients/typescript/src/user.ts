@@ -28,6 +28,6 @@ export class User {
    * `undefined` when all is erased and the receipt was lost with a connection.
    */
   erase(): Promise<UserErasureReceipt | undefined> {
-    return request(this.http, { method: "DELETE", path: this.#path, doneBy: "user_not_found" as never });
+    return request(this.http, { method: "DELETE", path: this.#path, doneBy: "user_not_found" });
   }
 }

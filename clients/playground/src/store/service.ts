@@ -3,6 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { Aptix, AptixError, type AptixOptions, type LogEntry, type Ticket } from '../../../typescript/src/index.js';
 import { onTheLine } from '../breaking/line.js';
+import { workspace } from './settings.js';
 
 /** Whether the service asks for a key, and whether this page holds one. `refused`: the one that was given. */
 export const access = signal<'unknown' | 'open' | 'asked' | 'refused' | 'given'>('unknown');
@@ -38,11 +39,18 @@ export function actFor(user: string | undefined): void {
 const TICKETS = new URLSearchParams(location.search).get('tickets');
 
 async function ticketFor(user: string): Promise<Ticket> {
-  const response = await fetch(`http://127.0.0.1:${TICKETS}/`, { method: 'POST', body: user });
+  // As plain text, so that the browser does not ask beforehand whether it may.
+  const body = JSON.stringify({ User: user, Workspaces: workspace.peek() ? [workspace.peek()] : [] });
+  const response = await fetch(`http://127.0.0.1:${TICKETS}/`, { method: 'POST', body });
   const { Result, Errors } = await response.json();
   if (!Result) throw new AptixError(response.status, Errors);
   return Result;
 }
+
+// A ticket names the workspaces that turns may search, so another one needs another ticket.
+workspace.subscribe(() => {
+  if (TICKETS !== null && actingFor !== undefined) actFor(actingFor);
+});
 
 /** Asks the service whether it wants a key: its own document says so, and takes none. */
 export async function knock(): Promise<void> {
