@@ -58,20 +58,35 @@ export class Playground {
       for (const [name, value] of Object.entries(entries)) if (localStorage.getItem(name) === null) localStorage.setItem(name, value);
     }, kept);
     const page = await context.newPage();
-    page.faults = [];
-    const take = (fault) => expected.some((known) => known.test(fault)) || page.faults.push(fault);
-    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && take(`${message.type()}: ${message.text()} (${message.location().url})`));
-    page.on('pageerror', (error) => take(`thrown: ${error.stack}`));
+    this.#watch(page, expected);
     await page.addInitScript(() => addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
     page.shot = (name) => (mkdirSync(SHOTS, { recursive: true }), page.screenshot({ path: path.join(SHOTS, `${name}.png`) }));
-    this.#pages.add(page);
     await page.goto(new URL(`/${address}`, this.rig.url).href);
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
     return page;
   }
 
+  /** Opens a page of somebody else, as a user who gives the browser a name and a password. */
+  async pageOf(url, httpCredentials) {
+    const context = await this.#browser.newContext({ httpCredentials });
+    context.setDefaultTimeout(PATIENCE_MS);
+    const page = await context.newPage();
+    this.#watch(page, [/favicon/]);
+    await page.goto(url);
+    return page;
+  }
+
   get ticketPort() {
     return this.#tickets.port;
+  }
+
+  /** Takes note of what a page says that is not expected. */
+  #watch(page, expected) {
+    page.faults = [];
+    const take = (fault) => expected.some((known) => known.test(fault)) || page.faults.push(fault);
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && take(`${message.type()}: ${message.text()} (${message.location().url})`));
+    page.on('pageerror', (error) => take(`thrown: ${error.stack}`));
+    this.#pages.add(page);
   }
 
   /** Closes the pages, and fails when one of them did what it must not. */

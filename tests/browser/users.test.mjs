@@ -1,8 +1,15 @@
 // The playground with users: who signs in has sessions of their own, which the service lists, and leaves nothing behind that
 // others see. Tickets come from the back end of `make dev`, or a key acts for the user.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { ROOT, pages } from '../docs/pages.mjs';
+import { serve } from '../local_server.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { PHONE, Playground, assertAccessible, hasStatus, say } from './playground.mjs';
 
@@ -180,11 +187,42 @@ test('a key that may act for users does so by a header, and one that may not say
       const { authorization, 'aptix-user': header } = (await request).headers();
       assert.deepEqual([authorization, header], ['Bearer acting', 'zo%C3%AB']);
       await page.getByRole('button', { name: 'Inspector' }).click();
-      await page.getByRole('button', { name: 'Request' }).click();
+      await page.getByText('The request as code').click();
       await page.getByText("-H 'Aptix-User: zo%C3%AB'").waitFor();
     }
     await playground.closePages();
   } finally {
+    await playground.stop();
+  }
+});
+
+test('the page and the back end of docs/users.md give each user their own sessions', { skip: withoutBrowser }, async () => {
+  const { port, close } = await serve(() => {});
+  await close();
+  const playground = await Playground.start({ vars: { TICKET_KEYS, TURN_ALARM_MS, ALLOWED_ORIGINS: `http://127.0.0.1:${port}` } });
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-users-'));
+  mkdirSync(path.join(folder, 'node_modules'));
+  symlinkSync(path.join(ROOT, 'clients/typescript'), path.join(folder, 'node_modules/aptix-edge'));
+  const service = new URL(playground.rig.url).host;
+  for (const { marks, text } of pages().find(({ name }) => name === 'docs/users.md').blocks) {
+    const here = text.replaceAll('127.0.0.1:8787', service).replaceAll('127.0.0.1:5173', `127.0.0.1:${port}`);
+    if (/server\.mjs|page\.html/.test(marks.file)) writeFileSync(path.join(folder, path.basename(marks.file)), here);
+  }
+  const backEnd = spawn(process.execPath, [path.join(folder, 'server.mjs')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    await once(backEnd.stdout, 'data');
+    for (const [name, words] of [['alice', 'Remember the word pelican.'], ['bob', 'What can you do?']]) {
+      const page = await playground.pageOf(`http://127.0.0.1:${port}/`, { username: name, password: 'any' });
+      await page.getByRole('textbox', { name: 'Message' }).fill(words);
+      await page.keyboard.press('Enter');
+      await page.getByRole('listitem').waitFor();
+      assert.deepEqual(await page.getByRole('listitem').allInnerTexts(), [words]);
+      assert.notEqual(await page.locator('pre').innerText(), '');
+    }
+    await playground.closePages();
+  } finally {
+    backEnd.kill();
+    rmSync(folder, { recursive: true, force: true });
     await playground.stop();
   }
 });
