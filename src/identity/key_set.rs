@@ -101,17 +101,22 @@ impl KeySet {
         json!({ "keys": self.0.iter().map(key).collect::<Vec<_>>() }).to_string()
     }
 
-    /// The key for a signature by this algorithm: never one after the other. Without an id, the whole set must have but
-    /// one that fits.
+    /// The key for a signature by this algorithm: never one after the other. A token that names none is of the only key
+    /// of the set.
     pub fn choose(&self, algorithm: Algorithm, id: Option<&str>) -> Choice<'_> {
-        let is_named = |key: &&NamedKey| id.is_none() || key.id.as_deref() == id;
-        let mut fitting =
-            self.0.iter().filter(is_named).filter(|key| algorithm_of(&key.key) == algorithm);
+        let Some(id) = id else {
+            return match &self.0[..] {
+                [only] if algorithm_of(&only.key) == algorithm => Choice::One(&only.key),
+                [] | [_] => Choice::Unknown,
+                _ => Choice::Unfit,
+            };
+        };
+        let is_named = |key: &&NamedKey| key.id.as_deref() == Some(id);
+        let is_fitting = |key: &&NamedKey| algorithm_of(&key.key) == algorithm;
+        let mut fitting = self.0.iter().filter(is_named).filter(is_fitting);
         match (fitting.next(), fitting.next()) {
             (Some(one), None) => Choice::One(&one.key),
-            (None, _) if id.is_none() || !self.0.iter().any(|key| is_named(&key)) => {
-                Choice::Unknown
-            }
+            (None, _) if !self.0.iter().any(|key| is_named(&key)) => Choice::Unknown,
             _ => Choice::Unfit,
         }
     }

@@ -160,15 +160,13 @@ fn exactly_one_key_must_fit() {
     for unknown in ["One", "one ", "", "__proto__", "constructor"] {
         assert_eq!(set.choose(Algorithm::Es256, Some(unknown)), Choice::Unknown);
     }
-    assert_eq!(
-        set.choose(Algorithm::Es256, None),
-        Choice::Unfit,
-        "several keys, and none is named"
-    );
-    assert_eq!(set.choose(Algorithm::Rs256, None), Choice::Unknown);
-    let (single, _) = read(json!([point(Some("k"), 1), modulus(2_048), point(None, 9)]));
-    assert!(matches!(single.choose(Algorithm::Rs256, None), Choice::One(_)));
-    assert_eq!(single.choose(Algorithm::Es256, None), Choice::Unfit);
+    for algorithm in [Algorithm::Es256, Algorithm::Rs256, Algorithm::Ed25519] {
+        assert_eq!(set.choose(algorithm, None), Choice::Unfit, "several keys, and none is named");
+    }
+    let (single, _) = read(json!([with(modulus(2_048), "use", json!("enc")), point(Some("k"), 1)]));
+    assert!(matches!(single.choose(Algorithm::Es256, None), Choice::One(_)));
+    assert_eq!(single.choose(Algorithm::Rs256, None), Choice::Unknown);
+    assert_eq!(KeySet::default().choose(Algorithm::Es256, None), Choice::Unknown);
     let (nameless, _) = read(json!([point(None, 9)]));
     assert!(matches!(nameless.choose(Algorithm::Es256, None), Choice::One(_)));
     assert_eq!(nameless.choose(Algorithm::Es256, Some("k")), Choice::Unknown);
