@@ -83,3 +83,4 @@ pub mod reasoner;
 pub mod responses_api;
 pub mod retrieval;
 pub mod server_tools;
+pub mod users;
