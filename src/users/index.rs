@@ -169,19 +169,6 @@ impl<D: Database> UserIndex<D> {
         )
     }
 
-    /// Drops a registered session that has not begun, unless it has asked to be registered again.
-    pub fn drop_registered(&self, known: &IndexedSession) -> Result<(), Fault> {
-        self.database.execute(
-            "DELETE FROM sessions
-             WHERE session_id = ? AND registration = ? AND registered_at = ? AND standing = 'registered'",
-            &[
-                known.session_id.as_str().into(),
-                known.summary.registration.into(),
-                known.registered_at.into(),
-            ],
-        )
-    }
-
     /// Sets the title of a listed session for good.
     pub fn rename(&self, id: &SessionId, title: &str) -> Result<(), Fault> {
         self.database.execute(

@@ -64,8 +64,6 @@ pub struct ReportReply {
 #[serde(rename_all = "PascalCase")]
 pub struct SummaryQuestion {
     pub registration: u64,
-    /// A session that has not begun is forgotten: it has to register again.
-    pub forgets: bool,
 }
 
 /// The reply to a [`SummaryQuestion`]; absent before the session's first turn.
@@ -84,7 +82,7 @@ pub struct EraseQuestion {
     pub registration: u64,
     /// When the request to erase was received, in milliseconds since the Unix epoch.
     pub received_at: u64,
-    /// Only a session whose retention is over erases itself.
+    /// Only a session that has not begun, or whose retention is over, is erased.
     pub only_expired: bool,
 }
 

@@ -13,7 +13,7 @@ closed_list! {
         Registered = "registered",
         /// It has begun.
         Listed = "listed",
-        /// It is to erase itself if its retention is over. Hidden.
+        /// It is to erase itself if it has not begun or its retention is over. Hidden.
         Expiring = "expiring",
         /// It is to erase itself. Hidden.
         Erasing = "erasing",
